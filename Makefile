@@ -1,0 +1,37 @@
+# Every target sets itself up in .venv; the second run is quick.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long lint format clean
+
+help: ## what can be made here
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+demo: $(STAMP) ## do the main job: a private answer, and its picture
+	$(BIN)/python examples/ad_auction.py --out out/demo
+
+test: $(STAMP) ## the tests
+	$(BIN)/python -m pytest -n 2 -q
+
+test-long: $(STAMP) ## the tests that take minutes
+	$(BIN)/python -m pytest -n 2 -q -m long
+
+lint: $(STAMP) ## ruff (lint and format) and pyright
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(STAMP) ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove the environment and what was written
+	rm -rf $(VENV) out .pytest_cache .ruff_cache .hypothesis

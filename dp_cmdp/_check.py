@@ -1,0 +1,133 @@
+"""Argument checks made once, at the door; read-only arrays behind it.
+
+Every function takes the argument's *name* and raises :class:`InvalidArgumentError` with a text
+that says which rule was broken. ``private=True`` keeps the offending value out of the text.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from dp_cmdp.errors import InvalidArgumentError
+
+FloatArray = NDArray[np.float64]
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return `array` itself, marked read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def frozen_sparse(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return `matrix` itself in canonical form, its three buffers marked read-only."""
+    matrix.sum_duplicates()
+    for buffer in (matrix.data, matrix.indices, matrix.indptr):
+        buffer.flags.writeable = False
+    return matrix
+
+
+def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite real number in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InvalidArgumentError(f"{name} must be finite, got {number}")
+    if not low <= number <= high:
+        raise InvalidArgumentError(f"{name} must lie in [{low:g}, {high:g}], got {number:g}")
+    return number
+
+
+def integer(name: str, value: Any, *, low: int = 0, high: int | None = None) -> int:
+    """An integer in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InvalidArgumentError(f"{name} must be an integer, got {type(value).__name__}")
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        top = "" if high is None else f" and at most {high}"
+        raise InvalidArgumentError(f"{name} must be at least {low}{top}, got {number}")
+    return number
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """One of a fixed set of words."""
+    if value not in choices:
+        raise InvalidArgumentError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+    return value
+
+
+def generator(name: str, value: Any) -> np.random.Generator:
+    """An explicit numpy Generator."""
+    if not isinstance(value, np.random.Generator):
+        raise InvalidArgumentError(
+            f"{name} must be a numpy.random.Generator (for example numpy.random.default_rng(0)), "
+            f"got {type(value).__name__}"
+        )
+    return value
+
+
+def vector(
+    name: str,
+    value: ArrayLike,
+    *,
+    size: int | None = None,
+    finite: bool = True,
+    private: bool = False,
+) -> FloatArray:
+    """A read-only float vector of a given size; a scalar is spread over it."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        # `from None`: the original text may quote the offending (possibly private) value
+        raise InvalidArgumentError(f"{name} must be an array of real numbers") from None
+    if array.ndim == 0 and size is not None:
+        array = np.full(size, float(array))
+    if array.ndim != 1:
+        raise InvalidArgumentError(f"{name} must be one-dimensional, got {array.ndim} dimensions")
+    if size is not None and array.size != size:
+        raise InvalidArgumentError(f"{name} must have {size} entries, got {array.size}")
+    reject_non_finite(name, array, allow_infinite=not finite, private=private)
+    return frozen(array)
+
+
+def reject_non_finite(
+    name: str, array: FloatArray, *, allow_infinite: bool = False, private: bool = False
+) -> None:
+    """Refuse NaN (and, unless allowed, infinities), saying where but never what when private."""
+    bad = np.isnan(array) if allow_infinite else ~np.isfinite(array)
+    if bad.any():
+        rule = "contain no NaN" if allow_infinite else "be finite"
+        where = "" if private else f"; first offending index {int(np.argmax(bad))}"
+        raise InvalidArgumentError(f"{name} must {rule}{where}")
+
+
+def matrix(name: str, value: Any, *, columns: int | None = None) -> sparse.csr_array:
+    """A finite, canonical, read-only CSR matrix, from anything dense or sparse."""
+    try:
+        if sparse.issparse(value):
+            csr = sparse.csr_array(value, dtype=np.float64, copy=True)
+        else:
+            dense = np.asarray(value, dtype=np.float64)
+            if dense.ndim != 2:
+                raise InvalidArgumentError(
+                    f"{name} must be two-dimensional, got {dense.ndim} dimensions"
+                )
+            csr = sparse.csr_array(dense)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InvalidArgumentError):
+            raise
+        raise InvalidArgumentError(f"{name} must be a matrix of real numbers") from None
+    if columns is not None and csr.shape[1] != columns:
+        raise InvalidArgumentError(
+            f"{name} must have {columns} columns (one per variable), got {csr.shape[1]}"
+        )
+    if not np.isfinite(csr.data).all():
+        raise InvalidArgumentError(f"{name} must be finite; it contains NaN or infinite entries")
+    return frozen_sparse(csr)

@@ -1,0 +1,70 @@
+"""Every exception and warning of the package.
+
+A message names the argument, the rule, the *public* value found and what to do next.
+It never contains a private value.
+"""
+
+from __future__ import annotations
+
+
+class DPCMDPError(Exception):
+    """Base class of every error raised by this package."""
+
+
+class InvalidArgumentError(DPCMDPError, ValueError):
+    """An argument breaks a stated rule."""
+
+
+class PrivacyLeakError(DPCMDPError):
+    """The call would let private values cross the privacy boundary."""
+
+
+class BudgetExceededError(DPCMDPError):
+    """The ledger refuses a debit that would exceed the budget of a database."""
+
+
+class AssumptionError(DPCMDPError):
+    """A theorem's assumption does not hold for the public data.
+
+    Attributes
+    ----------
+    label : str
+        The paper's label of the assumption, for example ``ass:feast``.
+    rows : tuple of str
+        Names of the rows (or variables) at fault.
+    relaxation : tuple of float
+        For each row, the amount by which it must be relaxed (empty when that has no meaning).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        label: str,
+        rows: tuple[str, ...] = (),
+        relaxation: tuple[float, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.label = label
+        self.rows = rows
+        self.relaxation = relaxation
+
+
+class SolverError(DPCMDPError):
+    """The optimisation engine could not deliver a usable answer."""
+
+
+class InfeasibleError(SolverError):
+    """No point satisfies the constraints."""
+
+
+class UnboundedError(SolverError):
+    """The objective can grow without limit."""
+
+
+class ConvergenceError(SolverError):
+    """An iterative method stopped before reaching its tolerance."""
+
+
+class PrivacyWarning(UserWarning):
+    """The privacy parameters are legal but weak."""

@@ -1,0 +1,165 @@
+"""Privacy budgets in exact fractions: what may be spent, how it is split, how it adds up.
+
+A mechanism M is (ε, δ)-differentially private when P[M(D) ∈ T] ≤ e^ε P[M(D') ∈ T] + δ for all
+adjacent D, D' and all T (paper: ``def:dp``). Releases of the same database add up:
+(ε₁ + ε₂, δ₁ + δ₂) (``lem:comp``). Sums are made in :class:`fractions.Fraction`, so a budget of
+1/10 can be spent exactly ten times 1/100 and not a hair more.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
+
+Number = int | float | str | Fraction | Decimal
+
+#: Beyond these the formal guarantee is legal but says little: a warning, not an error.
+WEAK_EPSILON = Fraction(20)
+WEAK_DELTA = Fraction(1, 1000)
+HALF = Fraction(1, 2)
+
+
+def exact(name: str, value: Any) -> Fraction:
+    """Read a number as the fraction its user wrote: 0.1 is 1/10, "1/3" is 1/3.
+
+    A float stands for its shortest decimal text, not for its binary expansion.
+    """
+    if isinstance(value, bool):
+        raise InvalidArgumentError(f"{name} must be a real number, got bool")
+    if isinstance(value, numbers.Rational):
+        return Fraction(value.numerator, value.denominator)
+    try:
+        if isinstance(value, str):
+            return Fraction(value)
+        if isinstance(value, Decimal | numbers.Real):
+            if not math.isfinite(value):
+                raise InvalidArgumentError(f"{name} must be finite, got {value}")
+            return Fraction(value) if isinstance(value, Decimal) else Fraction(repr(float(value)))
+    except (ValueError, ZeroDivisionError, OverflowError) as error:
+        if isinstance(error, InvalidArgumentError):
+            raise
+        raise InvalidArgumentError(f"{name} must be a real number, got {value!r}") from None
+    raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyBudget:
+    """An (ε, δ) pair with 0 < ε < ∞ and 0 < δ ≤ 1/2, kept as exact fractions.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Numbers, or text such as ``"1/3"``. A float is read by its shortest decimal text.
+
+    Notes
+    -----
+    **Paper.** ``def:dp``, ``lem:comp``. δ = 0 is refused: no mechanism with bounded noise attains
+    it, so no answer could be feasible with certainty.
+    **Privacy.** Public.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        eps, dlt = exact("epsilon", epsilon), exact("delta", delta)
+        if eps <= 0:
+            raise InvalidArgumentError(f"epsilon must be positive, got {float(eps):g}")
+        if not 0 < dlt <= HALF:
+            raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {float(dlt):g}")
+        if eps > WEAK_EPSILON or dlt > WEAK_DELTA:
+            warnings.warn(
+                f"(epsilon, delta) = ({float(eps):g}, {float(dlt):g}) promises little: epsilon "
+                f"above {WEAK_EPSILON} or delta above {float(WEAK_DELTA):g} suits experiments, "
+                "not real people's data",
+                PrivacyWarning,
+                stacklevel=2,
+            )
+        object.__setattr__(self, "epsilon", eps)
+        object.__setattr__(self, "delta", dlt)
+
+    def __str__(self) -> str:
+        return f"(ε = {shown_up(self.epsilon)}, δ = {shown_up(self.delta)})"
+
+
+def shown_up(value: Fraction, digits: int = 6) -> str:
+    """Decimal text of a non-negative fraction, rounded up so that a loss is never understated."""
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(value.numerator) - math.log10(value.denominator))
+    unit = Fraction(10) ** (exponent - digits + 1)
+    return f"{float(math.ceil(value / unit) * unit):.{digits}g}"
+
+
+def compose(budgets: Iterable[PrivacyBudget]) -> PrivacyBudget:
+    """Basic composition: the budget spent by several releases of the same database.
+
+    Notes
+    -----
+    **Paper.** ``lem:comp``. **Privacy.** Public.
+    """
+    spent = list(budgets)
+    if not spent:
+        raise InvalidArgumentError("budgets must hold at least one PrivacyBudget")
+    return PrivacyBudget(sum(b.epsilon for b in spent), sum(b.delta for b in spent))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one block of a linear program may spend; δ = 0 for plain Laplace noise."""
+
+    alpha: Fraction
+    epsilon: Fraction
+    delta: Fraction
+
+
+BLOCKS = ("A", "b", "c")
+
+
+def allocate(budget: PrivacyBudget, alphas: Mapping[str, Number]) -> dict[str, Share]:
+    """Split a budget over the blocks A, b, c of a linear program.
+
+    Parameters
+    ----------
+    budget : PrivacyBudget
+    alphas : mapping
+        α per block; missing or zero means "public: spends nothing". They must sum to 1; a sum
+        within 1e-9 of 1 (floats such as 0.3333333333333333) is rescaled to 1 exactly.
+
+    Returns
+    -------
+    dict
+        One :class:`Share` per block, ε_X = α_X ε. δ is shared equally by the blocks of {A, b} that
+        spend; c, perturbed by untruncated Laplace noise, needs none of it.
+
+    Notes
+    -----
+    **Paper.** ``algo:solve`` (its "2" is this half-and-half rule), ``rem:modify``.
+    **Privacy.** Public.
+    """
+    unknown = sorted(set(alphas) - set(BLOCKS))
+    if unknown:
+        raise InvalidArgumentError(f"alphas may name the blocks A, b, c only; got {unknown}")
+    alpha = {block: exact(f"alphas[{block!r}]", alphas.get(block, 0)) for block in BLOCKS}
+    if any(value < 0 for value in alpha.values()):
+        raise InvalidArgumentError("alphas must be non-negative")
+    total = sum(alpha.values())
+    if abs(total - 1) > Fraction(1, 10**9):
+        raise InvalidArgumentError(f"alphas must sum to 1, got {float(total):g}")
+    bounded = [block for block in ("A", "b") if alpha[block] > 0]
+    return {
+        block: Share(
+            alpha=alpha[block] / total,
+            epsilon=alpha[block] / total * budget.epsilon,
+            delta=budget.delta / len(bounded) if block in bounded else Fraction(0),
+        )
+        for block in BLOCKS
+    }

@@ -1,0 +1,1 @@
+"""Gymnasium environments that carry a private hazard database."""
