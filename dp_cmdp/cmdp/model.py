@@ -1,0 +1,180 @@
+"""The constrained Markov decision process, as public data.
+
+A CMDP is (S, A, T, r, f, f0, μ, γ): choose a policy π that maximises the discounted reward
+E[Σ γ^t r(s_t, a_t)] from s_0 ~ μ while each of the K discounted costs
+E[Σ γ^t f_i(s_t, a_t)] stays at most f0_i (paper: ``def:cmdp``).
+
+State-action pairs are numbered s·num_actions + a everywhere, so T is one sparse matrix with a row
+per pair and a column per successor state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.storage import read_npz, write_npz
+
+#: A row of T may miss 1 by this much (rounding of the probabilities a user wrote down).
+ROW_SUM_TOLERANCE = 1e-9
+FORMAT = "dp_cmdp.CMDP/1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CMDP:
+    """A finite, discounted constrained MDP. Public: build one from a Release to get the private one.
+
+    Parameters
+    ----------
+    T : sparse or dense, (num_states·num_actions, num_states), or dense (num_states, num_actions, num_states)
+        Transition probabilities; each row sums to 1.
+    r : (num_states, num_actions)
+        Expected immediate reward.
+    f : (K, num_states, num_actions), or (num_states, num_actions) for K = 1
+        Immediate costs.
+    f0 : (K,)
+        Tolerances of the discounted costs.
+    mu : (num_states,)
+        Initial distribution.
+    gamma : float
+        Discount, 0 ≤ γ < 1.
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``. **Privacy.** Public. A CMDP made from true data must stay with its
+    curator.
+    """
+
+    T: sparse.csr_array
+    r: FloatArray
+    f: FloatArray
+    f0: FloatArray
+    mu: FloatArray
+    gamma: float
+
+    def __init__(
+        self,
+        T: Any,
+        r: ArrayLike,
+        *,
+        f: ArrayLike,
+        f0: ArrayLike,
+        mu: ArrayLike,
+        gamma: float,
+    ) -> None:
+        reward = _table("r", r, ndim=2)
+        num_states, num_actions = reward.shape
+        costs = np.asarray(f)
+        costs = _table("f", costs[None] if costs.ndim == 2 else costs, ndim=3)
+        if costs.shape[1:] != reward.shape:
+            raise InvalidArgumentError(
+                f"f must have shape (K, {num_states}, {num_actions}) to match r, got {costs.shape}"
+            )
+        discount = _check.real("gamma", gamma, low=0.0)
+        if discount >= 1.0:
+            raise InvalidArgumentError(
+                f"gamma must be below 1, got {discount:g}; an undiscounted total cost may be infinite"
+            )
+        start = _check.vector("mu", mu, size=num_states)
+        if (start < 0).any() or abs(start.sum() - 1.0) > ROW_SUM_TOLERANCE:
+            raise InvalidArgumentError("mu must be a probability distribution over the states")
+        object.__setattr__(self, "T", _transitions(T, num_states, num_actions))
+        object.__setattr__(self, "r", reward)
+        object.__setattr__(self, "f", costs)
+        object.__setattr__(self, "f0", _check.vector("f0", f0, size=costs.shape[0]))
+        object.__setattr__(self, "mu", start)
+        object.__setattr__(self, "gamma", discount)
+
+    @property
+    def num_states(self) -> int:
+        return self.r.shape[0]
+
+    @property
+    def num_actions(self) -> int:
+        return self.r.shape[1]
+
+    @property
+    def num_constraints(self) -> int:
+        return self.f.shape[0]
+
+    def with_constraints(self, f: ArrayLike, f0: ArrayLike) -> CMDP:
+        """The same dynamics, reward and start with other costs and tolerances."""
+        return CMDP(self.T, self.r, f=f, f0=f0, mu=self.mu, gamma=self.gamma)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to an ``.npz`` file, atomically and without pickle."""
+        write_npz(
+            path,
+            FORMAT,
+            data=self.T.data,
+            indices=self.T.indices,
+            indptr=self.T.indptr,
+            r=self.r,
+            f=self.f,
+            f0=self.f0,
+            mu=self.mu,
+            gamma=np.float64(self.gamma),
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> CMDP:
+        """Read a model written by :meth:`save`; everything in it is checked again."""
+        part = read_npz(path, FORMAT, ("data", "indices", "indptr", "r", "f", "f0", "mu", "gamma"))
+        pairs = part["r"].size
+        T = sparse.csr_array(
+            (part["data"], part["indices"], part["indptr"]), shape=(pairs, part["r"].shape[0])
+        )
+        return cls(
+            T, part["r"], f=part["f"], f0=part["f0"], mu=part["mu"], gamma=float(part["gamma"])
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"CMDP(num_states={self.num_states}, num_actions={self.num_actions}, "
+            f"num_constraints={self.num_constraints}, gamma={self.gamma:g})"
+        )
+
+
+def _table(name: str, value: ArrayLike, *, ndim: int) -> FloatArray:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(f"{name} must be an array of real numbers") from None
+    if array.ndim != ndim or 0 in array.shape:
+        raise InvalidArgumentError(
+            f"{name} must be a non-empty {ndim}-dimensional array, got shape {array.shape}"
+        )
+    _check.reject_non_finite(name, array.ravel())
+    return _check.frozen(array)
+
+
+def _transitions(T: Any, num_states: int, num_actions: int) -> sparse.csr_array:
+    if not sparse.issparse(T):
+        T = np.asarray(T)
+        if T.ndim == 3:
+            T = T.reshape(-1, T.shape[-1])
+    csr = _check.matrix("T", T, columns=num_states)
+    if csr.shape[0] != num_states * num_actions:
+        raise InvalidArgumentError(
+            f"T must have {num_states * num_actions} rows, one per (state, action) pair in the "
+            f"order state·num_actions + action; got {csr.shape[0]}"
+        )
+    if (csr.data < 0).any():
+        raise InvalidArgumentError("T must hold probabilities; it has a negative entry")
+    off = np.abs(csr.sum(axis=1) - 1.0)
+    worst = int(np.argmax(off))
+    if off[worst] > ROW_SUM_TOLERANCE:
+        state, action = divmod(worst, num_actions)
+        raise InvalidArgumentError(
+            f"T must have rows that sum to 1; the row of state {state}, action {action} is off by "
+            f"{off[worst]:.3g}"
+        )
+    return csr
