@@ -30,11 +30,11 @@ FORMAT = "dp_cmdp.CMDP/1"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CMDP:
-    """A finite, discounted constrained MDP. Public: build one from a Release to get the private one.
+    """A finite, discounted constrained MDP.
 
     Parameters
     ----------
-    T : sparse or dense, (num_states·num_actions, num_states), or dense (num_states, num_actions, num_states)
+    T : (num_states·num_actions, num_states) sparse or dense, or 3-dimensional (state, action, next)
         Transition probabilities; each row sums to 1.
     r : (num_states, num_actions)
         Expected immediate reward.
@@ -49,8 +49,8 @@ class CMDP:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** Public. A CMDP made from true data must stay with its
-    curator.
+    **Paper.** ``def:cmdp``. **Privacy.** Public when built from a Release; one built from true data
+    stays with its curator.
     """
 
     T: sparse.csr_array
@@ -81,7 +81,7 @@ class CMDP:
         discount = _check.real("gamma", gamma, low=0.0)
         if discount >= 1.0:
             raise InvalidArgumentError(
-                f"gamma must be below 1, got {discount:g}; an undiscounted total cost may be infinite"
+                f"gamma must be below 1, got {discount:g}: undiscounted costs may be infinite"
             )
         start = _check.vector("mu", mu, size=num_states)
         if (start < 0).any() or abs(start.sum() - 1.0) > ROW_SUM_TOLERANCE:
