@@ -1,0 +1,179 @@
+"""What is published of a database: intervals that certainly contain its entries.
+
+A :class:`Release` is the only thing that crosses the privacy boundary. Everything computed from it is
+post-processing (paper: ``lem:arbitrary``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.envelope import Groups, describe
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.storage import read_npz, write_npz
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = "dp_cmdp.Release/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What was promised: (ε, δ), under which adjacency."""
+
+    epsilon: Fraction
+    delta: Fraction
+    record_size: int
+
+    @property
+    def budget(self) -> PrivacyBudget:
+        return PrivacyBudget(self.epsilon, self.delta)
+
+    def __str__(self) -> str:
+        who = (
+            "one entry changes by at most its radius"
+            if self.record_size == 1
+            else f"one record (up to {self.record_size} entries) changes, each entry by at most "
+            "its radius"
+        )
+        return f"({float(self.epsilon):g}, {float(self.delta):g})-differential privacy when {who}"
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Public facts about the noise of one block of a release."""
+
+    block: str
+    law: str
+    calibration: str
+    scale: float
+    support: float
+    certificate: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """Intervals that certainly contain the private entries, and an estimate of each.
+
+    Attributes
+    ----------
+    estimate, lower, upper : FloatArray
+        One number per released entry.
+    guarantee : Guarantee
+    method : str
+        ``"database"``: the entries are those of the database. ``"blocks"``: they are the sensitive
+        entries of A, b and c, in that order (Algorithm 1).
+    groups : tuple
+        Names and shapes of the released groups.
+    noise : tuple of Noise
+    secure : bool
+        True when the noise was exact and drawn from the operating system. False: a simulation.
+    leaks : tuple of str
+        What the caller allowed to be published unprotected; empty for a private release.
+
+    Notes
+    -----
+    **Privacy.** Public: safe to publish, save and pickle (unless `leaks` says otherwise).
+    """
+
+    estimate: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    guarantee: Guarantee
+    method: str
+    groups: Groups
+    noise: tuple[Noise, ...]
+    secure: bool
+    leaks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("estimate", "lower", "upper"):
+            object.__setattr__(self, name, _check.vector(name, getattr(self, name)))
+        if not self.estimate.size == self.lower.size == self.upper.size:
+            raise InvalidArgumentError("estimate, lower and upper must have one size")
+        if (self.lower > self.upper).any():
+            raise InvalidArgumentError("lower must not exceed upper")
+
+    def group(self, name: str) -> dict[str, FloatArray]:
+        """``estimate``, ``lower`` and ``upper`` of one group, in its own shape."""
+        start = 0
+        for group, shape in self.groups:
+            part = slice(start, start + prod(shape))
+            if group == name:
+                return {key: getattr(self, key)[part].reshape(shape) for key in _INTERVAL}
+            start = part.stop
+        known = ", ".join(group for group, _ in self.groups)
+        raise InvalidArgumentError(f"name must be one of the groups {known}; got {name!r}")
+
+    def facts(self) -> dict[str, Any]:
+        """Everything but the numbers, ready for JSON."""
+        return {
+            "method": self.method,
+            "epsilon": str(self.guarantee.epsilon),
+            "delta": str(self.guarantee.delta),
+            "record_size": self.guarantee.record_size,
+            "secure": self.secure,
+            "leaks": list(self.leaks),
+            "groups": [[name, list(shape)] for name, shape in self.groups],
+            "noise": [
+                {key.name: getattr(part, key.name) for key in fields(part)} for part in self.noise
+            ],
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per released entry."""
+        import pandas as pd
+
+        names = np.concatenate([np.repeat(name, prod(shape)) for name, shape in self.groups])
+        inside = np.concatenate([np.arange(prod(shape)) for _, shape in self.groups])
+        columns = {key: getattr(self, key) for key in _INTERVAL}
+        return pd.DataFrame({"group": names, "entry": inside, **columns})
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release to an ``.npz`` file, atomically and without pickle."""
+        numbers = {key: getattr(self, key) for key in _INTERVAL}
+        return write_npz(path, FORMAT, facts=np.array(json.dumps(self.facts())), **numbers)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Release:
+        """Read a release written by :meth:`save`."""
+        part = read_npz(path, FORMAT, ("facts", *_INTERVAL))
+        try:
+            facts = json.loads(str(part["facts"]))
+            return cls(
+                **{key: part[key] for key in _INTERVAL},
+                guarantee=Guarantee(
+                    Fraction(facts["epsilon"]), Fraction(facts["delta"]), facts["record_size"]
+                ),
+                method=facts["method"],
+                groups=tuple((name, tuple(shape)) for name, shape in facts["groups"]),
+                noise=tuple(Noise(**noise) for noise in facts["noise"]),
+                secure=bool(facts["secure"]),
+                leaks=tuple(facts["leaks"]),
+            )
+        except (KeyError, TypeError, json.JSONDecodeError) as error:
+            raise InvalidArgumentError(
+                f"path must name a {FORMAT} file; {path} is damaged ({type(error).__name__})"
+            ) from None
+
+    def __repr__(self) -> str:
+        leak = f", LEAKS {', '.join(self.leaks)}" if self.leaks else ""
+        return (
+            f"Release({self.method}: {describe(self.groups)}; {self.guarantee}; "
+            f"secure={self.secure}{leak})"
+        )
+
+
+_INTERVAL = ("estimate", "lower", "upper")
