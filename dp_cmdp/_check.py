@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,7 +112,7 @@ def matrix(name: str, value: Any, *, columns: int | None = None) -> sparse.csr_a
     """A finite, canonical, read-only CSR matrix, from anything dense or sparse."""
     try:
         if sparse.issparse(value):
-            csr = sparse.csr_array(value, dtype=np.float64, copy=True)
+            csr = sparse.csr_array(cast(Any, value), dtype=np.float64, copy=True)
         else:
             dense = np.asarray(value, dtype=np.float64)
             if dense.ndim != 2:

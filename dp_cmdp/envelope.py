@@ -1,8 +1,9 @@
 """Public facts about private numbers: bounds, radius, records.
 
 Every entry θ_k of a database lies in a public interval [lo_k, hi_k]. Two databases are *adjacent*
-when they differ in one record, each of its entries by at most its public radius Δ_k. With records of
-one entry and Δ_k = hi_k − lo_k that is the paper's ``def:adj2``: one entry may change to anything.
+when they differ in one record, each of its entries by at most its public radius Δ_k. With records
+of one entry and Δ_k = hi_k − lo_k that is the paper's ``def:adj2``: one entry may change to
+anything.
 """
 
 from __future__ import annotations

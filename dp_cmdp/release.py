@@ -1,7 +1,7 @@
 """What is published of a database: intervals that certainly contain its entries.
 
-A :class:`Release` is the only thing that crosses the privacy boundary. Everything computed from it is
-post-processing (paper: ``lem:arbitrary``).
+A :class:`Release` is the only thing that crosses the privacy boundary. Everything computed from
+it is post-processing (paper: ``lem:arbitrary``).
 """
 
 from __future__ import annotations
