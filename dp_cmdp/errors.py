@@ -6,6 +6,11 @@ It never contains a private value.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dp_cmdp.hashchain import Amount
+
 
 class DPCMDPError(Exception):
     """Base class of every error raised by this package."""
@@ -20,7 +25,42 @@ class PrivacyLeakError(DPCMDPError):
 
 
 class BudgetExceededError(DPCMDPError):
-    """The ledger refuses a debit that would exceed the budget of a database."""
+    """The ledger refuses a debit that would exceed the budget of a database.
+
+    Attributes
+    ----------
+    requested, remaining : dp_cmdp.hashchain.Amount or None
+        Exact (ε, δ) asked for and left; None when no ledger was involved.
+    """
+
+    def __init__(
+        self, message: str, *, requested: Amount | None = None, remaining: Amount | None = None
+    ) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.remaining = remaining
+
+
+class LedgerError(DPCMDPError):
+    """The ledger file is missing, unreadable, not writable or not a ledger."""
+
+
+class LedgerBusyError(LedgerError):
+    """Another process held the ledger's lock for longer than the timeout."""
+
+
+class LedgerCorruptError(LedgerError):
+    """The ledger contradicts itself, or a head that was noted elsewhere.
+
+    Attributes
+    ----------
+    index : int or None
+        The first entry at fault; None when the fault belongs to no single entry.
+    """
+
+    def __init__(self, message: str, *, index: int | None = None) -> None:
+        super().__init__(message)
+        self.index = index
 
 
 class AssumptionError(DPCMDPError):
