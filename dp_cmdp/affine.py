@@ -1,0 +1,197 @@
+"""Vectors and matrices that are affine in the entries of a database.
+
+    v_i(θ) = v0_i + Σ_k h_ik θ_k          M_ij(θ) = M0_ij + Σ_k g_kij θ_k
+
+Only the structure is stored: constants and coefficients, all public. Which positions are sensitive
+follows from it (some coefficient is non-zero), never from realised values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.errors import InvalidArgumentError
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Affine:
+    """An affine vector or matrix.
+
+    Parameters
+    ----------
+    shape : int, (m,) or (m, n)
+    constant : array_like or sparse, optional
+        The public part; zero by default.
+    at : int array (vector) or pair of int arrays (matrix), optional
+        Positions that read the database.
+    entry : int array, optional
+        The database entry each position reads (see :meth:`dp_cmdp.envelope.Envelope.index`).
+    coefficient : array_like
+        Its public coefficient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> b = Affine(2, constant=[5.0, 0.0], at=[1], entry=[0], coefficient=2.0)
+    >>> b.at(np.array([3.0]))
+    array([5., 6.])
+
+    Notes
+    -----
+    **Privacy.** Public.
+    """
+
+    shape: tuple[int, ...]
+    constant: Any  # FloatArray for a vector, csr_array for a matrix
+    row: IntArray
+    col: IntArray
+    entry: IntArray
+    coefficient: FloatArray
+
+    def __init__(
+        self,
+        shape: int | tuple[int, ...],
+        *,
+        constant: Any = None,
+        at: Any = (),
+        entry: ArrayLike = (),
+        coefficient: ArrayLike = 1.0,
+    ) -> None:
+        full = (int(shape),) if isinstance(shape, int | np.integer) else tuple(shape)
+        if len(full) not in (1, 2) or min(full) < 0:
+            raise InvalidArgumentError(f"shape must be (m,) or (m, n), got {shape}")
+        row, col, entries, factors = _terms(full, at, entry, coefficient)
+        object.__setattr__(self, "shape", full)
+        object.__setattr__(self, "constant", _constant(full, constant))
+        _store_terms(self, row, col, entries, factors)
+
+    def plus(self, *, at: Any, entry: ArrayLike, coefficient: ArrayLike = 1.0) -> Affine:
+        """The same expression with more terms."""
+        more = Affine(self.shape, at=at, entry=entry, coefficient=coefficient)
+        total = Affine(self.shape, constant=self.constant)
+        _store_terms(
+            total,
+            np.concatenate([self.row, more.row]),
+            np.concatenate([self.col, more.col]),
+            np.concatenate([self.entry, more.entry]),
+            np.concatenate([self.coefficient, more.coefficient]),
+        )
+        return total
+
+    @property
+    def is_public(self) -> bool:
+        """True when no position reads the database."""
+        return self.entry.size == 0
+
+    def at(self, values: FloatArray) -> Any:
+        """The vector, or the CSR matrix, at the given database values."""
+        terms = self.coefficient * values[self.entry]
+        if len(self.shape) == 1:
+            return self.constant + np.bincount(self.row, weights=terms, minlength=self.shape[0])
+        height, width = self.shape
+        moved = sparse.csr_array((terms, (self.row, self.col)), shape=(height, width))
+        return self.constant + moved
+
+    def sensitive(self) -> tuple[IntArray, IntArray, IntArray]:
+        """(row, col) of every sensitive position, and the position number of every term."""
+        width = 1 if len(self.shape) == 1 else self.shape[1]
+        flat, position = np.unique(self.row * width + self.col, return_inverse=True)
+        return flat // width, flat % width, position
+
+    def bounds(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest value of every sensitive position over a box of databases."""
+        row, col, position = self.sensitive()
+        ends = self.coefficient * lower[self.entry], self.coefficient * upper[self.entry]
+        base = self.constant[row] if len(self.shape) == 1 else _entries(self.constant, row, col)
+        low, high = (
+            base + np.bincount(position, weights=pick(*ends), minlength=row.size)
+            for pick in (np.minimum, np.maximum)
+        )
+        return low, high
+
+    def sensitivity(self, radius: FloatArray, records: IntArray) -> float:
+        """Largest entrywise ℓ1 change when one record moves, each entry by at most its radius.
+
+        Notes
+        -----
+        **Paper.** ``def:l11_sens``, ``def:l1_sens``. **Privacy.** Public.
+        """
+        if self.is_public:
+            return 0.0
+        moved = np.abs(self.coefficient) * radius[self.entry]
+        return float(np.bincount(records[self.entry], weights=moved).max())
+
+
+def _constant(shape: tuple[int, ...], constant: Any) -> Any:
+    if len(shape) == 1:
+        return _check.vector("constant", 0.0 if constant is None else constant, size=shape[0])
+    matrix = _check.matrix(
+        "constant", sparse.csr_array(shape) if constant is None else constant, columns=shape[1]
+    )
+    if matrix.shape != shape:
+        raise InvalidArgumentError(f"constant must have shape {shape}, got {matrix.shape}")
+    return matrix
+
+
+def _terms(
+    shape: tuple[int, ...], at: Any, entry: ArrayLike, coefficient: ArrayLike
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    if len(shape) == 2 and not (isinstance(at, tuple) and len(at) in (0, 2)):
+        raise InvalidArgumentError("at must be a pair (rows, columns) for a matrix")
+    rows, cols = (at or ((), ())) if len(shape) == 2 else (at, 0)
+    try:
+        parts = np.broadcast_arrays(
+            *(_integers(name, part) for name, part in (("at", rows), ("at", cols))),
+            _integers("entry", entry),
+            np.asarray(coefficient, dtype=np.float64),
+        )
+    except ValueError as error:
+        if isinstance(error, InvalidArgumentError):
+            raise
+        raise InvalidArgumentError("at, entry and coefficient must broadcast together") from None
+    row, col, entries, factors = (part.ravel() for part in parts)
+    limits = (shape[0], shape[1] if len(shape) == 2 else 1)
+    for index, limit in zip((row, col), limits, strict=True):
+        if index.size and (index.min() < 0 or index.max() >= limit):
+            raise InvalidArgumentError(f"at must index inside the shape {shape}")
+    if entries.size and entries.min() < 0:
+        raise InvalidArgumentError("entry must hold non-negative database positions")
+    _check.reject_non_finite("coefficient", factors)
+    return row, col, entries, factors
+
+
+def _integers(name: str, value: ArrayLike) -> IntArray:
+    array = np.asarray(value)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InvalidArgumentError(f"{name} must hold integers, got {array.dtype}")
+    return array.astype(np.int64)
+
+
+def _store_terms(
+    affine: Affine, row: IntArray, col: IntArray, entry: IntArray, coefficient: FloatArray
+) -> None:
+    """Sort the terms, add up those that meet, drop those that cancel; freeze the arrays."""
+    order = np.lexsort((entry, col, row))
+    row, col, entry, coefficient = row[order], col[order], entry[order], coefficient[order]
+    new = np.ones(row.size, dtype=bool)
+    new[1:] = (np.diff(row) != 0) | (np.diff(col) != 0) | (np.diff(entry) != 0)
+    total = np.bincount(np.cumsum(new) - 1, weights=coefficient) if row.size else coefficient
+    keep = np.flatnonzero(new)[total != 0]
+    for name, part in (("row", row[keep]), ("col", col[keep]), ("entry", entry[keep])):
+        object.__setattr__(affine, name, _check.frozen(part))
+    object.__setattr__(affine, "coefficient", _check.frozen(total[total != 0]))
+
+
+def _entries(matrix: sparse.csr_array, row: IntArray, col: IntArray) -> FloatArray:
+    return np.asarray(matrix[row, col], dtype=np.float64).ravel() if row.size else np.empty(0)
