@@ -75,7 +75,8 @@ def transaction(
 ) -> Iterator[sqlite3.Connection]:
     """One transaction on a fresh connection, committed to disk on a normal exit.
 
-    Any exception rolls it back; those of SQLite become a :class:`LedgerError`.
+    Any exception rolls it back; those of SQLite become a :class:`LedgerError`, also when the text
+    of its message is too damaged to decode.
     """
     if not may_create and not path.exists():
         raise LedgerError(f"there is no ledger at {path}; create(...) makes one")
@@ -89,7 +90,7 @@ def transaction(
             database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             yield database
             database.execute("COMMIT")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _named(error, path) from None
 
 
@@ -118,15 +119,15 @@ def initialise(database: sqlite3.Connection) -> None:
 def load(database: sqlite3.Connection) -> Chain:
     """The whole history, every link checked, compared with the stored head."""
     head = database.execute("SELECT ledger_id, count, hash FROM head").fetchone()
-    if head is None:
+    if head is None or [type(value) for value in head] != [str, int, str]:
         raise LedgerCorruptError("the ledger has lost its head")
     ledger_id, count, last = head
-    chain = replay(str(ledger_id), database.execute("SELECT * FROM entries ORDER BY position"))
+    chain = replay(ledger_id, database.execute("SELECT * FROM entries ORDER BY position"))
     if count != chain.head.count:
         raise LedgerCorruptError(
             f"the head counts {count} entries, the ledger has {chain.head.count}: "
             "entries were cut off its end or added to it",
-            index=chain.head.count + 1 if count > chain.head.count else count + 1,
+            index=min(count, chain.head.count) + 1,
         )
     if last != chain.head.hash:
         raise LedgerCorruptError(
@@ -159,7 +160,7 @@ def check_pages(database: sqlite3.Connection) -> None:
         raise LedgerCorruptError(f"the ledger file is damaged: {verdict}")
 
 
-def _named(error: sqlite3.Error, path: Path) -> LedgerError:
+def _named(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> LedgerError:
     """The package's error for one of SQLite's, by its primary result code."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

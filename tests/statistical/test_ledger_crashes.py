@@ -1,0 +1,189 @@
+"""Real processes: killed with SIGKILL while they debit, and racing for the last unit.
+
+A kill proves that no acknowledged debit is lost and none is halved when a *process* dies; the
+loss of power is answered by ``synchronous = EXTRA``, which no test here can exercise.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dp_cmdp.ledger import PrivacyLedger
+from dp_cmdp.privacy import PrivacyBudget
+
+UNIT = Fraction(1, 7000)
+TOTAL = PrivacyBudget(100 * UNIT, 100 * UNIT)
+
+PRELUDE = """
+import sys
+from dp_cmdp.errors import BudgetExceededError
+from dp_cmdp.ledger import PrivacyLedger
+from dp_cmdp.privacy import PrivacyBudget
+ledger = PrivacyLedger(sys.argv[1])
+unit = PrivacyBudget("1/7000", "1/7000")
+print("ready", flush=True)
+"""
+
+#: Debits without pause, saying so after each; ends when the budget does.
+SPENDER = (
+    PRELUDE
+    + """
+try:
+    while True:
+        entry = ledger.debit("x", unit, note=sys.argv[2])
+        print(entry.index, entry.hash, flush=True)
+except BudgetExceededError:
+    print("empty", flush=True)
+    sys.stdin.read()
+"""
+)
+
+#: Tries once for each identity named on its standard input.
+RACER = (
+    PRELUDE
+    + """
+for line in sys.stdin:
+    try:
+        ledger.debit(line.strip(), unit)
+        print("won", flush=True)
+    except BudgetExceededError:
+        print("refused", flush=True)
+"""
+)
+
+#: Makes a ledger file from nothing.
+FOUNDER = (
+    PRELUDE
+    + """
+entry = ledger.create("x", PrivacyBudget("1/70", "1/70"))
+print(entry.index, entry.hash, flush=True)
+sys.stdin.read()
+"""
+)
+
+
+@contextmanager
+def child(script: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A ready child process, surely dead afterwards."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", script, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    with process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def killed(script: str, path: Path, *, label: str, wait: float) -> list[str]:
+    """Start a child, kill it `wait` seconds after it is ready, return what it acknowledged."""
+    with child(script, str(path), label) as process:
+        time.sleep(wait)
+        process.kill()
+        assert process.stdout is not None
+        return process.stdout.read().splitlines()
+
+
+def crash_course(folder: Path, *, lane: int, rounds: int) -> dict[str, int]:
+    """Kill one of two concurrent spenders after the other, checking the ledger each time."""
+    rng, counts = random.Random(lane), {"kills": 0, "acknowledged": 0, "unheard": 0, "ledgers": 0}
+    ledger, history, heard = PrivacyLedger(folder / "none"), [], set[str]()
+    for turn in range(rounds):
+        if turn == 0 or ledger.remaining("x").epsilon < 30 * UNIT:
+            counts["unheard"] += len(history) - len(heard)
+            counts["ledgers"] += 1
+            ledger, history, heard = PrivacyLedger(folder / f"{lane}-{turn}.db"), [], set[str]()
+            ledger.create("x", TOTAL)
+        waits = [rng.uniform(0, 0.06), rng.uniform(0, 0.06)]
+        with ThreadPoolExecutor(2) as pool:
+            jobs = [
+                pool.submit(killed, SPENDER, ledger.path, label=f"{turn}.{i}", wait=wait)
+                for i, wait in enumerate(waits)
+            ]
+            said = [line for job in jobs for line in job.result() if line != "empty"]
+        counts["kills"] += 2
+        counts["acknowledged"] += len(said)
+        heard.update(said)
+        pin = ledger.verify().head
+        entries = ledger.entries("x")
+        assert entries[: len(history)] == history
+        assert heard <= {f"{entry.index} {entry.hash}" for entry in entries}
+        assert ledger.spent("x").epsilon == len(entries) * UNIT <= TOTAL.epsilon
+        history = entries
+        assert ledger.verify(pin).pinned
+    counts["unheard"] += len(history) - len(heard)
+    return counts
+
+
+def assert_nothing_acknowledged_is_lost(folder: Path, *, lanes: int, rounds: int) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [
+            pool.submit(crash_course, folder, lane=lane, rounds=rounds) for lane in range(lanes)
+        ]
+        results = [job.result() for job in jobs]
+    counts = {name: sum(result[name] for result in results) for name in results[0]}
+    print(counts)
+    assert counts["kills"] == 2 * lanes * rounds
+    assert counts["acknowledged"] > counts["kills"] / 4
+
+
+def test_no_acknowledged_debit_is_lost_in_200_kills(tmp_path: Path) -> None:
+    assert_nothing_acknowledged_is_lost(tmp_path, lanes=2, rounds=50)
+
+
+@pytest.mark.long
+def test_no_acknowledged_debit_is_lost_in_2000_kills(tmp_path: Path) -> None:
+    assert_nothing_acknowledged_is_lost(tmp_path, lanes=10, rounds=100)
+
+
+def test_a_kill_while_the_file_is_made_leaves_a_whole_ledger_or_none(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    for turn in range(20):
+        path = tmp_path / f"{turn}.db"
+        said = killed(FOUNDER, path, label="", wait=rng.uniform(0, 0.02))
+        ledger = PrivacyLedger(path)
+        entry = ledger.create("x", TOTAL)
+        assert [f"{entry.index} {entry.hash}"] == said or not said
+        assert ledger.verify().head.count == 1
+        assert ledger.total("x").epsilon == TOTAL.epsilon
+
+
+def race(path: Path, *, rounds: int, racers: int) -> None:
+    """In each round every racer is told to debit the same single unit."""
+    ledger = PrivacyLedger(path)
+    ledger.create("0", PrivacyBudget(UNIT, UNIT))
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(child(RACER, str(path))) for _ in range(racers)]
+        for turn in range(rounds):
+            ledger.create(str(turn), PrivacyBudget(UNIT, UNIT))
+            for process in crowd:
+                assert process.stdin is not None
+                process.stdin.write(f"{turn}\n")
+                process.stdin.flush()
+            answers = [process.stdout.readline().strip() for process in crowd if process.stdout]
+            assert sorted(answers) == ["refused"] * (racers - 1) + ["won"]
+    assert [balance.debits for balance in ledger.verify().balances] == [1] * rounds
+
+
+def test_of_several_processes_exactly_one_gets_the_last_unit(tmp_path: Path) -> None:
+    race(tmp_path / "ledger.db", rounds=200, racers=3)
+
+
+@pytest.mark.long
+def test_of_many_processes_exactly_one_gets_the_last_unit_often(tmp_path: Path) -> None:
+    race(tmp_path / "ledger.db", rounds=2000, racers=4)
