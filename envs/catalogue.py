@@ -1,0 +1,155 @@
+"""Layouts by name, and random layouts by seed.
+
+The named ones are the JSON files of ``envs/data/layouts``; to change one, edit its file. Random
+ones follow the grid of Chow et al. (2018): a square grid, −1 per step, a bonus at the goal, and
+obstacles drawn with a density; here the drawn cells are the public *candidates*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp.errors import InvalidArgumentError
+from envs.dynamics import GridModel
+from envs.layout import HazardKind, Layout, reaching
+from envs.layout_files import layout_from_dict, load_layout
+
+#: A random layout tolerates at least this many times what its cautious policy costs at worst.
+TOLERANCE_MARGIN = 1.5
+ATTEMPTS = 1000
+
+
+def data_file(folder: str, name: str) -> Path:
+    """Path of a file shipped with the environments."""
+    return Path(str(resources.files("envs").joinpath("data", folder, f"{name}.json")))
+
+
+def layout_names() -> tuple[str, ...]:
+    """Names of the layouts that come with the package."""
+    folder = data_file("layouts", "any").parent
+    return tuple(sorted(path.stem for path in folder.glob("*.json")))
+
+
+def named_layout(name: str) -> Layout:
+    """One of the layouts of :func:`layout_names`."""
+    if name not in layout_names():
+        raise InvalidArgumentError(
+            f"layout must be one of {', '.join(layout_names())}, or a file; got {name!r}"
+        )
+    return load_layout(data_file("layouts", name))
+
+
+def as_layout(layout: Layout | Mapping[str, Any] | str | Path) -> Layout:
+    """A layout from itself, from the content of a JSON file, from a name or from a path."""
+    if isinstance(layout, Layout):
+        return layout
+    if isinstance(layout, Mapping):
+        return layout_from_dict(layout)
+    if isinstance(layout, Path) or (isinstance(layout, str) and Path(layout).suffix):
+        return load_layout(layout)
+    if isinstance(layout, str):
+        return named_layout(layout)
+    raise InvalidArgumentError(
+        f"layout must be a Layout, a name, a path or a mapping, got {type(layout).__name__}"
+    )
+
+
+def random_layout(
+    size: int = 25,
+    *,
+    seed: int,
+    density: float = 0.3,
+    wall_density: float = 0.0,
+    kinds: int = 1,
+    slip: float = 0.05,
+    gamma: float = 0.99,
+    goal_reward: float = 100.0,
+) -> Layout:
+    """Draw a square layout: start at the lower right, goal in the top row.
+
+    Parameters
+    ----------
+    size : int
+        Rows and columns.
+    seed : int
+    density : float
+        Share of the free cells that are candidates.
+    wall_density : float
+        Share of the cells that are walls; drawn again until the goal can be reached.
+    kinds : int
+        Number of hazard kinds; each candidate cell belongs to one.
+    slip, gamma, goal_reward : float
+        As in :class:`Layout`.
+
+    Notes
+    -----
+    Severities lie in [0, 1] with radius 0.1. The tolerance bounds are set from public data: at least
+    1.5 times the worst-case cost of a cautious policy, so the robust problem is always feasible.
+    **Privacy.** Public.
+    """
+    size = _check.integer("size", size, low=3)
+    kinds = _check.integer("kinds", kinds, low=1, high=9)
+    start = size * size - 1
+    rng = np.random.default_rng(_check.integer("seed", seed))
+    goal, walls, free = _draw_walls(size, wall_density, rng)
+    density = _check.real("density", density, low=0.0, high=1.0)
+    marked = free[: max(kinds, round(density * len(free)))]
+    rough = Layout(
+        rows=size,
+        cols=size,
+        walls=walls,
+        start=start,
+        goals=[goal],
+        kinds=[
+            HazardKind(
+                name=f"hazard-{kind + 1}" if kinds > 1 else "hazard", cells=marked[kind::kinds]
+            )
+            for kind in range(kinds)
+        ],
+        slip=slip,
+        gamma=gamma,
+        goal_reward=goal_reward,
+        name=f"random-{size}-{seed}",
+    )
+    return _with_tolerances(rough)
+
+
+def _draw_walls(
+    size: int, wall_density: float, rng: np.random.Generator
+) -> tuple[int, list[int], list[int]]:
+    """A goal in the top row, walls that leave a way to it, and the other cells, shuffled."""
+    wall_density = _check.real("wall_density", wall_density, low=0.0, high=1.0)
+    start = size * size - 1
+    for _ in range(ATTEMPTS):
+        goal = int(rng.integers(size))
+        inner = [cell for cell in range(size * size) if cell not in (start, goal)]
+        mixed = rng.permutation(inner).tolist()
+        count = round(wall_density * len(mixed))
+        if start in reaching([goal], shape=(size, size), walls=mixed[:count]):
+            return goal, mixed[:count], mixed[count:]
+    raise InvalidArgumentError(
+        f"wall_density leaves no way to the goal in {ATTEMPTS} draws; lower it, got {wall_density:g}"
+    )
+
+
+def _with_tolerances(layout: Layout) -> Layout:
+    """The layout with radii of 0.1 and tolerances that a cautious policy meets whatever the data."""
+    least = GridModel(layout).cautious_costs()
+    floors = [max(0.1, float(np.ceil(20 * TOLERANCE_MARGIN * cost) / 20)) for cost in least]
+    kinds = [
+        HazardKind(
+            name=kind.name,
+            cells=kind.cells,
+            severity_radius=0.1,
+            tolerance=(floor, 2 * floor),
+            tolerance_radius=0.1 * floor,
+        )
+        for kind, floor in zip(layout.kinds, floors, strict=True)
+    ]
+    return layout.replace(kinds=kinds)

@@ -1,0 +1,292 @@
+"""The hazard grid as a Gymnasium environment with a privacy boundary through its middle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp import CMDP
+from dp_cmdp.database import Database
+from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from envs.catalogue import as_layout, random_layout
+from envs.drawing import Image, draw_agent, draw_grid, draw_text
+from envs.dynamics import NUM_ACTIONS, GridModel
+from envs.hazards import Hazards
+from envs.layout import Layout
+from envs.window import Window
+
+if TYPE_CHECKING:
+    from dp_cmdp.cmdp.parametric import ParametricCMDP
+
+PUBLIC, CURATOR = "public", "curator"
+
+
+class HazardGridEnv(gym.Env[int, int]):
+    """
+    A walk to the goal across cells of which some *may* be hazardous; which ones is private.
+
+    ## Description
+    The agent walks on a grid of free cells and walls. Everybody knows the *candidate* cells, where
+    a hazard may be. Which candidates are hazardous, how severe each is, and how much discounted
+    severity is tolerated are private: they are a database, and only its curator sees it.
+
+    The environment opens from two sides. With `access="public"` (the default) it holds no private
+    data at all, so nothing can be read from it: costs are the public worst case, until a release
+    of the database is put in their place by `envs.PrivateCostWrapper`. With `access="curator"` it
+    holds the hazards, reports true costs, draws them, and refuses to be pickled.
+
+    ## Action Space
+    `Discrete(4)`: 0 left, 1 down, 2 right, 3 up. With probability `slip` the step goes at right
+    angles to the chosen direction, half of it to each side. A step into a wall or the border
+    leaves the agent where it is.
+
+    ## Observation Space
+    `Discrete(rows * cols)`: the number `row * cols + col` of the agent's cell.
+
+    ## Starting State
+    Drawn from the layout's start distribution; `reset(options={"start": cell})` chooses the cell.
+
+    ## Rewards
+    `step_reward` (−1) for every step, and `goal_reward` more for the step that enters a goal.
+
+    ## Episode Termination
+    The episode terminates in a goal, which is absorbing and costs and pays nothing more. Registered
+    environments are truncated at their `max_episode_steps`.
+
+    ## Information
+    `step` returns `info["cost"]`: the severity of the cell in which the action was *taken*, so that
+    the discounted sum of the costs is the cost of the constrained MDP. A float, or a vector when
+    there are several kinds of hazard. It is the true cost for the curator and, for the public, the
+    largest the public bounds allow (0 outside the candidates). `reset` returns no information.
+
+    ## Arguments
+    * `layout="islands"`: a name (`envs.layout_names()`), a layout file, the content of one, or an
+      `envs.Layout`.
+    * `access="public"`: or `"curator"`.
+    * `hazards=None`: for the curator only. An `envs.Hazards`, the seed of simulated ones, or a
+      file; `None` takes the simulation that comes with the layout.
+    * `slip`, `gamma`, `step_reward`, `goal_reward`: replace the layout's.
+    * `render_mode=None`: `"ansi"` (text), `"rgb_array"` (pixels) or `"human"` (a matplotlib window;
+      the text, printed, where no window can be opened).
+
+    ## Version History
+    * v0: first version
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["human", "ansi", "rgb_array"],
+        "render_fps": 8,
+    }
+
+    def __init__(
+        self,
+        layout: Layout | Mapping[str, Any] | str | Path = "islands",
+        *,
+        access: str = PUBLIC,
+        hazards: Hazards | int | str | Path | None = None,
+        slip: float | None = None,
+        gamma: float | None = None,
+        step_reward: float | None = None,
+        goal_reward: float | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        changes = {
+            "slip": slip, "gamma": gamma, "step_reward": step_reward, "goal_reward": goal_reward,
+        }  # fmt: skip
+        given = {name: value for name, value in changes.items() if value is not None}
+        self.layout = as_layout(layout).replace(**given)
+        self.access = _check.one_of("access", access, (PUBLIC, CURATOR))
+        if render_mode is not None:
+            _check.one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
+        self.render_mode = render_mode
+        self.grid_model = GridModel(self.layout)
+        if access == CURATOR:
+            self._hazards = Hazards.of(self.layout, hazards)
+            self._costs = self.grid_model.cost_table(self._hazards.severity)
+        elif hazards is not None:
+            raise PrivacyLeakError(
+                'hazards must not be given to a public environment; open it with access="curator"'
+            )
+        else:
+            self._costs = self.grid_model.worst_cost_table()
+        self.observation_space = spaces.Discrete(self.layout.num_cells)
+        self.action_space = spaces.Discrete(NUM_ACTIONS)
+        self._state: int | None = None
+        self._drawn: tuple[FloatArray | None, Image] | None = None
+        self._window = Window(title="HazardGrid", fps=self.metadata["render_fps"])
+
+    @property
+    def state(self) -> int:
+        """The agent's cell."""
+        if self._state is None:
+            raise ResetNeeded("call reset() before asking for the state, stepping or rendering")
+        return self._state
+
+    @property
+    def tolerance(self) -> FloatArray:
+        """Tolerated discounted cost of each kind: the true one for the curator, the public lower
+        bound otherwise."""
+        if self.access == CURATOR:
+            return self._hazards.tolerance
+        return _check.frozen(np.array([kind.tolerance[0] for kind in self.layout.kinds]))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        super().reset(seed=seed)
+        choice = dict(options or {})
+        start = choice.pop("start", None)
+        if choice:
+            raise InvalidArgumentError(
+                f"options may hold 'start' only, got {', '.join(map(repr, choice))}"
+            )
+        if start is None:
+            cells, chances = zip(*self.layout.starts, strict=True)
+            start = cells[int(self.np_random.choice(len(cells), p=np.array(chances)))]
+        elif not self.observation_space.contains(start) or start in self.layout.walls:
+            raise InvalidArgumentError(
+                "options['start'] must be a cell of the grid that is no wall; "
+                f"cells run from 0 to {self.layout.num_cells - 1}"
+            )
+        self._state = int(start)
+        if self.render_mode == "human":
+            self.render()
+        return self._state, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        before = self.state
+        if not self.action_space.contains(action):
+            raise InvalidArgumentError(f"action must be 0, 1, 2 or 3, got {action!r}")
+        after = self.grid_model.sample(before, int(action), rng=self.np_random)
+        reward = 0.0
+        if not self.grid_model.absorbing[before]:
+            entered = after in self.layout.goals
+            reward = self.layout.step_reward + (self.layout.goal_reward if entered else 0.0)
+        self._state = after
+        if self.render_mode == "human":
+            self.render()
+        info = {"cost": cost_at(self._costs, before)}
+        return after, reward, after in self.layout.goals, False, info
+
+    def render(self) -> Image | str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if self.render_mode is None:
+            gym.logger.warn(
+                "render() needs a render mode; give one when making the environment, for example "
+                'gymnasium.make("dp_cmdp/HazardGrid-v0", render_mode="rgb_array")'
+            )
+            return None
+        return self.picture(self._costs if self.access == CURATOR else None, hatched=False)
+
+    def picture(self, costs: FloatArray | None, *, hatched: bool) -> Image | str | None:
+        """Render in the chosen mode, candidates coloured by `costs` (hatched when there are none)."""
+        if self.render_mode == "ansi":
+            return draw_text(self.layout, agent=self.state, costs=costs)
+        if self._drawn is None or self._drawn[0] is not costs:
+            grid = draw_grid(self.layout, costs=costs, hatched=hatched or costs is None)
+            self._drawn = (costs, grid)
+        image = draw_agent(self._drawn[1], self.layout, agent=self.state)
+        if self.render_mode == "rgb_array":
+            return image
+        text = draw_text(self.layout, agent=self.state, costs=costs)
+        self._window.show(image, text=text)
+        return None
+
+    def close(self) -> None:
+        self._window.close()
+
+    def model(self) -> ParametricCMDP:
+        """The constrained MDP that `step` simulates, as a function of the private database.
+
+        Notes
+        -----
+        **Paper.** ``opt:MDP-D``. **Privacy.** Public.
+        """
+        return self.grid_model.parametric()
+
+    def database(self) -> Database:
+        """The private hazards, for a mechanism to read.
+
+        Raises
+        ------
+        PrivacyLeakError
+            If the environment is public: it holds none.
+
+        Notes
+        -----
+        **Privacy.** *Curator only.*
+        """
+        if self.access != CURATOR:
+            raise PrivacyLeakError(
+                'a public environment holds no database; open it with access="curator"'
+            )
+        return self._hazards.database()
+
+    def cmdp(self) -> CMDP:
+        """The constrained MDP with the true costs and tolerances. *Curator only.*"""
+        self.database()
+        return self.grid_model.cmdp(self._hazards.severity, tolerance=self._hazards.tolerance)
+
+
+class RandomHazardGridEnv(HazardGridEnv):
+    """
+    A hazard grid with a randomly drawn layout.
+
+    ## Description
+    As `HazardGridEnv`, on a square grid drawn by a seed (`envs.random_layout`): start at the lower
+    right, goal in the top row, a share `density` of the cells candidates. The seed draws the public
+    layout only; the private hazards have their own.
+
+    ## Action Space
+    `Discrete(4)`: 0 left, 1 down, 2 right, 3 up.
+
+    ## Observation Space
+    `Discrete(size * size)`.
+
+    ## Starting State
+    The lower right cell.
+
+    ## Rewards
+    −1 for every step, and `goal_reward` (100) for the step that enters the goal.
+
+    ## Episode Termination
+    In the goal.
+
+    ## Information
+    `info["cost"]` as in `HazardGridEnv`.
+
+    ## Arguments
+    * `size=25`, `density=0.3`, `wall_density=0.0`, `kinds=1`, `layout_seed=0`: the layout.
+    * All arguments of `HazardGridEnv` but `layout`.
+
+    ## Version History
+    * v0: first version
+    """
+
+    def __init__(
+        self,
+        *,
+        size: int = 25,
+        density: float = 0.3,
+        wall_density: float = 0.0,
+        kinds: int = 1,
+        layout_seed: int = 0,
+        **arguments: Any,
+    ) -> None:
+        layout = random_layout(
+            size, seed=layout_seed, density=density, wall_density=wall_density, kinds=kinds
+        )
+        super().__init__(layout, **arguments)
+
+
+def cost_at(table: FloatArray, state: int) -> float | FloatArray:
+    """What ``info["cost"]`` holds: a float for one kind of hazard, a fresh vector for several."""
+    costs = table[:, state]
+    return float(costs[0]) if costs.size == 1 else costs.copy()

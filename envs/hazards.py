@@ -1,0 +1,205 @@
+"""The private side of a hazard grid: which candidates are hazardous, how much, and the tolerance.
+
+The database has one severity per candidate cell and kind (kind by kind, cells in order) and one
+tolerance per kind: θ = (severity, tolerance), inside the envelope the layout publishes. A cell that
+is no hazard has the lowest severity.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.database import Database
+from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from envs.catalogue import data_file
+from envs.layout import Layout
+
+FORMAT = "dp_cmdp.Hazards/1"
+Cell = tuple[int, int]
+Severities = Mapping[Cell, float]
+
+
+class Hazards:
+    """Severities of the candidate cells and tolerances of the kinds of one layout.
+
+    Parameters
+    ----------
+    layout : Layout
+    severity : array_like
+        One severity per entry of the group ``severity`` of ``layout.envelope()``.
+    tolerance : float or array_like
+        One tolerance per kind.
+    identity : str, optional
+        Public label of the database in a privacy ledger; the layout's name by default.
+
+    Notes
+    -----
+    **Privacy.** *Curator only.* ``repr`` and error texts show nothing; pickling is refused. A copy
+    inside the process is the object itself.
+    """
+
+    __slots__ = ("_database", "layout")
+
+    def __init__(
+        self,
+        layout: Layout,
+        severity: ArrayLike,
+        *,
+        tolerance: ArrayLike,
+        identity: str | None = None,
+    ) -> None:
+        if not isinstance(layout, Layout):
+            raise InvalidArgumentError("layout must be a Layout")
+        envelope = layout.envelope()
+        count = envelope.index("severity").size
+        values = np.concatenate(
+            [
+                _check.vector("severity", severity, size=count, private=True),
+                _check.vector("tolerance", tolerance, size=layout.num_kinds, private=True),
+            ]
+        )
+        names = ["severity"] * count + ["tolerance"] * layout.num_kinds
+        outside = (values < envelope.lower) | (values > envelope.upper)
+        if outside.any():
+            raise InvalidArgumentError(
+                f"{names[int(np.argmax(outside))]} must lie inside the public bounds of layout "
+                f"{layout.name!r}, which are not negative; some value does not (it is not shown)"
+            )
+        self.layout = layout
+        self._database = Database(values, envelope, identity=identity or f"hazards/{layout.name}")
+
+    @classmethod
+    def place(
+        cls,
+        layout: Layout,
+        severities: Severities | Sequence[Severities],
+        *,
+        tolerance: ArrayLike,
+        identity: str | None = None,
+    ) -> Hazards:
+        """Hazards at given (row, column) cells: one mapping, or one per kind."""
+        per_kind = [severities] if isinstance(severities, Mapping) else list(severities)
+        if len(per_kind) != layout.num_kinds:
+            raise InvalidArgumentError(
+                f"severities must hold one mapping per hazard kind, {layout.num_kinds}; "
+                f"got {len(per_kind)}"
+            )
+        values: list[float] = []
+        for kind, given in zip(layout.kinds, per_kind, strict=True):
+            placed = _by_cell(layout, kind.name, given)
+            if not placed.keys() <= set(kind.cells):
+                raise InvalidArgumentError(
+                    f"a hazard of kind {kind.name!r} lies outside its public candidate cells "
+                    "(where is not shown); add the cell to the layout or remove the hazard"
+                )
+            values += [placed.get(cell, kind.severity[0]) for cell in kind.cells]
+        return cls(layout, values, tolerance=tolerance, identity=identity)
+
+    @classmethod
+    def draw(cls, layout: Layout, *, seed: int, share: float = 0.5) -> Hazards:
+        """Simulated hazards: each candidate is hazardous with probability `share`.
+
+        A hazard's severity is uniform in the upper half of its bounds; the tolerance is uniform in
+        its bounds. The seed determines everything, so it is as private as what it draws.
+        """
+        rng = np.random.default_rng(_check.integer("seed", seed))
+        share = _check.real("share", share, low=0.0, high=1.0)
+        severity: list[float] = []
+        for kind in layout.kinds:
+            low, high = kind.severity
+            size = len(kind.cells)
+            drawn = rng.uniform((low + high) / 2, high, size)
+            severity += np.where(rng.random(size) < share, drawn, low).tolist()
+        tolerance = [rng.uniform(*kind.tolerance) for kind in layout.kinds]
+        return cls(layout, severity, tolerance=tolerance)
+
+    @classmethod
+    def load(cls, layout: Layout, path: str | Path) -> Hazards:
+        """Read hazards from a JSON file; no value appears in an error text.
+
+        The file holds ``"format"`` and ``"kinds"``: for each kind's name an object with
+        ``"severity"``, a list of [row, column, severity], and ``"tolerance"``.
+        """
+        source = Path(path)
+        try:
+            content = json.loads(source.read_text(encoding="utf-8"))
+            if content["format"] != FORMAT:
+                raise KeyError
+            kinds = [content["kinds"][kind.name] for kind in layout.kinds]
+            severities = [
+                {(int(row), int(col)): float(value) for row, col, value in kind["severity"]}
+                for kind in kinds
+            ]
+            tolerance = [float(kind["tolerance"]) for kind in kinds]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidArgumentError(
+                f"hazards must name a {FORMAT} file for layout {layout.name!r}; {source.name} is "
+                f"missing, damaged or of another kind ({type(error).__name__})"
+            ) from None
+        return cls.place(layout, severities, tolerance=tolerance)
+
+    @classmethod
+    def of(cls, layout: Layout, source: Hazards | int | str | Path | None) -> Hazards:
+        """Hazards from themselves, a seed, a file, or (None) the simulation shipped with a layout."""
+        if isinstance(source, Hazards):
+            if source.layout.kinds != layout.kinds:
+                raise InvalidArgumentError(
+                    "hazards must belong to the layout: its kinds, candidates and bounds differ"
+                )
+            return source
+        if source is None:
+            shipped = data_file("hazards", layout.name)
+            return cls.load(layout, shipped) if shipped.is_file() else cls.draw(layout, seed=0)
+        if isinstance(source, str | Path):
+            return cls.load(layout, source)
+        return cls.draw(layout, seed=source)
+
+    @property
+    def severity(self) -> FloatArray:
+        """The severities. *Curator only.*"""
+        return self._database.values[: -self.layout.num_kinds]
+
+    @property
+    def tolerance(self) -> FloatArray:
+        """The tolerances, one per kind. *Curator only.*"""
+        return self._database.values[-self.layout.num_kinds :]
+
+    def database(self) -> Database:
+        """The private database, for a mechanism to read. *Curator only.*"""
+        return self._database
+
+    def __repr__(self) -> str:
+        return f"Hazards(<private>, layout={self.layout.name!r})"
+
+    def __copy__(self) -> Hazards:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Hazards:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise PrivacyLeakError(
+            "Hazards refuse to be pickled; hand a worker the seed or the file they come from"
+        )
+
+
+def _by_cell(layout: Layout, kind: str, given: Severities) -> dict[int, float]:
+    """Severities by cell number; a cell outside the grid gets the number −1 of no candidate."""
+    placed: dict[int, float] = {}
+    try:
+        for (row, col), severity in given.items():
+            inside = 0 <= row < layout.rows and 0 <= col < layout.cols
+            placed[int(row) * layout.cols + int(col) if inside else -1] = severity
+    except (TypeError, ValueError, AttributeError):
+        raise InvalidArgumentError(
+            f"severities of kind {kind!r} must map (row, column) to a number"
+        ) from None
+    return placed

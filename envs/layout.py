@@ -1,0 +1,278 @@
+"""Public facts of a hazard grid: its geometry, its dynamics and the envelope of its secrets.
+
+Cells are numbered row·cols + col and are the states of the CMDP. What is *not* here is which
+candidate cells are hazardous, how severe they are and how much of it is tolerated: that is the
+private database (:mod:`envs.hazards`), of which a layout knows only the public bounds
+
+    severity_k ∈ [lo, hi] for each candidate cell of each kind,  tolerance_i ∈ [inf, sup] per kind,
+
+and the radius by which an entry may differ between adjacent databases.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.errors import InvalidArgumentError
+
+Interval = tuple[float, float]
+Start = int | Sequence[int] | Sequence[tuple[int, float]] | Mapping[int, float]
+#: Row and column step of each action: left, down, right, up.
+MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))
+SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HazardKind:
+    """One kind of hazard: where it may be and how bad it may be. One constraint of the CMDP.
+
+    Parameters
+    ----------
+    name : str
+    cells : iterable of int
+        Public candidate cells; everywhere else this kind costs nothing, publicly.
+    severity, tolerance : (float, float)
+        Public bounds of the cost of a step spent in a hazard, and of the tolerated discounted cost.
+    severity_radius, tolerance_radius : float, optional
+        How far one entry may move between adjacent databases; by default anywhere in its bounds.
+
+    Notes
+    -----
+    **Paper.** β_s and f_0 of ``app:cmdp``; sup A(D) = ``severity[1]``, inf b(D) = ``tolerance[0]``.
+    **Privacy.** Public.
+    """
+
+    name: str = "hazard"
+    cells: Sequence[int]
+    severity: Interval = (0.0, 1.0)
+    severity_radius: float | None = None
+    tolerance: Interval = (0.5, 1.0)
+    tolerance_radius: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InvalidArgumentError("the name of a hazard kind must be a non-empty text")
+        cells = tuple(sorted(_check.integer(f"{self.name}: cell", cell) for cell in self.cells))
+        if not cells:
+            raise InvalidArgumentError(
+                f"kind {self.name!r} must have at least one candidate cell ('?' in a map)"
+            )
+        if len(set(cells)) != len(cells):
+            raise InvalidArgumentError(f"kind {self.name!r} must not name a candidate cell twice")
+        object.__setattr__(self, "cells", cells)
+        for part in ("severity", "tolerance"):
+            bounds = _interval(f"{self.name}: {part}", getattr(self, part))
+            width = bounds[1] - bounds[0]
+            radius = getattr(self, f"{part}_radius")
+            name = f"{self.name}: {part}_radius"
+            radius = width if radius is None else _check.real(name, radius, high=width)
+            if radius <= 0:
+                raise InvalidArgumentError(f"{name} must be positive, got {radius:g}")
+            object.__setattr__(self, part, bounds)
+            object.__setattr__(self, f"{part}_radius", radius)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A hazard grid, as everybody may know it.
+
+    Parameters
+    ----------
+    rows, cols : int
+    kinds : iterable of HazardKind
+        The hazard kinds, one constraint each.
+    goals : iterable of int
+        Absorbing cells: entering one pays `goal_reward` and ends the episode.
+    start : int, iterable of int, or mapping of int to float
+        A cell, several equally likely cells, or a distribution over cells.
+    walls : iterable of int
+    slip : float
+        Probability of moving at right angles to the chosen direction (half of it to each side).
+    gamma : float
+        Discount, 0 ≤ γ < 1.
+    step_reward, goal_reward : float
+        Paid for every step, and for the step that enters a goal.
+    name : str
+
+    Notes
+    -----
+    **Paper.** ``app:cmdp``. **Privacy.** Public.
+    """
+
+    rows: int
+    cols: int
+    kinds: Sequence[HazardKind]
+    goals: Sequence[int]
+    start: Start
+    walls: Sequence[int] = ()
+    slip: float = 0.1
+    gamma: float = 0.95
+    step_reward: float = -1.0
+    goal_reward: float = 20.0
+    name: str = "custom"
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "rows", _check.integer("rows", self.rows, low=1))
+        put(self, "cols", _check.integer("cols", self.cols, low=1))
+        put(self, "slip", _check.real("slip", self.slip, low=0.0, high=1.0))
+        put(self, "gamma", _check.real("gamma", self.gamma, low=0.0))
+        if self.gamma >= 1.0:
+            raise InvalidArgumentError(f"gamma must be below 1, got {self.gamma:g}")
+        for field in ("step_reward", "goal_reward"):
+            put(self, field, _check.real(field, getattr(self, field)))
+        for field in ("walls", "goals"):
+            cells = tuple(sorted({self._inside(field, cell) for cell in getattr(self, field)}))
+            put(self, field, cells)
+        put(self, "start", self._distribution(self.start))
+        put(self, "kinds", tuple(self.kinds))
+        self._check_cells()
+
+    def _inside(self, name: str, cell: Any) -> int:
+        return _check.integer(f"a cell of {name}", cell, high=self.num_cells - 1)
+
+    def _distribution(self, start: Any) -> tuple[tuple[int, float], ...]:
+        """Normalise the three forms of a start to (cell, probability) pairs."""
+        if isinstance(start, Mapping):
+            pairs = list(start.items())
+        elif isinstance(start, Iterable):
+            cells = list(start)
+            if cells and all(isinstance(cell, tuple | list) and len(cell) == 2 for cell in cells):
+                pairs = cells
+            else:
+                pairs = [(cell, 1.0 / len(cells)) for cell in cells]
+        else:
+            pairs = [(start, 1.0)]
+        chances: dict[int, float] = {}
+        for cell, chance in pairs:
+            index = self._inside("start", cell)
+            chances[index] = chances.get(index, 0.0) + _check.real("start", chance, low=0.0)
+        if abs(sum(chances.values()) - 1.0) > SUM_TOLERANCE:
+            raise InvalidArgumentError(
+                f"start must be a distribution; its probabilities sum to {sum(chances.values()):g}"
+            )
+        return tuple(sorted((cell, chance) for cell, chance in chances.items() if chance > 0))
+
+    def _check_cells(self) -> None:
+        if not self.goals:
+            raise InvalidArgumentError("goals must name at least one cell ('G' in a map)")
+        if not self.kinds or not all(isinstance(kind, HazardKind) for kind in self.kinds):
+            raise InvalidArgumentError("kinds must hold at least one HazardKind")
+        names = [kind.name for kind in self.kinds]
+        if len(set(names)) != len(names):
+            raise InvalidArgumentError("kinds must have different names")
+        walls, goals = set(self.walls), set(self.goals)
+        self._refuse("goals", goals & walls, "must not lie in a wall")
+        for name, cells in (
+            ("start", {cell for cell, _ in self.starts}),
+            *((f"candidates of {kind.name!r}", set(kind.cells)) for kind in self.kinds),
+        ):
+            self._refuse(name, {c for c in cells if c >= self.num_cells}, "must lie in the grid")
+            self._refuse(name, cells & walls, "must not lie in a wall")
+            self._refuse(name, cells & goals, "must not be a goal (a goal ends the episode)")
+        lost = {cell for cell, _ in self.starts} - reaching(
+            self.goals, shape=(self.rows, self.cols), walls=self.walls
+        )
+        self._refuse("start", lost, "must be able to reach a goal; open the walls around it")
+
+    def _refuse(self, name: str, cells: set[int], rule: str) -> None:
+        if cells:
+            row, col = divmod(min(cells), self.cols)
+            raise InvalidArgumentError(f"{name} {rule}; found row {row}, column {col}")
+
+    @property
+    def num_cells(self) -> int:
+        return self.rows * self.cols
+
+    @property
+    def num_kinds(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def starts(self) -> tuple[tuple[int, float], ...]:
+        """The start cells with their probabilities."""
+        return cast(tuple[tuple[int, float], ...], self.start)
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """Cells that are a candidate of some kind."""
+        return tuple(sorted({cell for kind in self.kinds for cell in kind.cells}))
+
+    @property
+    def mu(self) -> FloatArray:
+        """Initial distribution over all cells."""
+        mu = np.zeros(self.num_cells)
+        for cell, chance in self.starts:
+            mu[cell] = chance
+        return _check.frozen(mu)
+
+    def cell(self, row: int, col: int) -> int:
+        """Number of the cell in a row and column, both counted from 0."""
+        row = _check.integer("row", row, high=self.rows - 1)
+        return row * self.cols + _check.integer("col", col, high=self.cols - 1)
+
+    def neighbour(self, cell: int, action: int) -> int:
+        """Where a step leads; walls and the border leave the agent where it is."""
+        return _step(cell, action, shape=(self.rows, self.cols), walls=self.walls)
+
+    def replace(self, **changes: Any) -> Layout:
+        """The same layout with some facts changed; everything is checked again."""
+        return replace(self, **changes)
+
+    def envelope(self) -> Envelope:
+        """Public bounds of the database: group ``severity`` (kind by kind, cells in order) and
+        group ``tolerance`` (one entry per kind)."""
+        sizes = [len(kind.cells) for kind in self.kinds]
+        severity = np.array([(*k.severity, k.severity_radius) for k in self.kinds])
+        tolerance = np.array([(*k.tolerance, k.tolerance_radius) for k in self.kinds])
+        lower, upper, radius = np.repeat(severity, sizes, axis=0).T
+        inf, sup, tolerance_radius = tolerance.T
+        return Envelope.join(
+            {
+                "severity": Envelope(lower, upper, radius=radius),
+                "tolerance": Envelope(inf, sup, radius=tolerance_radius),
+            }
+        )
+
+
+def reaching(goals: Iterable[int], *, shape: tuple[int, int], walls: Iterable[int]) -> set[int]:
+    """Cells from which some path around the walls leads to a goal."""
+    blocked = frozenset(walls)
+    seen, queue = set(goals), deque(goals)
+    while queue:
+        cell = queue.popleft()
+        for action in range(len(MOVES)):
+            near = _step(cell, action, shape=shape, walls=blocked)
+            if near not in seen:
+                seen.add(near)
+                queue.append(near)
+    return seen
+
+
+def _step(cell: int, action: int, *, shape: tuple[int, int], walls: Container[int]) -> int:
+    row, col = divmod(cell, shape[1])
+    row, col = row + MOVES[action][0], col + MOVES[action][1]
+    if not (0 <= row < shape[0] and 0 <= col < shape[1]):
+        return cell
+    target = row * shape[1] + col
+    return cell if target in walls else target
+
+
+def _interval(name: str, value: Any) -> Interval:
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(f"{name} must be two numbers (lowest, highest)") from None
+    low = _check.real(f"{name} (lowest)", low, low=0.0)
+    high = _check.real(f"{name} (highest)", high)
+    if low >= high:
+        raise InvalidArgumentError(f"{name} must have lowest < highest, got {low:g} and {high:g}")
+    return low, high
