@@ -108,15 +108,22 @@ class Affine:
         return flat // width, flat % width, position
 
     def bounds(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Smallest and largest value of every sensitive position over a box of databases."""
+        """Smallest and largest value of every sensitive position over a box of databases.
+
+        Rounded outwards where the sum is inexact: they enclose the real-number extremes.
+        """
         row, col, position = self.sensitive()
         ends = self.coefficient * lower[self.entry], self.coefficient * upper[self.entry]
         base = self.constant[row] if len(self.shape) == 1 else _entries(self.constant, row, col)
-        low, high = (
-            base + np.bincount(position, weights=pick(*ends), minlength=row.size)
-            for pick in (np.minimum, np.maximum)
+        low, high, size = (
+            np.bincount(position, weights=terms, minlength=row.size)
+            for terms in (np.minimum(*ends), np.maximum(*ends), np.maximum(*np.abs(ends)))
         )
-        return low, high
+        count = np.bincount(position, minlength=row.size)
+        unit = np.bincount(position, weights=np.abs(self.coefficient), minlength=row.size) == 1.0
+        is_exact = (count == 1) & (base == 0.0) & unit
+        error = np.where(is_exact, 0.0, (count + 1) * 2.0**-51 * (np.abs(base) + size))
+        return base + low - error, base + high + error
 
     def sensitivity(self, radius: FloatArray, records: IntArray) -> float:
         """Largest entrywise ℓ1 change when one record moves, each entry by at most its radius.

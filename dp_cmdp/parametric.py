@@ -229,6 +229,5 @@ def _affine_vector(name: str, value: Affine | ArrayLike) -> Affine:
 
 def _widen(matrix: sparse.csr_array, columns: int) -> sparse.csr_array:
     """The same rows with zero columns appended."""
-    grown = matrix.copy()
-    grown.resize((matrix.shape[0], matrix.shape[1] + columns))
-    return grown
+    shape = (matrix.shape[0], matrix.shape[1] + columns)
+    return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)

@@ -59,7 +59,7 @@ class Noise:
     law: str
     calibration: str
     scale: float
-    support: float
+    support: float | None
     certificate: Mapping[str, Any] | None = None
 
 

@@ -1,0 +1,293 @@
+"""The privacy boundary: private values go in, a Release comes out, and the rest is public.
+
+* :func:`release_database` publishes the database once, with the whole budget. Adjacent databases
+  differ in one record of at most m entries, so (θ_k/Δ_k)_k has ℓ1-sensitivity m and ℓ∞-sensitivity
+  1 however many places of A, b and c read it.
+* :func:`release_blocks` is the paper's Algorithm 1 (``algo:solve``): the entries of A, b and c are
+  perturbed separately, each block with its share of the budget.
+* :func:`solve_private` sees the Release only.
+
+Both publish intervals [θ̃ − s, θ̃ + s] cut to the envelope, which contain the true entries with
+certainty; the program is then solved for all of them (:mod:`dp_cmdp.robust`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.database import Database
+from dp_cmdp.entrywise import entry_values, entrywise
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.intervals import Intervals, exposed, laplace_estimates, truncated_intervals
+from dp_cmdp.lp import Solution, solve_certified
+from dp_cmdp.mechanisms import CALIBRATIONS
+from dp_cmdp.parametric import BLOCKS, ParametricLP
+from dp_cmdp.privacy import Number, PrivacyBudget, Share, allocate
+from dp_cmdp.release import Guarantee, Noise, Release
+
+if TYPE_CHECKING:
+    from dp_cmdp.ledger import PrivacyLedger
+
+REALISED_MASK = "realised zero pattern of A and c"
+
+
+def release_database(
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    rng: np.random.Generator | None = None,
+    calibration: str = "tight",
+    ledger: PrivacyLedger | None = None,
+) -> Release:
+    """Publish intervals around all entries of a database, spending the budget once.
+
+    Parameters
+    ----------
+    database : Database
+    budget : PrivacyBudget
+    rng : numpy.random.Generator, optional
+        By default the noise is exact and comes from the operating system. A Generator asks for
+        fast float noise instead: reproducible, for simulation, marked ``secure=False``.
+    calibration : {"tight", "paper"}
+        Support of the noise, see :mod:`dp_cmdp.mechanisms`.
+    ledger : PrivacyLedger, optional
+        Debited before any value is read; needs ``database.identity``.
+
+    Returns
+    -------
+    Release
+
+    Notes
+    -----
+    Per entry θ̃_k = θ_k + Δ_k Z_k with Z_k i.i.d. truncated Laplace, σ = m/ε; the interval is
+    [θ̃_k − sΔ_k, θ̃_k + sΔ_k] ∩ [lo_k, hi_k].
+    **Paper.** Ours; it replaces ``algo:solve``. **Privacy.** *Spends the budget.*
+    """
+    _check_call(database, budget, rng, calibration)
+    envelope = database.envelope
+    _debit(ledger, database, budget, "release_database")
+    intervals = truncated_intervals(
+        database.values,
+        unit=envelope.radius,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        together=envelope.largest_record,
+        calibration=calibration,
+        entries=envelope.num_entries,
+        rng=rng,
+    )
+    cut = intervals.clipped(envelope.lower, envelope.upper)
+    return Release(
+        estimate=np.clip(cut.estimate, envelope.lower, envelope.upper),
+        lower=cut.lower,
+        upper=cut.upper,
+        guarantee=Guarantee(budget.epsilon, budget.delta, envelope.largest_record),
+        method="database",
+        groups=envelope.groups,
+        noise=(replace(cut.noise, block="database"),),
+        secure=rng is None,
+    )
+
+
+def release_blocks(
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    program: ParametricLP,
+    alphas: Mapping[str, Number],
+    rng: np.random.Generator | None = None,
+    calibration: str = "paper",
+    allow_leak: bool = False,
+    realised_mask_NOT_PRIVATE: bool = False,
+    ledger: PrivacyLedger | None = None,
+) -> Release:
+    """Publish the sensitive entries of A, b and c separately: the paper's Algorithm 1.
+
+    Parameters
+    ----------
+    database : Database
+    budget : PrivacyBudget
+    program : ParametricLP
+        Says, publicly, which entries of A, b and c read the database.
+    alphas : mapping
+        Share of ε per block, summing to 1; leave out the blocks that are public.
+    rng, calibration, ledger
+        As in :func:`release_database`; ``paper`` counts all m·n entries of A and m of b.
+    allow_leak : bool
+        Publish a sensitive block that has no share *unprotected*. The Release records it.
+    realised_mask_NOT_PRIVATE : bool
+        Leave entries that happen to be zero untouched, as the paper's published numbers need. It
+        publishes the zero pattern of the data; for reproduction only. The Release records it.
+
+    Returns
+    -------
+    Release
+        Its entries are the sensitive entries of A, b, c in this order.
+
+    Notes
+    -----
+    **Paper.** ``algo:solve``, ``rem:modify``, ``eq:barA``, ``eq:barB``. **Privacy.** *Spends the
+    budget.*
+    """
+    _check_call(database, budget, rng, calibration)
+    if program.envelope is not database.envelope:
+        raise InvalidArgumentError("program and database must share one Envelope object")
+    shares = allocate(budget, alphas)
+    leaks = _unprotected(program, shares, allow_leak=allow_leak)
+    target = entrywise(program)
+    _debit(ledger, database, budget, "release_blocks")
+    values = entry_values(program, database.values)
+    m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
+    counts = {"A": m * n, "b": m, "c": n}
+    perturb = _BlockNoise(program, target.envelope, counts, calibration, rng)
+    done = {
+        block: perturb(block, values[block], shares[block])
+        for block in BLOCKS
+        if values[block].size
+    }
+    if realised_mask_NOT_PRIVATE:
+        leaks = (*leaks, REALISED_MASK)
+        for block in {"A", "c"} & set(done):
+            done[block] = done[block].with_exposed(values[block] == 0.0, values[block])
+    return Release(
+        estimate=np.concatenate([part.estimate for part in done.values()]),
+        lower=np.concatenate([part.lower for part in done.values()]),
+        upper=np.concatenate([part.upper for part in done.values()]),
+        guarantee=Guarantee(budget.epsilon, budget.delta, database.envelope.largest_record),
+        method="blocks",
+        groups=target.envelope.groups,
+        noise=tuple(part.noise for part in done.values()),
+        secure=rng is None,
+        leaks=leaks,
+    )
+
+
+def solve_private(program: ParametricLP, release: Release) -> Solution:
+    """Solve the program so that its constraints hold for everything the release allows.
+
+    Parameters
+    ----------
+    program : ParametricLP
+    release : Release
+        Of the database (``release_database``) or of the blocks (``release_blocks``) of `program`.
+
+    Returns
+    -------
+    Solution
+        With a certificate, in exact arithmetic, that A(θ)x ≤ b(θ) for every θ in the released
+        intervals, hence for the true database.
+
+    Notes
+    -----
+    **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** Post-processing: no private value is seen.
+    """
+    target = program if release.method == "database" else entrywise(program)
+    if target.envelope.groups != release.groups:
+        raise InvalidArgumentError(
+            "release does not fit program: their groups of entries differ; release the database "
+            "that belongs to this program"
+        )
+    lp = target.robust(release.lower, release.upper, estimate=release.estimate)
+    n = target.num_variables
+
+    def slack_of(x: FloatArray) -> FloatArray:
+        return target.worst_case_slack(x[:n], lower=release.lower, upper=release.upper)
+
+    solution = solve_certified(lp, slack_of=slack_of)
+    rows = program.A.shape[0] + program.b_ub.size
+    return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
+
+
+@dataclass(frozen=True, slots=True)
+class _BlockNoise:
+    """Noise of one block of Algorithm 1."""
+
+    program: ParametricLP
+    envelope: Envelope
+    counts: Mapping[str, int]
+    calibration: str
+    rng: np.random.Generator | None
+
+    def __call__(self, block: str, values: FloatArray, share: Share) -> Intervals:
+        if share.epsilon == 0:
+            return exposed(values, Noise(block, "none", "none", 0.0, 0.0))
+        index = self.envelope.index(block)
+        lower, upper = self.envelope.lower[index], self.envelope.upper[index]
+        unit = np.full(values.size, self.program.sensitivity(block))
+        spread = _largest_spread(self.program, block)
+        if block == "c":
+            drawn = laplace_estimates(
+                values, unit=unit, epsilon=share.epsilon, spread=spread, rng=self.rng
+            )
+            return Intervals(drawn.estimate, lower, upper, replace(drawn.noise, block=block))
+        cut = truncated_intervals(
+            values,
+            unit=unit,
+            epsilon=share.epsilon,
+            delta=share.delta,
+            calibration=self.calibration,
+            entries=self.counts[block],
+            spread=spread,
+            rng=self.rng,
+        ).clipped(lower, upper)
+        return replace(cut, noise=replace(cut.noise, block=block))
+
+
+def _largest_spread(program: ParametricLP, block: str) -> int:
+    """The most entries of a block that move when one record changes."""
+    part = getattr(program, block)
+    _, _, position = part.sensitive()
+    pairs = np.unique(np.stack([program.envelope.records[part.entry], position]), axis=1)
+    return int(np.bincount(pairs[0]).max())
+
+
+def _unprotected(
+    program: ParametricLP, shares: Mapping[str, Share], *, allow_leak: bool
+) -> tuple[str, ...]:
+    """Sensitive blocks that got no budget: refused unless allowed, and then named."""
+    for block, share in shares.items():
+        if share.epsilon > 0 and getattr(program, block).is_public:
+            raise InvalidArgumentError(
+                f"alphas gives budget to block {block}, which is public here; set it to 0"
+            )
+    bare = tuple(
+        block
+        for block, share in shares.items()
+        if share.epsilon == 0 and not getattr(program, block).is_public
+    )
+    if bare and not allow_leak:
+        raise PrivacyLeakError(
+            f"block {', '.join(bare)} reads the database but has no budget: give it a share in "
+            "alphas, or say allow_leak=True to publish it unprotected"
+        )
+    return tuple(f"block {block} unprotected" for block in bare)
+
+
+def _check_call(
+    database: Database, budget: PrivacyBudget, rng: np.random.Generator | None, calibration: str
+) -> None:
+    if not isinstance(database, Database):
+        raise InvalidArgumentError(f"database must be a Database, got {type(database).__name__}")
+    if not isinstance(budget, PrivacyBudget):
+        raise InvalidArgumentError(f"budget must be a PrivacyBudget, got {type(budget).__name__}")
+    if rng is not None:
+        _check.generator("rng", rng)
+    _check.one_of("calibration", calibration, CALIBRATIONS)
+
+
+def _debit(
+    ledger: PrivacyLedger | None, database: Database, budget: PrivacyBudget, note: str
+) -> None:
+    """Spend first, read later: a failure after this line has cost its budget."""
+    if ledger is None:
+        return
+    if database.identity is None:
+        raise InvalidArgumentError("database must have an identity when a ledger is given")
+    ledger.debit(database.identity, budget, note=note)
