@@ -25,6 +25,7 @@ from dp_cmdp.privacy import PrivacyBudget, shown_up
 #: Numerators and denominators stay below 2^1000, so that every amount is a normal float.
 MAX_BITS = 1000
 _FRACTION = re.compile(r"[1-9][0-9]{0,301}/[1-9][0-9]{0,301}")
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 Kind = Literal["total", "debit"]
@@ -281,5 +282,4 @@ def _text(value: Fraction) -> str:
 
 
 def _sha256(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(content).encode("ascii")).hexdigest()
