@@ -1,0 +1,170 @@
+"""Constrained MDPs whose costs and tolerances come from a private database.
+
+    maximise  E[Σ γ^t r]   subject to   E[Σ γ^t f_i(θ; s, a)] ≤ f0_i(θ),   i = 1 … K
+
+Dynamics, reward, start and discount are public; f and f0 are affine in the database θ. Because an
+occupancy measure is non-negative, the constraints hold for every θ in a box when they hold with
+each f at its largest and each f0 at its smallest value there: the *tightened* CMDP, a public object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.affine import Affine
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.release import Release
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParametricCMDP:
+    """A CMDP with private costs, as public structure.
+
+    Parameters
+    ----------
+    envelope : Envelope
+        Public bounds, radius and records of the database.
+    T, r, mu, gamma
+        Public dynamics, as in :class:`~dp_cmdp.cmdp.model.CMDP`.
+    cost : Affine, (K, num_states·num_actions)
+        f(θ), one row per constraint.
+    tolerance : Affine, (K,)
+        f0(θ).
+    names : sequence of str, optional
+        Names of the constraints, for messages.
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``, ``app:cmdp``. **Privacy.** Public: it holds no value of any database.
+    """
+
+    envelope: Envelope
+    public: CMDP
+    cost: Affine
+    tolerance: Affine
+    names: tuple[str, ...]
+
+    def __init__(
+        self,
+        envelope: Envelope,
+        *,
+        T: Any,
+        r: ArrayLike,
+        mu: ArrayLike,
+        gamma: float,
+        cost: Affine,
+        tolerance: Affine,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        shape = np.shape(r)
+        if len(shape) != 2 or cost.shape[1:] != (shape[0] * shape[1],):
+            raise InvalidArgumentError(
+                "cost must have one column per (state, action) pair of r, in the order "
+                f"state·num_actions + action; got shapes {cost.shape} and {shape}"
+            )
+        K = cost.shape[0]
+        if tolerance.shape != (K,):
+            raise InvalidArgumentError(f"tolerance must have {K} entries, one per row of cost")
+        labels = tuple(names or (f"constraint {i}" for i in range(K)))
+        if len(labels) != K:
+            raise InvalidArgumentError(f"names must hold {K} names")
+        f = cost.constant.toarray().reshape(K, *shape)
+        public = CMDP(T, r, f=f, f0=tolerance.constant, mu=mu, gamma=gamma)
+        for name, value in (
+            ("envelope", envelope),
+            ("public", public),
+            ("cost", cost),
+            ("tolerance", tolerance),
+            ("names", labels),
+        ):
+            object.__setattr__(self, name, value)
+
+    def at(self, values: ArrayLike) -> CMDP:
+        """The CMDP at given database values: *curator only* when they are the true ones."""
+        size = self.envelope.num_entries
+        theta = _check.vector("values", values, size=size, private=True)
+        f = self.cost.at(theta).toarray()
+        return self.public.with_constraints(self._table(f), self.tolerance.at(theta))
+
+    def worst(self, lower: FloatArray, upper: FloatArray) -> CMDP:
+        """The CMDP that is safe for every database in a box: f largest, f0 smallest.
+
+        Notes
+        -----
+        Entry by entry; exact unless one database entry meets a constraint with both signs, where
+        it is safe but cautious (:meth:`program` is exact there too). **Privacy.** Post-processing.
+        """
+        return self._tightened(
+            self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[0]
+        )
+
+    def robust(self) -> CMDP:
+        """The CMDP that is safe for every database of the envelope: it costs no privacy (ε = 0)."""
+        return self.worst(self.envelope.lower, self.envelope.upper)
+
+    def tightened(self, release: Release) -> CMDP:
+        """The CMDP that is safe for everything a release allows.
+
+        Parameters
+        ----------
+        release : Release
+            Of the database, or of the blocks A and b (Algorithm 1) of :meth:`program`.
+
+        Notes
+        -----
+        **Privacy.** Post-processing: a public object.
+        """
+        if release.method == "database":
+            if release.groups != self.envelope.groups:
+                raise InvalidArgumentError("release does not fit: its groups of entries differ")
+            return self.worst(release.lower, release.upper)
+        expected = {"A": self.cost.sensitive()[0].size, "b": self.tolerance.sensitive()[0].size}
+        found = {name: shape[0] for name, shape in release.groups}
+        if found != {name: size for name, size in expected.items() if size}:
+            raise InvalidArgumentError("release does not fit: its blocks have other sizes")
+        f = release.group("A")["upper"] if expected["A"] else np.empty(0)
+        f0 = release.group("b")["lower"] if expected["b"] else np.empty(0)
+        return self._tightened(f, f0)
+
+    def _tightened(self, sensitive_f: FloatArray, sensitive_f0: FloatArray) -> CMDP:
+        f = self.cost.constant.toarray()
+        row, col, _ = self.cost.sensitive()
+        f[row, col] = sensitive_f
+        f0 = np.array(self.tolerance.constant)
+        f0[self.tolerance.sensitive()[0]] = sensitive_f0
+        return self.public.with_constraints(self._table(f), f0)
+
+    def _table(self, f: FloatArray) -> FloatArray:
+        return f.reshape(-1, self.public.num_states, self.public.num_actions)
+
+    def program(self) -> ParametricLP:
+        """The occupancy-measure linear program; its flow rows are public equalities.
+
+        Notes
+        -----
+        **Paper.** ``opt:MDP-D``, with the cost row corrected (no extra γ). **Privacy.** Public.
+        """
+        from dp_cmdp.cmdp.occupancy import flow_matrix
+
+        return ParametricLP(
+            self.envelope,
+            c=self.public.r.ravel(),
+            A=self.cost,
+            b=self.tolerance,
+            A_eq=flow_matrix(self.public),
+            b_eq=self.public.mu,
+            row_names=self.names,
+        )
+
+    def __repr__(self) -> str:
+        return f"ParametricCMDP({self.public!r}, {self.envelope!r})"
