@@ -89,8 +89,8 @@ def random_layout(
 
     Notes
     -----
-    Severities lie in [0, 1] with radius 0.1. The tolerance bounds are set from public data: at least
-    1.5 times the worst-case cost of a cautious policy, so the robust problem is always feasible.
+    Severities lie in [0, 1] with radius 0.1. The tolerance bounds are set from public data: at
+    least 1.5 times the worst-case cost of a cautious policy, so the robust problem is feasible.
     **Privacy.** Public.
     """
     size = _check.integer("size", size, low=3)
@@ -134,12 +134,12 @@ def _draw_walls(
         if start in reaching([goal], shape=(size, size), walls=mixed[:count]):
             return goal, mixed[:count], mixed[count:]
     raise InvalidArgumentError(
-        f"wall_density leaves no way to the goal in {ATTEMPTS} draws; lower it, got {wall_density:g}"
+        f"wall_density leaves no way to the goal in {ATTEMPTS} draws; lower {wall_density:g}"
     )
 
 
 def _with_tolerances(layout: Layout) -> Layout:
-    """The layout with radii of 0.1 and tolerances that a cautious policy meets whatever the data."""
+    """The layout with tolerances that a cautious policy meets whatever the data."""
     least = GridModel(layout).cautious_costs()
     floors = [max(0.1, float(np.ceil(20 * TOLERANCE_MARGIN * cost) / 20)) for cost in least]
     kinds = [

@@ -33,8 +33,8 @@ LARGEST_CELL, SMALLEST_CELL, LONGEST_SIDE = 64, 16, 720
 def draw_text(layout: Layout, *, agent: int, costs: FloatArray | None = None) -> str:
     """The grid as text: ``@`` agent, ``#`` wall, ``G`` goal, ``S`` start, ``?`` or a digit.
 
-    Without `costs` candidates look as in a layout map. With `costs` a candidate shows the largest of
-    its costs in tenths of the public upper bound, 0 to 9.
+    Without `costs` candidates look as in a layout map. With `costs` a candidate shows the largest
+    of its costs in tenths of the public upper bound, 0 to 9.
     """
     letters = list(format_map(layout).replace("\n", ""))
     if costs is not None:
@@ -125,9 +125,8 @@ def _paint_candidates(
             fill = np.array(pale) + share * (np.array(deep, dtype=np.float64) - np.array(pale))
         image[here] = _spread(fill, layout, side)[here]
         if hatched:
-            stripes = _stripes(
-                x + y if number % 2 == 0 else x - y, period=side / 4, width=side / 18
-            )
+            along = x + y if number % 2 == 0 else x - y
+            stripes = _stripes(along, period=side / 4, width=side / 18)
             colour, strength = (line, 0.85) if costs is None else (FREE, 0.4)
             _blend(image, np.where(here, strength * stripes, 0.0), colour)
 
@@ -160,8 +159,8 @@ def _stripes(along: NDArray, *, period: float, width: float) -> FloatArray:
 
 def _centred(side: int) -> tuple[FloatArray, FloatArray]:
     """Pixel centres of a tile, from its middle: (downwards, rightwards)."""
-    middle = np.arange(side) + 0.5 - side / 2
-    return np.meshgrid(middle, middle, indexing="ij")
+    y, x = np.mgrid[:side, :side].astype(np.float64) + 0.5 - side / 2
+    return y, x
 
 
 def _disc(side: int, radius: float, *, lower: float = 0.0, right: float = 0.0) -> FloatArray:

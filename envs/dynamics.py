@@ -7,8 +7,8 @@ Goals (and walls, which nobody enters) are absorbing and free. At the level of p
     r(s, a) = step_reward + goal_reward · P(next is a goal | s, a),   f_i(s, a) = severity_i(s),
 
 and r = f = 0 in absorbing cells. A step of the environment samples its successor from the same row
-of T, pays ``step_reward`` plus ``goal_reward`` if that successor is a goal (mean r(s, a)), and costs
-the severity of the cell in which the action was *taken*, so that Σ γ^t cost_t is the CMDP's cost.
+of T, pays ``step_reward``, plus ``goal_reward`` if that successor is a goal (mean r(s, a)), and
+costs the severity of the cell in which the action was *taken*: Σ γ^t cost_t is the CMDP's cost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from scipy.sparse.linalg import spsolve
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp import CMDP
+from dp_cmdp.affine import Affine
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.parametric import ParametricCMDP
 from envs.layout import MOVES, Layout
 
 NUM_ACTIONS = len(MOVES)
@@ -99,6 +101,31 @@ class GridModel:
         layout = self.layout
         return CMDP(self.T, self.r, f=f, f0=tolerance, mu=layout.mu, gamma=layout.gamma)
 
+    def parametric(self) -> ParametricCMDP:
+        """The constrained MDP as a function of the private database.
+
+        Notes
+        -----
+        **Paper.** ``opt:MDP-D``. **Privacy.** Public.
+        """
+        layout, envelope = self.layout, self.layout.envelope()
+        K, actions = layout.num_kinds, np.arange(NUM_ACTIONS)
+        columns = (self.cells[:, None] * NUM_ACTIONS + actions).ravel()
+        return ParametricCMDP(
+            envelope,
+            T=self.T,
+            r=self.r,
+            mu=layout.mu,
+            gamma=layout.gamma,
+            cost=Affine(
+                (K, self.num_states * NUM_ACTIONS),
+                at=(np.repeat(self.kinds, NUM_ACTIONS), columns),
+                entry=np.repeat(envelope.index("severity"), NUM_ACTIONS),
+            ),
+            tolerance=Affine(K, at=np.arange(K), entry=envelope.index("tolerance")),
+            names=[kind.name for kind in layout.kinds],
+        )
+
     def sample(self, state: int, action: int, *, rng: np.random.Generator) -> int:
         """Draw a successor from the row of T."""
         first, last = self.T.indptr[state * NUM_ACTIONS + action :][:2]
@@ -135,13 +162,10 @@ class GridModel:
 
 def _transitions(layout: Layout, absorbing: NDArray[np.bool_]) -> sparse.csr_array:
     pairs, targets, chances = [], [], []
+    turns = ((0, 1.0 - layout.slip), (1, layout.slip / 2), (3, layout.slip / 2))
     for cell in range(layout.num_cells):
         for action in range(NUM_ACTIONS):
-            for turn, chance in (
-                (0, 1.0 - layout.slip),
-                (1, layout.slip / 2),
-                (3, layout.slip / 2),
-            ):
+            for turn, chance in turns:
                 toward = (action + turn) % NUM_ACTIONS
                 pairs.append(cell * NUM_ACTIONS + action)
                 targets.append(cell if absorbing[cell] else layout.neighbour(cell, toward))

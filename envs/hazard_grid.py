@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -13,7 +13,8 @@ from gymnasium.error import ResetNeeded
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp import CMDP
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from envs.catalogue import as_layout, random_layout
@@ -23,13 +24,10 @@ from envs.hazards import Hazards
 from envs.layout import Layout
 from envs.window import Window
 
-if TYPE_CHECKING:
-    from dp_cmdp.cmdp.parametric import ParametricCMDP
-
 PUBLIC, CURATOR = "public", "curator"
 
 
-class HazardGridEnv(gym.Env[int, int]):
+class HazardGridEnv(gym.Env[Any, Any]):
     """
     A walk to the goal across cells of which some *may* be hazardous; which ones is private.
 
@@ -81,7 +79,7 @@ class HazardGridEnv(gym.Env[int, int]):
     * v0: first version
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata = {  # noqa: RUF012
         "render_modes": ["human", "ansi", "rgb_array"],
         "render_fps": 8,
     }
@@ -186,7 +184,7 @@ class HazardGridEnv(gym.Env[int, int]):
         return self.picture(self._costs if self.access == CURATOR else None, hatched=False)
 
     def picture(self, costs: FloatArray | None, *, hatched: bool) -> Image | str | None:
-        """Render in the chosen mode, candidates coloured by `costs` (hatched when there are none)."""
+        """Render in the chosen mode with candidates coloured by `costs`, or hatched without."""
         if self.render_mode == "ansi":
             return draw_text(self.layout, agent=self.state, costs=costs)
         if self._drawn is None or self._drawn[0] is not costs:

@@ -148,7 +148,7 @@ class Hazards:
 
     @classmethod
     def of(cls, layout: Layout, source: Hazards | int | str | Path | None) -> Hazards:
-        """Hazards from themselves, a seed, a file, or (None) the simulation shipped with a layout."""
+        """Hazards from themselves, a seed, a file, or (None) the simulation that comes along."""
         if isinstance(source, Hazards):
             if source.layout.kinds != layout.kinds:
                 raise InvalidArgumentError(
