@@ -7,6 +7,7 @@ loss of power is answered by ``synchronous = EXTRA``, which no test here can exe
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -58,6 +59,15 @@ for line in sys.stdin:
         print("won", flush=True)
     except BudgetExceededError:
         print("refused", flush=True)
+"""
+)
+
+#: Debits once.
+SINGLE = (
+    PRELUDE
+    + """
+entry = ledger.debit("x", unit)
+print(entry.index, entry.hash, flush=True)
 """
 )
 
@@ -163,6 +173,39 @@ def test_a_kill_while_the_file_is_made_leaves_a_whole_ledger_or_none(tmp_path: P
         assert ledger.total("x").epsilon == TOTAL.epsilon
 
 
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace places the kills")
+@pytest.mark.parametrize("call", ["pwrite64", "fdatasync", "unlink"])
+def test_a_kill_before_each_single_write_leaves_a_whole_debit_or_none(
+    tmp_path: Path, call: str
+) -> None:
+    ledger = PrivacyLedger(tmp_path / "ledger.db")
+    ledger.create("x", TOTAL)
+    survived, kills = False, 0
+    while not survived:
+        before = ledger.entries()
+        inject = f"inject={call}:signal=KILL:when={kills + 1}"
+        command = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", inject]
+        done = subprocess.run(
+            [*command, sys.executable, "-W", "ignore", "-c", SINGLE, str(ledger.path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = done.stdout.splitlines()
+        assert said[0] == "ready"
+        ledger.verify()
+        entries = ledger.entries()
+        assert entries[: len(before)] == before
+        assert len(entries) - len(before) in (0, 1)
+        survived = len(said) == 2
+        if survived:
+            assert said[1] == f"{entries[-1].index} {entries[-1].hash}"
+        else:
+            kills += 1
+    assert kills > 0
+
+
 def race(folder: Path, *, rounds: int, racers: int) -> None:
     """In each round every racer is told to debit the only unit of a new ledger."""
     with ExitStack() as stack:
@@ -185,4 +228,4 @@ def test_of_several_processes_exactly_one_gets_the_last_unit(tmp_path: Path) -> 
 
 @pytest.mark.long
 def test_of_many_processes_exactly_one_gets_the_last_unit_often(tmp_path: Path) -> None:
-    race(tmp_path, rounds=2000, racers=4)
+    race(tmp_path, rounds=500, racers=4)

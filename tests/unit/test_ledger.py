@@ -27,6 +27,7 @@ from dp_cmdp.errors import (
 )
 from dp_cmdp.hashchain import Amount, LedgerHead, genesis, link, shown_down
 from dp_cmdp.ledger import PrivacyLedger
+from dp_cmdp.ledger_file import transaction
 from dp_cmdp.privacy import PrivacyBudget, shown_up
 
 TENTH = PrivacyBudget("1/10", "1/100")
@@ -173,6 +174,12 @@ def test_importing_the_ledger_imports_no_numerical_library() -> None:
     code = "import sys, dp_cmdp.ledger; print({'numpy', 'scipy', 'pandas'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_commit_waits_for_the_disk(ledger: PrivacyLedger) -> None:
+    with transaction(ledger.path, timeout_seconds=1) as database:
+        assert database.execute("PRAGMA synchronous").fetchone() == (3,)
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 # --- bad input ----------------------------------------------------------------------------------
