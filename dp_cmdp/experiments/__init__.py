@@ -1,0 +1,1 @@
+"""Experiments: sweeps as data, records first, figures from records."""

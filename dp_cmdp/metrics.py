@@ -1,0 +1,166 @@
+"""What privacy cost, and whether anything was violated.
+
+:func:`suboptimality`, :func:`violation` and :func:`cost_of_privacy` compare with the truth and are
+for the curator only; :func:`saturation` reads public objects. Averages come with intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp.curator import CuratorOnly
+from dp_cmdp.database import Database
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.lp import solve
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.release import Release
+
+
+def suboptimality(
+    program: ParametricLP, database: Database, *, x: ArrayLike, optimum: float | None = None
+) -> CuratorOnly:
+    """(c(D)ᵀx* − c(D)ᵀx)/|c(D)ᵀx*|, as a fraction.
+
+    Parameters
+    ----------
+    program : ParametricLP
+    database : Database
+    x : array_like
+        The answer to judge.
+    optimum : float, optional
+        c(D)ᵀx*, when already known; otherwise the true program is solved.
+
+    Notes
+    -----
+    Negative only if x violates constraints. **Paper.** ``sec:sim``. **Privacy.** *Curator only.*
+    """
+    point = _check.vector("x", x, size=program.num_variables)
+    truth = program.at(database.values)
+    best = solve(truth, certify=False).objective if optimum is None else float(optimum)
+    return _relative_loss(best, float(truth.c @ point))
+
+
+def cost_of_privacy(nonprivate_value: float, private_value: float) -> CuratorOnly:
+    """ξ = (v* − v)/|v*| of two true values, as a fraction; rounding below 0 is cut off.
+
+    Notes
+    -----
+    **Paper.** ``app:cmdp`` with its sign mended. **Privacy.** *Curator only.*
+    """
+    return CuratorOnly(max(_relative_loss(float(nonprivate_value), float(private_value)), 0.0))
+
+
+def _relative_loss(best: float, achieved: float) -> CuratorOnly:
+    if best == 0.0:
+        raise InvalidArgumentError("the relative loss has no meaning: the best value is 0")
+    return CuratorOnly((best - achieved) / abs(best))
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """How far a point is from satisfying the true constraints: curator only.
+
+    Attributes
+    ----------
+    worst : CuratorOnly
+        Largest A_i(D)x − b_i(D), 0 if none is positive: exact, rounded once.
+    violated_rows, num_rows : int
+    """
+
+    worst: CuratorOnly
+    violated_rows: int
+    num_rows: int
+
+
+def violation(program: ParametricLP, database: Database, *, x: ArrayLike) -> Violation:
+    """Violation of the true inequality rows, in exact arithmetic.
+
+    Notes
+    -----
+    **Privacy.** *Curator only.*
+    """
+    truth = database.values
+    slack = program.worst_case_slack(x, lower=truth, upper=truth)
+    worst = max(-float(slack.min(initial=0.0)), 0.0)
+    return Violation(CuratorOnly(worst), int((slack < 0).sum()), slack.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Saturation:
+    """Share of released entries whose interval reaches the public bounds."""
+
+    lower: float
+    upper: float
+    whole: float
+
+
+def saturation(release: Release, envelope: Envelope) -> Saturation:
+    """How many released intervals reach the envelope: there the release says nothing.
+
+    Parameters
+    ----------
+    release : Release
+    envelope : Envelope
+        Of the released entries (of ``entrywise(program)`` for a block release).
+
+    Notes
+    -----
+    **Privacy.** Post-processing.
+    """
+    if release.groups != envelope.groups:
+        raise InvalidArgumentError("envelope must be the one of the released entries")
+    low, high = release.lower <= envelope.lower, release.upper >= envelope.upper
+    return Saturation(float(low.mean()), float(high.mean()), float((low & high).mean()))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with a confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+    draws: int
+
+    def __format__(self, spec: str) -> str:
+        spec = spec or ".4g"
+        return f"{self.mean:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+
+
+def mean_interval(
+    samples: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    method: str = "t",
+    rng: np.random.Generator | None = None,
+) -> Interval:
+    """Mean of independent samples with a t or a percentile-bootstrap interval.
+
+    Parameters
+    ----------
+    samples : array_like
+    confidence : float
+    method : {"t", "bootstrap"}
+        The bootstrap (2,000 resamples) needs `rng`.
+    """
+    values = _check.vector("samples", samples)
+    level = _check.real("confidence", confidence, low=0.5, high=0.999999)
+    _check.one_of("method", method, ("t", "bootstrap"))
+    if values.size < 2:
+        raise InvalidArgumentError("samples must hold at least two numbers for an interval")
+    mean = float(values.mean())
+    if method == "t":
+        from scipy.stats import t as student
+
+        reach = student.ppf(0.5 + level / 2, values.size - 1)
+        half = float(reach * values.std(ddof=1) / np.sqrt(values.size))
+        return Interval(mean, mean - half, mean + half, values.size)
+    source = _check.generator("rng", rng)
+    means = source.choice(values, size=(2000, values.size)).mean(axis=1)
+    low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2])
+    return Interval(mean, float(low), float(high), values.size)
