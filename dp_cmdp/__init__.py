@@ -15,8 +15,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dp_cmdp.cmdp.evaluation import evaluate
+    from dp_cmdp.cmdp.model import CMDP
+    from dp_cmdp.cmdp.policy import Policy
+    from dp_cmdp.database import Database
+    from dp_cmdp.envelope import Envelope
+    from dp_cmdp.ledger import PrivacyLedger
     from dp_cmdp.lp import LinearProgram, Solution, solve
+    from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
+    from dp_cmdp.metrics import cost_of_privacy, saturation, suboptimality, violation
+    from dp_cmdp.parametric import ParametricLP
     from dp_cmdp.privacy import PrivacyBudget
+    from dp_cmdp.privatizer import release_blocks, release_database, solve_private
+    from dp_cmdp.release import Release
+    from dp_cmdp.theory import accuracy_bound
 
 __version__ = "0.1.0"
 
@@ -26,13 +38,49 @@ _HOME = {
     "Solution": "lp",
     "solve": "lp",
     "PrivacyBudget": "privacy",
+    "PrivacyLedger": "ledger",
+    "Laplace": "mechanisms",
+    "TruncatedLaplace": "mechanisms",
+    "Envelope": "envelope",
+    "Database": "database",
+    "Release": "release",
+    "ParametricLP": "parametric",
+    "release_database": "privatizer",
+    "release_blocks": "privatizer",
+    "solve_private": "privatizer",
+    "CMDP": "cmdp.model",
+    "Policy": "cmdp.policy",
+    "evaluate": "cmdp.evaluation",
+    "suboptimality": "metrics",
+    "violation": "metrics",
+    "cost_of_privacy": "metrics",
+    "saturation": "metrics",
+    "accuracy_bound": "theory",
 }
 
 __all__ = [
+    "CMDP",
+    "Database",
+    "Envelope",
+    "Laplace",
     "LinearProgram",
+    "ParametricLP",
+    "Policy",
     "PrivacyBudget",
+    "PrivacyLedger",
+    "Release",
     "Solution",
+    "TruncatedLaplace",
+    "accuracy_bound",
+    "cost_of_privacy",
+    "evaluate",
+    "release_blocks",
+    "release_database",
+    "saturation",
     "solve",
+    "solve_private",
+    "suboptimality",
+    "violation",
 ]
 
 

@@ -1,6 +1,7 @@
 """Laplace and truncated Laplace noise: their laws, and how wide they must be.
 
-**Laplace(σ)** has density exp(−|z|/σ)/(2σ); σ = Δ/ε makes a query of ℓ1-sensitivity Δ (ε, 0)-private.
+**Laplace(σ)** has density exp(−|z|/σ)/(2σ); with σ = Δ/ε a query of ℓ1-sensitivity Δ is
+(ε, 0)-private.
 
 **TruncatedLaplace(σ, s)** has density exp(−|z|/σ)/ζ on [−s, s], ζ = 2σ(1 − e^(−s/σ)). Bounded noise
 is what makes feasibility certain. Its support s depends on the calibration:
@@ -10,8 +11,8 @@ is what makes feasibility certain. Its support s depends on the calibration:
 ``tight``  s = σ ln(1 + (e^ε − 1)/(2δ))           any number of entries
 =========  =====================================  ==================================================
 
-*Why tight is enough.* Let one coordinate vector move by d with Σ|d_i| ≤ Δ. On the common support the
-density ratio is at most exp(Σ|d_i|/σ) ≤ e^ε. The mass outside the other support is at most
+*Why tight is enough.* Let the query move by d with Σ|d_i| ≤ Δ. On the common support the density
+ratio is at most exp(Σ|d_i|/σ) ≤ e^ε. The mass outside the other support is at most
 Σ g(|d_i|) with g(d) = (e^(d/σ) − 1)/(2(e^(s/σ) − 1)): each coordinate leaves through one tail only.
 g is convex with g(0) = 0, hence superadditive, so Σ g(|d_i|) ≤ g(Δ) = δ, with equality when one
 coordinate moves by Δ. When, in addition, |d_i| ≤ Δ/m for every i, convexity gives

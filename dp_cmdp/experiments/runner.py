@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from dp_cmdp import _check
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
@@ -91,12 +91,12 @@ def _on_processes(chunks: list[Chunk], workers: int) -> Iterator[tuple[Chunk, li
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
-    yield from parallel(delayed(_run)(chunk) for chunk in chunks)
+    yield from cast(Any, parallel(delayed(_run)(chunk) for chunk in chunks))
 
 
 def _on_dask(chunks: list[Chunk], scheduler: str) -> Iterator[tuple[Chunk, list[Row]]]:
     try:
-        from distributed import Client, as_completed
+        from distributed import Client, as_completed  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise DPCMDPError("the Dask engine needs: pip install 'dp-cmdp[dask]'") from None
     with Client(scheduler, timeout="30s") as client:

@@ -1,0 +1,1 @@
+"""Pictures, each drawn from records or public objects; matplotlib is imported on first use."""

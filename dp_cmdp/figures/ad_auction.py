@@ -1,0 +1,75 @@
+"""Pictures of the ad auction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dp_cmdp.figures.style import COLOURS, LABELS, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Numbers the paper states (``sec:sim``, ``subsec:priv_budget``): ε, α_c, percent.
+PAPER = ((1.0, "α = 1/3", 28.25), (1.0, "α_c = 0.99", 16.88), (2.0, "", 20.0))
+
+
+def headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
+    """Sub-optimality against ε for each method, with the paper's stated numbers."""
+    figure, ax = new_figure()
+    for method in ("benvenuti2025", "benvenuti2025-realised-mask", "database"):
+        part = sorted(
+            (r for r in rows if r["method"] == method and (r["alpha"] or 0) < 0.9),
+            key=lambda r: r["epsilon"],
+        )
+        eps = [r["epsilon"] for r in part]
+        ax.plot(
+            eps,
+            [r["suboptimality_percent"] for r in part],
+            "o-",
+            color=COLOURS[method],
+            label=LABELS[method],
+        )
+        low, high = [r["ci_low"] for r in part], [r["ci_high"] for r in part]
+        ax.fill_between(eps, low, high, color=COLOURS[method], alpha=0.18, linewidth=0)
+    for number, (eps, note, percent) in enumerate(PAPER):
+        label = "stated in the paper" if number == 0 else None
+        ax.plot(eps, percent, "x", color="black", markersize=8, markeredgewidth=2, label=label)
+        ax.annotate(note, (eps, percent), textcoords="offset points", xytext=(8, 3), fontsize=8)
+    special = [r for r in rows if r["method"].endswith("realised-mask") and (r["alpha"] or 0) > 0.9]
+    for row in special:
+        ax.plot(
+            row["epsilon"],
+            row["suboptimality_percent"],
+            "s",
+            color=COLOURS["benvenuti2025-realised-mask"],
+            markersize=5,
+        )
+    ax.set_xscale("log", base=2)
+    ax.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25", "0.5", "1", "2", "4"])
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
+    ax.set_ylabel("sub-optimality (%)")
+    ax.set_title("Ad auction: what privacy with certain feasibility costs", loc="left")
+    ax.legend(frameon=False)
+    return figure
+
+
+def allocation_figure(private: Any, nonprivate: Any, *, title: str) -> Figure:
+    """Two allocations (groups × advertisers, in visits) side by side."""
+    figure, axes = new_figure(8.0, 3.6, ncols=2, sharey=True)
+    top = max(private.max(), nonprivate.max())
+    images = []
+    for ax, table, name in zip(
+        axes, (private, nonprivate), ("private (public to see)", "no privacy"), strict=True
+    ):
+        ax.grid(False)
+        images.append(ax.imshow(table, cmap="viridis", vmin=0, vmax=top, aspect="auto"))
+        ax.set_title(name, loc="left", fontsize=10)
+        ax.set_xlabel("advertiser")
+        ax.set_xticks(range(table.shape[1]))
+        ax.set_yticks(range(table.shape[0]))
+    axes[0].set_ylabel("group of pages")
+    figure.colorbar(images[-1], ax=axes, label="visits sold")
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    return figure

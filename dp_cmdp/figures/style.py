@@ -1,0 +1,57 @@
+"""One look for all figures, and one way to write them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dp_cmdp.storage import write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: One colour and one label per method, in every figure.
+COLOURS = {
+    "database": "#00734d",
+    "benvenuti2025": "#c2410c",
+    "benvenuti2025-realised-mask": "#e9a15b",
+    "benvenuti2024": "#a16207",
+    "munoz2021": "#1d4ed8",
+    "dvorkin2020": "#7c3aed",
+    "cummings2015": "#be185d",
+    "hsu2014": "#475569",
+    "robust": "#111827",
+    "nonprivate": "#9ca3af",
+    "laplace": "#dc2626",
+    "sup_A_exact_c": "#0e7490",
+}
+LABELS = {
+    "database": "database release (ours)",
+    "benvenuti2025": "Algorithm 1, public mask",
+    "benvenuti2025-realised-mask": "Algorithm 1, realised mask (not private)",
+    "munoz2021": "Munoz 2021 (b only)",
+    "hsu2014": "Hsu 2014 (violates)",
+    "robust": "robust, no data (ε = 0)",
+    "nonprivate": "no privacy",
+}
+
+
+def new_figure(width: float = 7.0, height: float = 4.2, **subplots):
+    """(figure, axes) in the project's look, without touching global state."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    axes = figure.subplots(**subplots)
+    for ax in getattr(axes, "flat", [axes]):
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(True, color="#e5e7eb", linewidth=0.8)
+        ax.set_axisbelow(True)
+    return figure, axes
+
+
+def save_figure(figure: Figure, path: str | Path) -> Path:
+    """Write a PNG atomically; its metadata says nothing about the data or the machine."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": "dp_cmdp"})
+    return write_bytes(path, buffer.getvalue())
