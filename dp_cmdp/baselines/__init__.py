@@ -1,0 +1,35 @@
+"""The systems of the paper's Table 1, side by side, with this project's method and references.
+
+``METHODS`` maps names to :class:`~dp_cmdp.baselines.method.Method` records, in the order of the
+table (``table:related_work``), then ours, then the references.
+"""
+
+from __future__ import annotations
+
+from dp_cmdp.baselines import (
+    benvenuti2024,
+    benvenuti2025,
+    database_release,
+    laplace,
+    munoz2021,
+    nonprivate,
+    robust,
+    sup_A_exact_c,
+)
+from dp_cmdp.baselines.method import Answer, Method
+
+METHODS: dict[str, Method] = {
+    module.METHOD.name: module.METHOD
+    for module in (
+        munoz2021,
+        benvenuti2024,
+        benvenuti2025,
+        database_release,
+        robust,
+        nonprivate,
+        laplace,
+        sup_A_exact_c,
+    )
+}
+
+__all__ = ["METHODS", "Answer", "Method"]
