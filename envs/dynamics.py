@@ -13,6 +13,7 @@ costs the severity of the cell in which the action was *taken*: Σ γ^t cost_t i
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,8 @@ class GridModel:
     ----------
     layout : Layout
     T : csr_array, (num_states·4, num_states)
+    levels : (number of non-zeros of T,)
+        Cumulative sums of each row of T, beside its data.
     r : (num_states, 4)
         Expected reward of each pair.
     absorbing : (num_states,) bool
@@ -56,6 +59,7 @@ class GridModel:
 
     layout: Layout
     T: sparse.csr_array
+    levels: FloatArray
     r: FloatArray
     absorbing: NDArray[np.bool_]
     kinds: NDArray[np.int64]
@@ -74,6 +78,7 @@ class GridModel:
         for name, value in (
             ("layout", layout),
             ("T", _check.frozen_sparse(T)),
+            ("levels", _check.frozen(_levels(T))),
             ("r", _check.frozen(r)),
             ("absorbing", _check.frozen(absorbing)),
             ("kinds", _check.frozen(kinds)),
@@ -128,10 +133,10 @@ class GridModel:
 
     def sample(self, state: int, action: int, *, rng: np.random.Generator) -> int:
         """Draw a successor from the row of T."""
-        first, last = self.T.indptr[state * NUM_ACTIONS + action :][:2]
-        climb = np.cumsum(self.T.data[first:last])
-        place = np.searchsorted(climb, rng.random() * climb[-1], side="right")
-        return int(self.T.indices[first + min(int(place), climb.size - 1)])
+        pair = state * NUM_ACTIONS + action
+        first, last = self.T.indptr[pair], self.T.indptr[pair + 1] - 1
+        place = bisect_right(self.levels, rng.random() * self.levels[last], first, last)
+        return int(self.T.indices[place])
 
     def cautious_costs(self, step_price: float = STEP_PRICE) -> FloatArray:
         """Worst-case discounted cost of each kind under a policy that goes to the goal with care.
@@ -158,6 +163,10 @@ class GridModel:
         system = sparse.eye_array(self.num_states) - self.layout.gamma * self.T[rows]
         solved = spsolve(sparse.csc_array(system), table.T)
         return np.asarray(solved).reshape(self.num_states, -1)
+
+
+def _levels(T: sparse.csr_array) -> FloatArray:
+    return np.concatenate([np.cumsum(row) for row in np.split(T.data, T.indptr[1:-1])])
 
 
 def _transitions(layout: Layout, absorbing: NDArray[np.bool_]) -> sparse.csr_array:

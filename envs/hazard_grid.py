@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -161,9 +162,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         before = self.state
-        if not self.action_space.contains(action):
-            raise InvalidArgumentError(f"action must be 0, 1, 2 or 3, got {action!r}")
-        after = self.grid_model.sample(before, int(action), rng=self.np_random)
+        after = self.grid_model.sample(before, _action(action), rng=self.np_random)
         reward = 0.0
         if not self.grid_model.absorbing[before]:
             entered = after in self.layout.goals
@@ -282,6 +281,16 @@ class RandomHazardGridEnv(HazardGridEnv):
             size, seed=layout_seed, density=density, wall_density=wall_density, kinds=kinds
         )
         super().__init__(layout, **arguments)
+
+
+def _action(action: Any) -> int:
+    try:
+        chosen = index(action)
+    except TypeError:
+        chosen = -1
+    if not 0 <= chosen < NUM_ACTIONS:
+        raise InvalidArgumentError(f"action must be 0, 1, 2 or 3, got {action!r}")
+    return chosen
 
 
 def cost_at(table: FloatArray, state: int) -> float | FloatArray:

@@ -95,7 +95,7 @@ def test_discounted_sums_of_episodes_are_the_values_of_the_exported_model(env):
 
 
 def test_the_comparison_would_notice_a_slip_of_another_size():
-    other = HazardGridEnv(TWO_KINDS.replace(slip=0.4), access="curator", hazards=1)
+    other = HazardGridEnv(TWO_KINDS.replace(slip=0.5), access="curator", hazards=1)
     chances = HazardGridEnv(TWO_KINDS).model().public.T[[4 * 9 + 2]].toarray()[0]
     counts = np.zeros(TWO_KINDS.num_cells)
     other.reset(seed=15)
