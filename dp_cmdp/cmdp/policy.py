@@ -1,0 +1,199 @@
+"""Stationary randomised policies.
+
+A policy π gives every state s a distribution π(·|s) over the actions. For a discounted CMDP these
+are enough: some stationary policy is optimal, and an optimal one mixes actions in at most K states.
+
+Two policies are mixed through their *occupancies*, not their tables: average the occupancy
+measures and apply :func:`dp_cmdp.cmdp.occupancy.policy_from_occupancy`. The state-wise average of
+two tables visits other states than either and may break a constraint that both satisfy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.storage import read_npz, write_npz
+
+#: A row of probabilities may miss 1 by this much before it is refused.
+ROW_SUM_TOLERANCE = 1e-9
+FORMAT = "dp_cmdp.Policy/1"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Policy:
+    """A table of action probabilities that acts as Stable-Baselines3 models do.
+
+    Parameters
+    ----------
+    probs : (num_states, num_actions)
+        Row s is the distribution π(·|s). A row may miss 1 by rounding; it is then divided by its
+        sum. Rows that already sum to 1 up to rounding are kept bit for bit.
+
+    Notes
+    -----
+    **Randomness.** :meth:`sample` draws from the Generator it is given. :meth:`predict` has
+    Stable-Baselines3's signature, which has no place for one, so each policy owns a Generator
+    started from the operating system's entropy; :meth:`reseed` makes it repeatable. That Generator
+    is no part of equality, hashing, pickling, copying or saved files.
+
+    **Privacy.** Post-processing when obtained from a Release.
+    """
+
+    probs: FloatArray
+    _random: np.random.Generator = field(compare=False)
+
+    def __init__(self, probs: ArrayLike) -> None:
+        object.__setattr__(self, "probs", _distributions(probs))
+        object.__setattr__(self, "_random", np.random.default_rng())
+
+    @classmethod
+    def deterministic(cls, actions: ArrayLike, num_actions: int) -> Policy:
+        """The policy that takes ``actions[s]`` in state s."""
+        width = _check.integer("num_actions", num_actions, low=1)
+        chosen = _indices("actions", actions, high=width)
+        if chosen.ndim != 1 or chosen.size == 0:
+            raise InvalidArgumentError(
+                f"actions must hold one action per state, got shape {chosen.shape}"
+            )
+        probs = np.zeros((chosen.size, width))
+        probs[np.arange(chosen.size), chosen] = 1.0
+        return cls(probs)
+
+    @classmethod
+    def uniform(cls, num_states: int, num_actions: int) -> Policy:
+        """The policy that takes every action with the same probability."""
+        height = _check.integer("num_states", num_states, low=1)
+        width = _check.integer("num_actions", num_actions, low=1)
+        return cls(np.full((height, width), 1.0 / width))
+
+    @property
+    def num_states(self) -> int:
+        return self.probs.shape[0]
+
+    @property
+    def num_actions(self) -> int:
+        return self.probs.shape[1]
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every state has one action of positive probability."""
+        return bool((np.count_nonzero(self.probs, axis=1) == 1).all())
+
+    def sample(self, observation: ArrayLike, rng: np.random.Generator) -> Any:
+        """Draw an action for a state index (an int), or one for each entry of an array of them."""
+        rng = _check.generator("rng", rng)
+        states = _indices("observation", observation, high=self.num_states)
+        cumulative = np.cumsum(self.probs[states], axis=-1)
+        # u < 1 keeps the level strictly below the total, so an action of probability 0 is never
+        # drawn: the first cumulative sum above the level is also above its predecessor.
+        level = rng.random(states.shape)[..., None] * cumulative[..., -1:]
+        return _action(np.argmax(cumulative > level, axis=-1))
+
+    def predict(
+        self,
+        observation: ArrayLike,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[Any, Any]:
+        """Choose actions with Stable-Baselines3's signature.
+
+        Parameters
+        ----------
+        observation : int or array of int
+            State index, or one per environment of a vector environment.
+        state, episode_start
+            Memory of recurrent policies; this one has none, `state` is handed back.
+        deterministic : bool
+            Take the most probable action (the first of equals) instead of drawing. Guarantees of
+            a randomised policy do not cover this mode.
+
+        Returns
+        -------
+        (action, state)
+            An int for one observation, an int64 array for an array of them.
+        """
+        if deterministic:
+            states = _indices("observation", observation, high=self.num_states)
+            return _action(np.argmax(self.probs[states], axis=-1)), state
+        return self.sample(observation, self._random), state
+
+    def reseed(self, seed: int) -> None:
+        """Restart the Generator behind :meth:`predict` from `seed`."""
+        fresh = np.random.default_rng(_check.integer("seed", seed))
+        self._random.bit_generator.state = fresh.bit_generator.state
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy to an ``.npz`` file, atomically and without pickle."""
+        write_npz(path, FORMAT, probs=self.probs)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a policy written by :meth:`save`; everything in it is checked again."""
+        return cls(read_npz(path, FORMAT, ("probs",))["probs"])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Policy):
+            return NotImplemented
+        return np.array_equal(self.probs, other.probs)
+
+    def __hash__(self) -> int:
+        return hash((self.probs.shape, self.probs.tobytes()))
+
+    def __reduce__(self) -> tuple[type[Policy], tuple[FloatArray]]:
+        return Policy, (self.probs,)
+
+    def __repr__(self) -> str:
+        return (
+            f"Policy(num_states={self.num_states}, num_actions={self.num_actions}, "
+            f"{'deterministic' if self.is_deterministic else 'randomised'})"
+        )
+
+
+def _distributions(probs: ArrayLike) -> FloatArray:
+    try:
+        table = np.array(probs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgumentError("probs must be an array of real numbers") from None
+    if table.ndim != 2 or table.size == 0:
+        raise InvalidArgumentError(
+            f"probs must have shape (num_states, num_actions), got {table.shape}"
+        )
+    _check.reject_non_finite("probs", table.ravel())
+    table += 0.0  # turns −0 into 0, so that equal policies have equal bytes
+    totals = table.sum(axis=1)
+    off = np.where((table < 0).any(axis=1), np.inf, np.abs(totals - 1.0))
+    worst = int(np.argmax(off))
+    if off[worst] > ROW_SUM_TOLERANCE:
+        raise InvalidArgumentError(
+            f"probs must have rows that are probability distributions; the row of state {worst} "
+            + ("has a negative entry" if off[worst] == np.inf else f"sums to {totals[worst]:.12g}")
+        )
+    loose = off > table.shape[1] * np.finfo(np.float64).eps
+    table[loose] /= totals[loose, None]
+    return _check.frozen(table)
+
+
+def _indices(name: str, value: ArrayLike, *, high: int) -> NDArray[np.int64]:
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise InvalidArgumentError(
+            f"{name} must hold integers in [0, {high - 1}], got dtype {array.dtype}"
+        )
+    if array.size and not (array.min() >= 0 and array.max() < high):
+        raise InvalidArgumentError(
+            f"{name} must hold integers in [0, {high - 1}], got {array.min()} to {array.max()}"
+        )
+    return array.astype(np.int64)
+
+
+def _action(chosen: Any) -> Any:
+    return int(chosen) if np.ndim(chosen) == 0 else chosen
