@@ -64,12 +64,14 @@ class Envelope:
         records: ArrayLike | None = None,
     ) -> None:
         lo, hi = _bounds("lower", lower), _bounds("upper", upper)
-        rad = hi - lo if radius is None else _bounds("radius", radius)
         try:
+            rad = hi - lo if radius is None else _bounds("radius", radius)
             full = np.broadcast_shapes(lo.shape, hi.shape, rad.shape)
             full = full if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
             lo, hi, rad = (np.broadcast_to(part, full).ravel() for part in (lo, hi, rad))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError) as error:
+            if isinstance(error, InvalidArgumentError):
+                raise
             raise InvalidArgumentError(
                 "lower, upper and radius must broadcast to one shape (see the shape argument)"
             ) from None

@@ -103,5 +103,7 @@ def _rounded(value: Fraction) -> float:
     try:
         nearest = float(value)
     except OverflowError:
-        return math.copysign(math.inf, value.numerator)
-    return nearest if nearest or not value else math.copysign(5e-324, value.numerator)
+        return math.inf if value > 0 else -math.inf
+    if nearest == 0.0 and value:
+        return 5e-324 if value > 0 else -5e-324
+    return nearest

@@ -174,8 +174,12 @@ class TruncatedLaplace:
 
     def outside_mass(self, shift: ArrayLike) -> FloatArray:
         """P(Z + d leaves [−s, s]) for a shift d: g(d) of the proof above, at most 1."""
-        d = np.minimum(np.abs(np.asarray(shift, dtype=float)), 2.0 * self.support)
-        return 1.0 - self.cdf(self.support - d)
+        d = np.abs(np.asarray(shift, dtype=float))
+        near = np.minimum(d, self.support)
+        # (e^(d/σ) − 1)/(2(e^(s/σ) − 1)), written so that nothing overflows or cancels
+        g = 0.5 * np.exp((near - self.support) / self.scale) * np.expm1(-near / self.scale)
+        g = g / math.expm1(-self.support / self.scale)
+        return np.where(d <= self.support, g, 1.0 - self.cdf(self.support - d))
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw with floats by inversion, for simulation only: *not secure*."""

@@ -199,7 +199,11 @@ class ParametricLP:
         return part.sensitivity(self.envelope.radius, self.envelope.records)
 
     def check_robust_feasibility(self) -> None:
-        """Raise unless some x is feasible for every database in the envelope; see `assumptions`."""
+        """Raise unless some x is feasible for every database in the envelope.
+
+        That is what a database release needs. Algorithm 1 sees LP entries instead of the database
+        and needs more: call it on :func:`dp_cmdp.entrywise.entrywise` of this program.
+        """
         from dp_cmdp.assumptions import check_robust_feasibility
 
         check_robust_feasibility(self)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,6 +132,12 @@ def release_blocks(
     Release
         Its entries are the sensitive entries of A, b, c in this order.
 
+    Raises
+    ------
+    AssumptionError
+        If no x is feasible for Â and b_inf, or the program may be unbounded: told from public data,
+        before anything is read or spent.
+
     Notes
     -----
     **Paper.** ``algo:solve``, ``rem:modify``, ``eq:barA``, ``eq:barB``. **Privacy.** *Spends the
@@ -141,7 +148,7 @@ def release_blocks(
         raise InvalidArgumentError("program and database must share one Envelope object")
     shares = allocate(budget, alphas)
     leaks = _unprotected(program, shares, allow_leak=allow_leak)
-    target = entrywise(program)
+    target = _checked_entrywise(program)
     _debit(ledger, database, budget, "release_blocks")
     values = entry_values(program, database.values)
     m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
@@ -188,7 +195,7 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     -----
     **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** Post-processing: no private value is seen.
     """
-    target = program if release.method == "database" else entrywise(program)
+    target = program if release.method == "database" else _checked_entrywise(program)
     if target.envelope.groups != release.groups:
         raise InvalidArgumentError(
             "release does not fit program: their groups of entries differ; release the database "
@@ -238,6 +245,15 @@ class _BlockNoise:
             rng=self.rng,
         ).clipped(lower, upper)
         return replace(cut, noise=replace(cut.noise, block=block))
+
+
+@lru_cache(maxsize=32)
+def _checked_entrywise(program: ParametricLP) -> ParametricLP:
+    """The entrywise program, once its assumptions are known to hold: public data only."""
+    target = entrywise(program)
+    target.check_robust_feasibility()
+    target.check_boundedness(any_objective=True)
+    return target
 
 
 def _largest_spread(program: ParametricLP, block: str) -> int:

@@ -50,9 +50,9 @@ def read_npz(path: str | Path, format: str, names: Sequence[str]) -> Mapping[str
     if not source.is_file():
         raise InvalidArgumentError(f"path must name an existing file; {source} does not exist")
     try:
-        with np.load(source, allow_pickle=False) as archive:
+        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             found = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError, AttributeError) as error:
         raise InvalidArgumentError(
             f"path must name a {format} file; {source} is damaged or of another kind "
             f"({type(error).__name__})"
