@@ -49,6 +49,8 @@ from dp_cmdp.weight_table import (
 #: Cells per Δ at most, and cells in all (about): the size of the linear program.
 RESOLUTION = 32
 CELLS = 72
+#: Cells per Δ of truncated Laplace noise, where it is the last resort.
+FINE = 64
 #: Beyond this width (in Δ) the gain over truncated Laplace noise is below 0.1 %.
 WIDEST = 1000.0
 #: Coefficients of the program above these are lowered, which only makes it more cautious.
@@ -92,7 +94,8 @@ class OptimalNoise:
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
         resolution = _check.integer("resolution", resolution, low=1, high=256)
         wide = 2 * _tight(eps, dlt)
-        finest = max(1, min(resolution, round(CELLS * resolution / RESOLUTION / wide)))
+        cells = CELLS * max(1, resolution / RESOLUTION)
+        finest = max(1, min(resolution, round(cells / wide)))
         cell, weights = _best_cells(eps, dlt, steps=steps, finest=finest)
         reach = -(-steps // cell)
         ratio = exp_lower(eps)
@@ -154,7 +157,7 @@ def _best_cells(
             weights = _optimal_weights(epsilon, delta, -(-steps // cell))
             if weights is not None:
                 return cell, weights
-    cell = -(-steps // finest)
+    cell = -(-steps // max(1, min(FINE, round(4 * FINE / _tight(epsilon, delta)))))
     return cell, integer_weights(_laplace_masses(epsilon, delta, -(-steps // cell)))
 
 
