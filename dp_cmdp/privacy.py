@@ -95,6 +95,7 @@ def shown_up(value: Fraction, digits: int = 6) -> str:
     if value == 0:
         return "0"
     exponent = math.floor(math.log10(value.numerator) - math.log10(value.denominator))
+    exponent += value >= Fraction(10) ** (exponent + 1)  # the logarithms may round down
     unit = Fraction(10) ** (exponent - digits + 1)
     return f"{float(math.ceil(value / unit) * unit):.{digits}g}"
 

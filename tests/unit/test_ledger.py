@@ -92,6 +92,13 @@ def test_the_refusal_rounds_the_request_up_and_the_rest_down(tmp_path: Path) -> 
     assert pickle.loads(pickle.dumps(caught.value)).remaining == caught.value.remaining
 
 
+@pytest.mark.parametrize("power", range(-8, 9))
+def test_a_hair_above_a_power_of_ten_is_never_shown_below_itself(power: int) -> None:
+    for hair in range(10**15, 10**18, 10**16 + 7):
+        value = Fraction(10) ** power * (1 + Fraction(1, hair))
+        assert Fraction(shown_down(value)) < value < Fraction(shown_up(value))
+
+
 @given(st.fractions(min_value=0, max_value=10**6), st.fractions(min_value=0, max_value=10**6))
 def test_a_refused_request_is_always_shown_larger_than_what_remains(
     first: Fraction, second: Fraction
