@@ -10,6 +10,7 @@ from dp_cmdp.baselines import (
     benvenuti2024,
     benvenuti2025,
     database_release,
+    hsu2014,
     laplace,
     munoz2021,
     nonprivate,
@@ -21,6 +22,7 @@ from dp_cmdp.baselines.method import Answer, Method
 METHODS: dict[str, Method] = {
     module.METHOD.name: module.METHOD
     for module in (
+        hsu2014,
         munoz2021,
         benvenuti2024,
         benvenuti2025,
