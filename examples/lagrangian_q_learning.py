@@ -1,7 +1,8 @@
 """Train a safe-RL learner on private costs: a tabular Lagrangian Q-learner behind the wrapper.
 
 The learner walks in a public environment and sees released costs only, so whatever it learns is
-as private as the release. Its policy carries no promise of its own; it is certified (or not) afterwards.
+as private as the release. Its policy carries no promise of its own; a certificate is computed
+afterwards.
 Run it:  python examples/lagrangian_q_learning.py --quick
 """
 
