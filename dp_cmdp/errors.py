@@ -89,6 +89,10 @@ class AssumptionError(DPCMDPError):
         self.rows = rows
         self.relaxation = relaxation
 
+    def __reduce__(self) -> Any:
+        facts = {"label": self.label, "rows": self.rows, "relaxation": self.relaxation}
+        return _rebuild, (type(self), str(self), facts)
+
 
 class SolverError(DPCMDPError):
     """The optimisation engine could not deliver a usable answer."""
@@ -108,3 +112,8 @@ class ConvergenceError(SolverError):
 
 class PrivacyWarning(UserWarning):
     """The privacy parameters are legal but weak."""
+
+
+def _rebuild(kind: type[AssumptionError], message: str, facts: dict[str, Any]) -> AssumptionError:
+    """Unpickle an AssumptionError: worker processes send errors home."""
+    return kind(message, **facts)

@@ -1,20 +1,31 @@
 """Noisy values, as intervals that certainly contain the true ones.
 
-A value v plus bounded noise W, |W| ≤ s, gives an estimate v + W and the interval
-[v + W − s, v + W + s], which contains v whatever the noise was.
+A value v plus bounded noise W, |W| ≤ s, gives the interval [v + W − s, v + W + s], which contains v
+whatever the noise was. A :class:`NoisePlan` is made from public numbers alone; everything that can
+be refused is refused then. Only :meth:`NoisePlan.draw` reads private values.
+
+Exact plans round to a lattice and draw integers from the operating system
+(:mod:`dp_cmdp.sampling`); float plans need a numpy Generator and are for simulation.
 """
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.lattice import Lattice
 from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
+from dp_cmdp.optimal_noise import OptimalNoise
 from dp_cmdp.release import Noise
+from dp_cmdp.sampling import LatticeLaplace, LatticeTruncatedLaplace
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,77 +53,204 @@ class Intervals:
         return replace(self, estimate=estimate, lower=lower, upper=upper)
 
 
-def exposed(values: FloatArray, noise: Noise) -> Intervals:
-    """True values as intervals of width 0: NOT PRIVATE, for blocks the caller agreed to leak."""
-    return Intervals(values, values, values, noise)
+class NoisePlan(Protocol):
+    """Noise that is fixed and checked before any value is read."""
+
+    def draw(self, values: FloatArray) -> Intervals:
+        """Perturb private values: *spends the budget*."""
+        ...
 
 
-def truncated_intervals(
-    values: FloatArray,
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Public facts about the numbers to be perturbed.
+
+    Attributes
+    ----------
+    unit : FloatArray
+        Per value, its radius: in these units no value moves by more than 1 and all of them
+        together by at most `together`.
+    largest : FloatArray
+        Public bound on the absolute value of each.
+    together : int
+    spread : int
+        When `unit` is one common ℓ1 bound: the most values that may share it.
+    """
+
+    unit: FloatArray
+    largest: FloatArray
+    together: int = 1
+    spread: int = 1
+
+    def lattice(self) -> Lattice:
+        return Lattice.of(self.unit, largest=self.largest, changed=self.spread)
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """No noise at all: NOT PRIVATE, for blocks whose leak the caller has agreed to."""
+
+    def draw(self, values: FloatArray) -> Intervals:
+        return Intervals(values, values, values, Noise("", "none", "none", 0.0, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class FloatTruncated:
+    """Truncated Laplace noise in floats: a simulation."""
+
+    query: Query
+    law: TruncatedLaplace
+    calibration: str
+    rng: np.random.Generator
+
+    def draw(self, values: FloatArray) -> Intervals:
+        estimate = values + self.query.unit * self.law.sample(self.rng, values.size)
+        reach = self.law.support * self.query.unit
+        pad = 2.0**-50 * (np.abs(estimate) + reach)  # more than three operations can round away
+        noise = Noise(
+            "", "truncated Laplace (float)", self.calibration, self.law.scale, self.law.support
+        )
+        return Intervals(estimate, estimate - reach - pad, estimate + reach + pad, noise)
+
+
+@dataclass(frozen=True, slots=True)
+class FloatLaplace:
+    """Laplace noise in floats: a simulation."""
+
+    query: Query
+    law: Laplace
+    rng: np.random.Generator
+
+    def draw(self, values: FloatArray) -> Intervals:
+        estimate = values + self.query.unit * self.law.sample(self.rng, values.size)
+        return _unbounded(estimate, Noise("", "Laplace (float)", "pure", self.law.scale, None))
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeBounded:
+    """Bounded integer noise on a lattice; `high` marks the values whose upper end is kept close."""
+
+    lattice: Lattice
+    noise: LatticeTruncatedLaplace | OptimalNoise
+    calibration: str
+    high: NDArray[np.bool_]
+    rng: np.random.Generator | None
+
+    def draw(self, values: FloatArray) -> Intervals:
+        source = os.urandom if self.rng is None else self.rng.bytes
+        law, width = self.noise, self.noise.width
+        shift = law.sample_shift(values.size, source=source)
+        top = self.lattice.index(values) + np.where(self.high, shift, width - shift)
+        middle = np.where(self.high, law.mean_shift, width - law.mean_shift)
+        per_unit = float(law.certificate.steps)
+        facts = Noise(
+            block="",
+            law=law.certificate.law,
+            calibration=self.calibration,
+            scale=float(law.certificate.entries / law.certificate.epsilon),
+            support=width / 2 / per_unit,
+            certificate=json.loads(law.certificate.to_json()),
+        )
+        return Intervals(
+            estimate=(top - middle + 0.5) * self.lattice.step,
+            lower=self.lattice.floor(top - width),
+            upper=self.lattice.ceil(top + 1),
+            noise=facts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeUnbounded:
+    """Two-sided geometric noise on a lattice, never truncated."""
+
+    lattice: Lattice
+    noise: LatticeLaplace
+
+    def draw(self, values: FloatArray) -> Intervals:
+        index = self.noise.perturb(self.lattice.index(values))
+        proof = self.noise.certificate
+        facts = Noise(
+            "", proof.law, "pure", 1 / float(proof.epsilon), None, json.loads(proof.to_json())
+        )
+        return _unbounded((index + 0.5) * self.lattice.step, facts)
+
+
+def _unbounded(estimate: FloatArray, noise: Noise) -> Intervals:
+    everywhere = np.full(estimate.size, np.inf)
+    return Intervals(estimate, -everywhere, everywhere, noise)
+
+
+def truncated_plan(
+    query: Query,
     *,
-    unit: FloatArray,
     epsilon: Fraction,
     delta: Fraction,
     calibration: str,
     entries: int,
-    together: int = 1,
-    spread: int = 1,
+    high: NDArray[np.bool_] | None = None,
     rng: np.random.Generator | None,
-) -> Intervals:
-    """Truncated Laplace noise on every value.
+) -> NoisePlan:
+    """Bounded noise that makes `query` (ε, δ)-private.
 
     Parameters
     ----------
-    values : FloatArray
-        Private.
-    unit : FloatArray
-        Per value, its radius: in these units no value moves by more than 1 and all together by at
-        most `together`.
-    epsilon, delta, calibration, entries, together
-        See :meth:`dp_cmdp.mechanisms.TruncatedLaplace.calibrate`.
-    spread : int
-        The most values that move at once (matters only to the rounding of exact noise).
+    query : Query
+    epsilon, delta : Fraction
+    calibration : {"tight", "paper", "optimal"}
+        ``optimal`` has the least mean shift of one end; only when one value moves at a time.
+    entries : int
+        Number of values that ``paper`` counts.
+    high : bool array, optional
+        For ``optimal``: the values whose upper end is kept close (all by default).
     rng : Generator or None
-        None: exact noise from the operating system. Otherwise float noise, for simulation.
+        None: exact noise from the operating system.
 
     Notes
     -----
-    **Privacy.** *Spends the budget.*
+    **Privacy.** Public: nothing private is read.
     """
-    law = TruncatedLaplace.calibrate(
-        float(together),
-        epsilon,
-        delta=delta,
-        calibration=calibration,
-        entries=entries,
-        together=together,
-    )
-    assert rng is not None
-    estimate = values + unit * law.sample(rng, values.size)
-    reach = law.support * unit
-    pad = 2.0**-50 * (np.abs(estimate) + reach)  # more than the rounding of the three operations
-    noise = Noise("", "truncated Laplace (float)", calibration, law.scale, law.support)
-    return Intervals(estimate, estimate - reach - pad, estimate + reach + pad, noise)
+    together = query.together
+    if rng is not None and calibration != "optimal":
+        law = TruncatedLaplace.calibrate(
+            float(together),
+            epsilon,
+            delta=delta,
+            calibration=calibration,
+            entries=entries,
+            together=together,
+        )
+        return FloatTruncated(query, law, calibration, rng)
+    lattice = query.lattice()
+    side = np.ones(query.unit.size, dtype=bool) if high is None else high
+    if calibration == "optimal":
+        noise = _optimal(epsilon, delta, lattice.steps)
+    else:
+        # the paper's support for k entries is the tight one for δ/(2k)
+        share = delta / (2 * entries) if calibration == "paper" else delta
+        noise = _truncated(epsilon, share, lattice.steps, together)
+    return LatticeBounded(lattice, noise, calibration, side, rng)
 
 
-def laplace_estimates(
-    values: FloatArray,
-    *,
-    unit: FloatArray,
-    epsilon: Fraction,
-    spread: int = 1,
-    rng: np.random.Generator | None,
-) -> Intervals:
-    """Untruncated Laplace noise on every value: estimates only, the bounds are infinite.
+def laplace_plan(query: Query, *, epsilon: Fraction, rng: np.random.Generator | None) -> NoisePlan:
+    """Untruncated noise that makes `query` (ε, 0)-private.
 
     Notes
     -----
-    **Paper.** ``lem:lap_mech``. **Privacy.** *Spends the budget.*
+    **Paper.** ``lem:lap_mech``. **Privacy.** Public: nothing private is read.
     """
-    law = Laplace.calibrate(1.0, epsilon)
-    assert rng is not None
-    estimate = values + unit * law.sample(rng, values.size)
-    everywhere = np.full(values.size, np.inf)
-    return Intervals(
-        estimate, -everywhere, everywhere, Noise("", "Laplace (float)", "pure", law.scale, None)
-    )
+    if rng is not None:
+        return FloatLaplace(query, Laplace.calibrate(1.0, epsilon), rng)
+    lattice = query.lattice()
+    return LatticeUnbounded(lattice, LatticeLaplace.calibrate(epsilon, steps=lattice.steps))
+
+
+@lru_cache(maxsize=64)
+def _truncated(
+    epsilon: Fraction, delta: Fraction, steps: int, together: int
+) -> LatticeTruncatedLaplace:
+    return LatticeTruncatedLaplace.calibrate(epsilon, delta, steps=steps, entries=together)
+
+
+@lru_cache(maxsize=64)
+def _optimal(epsilon: Fraction, delta: Fraction, steps: int) -> OptimalNoise:
+    return OptimalNoise.calibrate(epsilon, delta, steps=steps)

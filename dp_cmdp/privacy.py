@@ -25,6 +25,7 @@ Number = int | float | str | Fraction | Decimal
 WEAK_EPSILON = Fraction(20)
 WEAK_DELTA = Fraction(1, 1000)
 HALF = Fraction(1, 2)
+LARGEST_EPSILON = 10**6
 
 
 def exact(name: str, value: Any) -> Fraction:
@@ -35,7 +36,7 @@ def exact(name: str, value: Any) -> Fraction:
     if isinstance(value, bool):
         raise InvalidArgumentError(f"{name} must be a real number, got bool")
     if isinstance(value, numbers.Rational):
-        return Fraction(value.numerator, value.denominator)
+        return Fraction(int(value.numerator), int(value.denominator))
     try:
         if isinstance(value, str):
             return Fraction(value)
@@ -72,9 +73,13 @@ class PrivacyBudget:
     def __init__(self, epsilon: Number, delta: Number) -> None:
         eps, dlt = exact("epsilon", epsilon), exact("delta", delta)
         if eps <= 0:
-            raise InvalidArgumentError(f"epsilon must be positive, got {float(eps):g}")
+            raise InvalidArgumentError(f"epsilon must be positive, got {_short(eps)}")
+        if eps > LARGEST_EPSILON:
+            raise InvalidArgumentError(
+                f"epsilon must be at most {LARGEST_EPSILON}, got {_short(eps)}: it protects nobody"
+            )
         if not 0 < dlt <= HALF:
-            raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {float(dlt):g}")
+            raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {_short(dlt)}")
         if eps > WEAK_EPSILON or dlt > WEAK_DELTA:
             warnings.warn(
                 f"(epsilon, delta) = ({float(eps):g}, {float(dlt):g}) promises little: epsilon "
@@ -88,6 +93,14 @@ class PrivacyBudget:
 
     def __str__(self) -> str:
         return f"(ε = {shown_up(self.epsilon)}, δ = {shown_up(self.delta)})"
+
+
+def _short(value: Fraction) -> str:
+    """Text of a number of any size, for messages."""
+    try:
+        return f"{float(value):g}"
+    except OverflowError:
+        return "a number beyond 1e308" if value > 0 else "a number below -1e308"
 
 
 def shown_up(value: Fraction, digits: int = 6) -> str:

@@ -14,11 +14,12 @@ certainty; the program is then solved for all of them (:mod:`dp_cmdp.robust`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
@@ -26,12 +27,12 @@ from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entry_values, entrywise
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from dp_cmdp.intervals import Intervals, exposed, laplace_estimates, truncated_intervals
+from dp_cmdp.intervals import Exposed, NoisePlan, Query, laplace_plan, truncated_plan
 from dp_cmdp.lp import Solution, solve_certified
 from dp_cmdp.mechanisms import CALIBRATIONS
-from dp_cmdp.parametric import BLOCKS, ParametricLP
+from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget, Share, allocate
-from dp_cmdp.release import Guarantee, Noise, Release
+from dp_cmdp.release import Guarantee, Release
 
 if TYPE_CHECKING:
     from dp_cmdp.ledger import PrivacyLedger
@@ -45,6 +46,7 @@ def release_database(
     *,
     rng: np.random.Generator | None = None,
     calibration: str = "tight",
+    close: str | Mapping[str, str] = "upper",
     ledger: PrivacyLedger | None = None,
 ) -> Release:
     """Publish intervals around all entries of a database, spending the budget once.
@@ -56,8 +58,11 @@ def release_database(
     rng : numpy.random.Generator, optional
         By default the noise is exact and comes from the operating system. A Generator asks for
         fast float noise instead: reproducible, for simulation, marked ``secure=False``.
-    calibration : {"tight", "paper"}
-        Support of the noise, see :mod:`dp_cmdp.mechanisms`.
+    calibration : {"tight", "paper", "optimal"}
+        Support of the noise, see :mod:`dp_cmdp.mechanisms`; ``optimal`` keeps one end of each
+        interval as close to the value as privacy allows (records of one entry only).
+    close : {"upper", "lower"} or mapping from group to one of them
+        For ``optimal``: the end that matters, upper for coefficients, lower for right-hand sides.
     ledger : PrivacyLedger, optional
         Debited before any value is read; needs ``database.identity``.
 
@@ -73,18 +78,17 @@ def release_database(
     """
     _check_call(database, budget, rng, calibration)
     envelope = database.envelope
-    _debit(ledger, database, budget, "release_database")
-    intervals = truncated_intervals(
-        database.values,
-        unit=envelope.radius,
+    plan = truncated_plan(
+        Query(envelope.radius, _largest(envelope), together=envelope.largest_record),
         epsilon=budget.epsilon,
         delta=budget.delta,
-        together=envelope.largest_record,
         calibration=calibration,
         entries=envelope.num_entries,
+        high=_sides(envelope, close) if calibration == "optimal" else None,
         rng=rng,
     )
-    cut = intervals.clipped(envelope.lower, envelope.upper)
+    _debit(ledger, database, budget, "release_database")
+    cut = plan.draw(database.values).clipped(envelope.lower, envelope.upper)
     return Release(
         estimate=np.clip(cut.estimate, envelope.lower, envelope.upper),
         lower=cut.lower,
@@ -119,8 +123,10 @@ def release_blocks(
         Says, publicly, which entries of A, b and c read the database.
     alphas : mapping
         Share of ε per block, summing to 1; leave out the blocks that are public.
-    rng, calibration, ledger
-        As in :func:`release_database`; ``paper`` counts all m·n entries of A and m of b.
+    rng, ledger
+        As in :func:`release_database`.
+    calibration : {"paper", "tight"}
+        ``paper`` counts all m·n entries of A and m of b.
     allow_leak : bool
         Publish a sensitive block that has no share *unprotected*. The Release records it.
     realised_mask_NOT_PRIVATE : bool
@@ -144,21 +150,25 @@ def release_blocks(
     budget.*
     """
     _check_call(database, budget, rng, calibration)
+    if calibration == "optimal":
+        raise InvalidArgumentError('calibration must be "paper" or "tight" for release_blocks')
     if program.envelope is not database.envelope:
         raise InvalidArgumentError("program and database must share one Envelope object")
     shares = allocate(budget, alphas)
     leaks = _unprotected(program, shares, allow_leak=allow_leak)
     target = _checked_entrywise(program)
+    plans = {
+        block: _block_plan(program, block, share=shares[block], calibration=calibration, rng=rng)
+        for block, _ in target.envelope.groups
+    }
     _debit(ledger, database, budget, "release_blocks")
     values = entry_values(program, database.values)
-    m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
-    counts = {"A": m * n, "b": m, "c": n}
-    perturb = _BlockNoise(program, target.envelope, counts, calibration, rng)
-    done = {
-        block: perturb(block, values[block], shares[block])
-        for block in BLOCKS
-        if values[block].size
-    }
+    done = {}
+    for block, plan in plans.items():
+        index = target.envelope.index(block)
+        drawn = plan.draw(values[block])
+        cut = drawn.clipped(target.envelope.lower[index], target.envelope.upper[index])
+        done[block] = replace(cut, noise=replace(cut.noise, block=block))
     if realised_mask_NOT_PRIVATE:
         leaks = (*leaks, REALISED_MASK)
         for block in {"A", "c"} & set(done):
@@ -212,39 +222,34 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
 
 
-@dataclass(frozen=True, slots=True)
-class _BlockNoise:
-    """Noise of one block of Algorithm 1."""
-
-    program: ParametricLP
-    envelope: Envelope
-    counts: Mapping[str, int]
-    calibration: str
-    rng: np.random.Generator | None
-
-    def __call__(self, block: str, values: FloatArray, share: Share) -> Intervals:
-        if share.epsilon == 0:
-            return exposed(values, Noise(block, "none", "none", 0.0, 0.0))
-        index = self.envelope.index(block)
-        lower, upper = self.envelope.lower[index], self.envelope.upper[index]
-        unit = np.full(values.size, self.program.sensitivity(block))
-        spread = _largest_spread(self.program, block)
-        if block == "c":
-            drawn = laplace_estimates(
-                values, unit=unit, epsilon=share.epsilon, spread=spread, rng=self.rng
-            )
-            return Intervals(drawn.estimate, lower, upper, replace(drawn.noise, block=block))
-        cut = truncated_intervals(
-            values,
-            unit=unit,
-            epsilon=share.epsilon,
-            delta=share.delta,
-            calibration=self.calibration,
-            entries=self.counts[block],
-            spread=spread,
-            rng=self.rng,
-        ).clipped(lower, upper)
-        return replace(cut, noise=replace(cut.noise, block=block))
+def _block_plan(
+    program: ParametricLP,
+    block: str,
+    *,
+    share: Share,
+    calibration: str,
+    rng: np.random.Generator | None,
+) -> NoisePlan:
+    """Noise of one block of Algorithm 1, from public data."""
+    if share.epsilon == 0:
+        return Exposed()
+    low, high = getattr(program, block).bounds(program.envelope.lower, program.envelope.upper)
+    query = Query(
+        np.full(low.size, program.sensitivity(block)),
+        np.maximum(np.abs(low), np.abs(high)),
+        spread=_largest_spread(program, block),
+    )
+    if block == "c":
+        return laplace_plan(query, epsilon=share.epsilon, rng=rng)
+    m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
+    return truncated_plan(
+        query,
+        epsilon=share.epsilon,
+        delta=share.delta,
+        calibration=calibration,
+        entries=m * n if block == "A" else m,
+        rng=rng,
+    )
 
 
 @lru_cache(maxsize=32)
@@ -295,7 +300,28 @@ def _check_call(
         raise InvalidArgumentError(f"budget must be a PrivacyBudget, got {type(budget).__name__}")
     if rng is not None:
         _check.generator("rng", rng)
-    _check.one_of("calibration", calibration, CALIBRATIONS)
+    _check.one_of("calibration", calibration, (*CALIBRATIONS, "optimal"))
+
+
+def _largest(envelope: Envelope) -> FloatArray:
+    return np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))
+
+
+def _sides(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np.bool_]:
+    """For optimal noise: which entries keep their upper end close."""
+    if envelope.largest_record > 1:
+        raise InvalidArgumentError(
+            'calibration="optimal" is private only when records hold one entry each; this '
+            f'envelope has records of {envelope.largest_record}: use "tight"'
+        )
+    names = [name for name, _ in envelope.groups]
+    sides = dict.fromkeys(names, close) if isinstance(close, str) else dict(close)
+    if set(sides) != set(names):
+        raise InvalidArgumentError(f"close must name the groups {', '.join(names)}")
+    high = np.empty(envelope.num_entries, dtype=bool)
+    for name, side in sides.items():
+        high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "upper"
+    return high
 
 
 def _debit(

@@ -56,7 +56,8 @@ def test_importing_the_package_pulls_in_nothing_heavy():
 
 def test_solving_a_linear_program_needs_none_of_the_optional_weight():
     code = (
-        "import sys; from dp_cmdp import LinearProgram, solve; solve(LinearProgram([1.0], upper=1))\n"
+        "import sys; from dp_cmdp import LinearProgram, solve\n"
+        "solve(LinearProgram([1.0], upper=1))\n"
         "print(sorted({'gymnasium', 'cvxpy', 'matplotlib', 'dask', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -200,3 +200,13 @@ def test_structure_holds_no_value_of_any_database():
 
     assert b"0.1234" not in pickle.dumps(program)
     assert np.float64(0.123456789).tobytes() not in pickle.dumps(program)
+
+
+def test_assumption_errors_travel_between_processes():
+    import pickle
+
+    with pytest.raises(AssumptionError) as caught:
+        entrywise(counterexample()).check_robust_feasibility()
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copied), copied.rows) == (str(caught.value), caught.value.rows)
+    assert copied.relaxation == caught.value.relaxation

@@ -16,7 +16,9 @@ def test_numbers_are_read_as_they_are_written():
         assert PrivacyBudget(tenth, "1e-6") == PrivacyBudget(Fraction(1, 10), Fraction(1, 10**6))
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "x", None, True, 1j, "1/0"])
+@pytest.mark.parametrize(
+    "epsilon", [0, -1, float("nan"), float("inf"), "x", None, True, 1j, "1/0", "1e400"]
+)
 def test_bad_epsilon_is_refused_by_name(epsilon):
     with pytest.raises(InvalidArgumentError, match="epsilon"):
         PrivacyBudget(epsilon, 0.1)

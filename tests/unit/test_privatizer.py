@@ -165,7 +165,7 @@ def test_a_private_answer_is_close_for_weak_privacy_and_feasible_for_strong():
 def test_the_robust_solution_is_what_infinite_privacy_gives():
     program = ad_auction_program(4, 3)
     database = random_auction(program, rng(7))
-    release = release_database(database, PrivacyBudget("1/1000", "1e-9"), rng=rng(1))
+    release = release_database(database, PrivacyBudget("1/1000000", "1e-9"), rng=rng(1))
     envelope = program.envelope
     assert release.lower == pytest.approx(envelope.lower)
     robust = solve(program.robust(envelope.lower, envelope.upper, estimate=release.estimate))
