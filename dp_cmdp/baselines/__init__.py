@@ -9,6 +9,7 @@ from __future__ import annotations
 from dp_cmdp.baselines import (
     benvenuti2024,
     benvenuti2025,
+    cummings2015,
     database_release,
     hsu2014,
     laplace,
@@ -23,6 +24,7 @@ METHODS: dict[str, Method] = {
     module.METHOD.name: module.METHOD
     for module in (
         hsu2014,
+        cummings2015,
         munoz2021,
         benvenuti2024,
         benvenuti2025,

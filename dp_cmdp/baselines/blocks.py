@@ -14,7 +14,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entry_values, entrywise
 from dp_cmdp.envelope import Envelope
-from dp_cmdp.intervals import Intervals, exposed
+from dp_cmdp.intervals import Intervals
 from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
 from dp_cmdp.parametric import BLOCKS, ParametricLP
 from dp_cmdp.privacy import PrivacyBudget, Share
@@ -57,7 +57,8 @@ def publish_blocks(
             lower, upper = block_bounds(envelope, block)
             parts.append(noise[block](values[block]).clipped(lower, upper))
         else:
-            parts.append(exposed(values[block], Noise(block, "none", "none", 0.0, 0.0)))
+            bare = values[block]
+            parts.append(Intervals(bare, bare, bare, Noise(block, "none", "none", 0.0, 0.0)))
             leaks.append(f"block {block} unprotected")
     return Release(
         estimate=np.concatenate([part.estimate for part in parts]),

@@ -22,12 +22,13 @@ def epsilon_per_step(epsilon: float, delta: float, *, steps: int) -> float:
     -----
     **Privacy.** Public.
     """
-    if math.isinf(epsilon):
-        return math.inf
     basic = epsilon / steps
+    most = math.log(2)  # from here on, advanced composition is worse than basic
+    if basic >= most:
+        return basic
     root = math.sqrt(2 * steps * math.log(1 / delta))
 
     def excess(step: float) -> float:
         return step * root + steps * step * math.expm1(step) - epsilon
 
-    return basic if excess(basic) >= 0 else float(brentq(excess, basic, epsilon / root))
+    return basic if excess(basic) >= 0 else float(brentq(excess, basic, most))
