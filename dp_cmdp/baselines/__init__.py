@@ -11,6 +11,7 @@ from dp_cmdp.baselines import (
     benvenuti2025,
     cummings2015,
     database_release,
+    dvorkin2020,
     hsu2014,
     laplace,
     munoz2021,
@@ -25,6 +26,7 @@ METHODS: dict[str, Method] = {
     for module in (
         hsu2014,
         cummings2015,
+        dvorkin2020,
         munoz2021,
         benvenuti2024,
         benvenuti2025,

@@ -1,0 +1,191 @@
+"""Dvorkin, Fioretto, Van Hentenryck, Kazempour and Pinson 2020: noise inside the decision rule.
+
+The answer is a linear decision rule x(ζ) = x̄ + Xζ with ζ i.i.d. Laplace(Δ/ε), Δ the ℓ1-sensitivity
+of the released part of x̄. X is the identity on the released part and A_eq X = 0, so equalities hold
+for every ζ. Inequalities g·x ≤ h become chance constraints, P(g·x(ζ) ≤ h) ≥ 1 − η each, through
+
+    g·x̄ + √(2/(9η)) ‖Σ^½ Xᵀg‖₂ ≤ h,   Σ = 2(Δ/ε)² I
+
+which holds for every symmetric unimodal ζ when η ≤ 1/6: a second-order cone. Rows A x ≤ b(D) are
+equalities A x + s = b(D) whose slack s follows the noise and is not released.
+
+Protected: b. A and c are read as they are and leak what they read. Adjacency: one record of b
+changes, each entry by at most its radius. Guaranteed: ε-differential privacy of the released part,
+*provided* Δ bounds the change of x̄; each row holds with probability 1 − η, none with certainty.
+
+Differences from the publication
+1. Any linear program instead of optimal power flow; the cost is linear.
+2. Everything in x is released by default. With equalities the noise then lives in an orthonormal
+   basis N of their null space (x = x_p + N w, and w is what is released). The option ``released``
+   names a part of x; the cone program then chooses the reaction X of the rest.
+3. Δ is an option (``sensitivity``). Its default is an *estimate*: the largest change of the optimum
+   over a few databases of the envelope and one-record changes of b. As in the publication's own
+   experiments, that is not a proof.
+4. Clarabel solves the cone program; theirs used a commercial solver.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg, sparse
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.baselines.method import Answer, Method
+from dp_cmdp.database import Database
+from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
+from dp_cmdp.lp import LinearProgram, make_engine
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.privacy import PrivacyBudget
+
+PROBES = 8  # databases at which the sensitivity is estimated
+
+
+def answer(
+    program: ParametricLP,
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    rng: np.random.Generator,
+    violation_probability: float = 0.05,
+    sensitivity: float | None = None,
+    released: ArrayLike | None = None,
+) -> Answer:
+    """One draw of the private decision rule.
+
+    Parameters
+    ----------
+    violation_probability : float
+        η in (0, 1/6], per row.
+    sensitivity : float, optional
+        Δ: public bound on the ℓ1 change of the released part when one record of b changes.
+    released : int array, optional
+        Variables that are published; all by default. The others are not private.
+
+    Notes
+    -----
+    **Privacy.** *Spends the budget* on b, if `sensitivity` is a true bound.
+    """
+    eta = _check.real("violation_probability", violation_probability, low=1e-12, high=1 / 6)
+    truth = program.at(database.values)
+    query = _query(truth, released)
+    if program.b.is_public:
+        reach = 0.0
+    elif sensitivity is None:
+        reach = _estimated_sensitivity(program, database, truth, query)
+    else:
+        reach = _check.real("sensitivity", sensitivity, low=0.0)
+    sigma = reach / float(budget.epsilon)
+    fixed = None if released is None else np.asarray(released)
+    mean, reaction = _decision_rule(truth, query, fixed, math.sqrt(2 / (9 * eta)) * sigma)
+    x = mean
+    if sigma > 0:
+        x = mean + reaction @ rng.laplace(scale=sigma, size=reaction.shape[1])
+    leaks = [f"block {block} unprotected" for block in METHOD.leaks(program)]
+    if reach > 0 and sensitivity is None:
+        leaks.append("sensitivity estimated, not proven")
+    return Answer(x, converged=True, note="; ".join(leaks))
+
+
+def _query(truth: LinearProgram, released: ArrayLike | None) -> FloatArray:
+    """Q (n, k): the released numbers are Qᵀx."""
+    n = truth.num_variables
+    if released is None:
+        return linalg.null_space(truth.A_eq.toarray()) if truth.b_eq.size else np.eye(n)
+    index = np.asarray(released)
+    if index.ndim != 1 or not np.issubdtype(index.dtype, np.integer) or not index.size:
+        raise InvalidArgumentError("released must be a non-empty vector of variable numbers")
+    if index.min() < 0 or index.max() >= n or np.unique(index).size < index.size:
+        raise InvalidArgumentError(f"released must hold different numbers below {n}")
+    return np.eye(n)[:, index]
+
+
+def _estimated_sensitivity(
+    program: ParametricLP, database: Database, truth: LinearProgram, query: FloatArray
+) -> float:
+    """Largest ℓ1 change of the released optimum over a few one-record changes of b."""
+    envelope = program.envelope
+    public = np.random.default_rng(0)  # where to look is public and always the same
+    entries = np.unique(program.b.entry)
+    records = np.unique(envelope.records[entries])
+    engine = make_engine(truth, "highs")
+
+    def released(theta: FloatArray) -> FloatArray:
+        return query.T @ engine.run(np.concatenate([program.b.at(theta), program.b_ub])).x
+
+    largest = 0.0
+    for _ in range(PROBES):
+        theta = np.array(database.values)
+        theta[entries] = public.uniform(envelope.lower[entries], envelope.upper[entries])
+        start = released(theta)
+        for record in records:
+            moved = np.intersect1d(np.flatnonzero(envelope.records == record), entries)
+            near = theta.copy()
+            near[moved] += (
+                np.where(near[moved] + envelope.radius[moved] <= envelope.upper[moved], 1, -1)
+                * envelope.radius[moved]
+            )
+            largest = max(largest, float(np.abs(released(near) - start).sum()))
+    return largest
+
+
+def _decision_rule(
+    truth: LinearProgram, query: FloatArray, released: Any, margin: float
+) -> tuple[FloatArray, FloatArray]:
+    """x̄ and X of the chance-constrained program; x is scaled to numbers near 1."""
+    import cvxpy as cp
+
+    n, k = query.shape
+    rows, rhs = _inequalities(truth)
+    size = max(float(np.abs(rhs).max(initial=0.0)), float(np.abs(truth.b_eq).max(initial=0.0)), 1.0)
+    mean = cp.Variable(n)
+    constraints: list[Any] = []
+    if released is None:
+        reaction: Any = cp.Constant(query)
+    else:
+        reaction = cp.Variable((n, k))
+        constraints.append(reaction[released] == np.eye(k))
+        if truth.b_eq.size:
+            constraints.append(truth.A_eq @ reaction == 0)
+    spread = cp.norm(rows @ reaction, 2, axis=1) if margin > 0 else np.zeros(rhs.size)
+    # Σ^½ = √2 (Δ/ε) I; `margin` holds the rest of the factor
+    constraints.append(rows @ mean + math.sqrt(2) * margin / size * spread <= rhs / size)
+    if truth.b_eq.size:
+        constraints.append(truth.A_eq @ mean == truth.b_eq / size)
+    problem = cp.Problem(cp.Maximize(truth.c @ mean), constraints)
+    try:
+        problem.solve(solver=cp.CLARABEL)
+    except cp.SolverError as error:
+        raise SolverError(f"Clarabel failed ({error}); rescale the program") from None
+    if mean.value is None:
+        raise InfeasibleError(
+            f"no decision rule meets the chance constraints (Clarabel: {problem.status}); the "
+            "noise is too wide for the rows: spend more ε or allow more violation"
+        )
+    return size * np.asarray(mean.value), np.asarray(reaction.value)
+
+
+def _inequalities(truth: LinearProgram) -> tuple[sparse.csr_array, FloatArray]:
+    """All rows and finite bounds as G x ≤ h."""
+    eye = sparse.eye_array(truth.num_variables, format="csr")
+    low, high = np.isfinite(truth.lower), np.isfinite(truth.upper)
+    return (
+        sparse.vstack(
+            [truth.A, -eye[np.flatnonzero(low)], eye[np.flatnonzero(high)]], format="csr"
+        ),
+        np.concatenate([truth.b, -truth.lower[low], truth.upper[high]]),
+    )
+
+
+METHOD = Method(
+    name="dvorkin2020",
+    label="Dvorkin et al. 2020",
+    private=("b",),
+    promises_feasibility=False,
+    model="differential privacy",
+    solver=answer,
+)
