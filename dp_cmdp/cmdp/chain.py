@@ -104,9 +104,7 @@ def choice_matrix(policy: Policy) -> sparse.csr_array:
 
 def _krylov(matrix: sparse.csr_array, right: FloatArray) -> FloatArray | None:
     """Krylov steps with refinement, or None where a short probe says that they would be slow."""
-    scale = np.abs(right).max(initial=0.0)
-    if scale == 0.0:
-        return np.zeros_like(right)
+    scale = np.abs(right).max()
     probe = _bicgstab(matrix, right, steps=PROBE_STEPS)
     if not np.abs(right - matrix @ probe).max() <= PROBE_SHRINKAGE * scale:
         return None
@@ -116,7 +114,11 @@ def _krylov(matrix: sparse.csr_array, right: FloatArray) -> FloatArray | None:
 
 
 def _bicgstab(matrix: sparse.csr_array, right: FloatArray, *, steps: int) -> FloatArray:
-    return bicgstab(matrix, right, rtol=KRYLOV_TOLERANCE, atol=0.0, maxiter=steps)[0]
+    scale = np.linalg.norm(right)  # the routine takes products below an absolute size for breakdown
+    if scale == 0.0:
+        return np.zeros_like(right)
+    unit = right / scale
+    return scale * bicgstab(matrix, unit, rtol=KRYLOV_TOLERANCE, atol=0.0, maxiter=steps)[0]
 
 
 def _refined(
