@@ -1,5 +1,6 @@
 """The public face, the weight of importing it, and the direction of imports."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -62,3 +63,90 @@ def test_solving_a_linear_program_needs_none_of_the_optional_weight():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+#: Later rooms may import earlier ones, never the other way round.
+ORDER = [
+    {"errors"},
+    {"_check", "storage", "privacy", "curator"},
+    {"exact", "lp", "engines", "mechanisms", "hashchain", "ledger_file", "ledger"},
+    {"digits", "certificate", "weight_table", "lattice_laplace", "sampling", "lattice"},
+    {"optimal_noise", "mean_shift"},
+    {"envelope", "affine"},
+    {"database", "release", "robust"},
+    {"parametric", "intervals"},
+    {"assumptions", "entrywise"},
+    {"privatizer"},
+    {"cmdp"},
+    {"metrics", "theory", "hoffman", "printed_bound", "baselines"},
+    {"audit", "advice", "planning"},
+    {"envs"},
+    {"experiments"},
+    {"figures"},
+    {"cli"},
+]
+#: Imports inside functions that close a convenient circle on purpose.
+LAZY = {("parametric", "assumptions"), ("experiments", "figures")}
+RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def _imports(path: Path):
+    """Modules imported when the code runs; those for type checkers only do not count."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        waiting.extend(child for child in ast.iter_child_nodes(node) if not _is_for_types(child))
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            if node.module == "dp_cmdp":
+                yield from (f"dp_cmdp.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def _room(module: str) -> str | None:
+    parts = module.split(".")
+    if parts[0] == "envs":
+        return "envs"
+    return parts[1] if parts[0] == "dp_cmdp" and len(parts) > 1 and parts[1] in RANK else None
+
+
+def test_imports_point_one_way():
+    wrong = []
+    for base in (ROOT, ROOT.parent / "envs"):
+        for path in sorted(base.rglob("*.py")):
+            inside = path.relative_to(base.parent).with_suffix("")
+            if inside.parts == ("dp_cmdp", "__init__"):
+                continue
+            here = _room(".".join(inside.parts))
+            assert here is not None, f"{inside} has no place in ORDER"
+            for module in _imports(path):
+                there = _room(module)
+                if there and RANK[there] > RANK[here] and (here, there) not in LAZY:
+                    wrong.append(f"{inside} imports {module}")
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("package", "allowed"),
+    [
+        (
+            "gymnasium",
+            {"envs", "dp_cmdp/cmdp/gym_model.py", "dp_cmdp/cmdp/rollout.py", "dp_cmdp/cli"},
+        ),
+        ("matplotlib", {"dp_cmdp/figures", "envs/window.py"}),
+        ("cvxpy", {"dp_cmdp/engines/cvxpy.py", "dp_cmdp/baselines/dvorkin2020.py"}),
+    ],
+)
+def test_heavy_packages_stay_in_their_rooms(package, allowed):
+    for base in (ROOT, ROOT.parent / "envs"):
+        for path in base.rglob("*.py"):
+            name = str(path.relative_to(base.parent))
+            if any(name.startswith(room) for room in allowed):
+                continue
+            used = any(module.split(".")[0] == package for module in _imports(path))
+            assert not used, f"{name} imports {package}"

@@ -1,0 +1,77 @@
+"""The options that name a hazard grid, shared by the commands that need one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from envs.hazard_grid import HazardGridEnv
+
+DEFAULT_LAYOUT = "islands"
+
+
+def add_problem_options(parser: argparse.ArgumentParser) -> None:
+    """``--layout`` or ``--env``, and where the private hazards come from."""
+    from envs import layout_names
+
+    group = parser.add_argument_group("problem")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument(
+        "--layout",
+        metavar="NAME|FILE",
+        help=f"a layout: {', '.join(layout_names())}, or a .json or text file "
+        f"(default: {DEFAULT_LAYOUT})",
+    )
+    which.add_argument("--env", metavar="ID", help="a registered id, e.g. dp_cmdp/HazardGrid25-v0")
+    group.add_argument(
+        "--hazards",
+        metavar="FILE|SEED",
+        help="the private hazards: a file, or the seed of simulated ones (default: the simulation "
+        "that comes with the layout)",
+    )
+
+
+def open_as_curator(options: argparse.Namespace) -> HazardGridEnv:
+    """The environment with its private side; only a release may read it."""
+    hazards = _hazards(options.hazards)
+    if options.env is None:
+        from envs import HazardGridEnv
+
+        return HazardGridEnv(options.layout or DEFAULT_LAYOUT, access="curator", hazards=hazards)
+    return make_env(options.env, access="curator", hazards=hazards).unwrapped
+
+
+def open_public(options: argparse.Namespace) -> HazardGridEnv:
+    """The environment as everybody sees it."""
+    if options.env is None:
+        from envs import HazardGridEnv
+
+        return HazardGridEnv(options.layout or DEFAULT_LAYOUT)
+    return make_env(options.env).unwrapped
+
+
+def make_env(env_id: str, **arguments):
+    """``gymnasium.make`` with errors that say what to do."""
+    import gymnasium as gym
+
+    import envs
+
+    known = sorted(name for name in gym.registry if name.startswith("dp_cmdp/"))
+    if env_id.removeprefix("envs:") not in known:
+        raise InvalidArgumentError(
+            f"env must be one of the hazard grids {', '.join(known)}; got {env_id!r}. For other "
+            "tabular environments see dp_cmdp.cmdp.gym_model.cmdp_from_gymnasium"
+        )
+    made = gym.make(env_id.removeprefix("envs:"), disable_env_checker=True, **arguments)
+    assert isinstance(made.unwrapped, envs.HazardGridEnv)
+    return made
+
+
+def _hazards(source: str | None) -> int | Path | None:
+    if source is None:
+        return None
+    return int(source) if source.isdigit() else Path(source)

@@ -1,0 +1,120 @@
+"""Sweeps: same numbers however they are run, nothing lost when they are stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.experiments.ad_auction import headline, headline_rows
+from dp_cmdp.experiments.records import RecordStore, export
+from dp_cmdp.experiments.runner import run_sweep
+from dp_cmdp.experiments.sweep import Sweep, stream
+
+SLOW = """
+import sys, time
+from dp_cmdp.experiments import sweep
+from dp_cmdp.experiments.runner import run_sweep
+
+def slow(setting, seed, draws):
+    rows = []
+    for draw in draws:
+        time.sleep(0.02)
+        rows.append({"x": float(sweep.stream(seed, draw, setting["name"]).random())})
+    return rows
+
+sweep.resolve = lambda path: slow
+plan = sweep.Sweep("slow", "slow:slow", ({"name": "a"}, {"name": "b"}), draws=40, chunk=4)
+print(len(run_sweep(plan, store=sys.argv[1], workers=1)))
+"""
+
+
+def small(draws: int = 6) -> Sweep:
+    sweep = headline(draws=draws, seed=3)
+    return Sweep(sweep.name, sweep.function, sweep.settings[-2:], draws, seed=3, chunk=2)
+
+
+def test_records_do_not_depend_on_workers_or_on_what_else_runs():
+    alone = run_sweep(small(), workers=1)
+    together = run_sweep(small(), workers=2)
+    pd.testing.assert_frame_equal(alone, together)
+    one = Sweep("x", small().function, small().settings[1:], 6, seed=3, chunk=3)
+    part = alone[alone["epsilon"] == "4"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(
+        part.sort_values("draw"), run_sweep(one, workers=1).sort_values("draw")
+    )
+
+
+def test_a_finished_store_is_not_computed_again(tmp_path):
+    store = tmp_path / "records.sqlite"
+    first = run_sweep(small(), store=store, workers=1)
+    broken = Sweep("x", "dp_cmdp.nowhere:nothing", small().settings, 6, seed=3, chunk=2)
+    with pytest.raises(InvalidArgumentError, match="importable"):
+        run_sweep(broken, store=store, workers=1)
+    pd.testing.assert_frame_equal(first, run_sweep(small(), store=store, workers=1))
+
+
+def test_a_killed_sweep_goes_on_without_losing_a_finished_chunk(tmp_path):
+    store = tmp_path / "records.sqlite"
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW)
+    command = [sys.executable, str(script), str(store)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not store.exists() or finished(store) < 3):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    kept = finished(store)
+    assert 3 <= kept < 20
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "80"
+    assert finished(store) == 20
+
+
+def finished(path) -> int:
+    store = RecordStore(path)
+    try:
+        return len(store.done())
+    finally:
+        store.close()
+
+
+def test_streams_are_independent_of_order_and_differ_by_label():
+    assert stream(0, 5).random() == stream(0, 5).random()
+    values = {stream(0, 5).random(), stream(0, 6).random(), stream(0, 5, "noise").random()}
+    assert len(values | {stream(1, 5).random()}) == 4
+
+
+def test_records_are_exported_with_a_manifest(tmp_path):
+    frame = run_sweep(small(), workers=1)
+    path = export(frame, small(), folder=tmp_path)
+    assert len(pd.read_csv(path)) == len(frame)
+    assert '"seed": 3' in (tmp_path / "ad-headline.manifest.json").read_text()
+
+
+def test_headline_rows_have_the_published_columns():
+    rows = headline_rows(run_sweep(small(), workers=1))
+    assert [row["method"] for row in rows] == ["database", "database"]
+    assert all(row["violations"] == 0 and row["draws"] == 6 for row in rows)
+    assert all(row["ci_low"] <= row["suboptimality_percent"] <= row["ci_high"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [({"engine": "abacus"}, "engine"), ({"engine": "dask"}, "scheduler")],
+)
+def test_bad_options_are_refused(options, named):
+    with pytest.raises(InvalidArgumentError, match=named):
+        run_sweep(small(), **options)
+
+
+def test_a_file_that_is_no_record_store_is_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("these are notes, not records" * 100)
+    with pytest.raises(InvalidArgumentError, match="not a record file"):
+        run_sweep(small(), store=path)
