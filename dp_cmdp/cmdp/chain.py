@@ -28,12 +28,12 @@ from dp_cmdp.errors import InvalidArgumentError
 
 #: Chains up to this size are factorised at once.
 DIRECT_LIMIT = 5_000
-#: A larger chain is solved by Krylov steps if this many shrink the residual 10⁴-fold.
+#: A larger chain is solved by Krylov steps if this many shrink the residual to this share.
 PROBE_STEPS = 24
-PROBE_SHRINKAGE = 1e-4
+PROBE_SHRINKAGE = 3e-3
 #: Digits gained by one round of Krylov steps, its length, and the number of rounds.
 KRYLOV_TOLERANCE = 1e-6
-KRYLOV_STEPS = 60
+KRYLOV_STEPS = 120
 REFINEMENTS = 6
 #: Residual, relative to the right-hand side and the answer, above which elimination is used.
 ACCEPTED_RESIDUAL = 1e-11
@@ -104,21 +104,22 @@ def choice_matrix(policy: Policy) -> sparse.csr_array:
 
 def _krylov(matrix: sparse.csr_array, right: FloatArray) -> FloatArray | None:
     """Krylov steps with refinement, or None where a short probe says that they would be slow."""
-    scale = np.abs(right).max()
     probe = _bicgstab(matrix, right, steps=PROBE_STEPS)
-    if not np.abs(right - matrix @ probe).max() <= PROBE_SHRINKAGE * scale:
+    if not np.linalg.norm(right - matrix @ probe) <= PROBE_SHRINKAGE * np.linalg.norm(right):
         return None
     answer = _refined(matrix, right, lambda b: _bicgstab(matrix, b, steps=KRYLOV_STEPS))
-    accepted = ACCEPTED_RESIDUAL * max(scale, np.abs(answer).max())
+    accepted = ACCEPTED_RESIDUAL * max(np.abs(right).max(), np.abs(answer).max())
     return answer if np.abs(right - matrix @ answer).max() <= accepted else None
 
 
 def _bicgstab(matrix: sparse.csr_array, right: FloatArray, *, steps: int) -> FloatArray:
-    scale = np.linalg.norm(right)  # the routine takes products below an absolute size for breakdown
+    # normalised, because the routine takes products below an absolute size for a breakdown
+    scale = float(np.linalg.norm(right))
     if scale == 0.0:
         return np.zeros_like(right)
     unit = right / scale
-    return scale * bicgstab(matrix, unit, rtol=KRYLOV_TOLERANCE, atol=0.0, maxiter=steps)[0]
+    answer, _ = bicgstab(matrix, unit, rtol=KRYLOV_TOLERANCE, atol=0.0, maxiter=steps)
+    return scale * answer
 
 
 def _refined(
