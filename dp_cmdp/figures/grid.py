@@ -41,13 +41,15 @@ def comparison_figure(
         True severities, drawn as red rings.
     """
     figure, axes = new_figure(*_size(layout, 2), ncols=2)
-    image = None
-    for ax, policy, name in zip(
-        axes, (private, nonprivate), ("private", "no privacy"), strict=True
-    ):
-        image = draw_policy(ax, layout, policy, title=name)
+    images = [
+        draw_policy(axes[0], layout, private, title="private"),
+        draw_policy(axes[1], layout, nonprivate, title="no privacy"),
+    ]
+    hottest = max(images, key=lambda image: image.get_clim()[1])
+    for ax, image in zip(axes, images, strict=True):
+        image.set_clim(hottest.get_clim())
         _hazards(ax, layout, severity)
-    _colorbar(figure, image, axes)
+    _colorbar(figure, hottest, axes)
     figure.suptitle(f"{title}   CURATOR ONLY", x=0.01, ha="left", fontsize=11)
     return figure
 
