@@ -1,0 +1,243 @@
+"""Playing a policy in an environment.
+
+An episode gives G = Σ_t γ^t r_t and, for each constraint, Σ_t γ^t c_t, where c_t is the cost of
+the pair (s_t, a_t). Means over episodes estimate what :mod:`dp_cmdp.cmdp.evaluation` computes.
+
+**Truncation.** An episode cut off at step H, by a time limit or by `max_steps`, leaves out
+Σ_{t≥H} γ^t r_t, at most γ^H·max|r|/(1 − γ) in size. Each episode reports its γ^H as `tail` (0 if it
+terminated by itself), so the bias of a mean is at most ``tail_weight``·max|r|/(1 − γ).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp.gym_model import CostFunction, cost_reader
+from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Without `max_steps`, episodes are cut where γ^H falls below this.
+NEGLIGIBLE_TAIL = 1e-6
+
+Act = Callable[[Any], Any]
+Episode = tuple[float, FloatArray, int, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Rollout:
+    """Discounted returns and costs, one entry per episode.
+
+    Attributes
+    ----------
+    returns : (episodes,)
+    costs : (episodes, K)
+        K = 0 when the environment reports no cost and none was given.
+    lengths : (episodes,) int
+    tail : (episodes,)
+        γ^length where the episode was cut off, 0 where it terminated.
+    gamma : float
+    """
+
+    returns: FloatArray
+    costs: FloatArray
+    lengths: NDArray[np.int64]
+    tail: FloatArray
+    gamma: float
+
+    @property
+    def mean_return(self) -> float:
+        return float(self.returns.mean())
+
+    @property
+    def mean_costs(self) -> FloatArray:
+        return self.costs.mean(axis=0)
+
+    @property
+    def tail_weight(self) -> float:
+        """Mean tail; times max|r|/(1 − γ) it bounds the bias of the mean return."""
+        return float(self.tail.mean())
+
+    def return_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Student's t-interval of the mean return."""
+        low, high = _interval(self.returns[:, None], confidence)[0]
+        return float(low), float(high)
+
+    def cost_intervals(self, confidence: float = 0.95) -> FloatArray:
+        """Student's t-intervals of the mean costs, (K, 2)."""
+        return _interval(self.costs, confidence)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per episode: episode, return, cost_0 …, length, tail."""
+        import pandas
+
+        columns: dict[str, Any] = {"episode": np.arange(self.returns.size), "return": self.returns}
+        columns |= {f"cost_{i}": self.costs[:, i] for i in range(self.costs.shape[1])}
+        return pandas.DataFrame(columns | {"length": self.lengths, "tail": self.tail})
+
+    def __repr__(self) -> str:
+        with np.printoptions(precision=6, threshold=6):
+            return (
+                f"Rollout(episodes={self.returns.size}, mean_return={self.mean_return:.6g}, "
+                f"mean_costs={self.mean_costs}, tail_weight={self.tail_weight:.2g})"
+            )
+
+
+def rollout(
+    env: Any,
+    policy: Any,
+    *,
+    episodes: int,
+    seed: int,
+    gamma: float,
+    max_steps: int | None = None,
+    cost: CostFunction | None = None,
+    progress: bool = False,
+) -> Rollout:
+    """Play `policy` in `env` for a number of episodes.
+
+    Parameters
+    ----------
+    env : gymnasium.Env or gymnasium.vector.VectorEnv
+        Observations are state indices if `policy` is a :class:`Policy`. A vector environment must
+        reset at the next step (Gymnasium's default).
+    policy : Policy or any object with ``predict(observation) -> (action, state)``
+        A :class:`Policy` draws from `seed`; other objects bring their own randomness.
+    episodes : int
+    seed : int
+        Seeds the environment's first reset and, independently, the policy's draws.
+    gamma : float
+        Discount, in [0, 1].
+    max_steps : int, optional
+        Cut episodes off here; by default where γ^H ≤ 10⁻⁶.
+    cost : callable, optional
+        ``cost(state, action[, next_state])``; by default ``info["cost"]`` of each step.
+    progress : bool
+        Show a bar.
+
+    Notes
+    -----
+    **Privacy.** Curator only where the environment holds the true hazards: costs depend on them.
+    """
+    discount = _check.real("gamma", gamma, low=0.0, high=1.0)
+    count = _check.integer("episodes", episodes, low=1)
+    limit = _limit(max_steps, discount)
+    act = _actor(policy, _check.integer("seed", seed))
+    price = None if cost is None else cost_reader(cost)
+    play = _vector_episodes if hasattr(env, "num_envs") else _episodes
+    played: list[Episode] = []
+    stream = play(env, act, seed=seed, gamma=discount, limit=limit, price=price)
+    for episode in _with_bar(stream, count, progress):
+        played.append(episode)
+        if len(played) == count:
+            break
+    returns, costs, lengths, tails = zip(*played, strict=True)
+    if len({len(c) for c in costs}) != 1:
+        raise InvalidArgumentError('env must report info["cost"] with the same size at every step')
+    return Rollout(
+        returns=_check.frozen(np.array(returns)),
+        costs=_check.frozen(np.array(costs, dtype=np.float64).reshape(count, -1)),
+        lengths=_check.frozen(np.array(lengths, dtype=np.int64)),
+        tail=_check.frozen(np.array(tails)),
+        gamma=discount,
+    )
+
+
+def _episodes(
+    env: Any, act: Act, *, seed: int, gamma: float, limit: int, price: Any
+) -> Iterator[Episode]:
+    state, _ = env.reset(seed=seed)
+    while True:
+        total, spent, weight, length, terminated, truncated = 0.0, 0.0, 1.0, 0, False, False
+        while length < limit and not (terminated or truncated):
+            action = act(state)
+            successor, reward, terminated, truncated, info = env.step(action)
+            step = price(state, action, successor) if price else _reported(info)
+            total, spent = total + weight * float(reward), spent + weight * step
+            weight, length, state = weight * gamma, length + 1, successor
+        yield total, np.asarray(spent), length, 0.0 if terminated else weight
+        state, _ = env.reset()
+
+
+def _vector_episodes(
+    envs: Any, act: Act, *, seed: int, gamma: float, limit: int, price: Any
+) -> Iterator[Episode]:
+    """The first episode of every sub-environment after each reset of all of them."""
+    mode = getattr(envs, "metadata", {}).get("autoreset_mode")
+    if mode is not None and mode.name != "NEXT_STEP":
+        raise InvalidArgumentError(
+            f"env must be a vector environment that resets at the next step, got {mode.name}"
+        )
+    states, _ = envs.reset(seed=seed)
+    while True:
+        total, spent, weight = np.zeros(envs.num_envs), np.zeros((envs.num_envs, 1)), 1.0
+        length = np.zeros(envs.num_envs, dtype=np.int64)
+        tail, running = np.zeros(envs.num_envs), np.ones(envs.num_envs, dtype=bool)
+        for _ in range(limit):
+            actions = act(states)
+            successors, rewards, terminated, truncated, info = envs.step(actions)
+            if price:
+                step = np.array([price(*x) for x in zip(states, actions, successors, strict=True)])
+            else:
+                step = np.asarray(_reported(info)).reshape(envs.num_envs, -1)
+            total += np.where(running, weight * rewards, 0.0)
+            spent = spent + np.where(running[:, None], weight * step, 0.0)  # (num_envs, K)
+            weight, length, states = weight * gamma, length + running, successors
+            tail[running] = np.where(terminated, 0.0, weight)[running]
+            running &= ~(terminated | truncated)
+            if not running.any():
+                break
+        yield from zip(total.tolist(), spent, length.tolist(), tail.tolist(), strict=True)
+        states, _ = envs.reset()
+
+
+def _reported(info: Any) -> FloatArray:
+    return np.atleast_1d(np.asarray(info.get("cost", ()), dtype=np.float64))
+
+
+def _actor(policy: Any, seed: int) -> Act:
+    if isinstance(policy, Policy):
+        rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+        return lambda observation: policy.sample(observation, rng)
+    if not hasattr(policy, "predict"):
+        raise InvalidArgumentError(
+            f"policy must be a Policy or have predict(observation), got {type(policy).__name__}"
+        )
+    return lambda observation: policy.predict(observation)[0]
+
+
+def _limit(max_steps: int | None, gamma: float) -> int:
+    if max_steps is not None:
+        return _check.integer("max_steps", max_steps, low=1)
+    if gamma == 1.0:
+        raise InvalidArgumentError("max_steps must be given when gamma is 1")
+    return 1 if gamma == 0.0 else max(1, math.ceil(math.log(NEGLIGIBLE_TAIL) / math.log(gamma)))
+
+
+def _with_bar(stream: Iterator[Episode], total: int, progress: bool) -> Iterator[Episode]:
+    if not progress:
+        return stream
+    from tqdm import tqdm
+
+    return iter(tqdm(stream, total=total, desc="episodes", unit="ep"))
+
+
+def _interval(samples: FloatArray, confidence: float) -> FloatArray:
+    level = _check.real("confidence", confidence, low=0.0, high=1.0)
+    count = samples.shape[0]
+    if count < 2:
+        raise InvalidArgumentError("an interval needs at least two episodes, got 1")
+    half = stats.t.ppf(0.5 + level / 2, count - 1) * samples.std(axis=0, ddof=1) / math.sqrt(count)
+    mean = samples.mean(axis=0)
+    return np.stack([mean - half, mean + half], axis=1)
