@@ -127,12 +127,29 @@ class Reach:
             return everywhere, everywhere
         return self.envelope.upper - entries, entries - self.envelope.lower
 
-    def _mean_up_to(self, room: FloatArray) -> FloatArray:
+    def _mean_up_to(self, room: FloatArray | float) -> FloatArray:
         """E min(N⁺, room) = ∫_0^room P(N > t) dt."""
         top = np.minimum(room, self.support)
         tail = np.exp(-self.support / self.scale)
         lost = np.where(tail > 0, np.where(np.isfinite(top), top, 0.0) * tail, 0.0)
         return (-self.scale * np.expm1(-top / self.scale) - lost) / (2.0 * (1.0 - tail))
+
+    def end_mean(self, room: FloatArray) -> FloatArray:
+        """Mean distance E min(s + N, room) of an interval's end from its value."""
+        with np.errstate(invalid="ignore"):
+            a = np.where(np.isinf(self.support), np.inf, room - self.support)
+            above = self._mean_up_to(np.inf) - self._mean_up_to(np.maximum(a, 0.0))
+            below = self._mean_up_to(np.inf) - self._mean_up_to(np.maximum(-a, 0.0))
+            # E min(N, a) = −E(N − a)⁺ for a ≥ 0, and a − E(a − N)⁺ otherwise
+            shift = np.where(a >= 0, -above, a - below)
+            return np.where(np.isinf(self.support), room, self.support + shift)
+
+    def variance(self) -> FloatArray:
+        """Variance of the noise; clipping can only reduce it."""
+        decay = np.exp(-self.support / self.scale)
+        s = np.where(decay > 0, self.support, 0.0)
+        inner = 2 * self.scale**2 - decay * (s**2 + 2 * s * self.scale + 2 * self.scale**2)
+        return np.where(self.support < 1e-4 * self.scale, s**2 / 3.0, inner / (1.0 - decay))
 
     def excess(
         self,
