@@ -165,9 +165,11 @@ class LatticeUnbounded:
 
     lattice: Lattice
     noise: LatticeLaplace
+    rng: np.random.Generator | None = None
 
     def draw(self, values: FloatArray) -> Intervals:
-        index = self.noise.perturb(self.lattice.index(values))
+        source = os.urandom if self.rng is None else self.rng.bytes
+        index = self.noise.perturb(self.lattice.index(values), source=source)
         proof = self.noise.certificate
         facts = Noise(
             "", proof.law, "pure", 1 / float(proof.epsilon), None, json.loads(proof.to_json())

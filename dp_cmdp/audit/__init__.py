@@ -1,0 +1,31 @@
+"""Audits of privacy claims, in four layers.
+
+==============  ============================================  ====================================
+layer           looks at                                      sees
+==============  ============================================  ====================================
+certificate     exact fractions, no samples                   a support short by a hair
+coupling        the same noise on two adjacent databases      masks, scales and branches on data
+noise law       draws against their exact law                 wrong scale, support or sampler
+black box       probabilities of events on two databases      anything, if it is large enough
+==============  ============================================  ====================================
+
+:func:`audit` takes any callable; :func:`audit_everything` audits all that this package ships and
+shows that bugs, put in on purpose, are caught.
+"""
+
+from __future__ import annotations
+
+from dp_cmdp.audit.outcomes import Outcomes
+from dp_cmdp.audit.subject import Subject, audit, audit_subject
+from dp_cmdp.audit.verdicts import FALSE_ALARM, AuditReport, MethodAudit, Verdict
+
+__all__ = [
+    "FALSE_ALARM",
+    "AuditReport",
+    "MethodAudit",
+    "Outcomes",
+    "Subject",
+    "Verdict",
+    "audit",
+    "audit_subject",
+]

@@ -1,0 +1,104 @@
+"""What a mechanism showed in many independent runs, exceptions included.
+
+Privacy is a statement about everything that can be seen. A run that raises has an output too: the
+kind of the exception and its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.errors import InvalidArgumentError
+
+#: The user's mechanism: ``mechanism(values, rng)`` returns a vector.
+Mechanism = Callable[[FloatArray, np.random.Generator], ArrayLike]
+#: ``sampler(runs, rng)``: outcomes on a database and on its neighbour.
+Sampler = Callable[[int, np.random.Generator], "tuple[Outcomes, Outcomes]"]
+
+NORMAL = "vector"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """Independent runs on one database.
+
+    Attributes
+    ----------
+    values : (runs, size) array
+        The vectors; NaN where there was none.
+    kind : (runs,) array of str
+        ``"vector"``, the type of an exception, or the odd shape of an output.
+    text : (runs,) array of str
+        `kind` with the text of the exception.
+    """
+
+    values: FloatArray
+    kind: NDArray[Any]
+    text: NDArray[Any]
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Outcomes:
+        """Runs that all returned a vector."""
+        table = np.asarray(values, dtype=np.float64)
+        labels = np.full(table.shape[0], NORMAL)
+        return cls(table, labels, labels)
+
+    @property
+    def runs(self) -> int:
+        return self.values.shape[0]
+
+    def __getitem__(self, part: slice) -> Outcomes:
+        return Outcomes(self.values[part], self.kind[part], self.text[part])
+
+
+def repeated(mechanism: Mechanism, pair: tuple[FloatArray, FloatArray]) -> Sampler:
+    """The sampler that runs `mechanism` again and again on both databases of a pair."""
+
+    def sample(runs: int, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
+        shown = [[_show(mechanism, values, rng) for _ in range(runs)] for values in pair]
+        size = max((vector.size for side in shown for vector, _, _ in side), default=0)
+        first, second = (_table(side, size) for side in shown)
+        return first, second
+
+    return sample
+
+
+def _show(
+    mechanism: Mechanism, values: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, str, str]:
+    try:
+        vector = np.asarray(mechanism(values.copy(), rng), dtype=np.float64).ravel()
+    except Exception as error:
+        kind = type(error).__name__
+        return np.empty(0), kind, f"{kind}: {error}"
+    return vector, NORMAL, NORMAL
+
+
+def _table(side: list[tuple[FloatArray, str, str]], size: int) -> Outcomes:
+    values = np.full((len(side), size), np.nan)
+    kinds, texts = [], []
+    for row, (vector, kind, text) in enumerate(side):
+        values[row, : vector.size] = vector
+        odd = kind == NORMAL and vector.size != size
+        kinds.append(f"{vector.size} entries" if odd else kind)
+        texts.append(kinds[-1] if kind == NORMAL else text)
+    return Outcomes(values, np.array(kinds), np.array(texts))
+
+
+def checked_pair(pair: Any) -> tuple[FloatArray, FloatArray]:
+    """A database and its neighbour, as flat float vectors of one size."""
+    try:
+        first, second = (np.array(side, dtype=np.float64).ravel() for side in pair)
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(
+            "pair must hold two vectors: a database, its neighbour"
+        ) from None
+    if first.size != second.size or first.size == 0:
+        raise InvalidArgumentError("pair must hold two vectors of one size, at least 1")
+    return first, second

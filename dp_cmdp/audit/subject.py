@@ -1,0 +1,175 @@
+"""A mechanism to be audited, with all that its four layers need, and the audit itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.audit.black_box import black_box
+from dp_cmdp.audit.certificates import certify
+from dp_cmdp.audit.coupling import Coupling, coupling
+from dp_cmdp.audit.noise_law import LawFacts, law_facts, noise_law
+from dp_cmdp.audit.outcomes import Mechanism, Sampler, checked_pair, repeated
+from dp_cmdp.audit.verdicts import FALSE_ALARM, MethodAudit, Verdict
+from dp_cmdp.certificate import NoiseCertificate
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.privacy import Number, PrivacyBudget
+
+COUPLED_SEEDS = 5
+#: Draws for the noise law.
+DRAWS = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """What is audited.
+
+    Attributes
+    ----------
+    name : str
+    epsilon, delta : Fraction
+        The claim.
+    sample : Sampler
+    certificates : tuple of NoiseCertificate
+    couplings : tuple of Coupling
+    noise : callable, optional
+        ``noise(size, rng)``: draws that should follow the law of `facts`.
+    facts : LawFacts, optional
+    representation : bool
+        Whether the bits of floats are looked at; False for simulations in floats.
+    most_runs : int, optional
+        Limit on the runs of the black box, for slow mechanisms.
+    """
+
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    sample: Sampler
+    certificates: tuple[NoiseCertificate, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    noise: Callable[[int, np.random.Generator], FloatArray] | None = None
+    facts: LawFacts | None = None
+    representation: bool = True
+    most_runs: int | None = None
+
+
+def audit_subject(
+    subject: Subject, *, rng: np.random.Generator, runs: int, draws: int = DRAWS
+) -> MethodAudit:
+    """All four layers; each sampling layer gets half of the false-alarm probability."""
+    noise = Verdict(None, "does not apply: the law of the noise was not stated")
+    if subject.noise is not None and subject.facts is not None:
+        noise = noise_law(subject.noise(draws, rng), subject.facts, alpha=FALSE_ALARM / 2)
+    seed = int(rng.integers(2**31))
+    box, bound = black_box(
+        subject.sample,
+        epsilon=float(subject.epsilon),
+        delta=float(subject.delta),
+        runs=runs if subject.most_runs is None else min(runs, subject.most_runs),
+        rng=rng,
+        alpha=FALSE_ALARM / 2,
+        representation=subject.representation,
+    )
+    proofs = certify(subject.certificates, epsilon=subject.epsilon, delta=subject.delta)
+    moved = coupling(subject.couplings, seeds=COUPLED_SEEDS, seed=seed)
+    return MethodAudit(
+        name=subject.name,
+        epsilon=subject.epsilon,
+        delta=subject.delta,
+        epsilon_lower_bound=bound,
+        layers={
+            "certificate": proofs,
+            "coupling": moved,
+            "noise_law": noise,
+            "black_box": box,
+        },
+    )
+
+
+def audit(
+    mechanism: Mechanism,
+    pair: tuple[ArrayLike, ArrayLike],
+    *,
+    epsilon: Number,
+    delta: Number,
+    rng: np.random.Generator,
+    runs: int = 10_000,
+    additive: bool = False,
+    law: Any = None,
+    certificates: tuple[NoiseCertificate, ...] = (),
+    sampler: Sampler | None = None,
+    representation: bool = True,
+    name: str = "mechanism",
+) -> MethodAudit:
+    """Audit any mechanism that claims (ε, δ)-differential privacy.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``mechanism(values, rng)`` returns a vector. What it raises is an output too.
+    pair : (array_like, array_like)
+        A database and a neighbour of it: two vectors that the claim says must look alike. Choose
+        the pair that you fear most: values at the ends of their range, zeros, ties.
+    epsilon, delta : number
+        The claim.
+    rng : numpy.random.Generator
+    runs : int
+        Training runs and held-out runs, on each database: four times this many in all.
+    additive : bool
+        The output is the data plus noise: also run the coupling layer.
+    law : Laplace, TruncatedLaplace or one of the lattice laws, optional
+        The law the noise claims to follow (needs `additive`): also run the noise law layer.
+    certificates : tuple of NoiseCertificate
+        Exact proofs, when there are some.
+    sampler : callable, optional
+        ``sampler(runs, rng)`` returning two :class:`Outcomes`: a faster way to run `mechanism`.
+    representation : bool
+        Look for leaks in the bits of floats. Switch off for simulations only.
+    name : str
+
+    Returns
+    -------
+    MethodAudit
+        ``passed`` is False for a private mechanism with probability at most 1e-6.
+
+    Notes
+    -----
+    A pass proves nothing beyond the certificate layer; an objection is evidence.
+    **Paper.** ``def:dp``. **Privacy.** *Curator only* when `pair` is real data; use invented data.
+    """
+    if not callable(mechanism):
+        raise InvalidArgumentError("mechanism must be callable as mechanism(values, rng)")
+    first, second = sides = checked_pair(pair)
+    claim = PrivacyBudget(epsilon, delta)
+    _check.generator("rng", rng)
+    _check.integer("runs", runs, low=100)
+    if law is not None and not additive:
+        raise InvalidArgumentError("law needs additive=True: the noise is output minus data")
+
+    def noise(size: int, source: np.random.Generator) -> FloatArray:
+        rounds = -(-size // first.size)
+        shown = [np.asarray(mechanism(first.copy(), source)) - first for _ in range(rounds)]
+        return np.concatenate(shown)[:size]
+
+    def run(side: int, source: np.random.Generator) -> FloatArray:
+        return np.asarray(mechanism(sides[side].copy(), source), dtype=np.float64)
+
+    subject = Subject(
+        name=name,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        sample=repeated(mechanism, sides) if sampler is None else sampler,
+        certificates=certificates,
+        couplings=(Coupling("output", run, second - first),) if additive else (),
+        noise=noise if law is not None else None,
+        facts=None if law is None else law_facts(law),
+        representation=representation,
+    )
+    return audit_subject(subject, rng=rng, runs=runs, draws=min(DRAWS, 2 * runs))

@@ -1,0 +1,77 @@
+"""The audit of everything: all shipped private methods must pass, all injected bugs must fail."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp.audit.injected import injected_bugs
+from dp_cmdp.audit.programs import program_subjects
+from dp_cmdp.audit.shipped import shipped_subjects
+from dp_cmdp.audit.subject import Subject, audit_subject
+from dp_cmdp.audit.verdicts import AuditReport, InjectedBug, MethodAudit
+from dp_cmdp.errors import PrivacyWarning
+
+#: Training (and held-out) runs per database.
+RUNS, QUICK_RUNS = 10_000, 3_000
+
+
+def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> AuditReport:
+    """Audit all that is shipped, and the bugs that must be seen.
+
+    Parameters
+    ----------
+    runs : int
+        Training and held-out runs per database and subject.
+    seed : int
+        Of everything except exact noise, which comes from the operating system.
+    workers : int
+        Processes.
+
+    Returns
+    -------
+    AuditReport
+
+    Notes
+    -----
+    **Privacy.** Public: every database here is invented.
+    """
+    _check.integer("runs", runs, low=100)
+    _check.integer("seed", seed)
+    number = len(makers())
+    bugs = list(injected_bugs())
+    found = _map([(place, runs, seed) for place in range(number)], workers)
+    split = number - len(bugs)
+    return AuditReport(
+        methods=tuple(found[:split]),
+        injected=tuple(
+            InjectedBug(bug, each) for bug, each in zip(bugs, found[split:], strict=True)
+        ),
+    )
+
+
+def makers() -> list[Callable[[], Subject]]:
+    """All subjects: methods first, then the injected bugs."""
+    return [*shipped_subjects(), *program_subjects(), *injected_bugs().values()]
+
+
+def _one(place: int, runs: int, seed: int) -> MethodAudit:
+    """Audit one subject; the subject is made here, so that only numbers cross processes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        subject = makers()[place]()
+        rng = np.random.default_rng([seed, place])
+        return audit_subject(subject, rng=rng, runs=runs)
+
+
+def _map(tasks: list[tuple[int, int, int]], workers: int) -> list[MethodAudit]:
+    if workers == 1:
+        return [_one(*task) for task in tasks]
+    from joblib import Parallel, delayed
+
+    results = Parallel(n_jobs=workers)(delayed(_one)(*task) for task in tasks)
+    return cast(Any, list(results))
