@@ -57,8 +57,7 @@ def publish_blocks(
             lower, upper = block_bounds(envelope, block)
             parts.append(noise[block](values[block]).clipped(lower, upper))
         else:
-            bare = values[block]
-            parts.append(Intervals(bare, bare, bare, Noise(block, "none", "none", 0.0, 0.0)))
+            parts.append(_bare(program, block, database.values, values[block]))
             leaks.append(f"block {block} unprotected")
     return Release(
         estimate=np.concatenate([part.estimate for part in parts]),
@@ -71,6 +70,12 @@ def publish_blocks(
         secure=False,
         leaks=tuple(leaks),
     )
+
+
+def _bare(program: ParametricLP, block: str, theta: FloatArray, values: FloatArray) -> Intervals:
+    """True entries, as intervals that hold them however their sums were rounded: NOT PRIVATE."""
+    lower, upper = getattr(program, block).bounds(theta, theta)
+    return Intervals(values, lower, upper, Noise(block, "none", "none", 0.0, 0.0))
 
 
 def block_bounds(envelope: Envelope, block: str) -> tuple[FloatArray, FloatArray]:

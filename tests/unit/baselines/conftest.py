@@ -1,0 +1,106 @@
+"""Small programs for the tests of the compared methods, as one fixture."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dp_cmdp.affine import Affine
+from dp_cmdp.database import Database
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.parametric import ParametricLP
+
+GROUPS, ADVERTISERS = 4, 3
+SUPPLY = np.kron(np.eye(GROUPS), np.ones((1, ADVERTISERS)))
+PUBLIC_PRICES = np.random.default_rng(5).uniform(0.2, 1.0, (GROUPS, ADVERTISERS))
+
+
+def auction(blocks: str = "Abc") -> ParametricLP:
+    """An ad auction in which only the given blocks read the database.
+
+    Prices of A and of c are the same database entries when both are private, as in the paper.
+    """
+    parts = {}
+    if set(blocks) & set("Ac"):
+        parts["prices"] = Envelope(0.0, 1.0, radius=0.1, shape=(GROUPS, ADVERTISERS))
+    if "b" in blocks:
+        parts["budgets"] = Envelope(0.9, 1.1, radius=0.001, shape=ADVERTISERS)
+    envelope = Envelope.join(parts)
+    group, advertiser = np.indices((GROUPS, ADVERTISERS))
+    x = group * ADVERTISERS + advertiser
+    n = x.size
+    price_rows = np.zeros((ADVERTISERS, n))
+    price_rows[advertiser, x] = PUBLIC_PRICES
+    return ParametricLP(
+        envelope,
+        c=Affine(n, at=x, entry=envelope.index("prices"))
+        if "c" in blocks
+        else PUBLIC_PRICES.ravel(),
+        A=Affine((ADVERTISERS, n), at=(advertiser, x), entry=envelope.index("prices"))
+        if "A" in blocks
+        else Affine((ADVERTISERS, n), constant=price_rows),
+        b=Affine(ADVERTISERS, at=np.arange(ADVERTISERS), entry=envelope.index("budgets"))
+        if "b" in blocks
+        else np.ones(ADVERTISERS),
+        A_ub=SUPPLY,
+        b_ub=np.ones(GROUPS),
+    )
+
+
+def draw(program: ParametricLP, seed: int) -> Database:
+    """A database of :func:`auction`, some of whose prices are zero."""
+    rng = np.random.default_rng(seed)
+    values = {}
+    for name, shape in program.envelope.groups:
+        low, high = (0.0, 1.0) if name == "prices" else (0.9, 1.1)
+        values[name] = rng.uniform(low, high, shape)
+        if name == "prices":
+            values[name][rng.random(shape) < 0.2] = 0.0
+    return Database(values, program.envelope)
+
+
+def awkward() -> ParametricLP:
+    """Entries read several times, with constants and factors that no float sum holds exactly."""
+    envelope = Envelope(-0.3, 0.7, radius=0.1, shape=4)
+    return ParametricLP(
+        envelope,
+        c=Affine(3, constant=[1.0, 0.7, 0.1], at=[0, 2], entry=[0, 3], coefficient=0.3),
+        A=Affine(
+            (2, 3),
+            constant=[[1.1, 0.3, 0.2], [0.1, 1.7, 0.9]],
+            at=([0, 0, 1, 1], [0, 1, 1, 2]),
+            entry=[0, 1, 1, 2],
+            coefficient=[0.1, 0.7, 1 / 3, -0.3],
+        ),
+        b=Affine(2, constant=[2.3, 1.9], at=[0, 1], entry=[2, 3], coefficient=[0.7, 1 / 3]),
+        A_ub=[[1.0, 1.0, 1.0]],
+        b_ub=[2.0],
+        upper=1.5,
+    )
+
+
+def draw_awkward(program: ParametricLP, seed: int) -> Database:
+    return Database(np.random.default_rng(seed).uniform(-0.3, 0.7, 4), program.envelope)
+
+
+def flow() -> ParametricLP:
+    """Two states, two actions, public balance equations: an occupancy program."""
+    envelope = Envelope(0.0, 1.0, radius=0.2, shape=2)
+    return ParametricLP(
+        envelope,
+        c=[1.0, 0.0, 0.5, 0.2],
+        A=Affine((1, 4), at=([0, 0], [0, 2]), entry=[0, 1]),
+        b=[6.0],
+        A_eq=[[0.1, 1.0, -0.9, 0.0], [0.0, -0.9, 1.0, 0.1]],
+        b_eq=[0.5, 0.5],
+    )
+
+
+@pytest.fixture(scope="session")
+def small() -> SimpleNamespace:
+    """The builders of this file."""
+    return SimpleNamespace(
+        auction=auction, draw=draw, awkward=awkward, draw_awkward=draw_awkward, flow=flow
+    )

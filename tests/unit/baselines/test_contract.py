@@ -1,0 +1,183 @@
+"""What every compared method owes, whatever its mathematics."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from dp_cmdp.baselines import METHODS
+from dp_cmdp.database import Database
+from dp_cmdp.errors import AssumptionError, InvalidArgumentError
+from dp_cmdp.privacy import PrivacyBudget
+
+EVERY = tuple(METHODS)
+SURE = tuple(name for name, method in METHODS.items() if method.promises_feasibility)
+EPSILONS = (0.05, 0.5, 2, 20)
+HIDDEN = tuple((name, block) for name in EVERY for block in METHODS[name].private)
+BARE = tuple((name, block) for name in EVERY for block in "Abc" if (name, block) not in HIDDEN)
+
+
+def answer(name, program, database, *, epsilon=2, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    budget = PrivacyBudget(epsilon, 0.1)
+    return METHODS[name].run(program, database, budget, rng=rng, **options)
+
+
+def value(program, database, x):
+    return float(program.at(database.values).c @ x)
+
+
+def test_the_registry_follows_the_order_of_the_papers_table():
+    assert EVERY == (
+        "hsu2014",
+        "cummings2015",
+        "dvorkin2020",
+        "munoz2021",
+        "benvenuti2024",
+        "benvenuti2025",
+        "database",
+        "robust",
+        "nonprivate",
+        "laplace",
+        "sup_A_exact_c",
+    )
+
+
+def test_the_records_carry_the_ticks_of_the_papers_table():
+    ticks = {name: ("".join(m.private), m.promises_feasibility) for name, m in METHODS.items()}
+    assert ticks["hsu2014"] == ("Abc", False)
+    assert ticks["cummings2015"] == ("Abc", False)
+    assert ticks["dvorkin2020"] == ("b", False)
+    assert ticks["munoz2021"] == ("b", True)
+    assert ticks["benvenuti2024"] == ("A", True)
+    assert ticks["benvenuti2025"] == ("Abc", True)
+
+
+def test_only_cummings_is_in_the_joint_model():
+    joint = [name for name, m in METHODS.items() if m.model == "joint differential privacy"]
+    assert joint == ["cummings2015"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_module_says_what_is_protected_and_numbers_its_differences(name):
+    module = "database_release" if name == "database" else name
+    text = importlib.import_module(f"dp_cmdp.baselines.{module}").__doc__ or ""
+    for word in ("Protected:", "Guaranteed:", "Differences from the publication\n1. "):
+        assert word in text
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_same_randomness_gives_the_same_answer(name, small):
+    program = small.auction()
+    database = small.draw(program, 1)
+    first, second = (answer(name, program, database, seed=3) for _ in range(2))
+    assert first.x is not None
+    np.testing.assert_array_equal(first.x, second.x)
+    assert (first.converged, first.note) == (second.converged, second.note)
+
+
+@pytest.mark.parametrize(("name", "block"), HIDDEN)
+def test_a_block_declared_private_is_hidden_by_noise_or_not_read_at_all(name, block, small):
+    program = small.auction(block)
+    database, other = small.draw(program, 1), small.draw(program, 2)
+    drawn = [answer(name, program, database, epsilon=20, seed=seed).x for seed in range(4)]
+    if all(np.array_equal(drawn[0], x) for x in drawn):
+        np.testing.assert_array_equal(drawn[0], answer(name, program, other, epsilon=20).x)
+
+
+@pytest.mark.parametrize(("name", "block"), BARE)
+def test_a_block_not_declared_private_is_read_as_it_is(name, block, small):
+    program = small.auction(block)
+    database = small.draw(program, 1)
+    first, second = (answer(name, program, database, epsilon=0.05, seed=s) for s in range(2))
+    np.testing.assert_array_equal(first.x, second.x)
+    best = value(program, database, answer("nonprivate", program, database).x)
+    assert value(program, database, first.x) == pytest.approx(best, rel=1e-6)
+    assert f"block {block} unprotected" in first.note
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_note_names_exactly_the_blocks_that_leak(name, small):
+    program = small.auction()
+    note = answer(name, program, small.draw(program, 1)).note
+    found = tuple(block for block in "Abc" if f"block {block} unprotected" in note)
+    assert found == METHODS[name].leaks(program)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", SURE)
+def test_a_promise_of_feasibility_holds_exactly_at_any_epsilon(name, epsilon, small):
+    for build, draw in ((small.auction, small.draw), (small.awkward, small.draw_awkward)):
+        program = build()
+        for seed in range(4):
+            database = draw(program, seed)
+            x = answer(name, program, database, epsilon=epsilon, seed=seed).x
+            truth = database.values
+            assert program.worst_case_slack(x, lower=truth, upper=truth).min() >= 0
+            assert ((program.lower <= x) & (x <= program.upper)).all()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_bad_budgets_are_refused(name, small):
+    program = small.auction()
+    database = small.draw(program, 1)
+    rng = np.random.default_rng(0)
+    for budget in ((1.0, 0.1), 1.0, None):
+        with pytest.raises(InvalidArgumentError, match="budget"):
+            METHODS[name].run(program, database, budget, rng=rng)
+    for epsilon, delta in ((0, 0.1), (-1, 0.1), (1, 0), (1, 0.6)):
+        with pytest.raises(InvalidArgumentError):
+            METHODS[name].run(program, database, PrivacyBudget(epsilon, delta), rng=rng)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_foreign_databases_and_missing_randomness_are_refused(name, small):
+    program = small.auction()
+    budget = PrivacyBudget(1, 0.1)
+    with pytest.raises(InvalidArgumentError, match="rng"):
+        METHODS[name].run(program, small.draw(program, 1), budget, rng=0)
+    stranger = small.draw(small.auction(), 1)
+    with pytest.raises(InvalidArgumentError, match="share one Envelope"):
+        METHODS[name].run(program, stranger, budget, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("hsu2014", {"rounds": 1, "tolerance": 0.0}), ("dvorkin2020", {"sensitivity": 1e6})],
+)
+def test_failure_to_converge_is_a_recorded_result(name, options, small):
+    program = small.auction()
+    found = answer(name, program, small.draw(program, 1), epsilon=20, **options)
+    assert not found.converged
+    assert found.note
+
+
+@pytest.mark.parametrize("name", ["hsu2014", "cummings2015"])
+def test_methods_that_need_nonnegative_variables_say_so(name, small):
+    from dp_cmdp.affine import Affine
+    from dp_cmdp.envelope import Envelope
+    from dp_cmdp.parametric import ParametricLP
+
+    program = ParametricLP(
+        Envelope(0.0, 1.0, shape=1),
+        c=[1.0],
+        A=Affine((1, 1), constant=[[1.0]], at=([0], [0]), entry=[0]),
+        b=[1.0],
+        lower=-1.0,
+    )
+    with pytest.raises(AssumptionError, match="x ≥ 0") as caught:
+        answer(name, program, Database([0.5], program.envelope))
+    assert caught.value.label.startswith(name)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_program_with_balance_equations_is_answered_or_refused_by_name(name, small):
+    program = small.flow()
+    database = Database([0.2, 0.6], program.envelope)
+    if name == "cummings2015":
+        with pytest.raises(AssumptionError, match=r"several records|join several players"):
+            answer(name, program, database)
+        return
+    found = answer(name, program, database)
+    if found.converged and name not in ("hsu2014",):
+        np.testing.assert_allclose(program.A_eq @ found.x, program.b_eq, atol=1e-6)
