@@ -6,6 +6,12 @@ It never contains a private value.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -99,7 +105,26 @@ class SolverError(DPCMDPError):
 
 
 class InfeasibleError(SolverError):
-    """No point satisfies the constraints."""
+    """No point satisfies the constraints.
+
+    Attributes
+    ----------
+    ray : array of float, or None
+        Weights ≥ 0 of the constraints, summing to 1, that prove it (None when not computed).
+    violation : float or None
+        Every point exceeds its limits by at least this much, weighted by `ray`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        ray: NDArray[np.float64] | None = None,
+        violation: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.ray = ray
+        self.violation = violation
 
 
 class UnboundedError(SolverError):

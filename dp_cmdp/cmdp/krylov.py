@@ -1,0 +1,303 @@
+"""One policy's Markov chain, solved both ways: values and occupancy.
+
+Under a policy π the values solve (I − γT_π)v = r_π and the occupancy of the states solves
+(I − γT_πᵀ)y = μ. States are renumbered so that the likeliest successor comes first (by its depth
+in the forest of likeliest successors); the matrix is then nearly triangular, and its triangular
+part D − L is the preconditioner of a BiCGSTAB iteration. With M = D − L − U, one application of
+M(D − L)⁻¹ costs one pass over the non-zeros, since M z = t − U z when (D − L) z = t; the transposed
+system *pushes* mass along the same arrays, so no transpose is ever stored.
+
+Where BiCGSTAB breaks down, Gauss–Seidel steps x ← x + (D − L)⁻¹(b − Mx) take over: they contract
+by γ at least. Answers are judged by their recomputed residual, never by the recurrence's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+#: Sums may be reordered and contracted, but NaN and infinity keep their meaning.
+compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+
+#: A residual of this size, relative to the solution, is rounding.
+ROUNDING = 1e-15
+KRYLOV_STEPS = 300
+GAUSS_SEIDEL_STEPS = 30
+RESTARTS = 1000
+
+
+class Dynamics(NamedTuple):
+    """T in compressed rows (one per state-action pair), start and discount.
+
+    `capacity` bounds the non-zeros of T_π over all π.
+    """
+
+    indptr: Any
+    indices: Any
+    data: Any
+    mu: Any
+    num_states: int
+    num_actions: int
+    gamma: float
+    capacity: int
+
+
+class Chain(NamedTuple):
+    """γT_π in the order of `order`; row i holds columns < i up to `middle`, then columns > i."""
+
+    order: Any
+    start: Any
+    middle: Any
+    column: Any
+    weight: Any
+    pivot: Any
+
+
+@compiled
+def successor_depths(dyn, policy):
+    """Depth of each state in the forest of likeliest successors; cycles are cut anywhere."""
+    depth = np.full(dyn.num_states, -1, np.int32)
+    path = np.empty(dyn.num_states, np.int32)
+    for root in range(dyn.num_states):
+        length = 0
+        state = np.int64(root)
+        while depth[state] == -1:
+            depth[state] = -2
+            path[length] = state
+            length += 1
+            pair = state * dyn.num_actions + policy[state]
+            likeliest = 0.0
+            following = state
+            for k in range(dyn.indptr[pair], dyn.indptr[pair + 1]):
+                if dyn.data[k] > likeliest and dyn.indices[k] != state:
+                    likeliest = dyn.data[k]
+                    following = np.int64(dyn.indices[k])
+            state = following
+        level = max(depth[state], -1)
+        for i in range(length - 1, -1, -1):
+            level += 1
+            depth[path[i]] = level
+    return depth
+
+
+@compiled
+def counting_order(key):
+    """A stable order of non-negative integer keys below key.size, and its inverse."""
+    begin = np.zeros(key.size + 1, np.int32)
+    for state in range(key.size):
+        begin[key[state] + 1] += 1
+    for i in range(key.size):
+        begin[i + 1] += begin[i]
+    order = np.empty(key.size, np.int32)
+    rank = np.empty(key.size, np.int32)
+    for state in range(key.size):
+        place = begin[key[state]]
+        begin[key[state]] += 1
+        order[place] = state
+        rank[state] = place
+    return order, rank
+
+
+@compiled
+def chain_of(dyn, policy):
+    """The chain of a policy, its states ordered by successor depth."""
+    order, rank = counting_order(successor_depths(dyn, policy))
+    start = np.empty(dyn.num_states + 1, np.int32)
+    middle = np.empty(dyn.num_states, np.int32)
+    pivot = np.empty(dyn.num_states)
+    column = np.empty(dyn.capacity, np.int32)
+    weight = np.empty(dyn.capacity)
+    size = 0
+    for i in range(dyn.num_states):
+        pair = order[i] * dyn.num_actions + policy[order[i]]
+        first, last = dyn.indptr[pair], dyn.indptr[pair + 1]
+        start[i] = size
+        stay = 0.0
+        for k in range(first, last):
+            j = rank[dyn.indices[k]]
+            if j < i:
+                column[size] = j
+                weight[size] = dyn.gamma * dyn.data[k]
+                size += 1
+            elif j == i:
+                stay += dyn.gamma * dyn.data[k]
+        middle[i] = size
+        for k in range(first, last):
+            j = rank[dyn.indices[k]]
+            if j > i:
+                column[size] = j
+                weight[size] = dyn.gamma * dyn.data[k]
+                size += 1
+        pivot[i] = 1.0 / (1.0 - stay)
+    start[dyn.num_states] = size
+    return Chain(order, start, middle, column, weight, pivot)
+
+
+@compiled
+def pull(chain, t, z, image):
+    """z = (D − L)⁻¹ t and image = M z."""
+    for i in range(t.size):
+        total = t[i]
+        for k in range(chain.start[i], chain.middle[i]):
+            total += chain.weight[k] * z[chain.column[k]]
+        z[i] = total * chain.pivot[i]
+    for i in range(t.size):
+        total = t[i]
+        for k in range(chain.middle[i], chain.start[i + 1]):
+            total -= chain.weight[k] * z[chain.column[k]]
+        image[i] = total
+
+
+@compiled
+def push(chain, t, z, image):
+    """z = (D − L)⁻ᵀ t and image = Mᵀ z."""
+    z[:] = t
+    image[:] = t
+    for i in range(t.size - 1, -1, -1):
+        mass = z[i] * chain.pivot[i]
+        z[i] = mass
+        for k in range(chain.start[i], chain.middle[i]):
+            z[chain.column[k]] += chain.weight[k] * mass
+        for k in range(chain.middle[i], chain.start[i + 1]):
+            image[chain.column[k]] -= chain.weight[k] * mass
+
+
+@compiled
+def defect(chain, b, x, residual, transposed):
+    """residual = b − Mx (or b − Mᵀx); returns its norm, largest entry (or sum)."""
+    for i in range(x.size):
+        residual[i] = b[i] - x[i] / chain.pivot[i]
+    for i in range(x.size):
+        if transposed:
+            for k in range(chain.start[i], chain.start[i + 1]):
+                residual[chain.column[k]] += chain.weight[k] * x[i]
+        else:
+            total = 0.0
+            for k in range(chain.start[i], chain.start[i + 1]):
+                total += chain.weight[k] * x[chain.column[k]]
+            residual[i] += total
+    return size_of(residual, transposed)
+
+
+@compiled
+def size_of(x, transposed):
+    """‖x‖₁ for mass (transposed), ‖x‖∞ for values; infinite when an entry is not finite."""
+    total = 0.0
+    largest = 0.0
+    for i in range(x.size):
+        total += abs(x[i])
+        largest = max(largest, abs(x[i]))
+    if not np.isfinite(total):
+        return np.inf
+    return total if transposed else largest
+
+
+@compiled
+def inner(x, y):
+    """xᵀy; a plain loop, so that no library spreads short vectors over threads."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@compiled
+def step(chain, t, z, image, transposed):
+    """One preconditioned application, in either direction."""
+    if transposed:
+        push(chain, t, z, image)
+    else:
+        pull(chain, t, z, image)
+
+
+@compiled
+def bicgstab(chain, residual, x, tolerance, transposed):
+    """Add the correction of `residual` to x, until the recurrence's residual is small."""
+    shadow = residual.copy()
+    direction = np.zeros(x.size)
+    image = np.zeros(x.size)
+    half = np.empty(x.size)
+    full = np.empty(x.size)
+    half_image = np.empty(x.size)
+    rho, alpha, omega = 1.0, 1.0, 1.0
+    for _ in range(KRYLOV_STEPS):
+        previous = rho
+        rho = inner(shadow, residual)
+        beta = (rho / previous) * (alpha / omega)
+        for i in range(x.size):
+            direction[i] = residual[i] + beta * (direction[i] - omega * image[i])
+        step(chain, direction, half, image, transposed)
+        alpha = rho / inner(shadow, image)
+        for i in range(x.size):
+            residual[i] -= alpha * image[i]
+        step(chain, residual, full, half_image, transposed)
+        power = inner(half_image, half_image)
+        omega = inner(half_image, residual) / power if power > 0.0 else 0.0
+        for i in range(x.size):
+            x[i] += alpha * half[i] + omega * full[i]
+            residual[i] -= omega * half_image[i]
+        size = size_of(residual, transposed)
+        if size <= tolerance or not np.isfinite(size) or omega == 0.0:
+            return
+
+
+@compiled
+def gauss_seidel(chain, b, x, residual, transposed):
+    """A run of Gauss–Seidel steps on x, in place; returns the norm of the last residual."""
+    z = np.empty(x.size)
+    image = np.empty(x.size)
+    for _ in range(GAUSS_SEIDEL_STEPS):
+        step(chain, residual, z, image, transposed)
+        for i in range(x.size):
+            x[i] += z[i]
+            residual[i] -= image[i]
+    return defect(chain, b, x, residual, transposed)
+
+
+@compiled
+def solve_chain(chain, b, x, tolerance, transposed):
+    """Solve Mx = b (or Mᵀx = b) from the guess x, in place; return the true residual's norm."""
+    residual = np.empty(x.size)
+    guess = np.empty(x.size)
+    size = defect(chain, b, x, residual, transposed)
+    for _ in range(RESTARTS):
+        rounding = ROUNDING * size_of(x, transposed)
+        if size <= max(tolerance, rounding):
+            break
+        guess[:] = x
+        bicgstab(chain, residual, guess, max(tolerance, 0.5 * rounding), transposed)
+        improved = defect(chain, b, guess, residual, transposed)
+        if improved < 0.5 * size:
+            x[:] = guess
+            size = improved
+        elif size <= 30.0 * rounding:
+            break
+        else:
+            defect(chain, b, x, residual, transposed)
+            size = gauss_seidel(chain, b, x, residual, transposed)
+    return size
+
+
+@compiled
+def evaluate(dyn, reward, policy, v, tolerance):
+    """Values of `policy` from the guess v, in place; return the residual's largest entry."""
+    chain = chain_of(dyn, policy)
+    b = np.empty(v.size)
+    for i in range(v.size):
+        b[i] = reward[chain.order[i] * dyn.num_actions + policy[chain.order[i]]]
+    x = v[chain.order]
+    size = solve_chain(chain, b, x, tolerance, False)
+    v[chain.order] = x
+    return size
+
+
+@compiled
+def occupy(dyn, policy, y, tolerance):
+    """State occupancy of `policy` from the guess y, in place; return ‖μ − (I − γT_πᵀ)y‖₁."""
+    chain = chain_of(dyn, policy)
+    x = y[chain.order]
+    size = solve_chain(chain, dyn.mu[chain.order], x, tolerance, True)
+    y[chain.order] = x
+    return size

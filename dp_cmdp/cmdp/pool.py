@@ -1,0 +1,176 @@
+"""A pool of policies shared by every CMDP with the same dynamics and reward.
+
+Dynamics are public, so the occupancy measure of a policy is a valid column for every draw of the
+costs f and tolerances f0. A deterministic policy is kept as its actions π(s) and state occupancy
+y(s); its costs under a new draw are Σ_s f(s, π(s)) y(s), one compiled pass over the pool. In a
+sweep most draws then need one pricing problem, to certify the mixture the pool already offers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp.columns import ColumnGeneration
+from dp_cmdp.cmdp.krylov import occupy
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.pricing import column_costs, dynamics_of
+from dp_cmdp.cmdp.solution import CMDPSolution
+from dp_cmdp.errors import InvalidArgumentError
+
+COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_residuals", "_used")
+
+
+class PolicyPool:
+    """Policies and occupancies of one dynamics, and the sweep of solves they serve.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        Its T, r, mu and gamma are used; its costs and tolerances are not looked at.
+    capacity : int
+        Policies kept between solves; the least recently useful are dropped first.
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``. **Privacy.** The pool remembers policies that were optimal for earlier
+    draws, so it is as private as all draws it has served: *post-processing* when every draw came
+    from a Release, *curator only* otherwise.
+    """
+
+    def __init__(self, cmdp: CMDP, *, capacity: int = 256) -> None:
+        self.capacity = _check.integer("capacity", capacity, low=2)
+        self.shape = cmdp.r.shape
+        self.dynamics = dynamics_of(cmdp)
+        self.reward: FloatArray = np.ascontiguousarray(cmdp.r).reshape(-1)
+        self.reward_scale = float(np.abs(self.reward).max())
+        self.guess = np.zeros(cmdp.num_states)
+        self._size = 0
+        self._clock = 0
+        self._numbers: dict[int, int] = {}
+        self._policies = np.empty((4, cmdp.num_states), np.int32)
+        self._occupancies = np.empty((4, cmdp.num_states))
+        self._values = np.empty(4)
+        self._residuals = np.empty(4)
+        self._used = np.zeros(4, np.int64)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def policies(self) -> NDArray[np.int32]:
+        """Actions (size, num_states) of the pooled policies."""
+        return self._policies[: self._size]
+
+    @property
+    def occupancies(self) -> FloatArray:
+        """State occupancies (size, num_states)."""
+        return self._occupancies[: self._size]
+
+    @property
+    def values(self) -> FloatArray:
+        """Discounted rewards (size,)."""
+        return self._values[: self._size]
+
+    def fits(self, cmdp: CMDP) -> bool:
+        """Whether `cmdp` has the pool's dynamics, reward, start and discount."""
+        own = self.dynamics
+        return (
+            cmdp.r.shape == self.shape
+            and cmdp.gamma == own.gamma
+            and cmdp.T.nnz == own.data.size
+            and np.array_equal(cmdp.T.indptr, own.indptr)
+            and np.array_equal(cmdp.T.indices, own.indices)
+            and np.array_equal(cmdp.T.data, own.data)
+            and np.array_equal(cmdp.r.reshape(-1), self.reward)
+            and np.array_equal(cmdp.mu, own.mu)
+        )
+
+    def solve(
+        self, f: ArrayLike, f0: ArrayLike, *, gap: float = 1e-8, margin: ArrayLike = 0.0
+    ) -> CMDPSolution:
+        """Solve the CMDP with costs `f` and tolerances `f0` − `margin` on the pool's dynamics.
+
+        Parameters
+        ----------
+        f : (K, num_states, num_actions), or (num_states, num_actions) for K = 1
+        f0, margin : (K,)
+        gap : float
+            Largest certified relative duality gap.
+
+        Raises
+        ------
+        InfeasibleError
+            No policy meets the tolerances; `ray` and `violation` prove it.
+
+        Notes
+        -----
+        **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of f and f0.
+        """
+        table = np.ascontiguousarray(f, dtype=np.float64)
+        table = table.reshape(1 if table.ndim == 2 else table.shape[0], -1)
+        if table.shape[1] != self.reward.size:
+            raise InvalidArgumentError(
+                f"f must have shape (K, {self.shape[0]}, {self.shape[1]}), got {np.shape(f)}"
+            )
+        _check.reject_non_finite("f", table.ravel())
+        tolerance = _check.vector("f0", f0, size=table.shape[0])
+        tolerance = tolerance - _check.vector("margin", margin, size=table.shape[0])
+        self._make_room()
+        return ColumnGeneration(self, table, tolerance, gap=gap).run()
+
+    def costs(self, table: FloatArray, *, only: int | None = None) -> FloatArray:
+        """Costs (size, K) of all policies, or (1, K) of one."""
+        own = slice(0, self._size) if only is None else slice(only, only + 1)
+        return column_costs(table, self._policies[own], self._occupancies[own])
+
+    def add(self, policy: NDArray[np.int32], guess: FloatArray, *, residual: float) -> int:
+        """Number of a policy, new or known; a new one's occupancy is found from a guess."""
+        key = hash(policy.tobytes())
+        p = self._numbers.get(key, self._size)
+        if p == self._size:
+            if p == len(self._values):
+                self._resize(2 * p)
+            self._size += 1
+            self._numbers[key] = p
+            self._policies[p] = policy
+            self._occupancies[p] = guess
+            self._residuals[p] = np.inf
+        self.refine(p, residual=residual)
+        self.touch(p)
+        return p
+
+    def refine(self, p: int, *, residual: float) -> bool:
+        """Solve the flow equations of policy `p` more exactly; False when they already were."""
+        if self._residuals[p] <= residual:
+            return False
+        occupy(self.dynamics, self._policies[p], self._occupancies[p], residual)
+        self._residuals[p] = residual
+        own = slice(p, p + 1)
+        self._values[p] = column_costs(
+            self.reward.reshape(1, -1), self._policies[own], self._occupancies[own]
+        )[0, 0]
+        return True
+
+    def touch(self, p: int) -> None:
+        """Mark policy `p` as useful now."""
+        self._clock += 1
+        self._used[p] = self._clock
+
+    def _make_room(self) -> None:
+        if self._size <= self.capacity:
+            return
+        keep = np.sort(np.argsort(self._used[: self._size])[-(self.capacity // 2) :])
+        for array in (getattr(self, name) for name in COLUMN_ARRAYS):
+            array[: keep.size] = array[keep]
+        self._size = keep.size
+        self._numbers = {hash(row.tobytes()): p for p, row in enumerate(self.policies)}
+
+    def _resize(self, rows: int) -> None:
+        for name in COLUMN_ARRAYS:
+            old = getattr(self, name)
+            new = np.empty((rows, *old.shape[1:]), old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)

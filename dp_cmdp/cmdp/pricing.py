@@ -1,0 +1,151 @@
+"""Pricing: the unconstrained MDP behind one column, with certified bounds.
+
+For multipliers λ ≥ 0 the best column is an optimal policy of the MDP with reward r − Σ λ_i f_i.
+It is found by inexact policy iteration: greedy improvement, then an approximate evaluation of the
+greedy policy (:mod:`dp_cmdp.cmdp.krylov`), while many states still change also two Gauss–Seidel
+value-iteration sweeps. With Bellman residuals δ(s) = max_a q(s, a) − v(s), whatever v is,
+
+    μᵀv + min δ/(1 − γ)  ≤  value of the greedy policy  ≤  optimal value  ≤  μᵀv + max δ/(1 − γ),
+
+so the bounds hold for the numbers at hand, converged or not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp.cmdp.krylov import Dynamics, compiled, evaluate
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.errors import InvalidArgumentError
+
+#: A greedy action must beat the present one by this much, relative to its value.
+TIE = 1e-13
+#: Evaluations shrink the Bellman residual by this factor before the next improvement.
+FORCING = 0.02
+ROUNDS = 1000
+#: Sweeps of value iteration precede an evaluation while one state in this many changes its action.
+MANY = 50
+#: Rounds without progress, at an unchanged policy, after which rounding is to blame.
+STALLS = 3
+
+
+def dynamics_of(cmdp: CMDP) -> Dynamics:
+    """The compiled form of a model's dynamics; shares its buffers.
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``. **Privacy.** *public*: no cost and no tolerance enters.
+    """
+    if cmdp.T.nnz >= 2**31:
+        raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros for the columns engine")
+    per_pair = np.diff(cmdp.T.indptr).reshape(cmdp.num_states, cmdp.num_actions)
+    return Dynamics(
+        frozen(np.ascontiguousarray(cmdp.T.indptr, np.int32)),
+        frozen(np.ascontiguousarray(cmdp.T.indices, np.int32)),
+        frozen(np.ascontiguousarray(cmdp.T.data, np.float64)),
+        frozen(np.ascontiguousarray(cmdp.mu)),
+        cmdp.num_states,
+        cmdp.num_actions,
+        float(cmdp.gamma),
+        int(per_pair.max(axis=1).sum()),
+    )
+
+
+@compiled
+def improve(dyn, reward, v, policy):
+    """Make `policy` greedy for v, in place; return min δ, max δ and the number of changes."""
+    low, high, changes = np.inf, -np.inf, 0
+    for state in range(dyn.num_states):
+        first = state * dyn.num_actions
+        best, held, choice = -np.inf, -np.inf, 0
+        for action in range(dyn.num_actions):
+            expected = 0.0
+            for k in range(dyn.indptr[first + action], dyn.indptr[first + action + 1]):
+                expected += dyn.data[k] * v[dyn.indices[k]]
+            q = reward[first + action] + dyn.gamma * expected
+            if action == policy[state]:
+                held = q
+            if q > best:
+                best, choice = q, action
+        high = max(high, best - v[state])
+        if best > held + TIE * (abs(held) + abs(v[state])):
+            policy[state] = choice
+            changes += 1
+            low = min(low, best - v[state])
+        else:
+            low = min(low, held - v[state])
+    return low, high, changes
+
+
+@compiled
+def sweep(dyn, reward, v, policy, backward):
+    """One Gauss–Seidel sweep of value iteration, in place, in the order of the states."""
+    for i in range(dyn.num_states):
+        state = dyn.num_states - 1 - i if backward else i
+        first = state * dyn.num_actions
+        best, choice = -np.inf, 0
+        for action in range(dyn.num_actions):
+            expected = 0.0
+            for k in range(dyn.indptr[first + action], dyn.indptr[first + action + 1]):
+                expected += dyn.data[k] * v[dyn.indices[k]]
+            q = reward[first + action] + dyn.gamma * expected
+            if q > best:
+                best, choice = q, action
+        v[state] = best
+        policy[state] = choice
+
+
+@compiled
+def column_costs(table, policies, occupancies):
+    """Discounted totals Σ_s table_i(s, π_p(s)) y_p(s), one row per column p."""
+    num_states = occupancies.shape[1]
+    num_actions = table.shape[1] // num_states
+    total = np.empty((policies.shape[0], table.shape[0]))
+    for p in range(policies.shape[0]):
+        for i in range(table.shape[0]):
+            cost = 0.0
+            for s in range(num_states):
+                cost += table[i, s * num_actions + policies[p, s]] * occupancies[p, s]
+            total[p, i] = cost
+    return total
+
+
+def price(
+    dyn: Dynamics,
+    reward: FloatArray,
+    *,
+    v: FloatArray,
+    policy: NDArray[np.int32],
+    tolerance: float,
+    target: float = np.inf,
+) -> tuple[float, float]:
+    """Solve one MDP from the guesses `v` and `policy`, which are updated in place.
+
+    Stops when the bounds on the optimal value are `tolerance` apart, or when the policy's lower
+    bound beats `target` by more than the bounds' distance. Returns (lower, upper).
+
+    Notes
+    -----
+    **Privacy.** As private as `reward`.
+    """
+    horizon = 1.0 / (1.0 - dyn.gamma)
+    lower, upper, last = -np.inf, np.inf, np.inf
+    changes = stalls = 0
+    for _ in range(ROUNDS):
+        if changes * MANY > dyn.num_states:
+            sweep(dyn, reward, v, policy, False)
+            sweep(dyn, reward, v, policy, True)
+        low, high, changes = improve(dyn, reward, v, policy)
+        start = float(dyn.mu @ v)
+        lower, upper = start + low * horizon, start + high * horizon
+        if upper - lower <= max(tolerance, lower - target):
+            break
+        stalls = stalls + 1 if changes == 0 and high - low > 0.5 * last else 0
+        if stalls > STALLS:
+            break
+        last = high - low
+        goal = max(FORCING * max(high, -low), 0.25 * tolerance / horizon)
+        evaluate(dyn, reward, policy, v, goal)
+    return lower, upper

@@ -1,0 +1,73 @@
+"""What a CMDP solver returns: an occupancy measure with a certificate of its quality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp.errors import InfeasibleError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CMDPSolution:
+    """An optimal occupancy measure x(s, a) of a CMDP, with its certified duality gap.
+
+    Attributes
+    ----------
+    occupancy : (num_states, num_actions)
+        Discounted expected visits; :func:`dp_cmdp.cmdp.occupancy.policy_from_occupancy` turns
+        them into a policy.
+    value : float
+        Discounted reward Σ r x.
+    costs : (K,)
+        Discounted costs Σ f_i x, each at most its tolerance less the margin.
+    dual : (K,)
+        Multipliers λ ≥ 0 of the costs, at which `upper_bound` was found.
+    upper_bound : float
+        No feasible policy earns more: the Lagrangian bound at `dual`, Bellman residual included.
+    gap : float
+        (upper_bound − value) / max(|value|, max|r|), never negative.
+    engine : str
+        ``"columns"`` or ``"lp"``.
+    iterations : int
+        Pricing problems solved, or simplex iterations.
+    weights, policies : (m,) and (m, num_states), or None
+        The deterministic policies whose occupancies are mixed, m ≤ K + 1 (columns engine).
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``. **Privacy.** As private as the CMDP it solves: *post-processing* when
+    that was built from a Release, *curator only* otherwise.
+    """
+
+    occupancy: FloatArray
+    value: float
+    costs: FloatArray
+    dual: FloatArray
+    upper_bound: float
+    gap: float
+    engine: str
+    iterations: int
+    weights: FloatArray | None = None
+    policies: NDArray[np.int32] | None = None
+
+
+def relative_gap(upper_bound: float, value: float, *, reward_scale: float) -> float:
+    """(upper_bound − value)/max(|value|, max|r|), with rounding below zero cut off."""
+    scale = max(abs(value), reward_scale)
+    return max(upper_bound - value, 0.0) / scale if scale > 0.0 else 0.0
+
+
+def infeasible(dual: FloatArray, excess: float) -> InfeasibleError:
+    """The error for multipliers with dualᵀ(cost − f0) ≥ `excess` > 0 under every policy."""
+    total = dual.sum()
+    return InfeasibleError(
+        "no policy keeps all tolerances f0: raise them, lower the margin or drop a cost. The "
+        "attributes `ray` and `violation` of this error prove it: Σ ray·(cost − f0) is at least "
+        "`violation` > 0 whatever the policy",
+        ray=frozen(dual / total),
+        violation=float(excess / total),
+    )

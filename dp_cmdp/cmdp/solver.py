@@ -1,0 +1,82 @@
+"""One door to both CMDP engines.
+
+``"columns"`` (:mod:`dp_cmdp.cmdp.columns`) is compiled column generation, ``"lp"``
+(:mod:`dp_cmdp.cmdp.lp_engine`) the occupancy program in HiGHS. Both return a certified gap.
+``"auto"`` takes the linear program below :data:`LP_STATES` states, where HiGHS answers in
+milliseconds and loading the compiler would take longer, and columns otherwise or with a pool.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.solution import CMDPSolution
+from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from dp_cmdp.cmdp.pool import PolicyPool
+
+ENGINES = ("auto", "columns", "lp")
+#: "auto" solves models with fewer states as one linear program.
+LP_STATES = 64
+
+
+def solve_cmdp(
+    cmdp: CMDP,
+    *,
+    engine: str = "auto",
+    gap: float = 1e-8,
+    margin: ArrayLike = 0.0,
+    pool: PolicyPool | None = None,
+) -> CMDPSolution:
+    """An optimal occupancy measure, with a certified duality gap.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+    engine : {"auto", "columns", "lp"}
+    gap : float, default 1e-8
+        Largest accepted (upper bound − value)/max(|value|, max|r|).
+    margin : float or (K,), default 0
+        Subtracted from the tolerances f0 before solving, so that a rigorous bound on the costs of
+        the extracted policy, rounding included, can still come out below f0.
+    pool : PolicyPool, optional
+        Policies of earlier solves with the same dynamics, reward, start and discount; it learns
+        from this one.
+
+    Returns
+    -------
+    CMDPSolution
+
+    Raises
+    ------
+    InfeasibleError
+        No policy keeps the tolerances; its `ray` and `violation` are the proof.
+    ConvergenceError
+        The gap could not be reached in double precision.
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* when `cmdp` was built from a Release;
+    *curator only* otherwise.
+    """
+    _check.one_of("engine", engine, ENGINES)
+    accuracy = _check.real("gap", gap, low=0.0)
+    b = cmdp.f0 - _check.vector("margin", margin, size=cmdp.num_constraints)
+    if pool is not None and engine == "lp":
+        raise InvalidArgumentError("pool serves engine='columns'; drop it for engine='lp'")
+    if engine == "lp" or (engine == "auto" and pool is None and cmdp.num_states < LP_STATES):
+        from dp_cmdp.cmdp.lp_engine import solve_lp
+
+        return solve_lp(cmdp, b, gap=accuracy)
+    from dp_cmdp.cmdp.pool import PolicyPool
+
+    if pool is None:
+        pool = PolicyPool(cmdp)
+    elif not pool.fits(cmdp):
+        raise InvalidArgumentError("pool must have been built for the T, r, mu and gamma of cmdp")
+    return pool.solve(cmdp.f, b, gap=accuracy)

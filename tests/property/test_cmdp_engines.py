@@ -1,0 +1,92 @@
+"""Both CMDP engines agree on random models, and so do their verdicts of infeasibility."""
+
+import numpy as np
+import pytest
+
+from dp_cmdp.cmdp import CMDP
+from dp_cmdp.cmdp.occupancy import flow_matrix
+from dp_cmdp.cmdp.solver import solve_cmdp
+from dp_cmdp.errors import InfeasibleError
+
+
+def random_cmdp(seed):
+    """Dense, sparse or degenerate (small integers), with absorbing states and K = 1 … 5."""
+    rng = np.random.default_rng(seed)
+    num_states, num_actions = int(rng.integers(2, 40)), int(rng.integers(1, 5))
+    K, gamma = int(rng.integers(1, 6)), float(rng.choice([0.0, 0.5, 0.9, 0.99, 0.999]))
+    kind = rng.choice(["dense", "sparse", "degenerate"])
+    T = np.zeros((num_states * num_actions, num_states))
+    for pair in range(len(T)):
+        size = num_states if kind == "dense" else int(rng.integers(1, min(num_states, 4) + 1))
+        T[pair, rng.choice(num_states, size, replace=False)] = rng.dirichlet(np.ones(size))
+    for state in np.flatnonzero(rng.random(num_states) < 0.1):
+        T[state * num_actions : (state + 1) * num_actions] = np.eye(num_states)[state]
+    shape = (num_states, num_actions)
+    if kind == "degenerate":
+        r, f = rng.integers(-1, 2, shape), rng.integers(0, 2, (K, *shape))
+    else:
+        r, f = rng.normal(size=shape), rng.normal(size=(K, *shape))
+        f = f * 10.0 ** rng.uniform(-2, 2, (K, 1, 1))
+    mu = rng.dirichlet(np.ones(num_states))
+    if rng.random() < 0.5:
+        mu = np.eye(num_states)[rng.integers(num_states)]
+    cost = cost_of_random_policy(T, f, mu=mu, gamma=gamma, rng=rng)
+    f0 = cost + rng.choice([-0.3, 0.0, 0.1, 0.5]) * np.abs(cost) * rng.random(K)
+    return CMDP(T, r, f=f, f0=f0, mu=mu, gamma=gamma)
+
+
+def cost_of_random_policy(T, f, *, mu, gamma, rng):
+    _, num_states, num_actions = f.shape
+    chance = rng.dirichlet(np.ones(num_actions), size=num_states)
+    chain = np.einsum("sa,sat->st", chance, T.reshape(num_states, num_actions, num_states))
+    visits = np.linalg.solve((np.eye(num_states) - gamma * chain).T, mu)
+    return np.einsum("ksa,sa,s->k", f, chance, visits)
+
+
+def verdict(cmdp, engine):
+    try:
+        return solve_cmdp(cmdp, engine=engine)
+    except InfeasibleError as error:
+        return error
+
+
+def check(seed):
+    cmdp = random_cmdp(seed)
+    ours, theirs = verdict(cmdp, "columns"), verdict(cmdp, "lp")
+    assert type(ours) is type(theirs)
+    if isinstance(ours, InfeasibleError):
+        check_ray(cmdp, ours)
+        return
+    scale = max(1.0, abs(theirs.value))
+    assert abs(ours.value - theirs.value) <= 1e-7 * scale
+    assert ours.gap <= 1e-8
+    assert ours.upper_bound >= theirs.value - 1e-7 * scale
+    assert (ours.dual >= 0.0).all()
+    horizon = 1.0 / (1.0 - cmdp.gamma)
+    room = 1e-9 * np.abs(cmdp.f).max(axis=(1, 2)) * horizon
+    assert (ours.costs <= cmdp.f0 + room).all()
+    x = ours.occupancy.ravel()
+    assert np.abs(flow_matrix(cmdp) @ x - cmdp.mu).sum() <= 1e-12 * horizon
+    np.testing.assert_allclose(cmdp.f.reshape(len(cmdp.f0), -1) @ x, ours.costs, atol=room.max())
+
+
+def check_ray(cmdp, error):
+    """The ray's cost, minimised over all policies, exceeds its tolerance by the violation."""
+    combined = np.tensordot(error.ray, cmdp.f, axes=1)
+    free = CMDP(cmdp.T, -combined, f=combined, f0=1e18, mu=cmdp.mu, gamma=cmdp.gamma)
+    least = -solve_cmdp(free, engine="lp").value
+    excess = least - float(error.ray @ cmdp.f0)
+    assert (error.ray >= 0.0).all()
+    assert error.violation > 0.0
+    assert excess >= error.violation * (1 - 1e-6) - 1e-7 * max(1.0, abs(least))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_engines_agree(seed):
+    check(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1000, 1800))
+def test_the_engines_agree_on_hundreds_of_models(seed):
+    check(seed)
