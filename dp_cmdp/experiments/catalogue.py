@@ -52,6 +52,22 @@ def _ad_headline() -> Reproduction:
     )
 
 
+def _mean_shift() -> Reproduction:
+    from dp_cmdp.experiments.mean_shift import mean_shift_rows, mean_shift_sweep
+    from dp_cmdp.figures.mean_shift import mean_shift_figure
+
+    return Reproduction(
+        name="mean-shift",
+        about="what certainty costs: mean shift of each noise against the universal bound",
+        sweep=mean_shift_sweep,
+        draws=1,
+        quick_draws=1,
+        rows=mean_shift_rows,
+        figure=mean_shift_figure,
+    )
+
+
 REPRODUCTIONS: dict[str, Callable[[], Reproduction]] = {
     "ad-headline": _ad_headline,
+    "mean-shift": _mean_shift,
 }
