@@ -1,0 +1,215 @@
+"""Reach of a release, public intervals, extents: against numerical integration and hand answers."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+from dp_cmdp.affine import Affine
+from dp_cmdp.database import Database
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.extent import concentration_radius, coordinate_ranges, diameter_bound
+from dp_cmdp.lp import LinearProgram, solve
+from dp_cmdp.mechanisms import TruncatedLaplace
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.public_interval import harmful_ends, public_interval
+from dp_cmdp.reach import equal_split, reach
+from dp_cmdp.theory import accuracy_bound, instance_bound
+from tests.conftest import random_parametric_lp
+
+BUDGET = PrivacyBudget(1, 0.1)
+
+
+def knapsack(*, radius=0.25, private_objective=False) -> ParametricLP:
+    """maximise x₁ + x₂ subject to θ₁x₁ + θ₂x₂ ≤ 1, 0 ≤ x ≤ 1, θ in [0, 1]."""
+    envelope = Envelope(0.0, 1.0, radius=radius, shape=2)
+    c = Affine(2, at=[0, 1], entry=[0, 1]) if private_objective else [1.0, 1.0]
+    A = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    return ParametricLP(envelope, c=c, A=A, b=[1.0], upper=1.0)
+
+
+@pytest.mark.parametrize("mechanism", ["database", "blocks"])
+def test_the_reach_is_that_of_the_release(mechanism):
+    program = knapsack(private_objective=True)
+    database = Database([0.2, 0.7], program.envelope)
+    rng = np.random.default_rng(0)
+    if mechanism == "database":
+        made = release_database(database, BUDGET, rng=rng)
+        parts = {"database": slice(None)}
+    else:
+        made = release_blocks(
+            database, BUDGET, program=program, alphas=equal_split(program), rng=rng
+        )
+        parts = {"A": slice(0, 2), "c": slice(2, 4)}
+    found = reach(program, BUDGET, mechanism=mechanism)
+    unit = 0.25
+    for noise in made.noise:
+        np.testing.assert_allclose(found.scale[parts[noise.block]], noise.scale * unit)
+        support = np.inf if noise.support is None else noise.support * unit
+        np.testing.assert_allclose(found.support[parts[noise.block]], support)
+
+
+def test_every_released_box_lies_in_the_worst_box():
+    program = random_parametric_lp(np.random.default_rng(4))
+    envelope = program.envelope
+    rng = np.random.default_rng(1)
+    database = Database(rng.uniform(envelope.lower, envelope.upper), envelope)
+    low, high = reach(program, BUDGET).worst_box(database.values)
+    for _ in range(300):
+        made = release_database(database, BUDGET, rng=rng)
+        assert (made.lower >= low).all()
+        assert (made.upper <= high).all()
+
+
+def test_means_of_clipped_errors_and_ends_agree_with_integration():
+    program = knapsack()
+    found = reach(program, BUDGET)
+    law = TruncatedLaplace(float(found.scale[0]), float(found.support[0]))
+    theta = np.array([0.3, 0.95])
+    up, down = found.error_means(theta)
+    ends = found.end_mean(1.0 - theta)
+    s = law.support
+
+    def mean(f):
+        grid = np.linspace(-s, s, 200_001)
+        return integrate.simpson(f(grid) * law.pdf(grid), x=grid)
+
+    for k in range(2):
+        room = 1 - theta[k]
+        assert up[k] == pytest.approx(mean(lambda z, r=room: np.clip(z, 0, r)), abs=1e-6)
+        assert down[k] == pytest.approx(mean(lambda z, t=theta[k]: np.clip(-z, 0, t)), abs=1e-6)
+        assert ends[k] == pytest.approx(mean(lambda z, r=room: np.minimum(s + z, r)), abs=1e-6)
+
+
+def test_the_excess_of_an_estimate_agrees_with_integration():
+    program = knapsack()
+    found = reach(program, BUDGET)
+    law = TruncatedLaplace(float(found.scale[0]), float(found.support[0]))
+    theta = np.array([0.3, 0.95])
+    grid = np.linspace(-law.support, law.support, 400_001)
+    weight = law.pdf(grid)
+    for sign in (1.0, -1.0):
+        for a in (-0.4, -0.1, 0.0, 0.05, 0.3):
+            which = np.array([0, 1])
+            mean, chance = found.excess(
+                theta, which, threshold=np.full(2, a), sign=np.full(2, sign)
+            )
+            for k in range(2):
+                error = sign * (np.clip(theta[k] + grid, 0, 1) - theta[k])
+                exact = integrate.simpson(np.maximum(error - a, 0) * weight, x=grid)
+                assert mean[k] == pytest.approx(exact, abs=1e-5)
+                inside = integrate.simpson((error > a) * weight, x=grid)
+                assert chance[k] == pytest.approx(inside, abs=1e-4)
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("eps", [0.1, 1.0, 10.0])
+def test_a_harmless_entry_that_may_change_to_anything_saturates_with_probability_one_minus_delta(
+    eps, delta
+):
+    program = knapsack(radius=1.0)
+    found = reach(program, PrivacyBudget(eps, delta))
+    np.testing.assert_allclose(found.end_probability(np.ones(2)), 1 - delta, rtol=1e-9)
+
+
+def test_the_public_interval_contains_every_optimum():
+    rng = np.random.default_rng(2)
+    for seed in range(15):
+        program = random_parametric_lp(np.random.default_rng(seed))
+        found = public_interval(program)
+        for _ in range(5):
+            theta = rng.uniform(program.envelope.lower, program.envelope.upper)
+            optimum = solve(program.at(theta), certify=False).objective
+            assert found.robust - 1e-7 <= optimum <= found.optimistic + 1e-7
+
+
+def test_the_public_interval_of_a_knapsack_is_known():
+    found = public_interval(knapsack())
+    assert found.robust == pytest.approx(1.0)  # both weights 1
+    assert found.optimistic == pytest.approx(2.0)  # both weights 0
+    assert public_interval(knapsack(private_objective=True)).robust == pytest.approx(0.0)
+
+
+def test_the_optimistic_value_is_infinite_when_nothing_bounds_it():
+    envelope = Envelope(0.0, 1.0, shape=1)
+    A = Affine((1, 1), at=([0], [0]), entry=[0])
+    program = ParametricLP(envelope, c=[1.0], A=A, b=[1.0])
+    assert public_interval(program).optimistic == math.inf
+
+
+def test_harmful_ends_follow_the_signs():
+    envelope = Envelope(0.0, 1.0, shape=4)
+    A = Affine((1, 2), at=([0, 0, 0], [0, 0, 1]), entry=[0, 1, 3], coefficient=[1.0, -2.0, 1.0])
+    b = Affine(1, constant=[1.0], at=[0], entry=[2])
+    program = ParametricLP(envelope, c=[1.0, 1.0], A=A, b=b, lower=[0.0, -1.0], upper=1.0)
+    low, high = harmful_ends(program)
+    assert low.tolist() == [False, True, True, True]
+    assert high.tolist() == [True, False, False, True]
+
+
+def test_the_certified_bound_of_a_knapsack_is_known():
+    program = knapsack(radius=0.01)
+    database = Database([0.5, 0.7], program.envelope)
+    s = float(reach(program, BUDGET).support[0])
+    bound = accuracy_bound(program, database, BUDGET)
+    # x₁ = 1 first (smaller weight), then x₂ = (1 − θ₁)/θ₂
+    expected = 0.5 / 0.7 - (0.5 - 2 * s) / (0.7 + 2 * s)
+    assert bound.sure == pytest.approx(expected, rel=1e-6)
+    assert bound.tightening == bound.sure
+    assert bound.mean <= bound.sure
+
+
+def test_the_instance_bound_is_zero_when_the_optimum_is_safe_anyway():
+    program = knapsack(radius=0.01)
+    database = Database([0.0, 0.1], program.envelope)
+    made = release_database(database, BUDGET, rng=np.random.default_rng(0))
+    x = solve_private(program, made).x
+    assert instance_bound(program, made, database=database, x=x) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_bounds_are_curator_only_and_relative_ones_too():
+    from dp_cmdp.curator import CuratorOnly
+
+    program = knapsack()
+    bound = accuracy_bound(program, Database([0.5, 0.7], program.envelope), BUDGET)
+    assert isinstance(bound.sure, CuratorOnly)
+    assert isinstance(bound.relative()["mean"], CuratorOnly)
+
+
+def test_a_database_of_another_envelope_is_refused():
+    with pytest.raises(InvalidArgumentError, match="Envelope"):
+        accuracy_bound(knapsack(), Database([0.5, 0.7], knapsack().envelope), BUDGET)
+
+
+def test_shares_that_do_not_fit_the_blocks_are_refused():
+    with pytest.raises(InvalidArgumentError, match="alphas"):
+        reach(knapsack(), BUDGET, mechanism="blocks", alphas={"A": "1/2", "c": "1/2"})
+    with pytest.raises(InvalidArgumentError, match="alphas"):
+        reach(knapsack(), BUDGET, alphas={"A": 1})
+
+
+def test_diameters_of_known_sets():
+    box = LinearProgram(np.ones(3), upper=[1.0, 2.0, 2.0])
+    low, high = coordinate_ranges(box)
+    assert (low.tolist(), high.tolist()) == ([0, 0, 0], [1, 2, 2])
+    assert diameter_bound(box) == pytest.approx(3.0)
+    simplex = LinearProgram(np.ones(5), A_eq=np.ones((1, 5)), b_eq=[4.0])
+    assert diameter_bound(simplex) == pytest.approx(4 * math.sqrt(2))
+
+
+def test_the_occupancy_measures_of_a_cmdp_have_diameter_at_most_root_two_over_one_minus_gamma():
+    from dp_cmdp.cmdp.model import CMDP
+
+    T = np.zeros((2, 2, 2))
+    T[:, 0, 0] = T[:, 1, 1] = 1.0
+    cmdp = CMDP(T, np.ones((2, 2)), f=np.zeros((2, 2)), f0=[1.0], mu=[1.0, 0.0], gamma=0.9)
+    assert diameter_bound(cmdp) == pytest.approx(math.sqrt(2) / 0.1)
+
+
+def test_the_concentration_radius_is_hoeffdings():
+    assert concentration_radius(2.0, failure=1.0) == 0.0
+    assert concentration_radius(2.0, failure=math.exp(-2)) == pytest.approx(2.0)
