@@ -15,7 +15,7 @@ CLAIM, GOOD, BAD, NONE = "#9ca3af", "#00734d", "#dc2626", "#f3f4f6"
 
 def audit_figure(report: AuditReport) -> Figure:
     """Lower bounds on ε against claims (left); injected bugs by layer (right)."""
-    figure, axes = new_figure(11.0, 5.4, ncols=2, width_ratios=[1.5, 1.0])
+    figure, axes = new_figure(12.0, 5.4, ncols=2, width_ratios=[1.2, 1.0])
     _bounds(axes[0], report)
     _bugs(axes[1], report)
     figure.suptitle(
@@ -49,7 +49,7 @@ def _bugs(ax, report: AuditReport) -> None:
     for row, bug in enumerate(report.injected):
         for column, layer in enumerate(LAYERS):
             passed = bug.found.layers[layer].passed
-            text = {True: "missed", False: "caught", None: "–"}[passed]
+            text = {True: "not seen", False: "caught", None: "–"}[passed]
             colour = {True: "#e5e7eb", False: GOOD, None: NONE}[passed]
             ax.add_patch(_box(column, row, colour))
             ax.text(
@@ -63,9 +63,9 @@ def _bugs(ax, report: AuditReport) -> None:
             )
     ax.set_xlim(-0.5, len(LAYERS) - 0.5)
     ax.set_ylim(len(report.injected) - 0.5, -0.5)
-    ax.set_xticks(range(len(LAYERS)), [layer.replace("_", " ") for layer in LAYERS], fontsize=8)
+    ax.set_xticks(range(len(LAYERS)), [layer.replace("_", "\n") for layer in LAYERS], fontsize=8)
     ax.set_yticks(range(len(report.injected)), [bug.bug for bug in report.injected], fontsize=8)
-    ax.set_title("bugs put in on purpose, and the layers that see them", loc="left", fontsize=10)
+    ax.set_title("bugs put in on purpose", loc="left", fontsize=10)
 
 
 def _box(column: int, row: int, colour: str):
