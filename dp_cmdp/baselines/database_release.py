@@ -15,6 +15,8 @@ Differences from the publication
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from dp_cmdp.baselines.method import Answer, Method
@@ -31,14 +33,20 @@ def answer(
     *,
     rng: np.random.Generator,
     calibration: str = "tight",
+    close: str | Mapping[str, str] = "upper",
 ) -> Answer:
     """Release the database, solve for everything the release allows.
+
+    Parameters
+    ----------
+    calibration, close
+        As in :func:`dp_cmdp.privatizer.release_database`.
 
     Notes
     -----
     **Privacy.** *Spends the budget.*
     """
-    release = release_database(database, budget, rng=rng, calibration=calibration)
+    release = release_database(database, budget, rng=rng, calibration=calibration, close=close)
     return Answer(solve_private(program, release).x, converged=True, release=release)
 
 

@@ -41,6 +41,7 @@ from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.baselines.optimistic import optimistic_value, require_nonnegative
 from dp_cmdp.baselines.simplex_rows import SimplexRows, simplex_rows
 from dp_cmdp.database import Database
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.lp import solve
 from dp_cmdp.mechanisms import Laplace
 from dp_cmdp.parametric import ParametricLP
@@ -126,6 +127,8 @@ def _private_objective(
         return float(budget.epsilon), c
     only_c = program.A.is_public and program.b.is_public
     alpha = exact("objective_share", 1 if only_c else share)
+    if not (only_c or 0 < alpha < 1):
+        raise InvalidArgumentError("objective_share must lie in (0, 1): c and the rows both spend")
     shares = allocate(budget, {"c": alpha, "A": 1 - alpha})
     positions = program.c.sensitive()[0]
     law = Laplace.calibrate(program.sensitivity("c"), shares["c"].epsilon)

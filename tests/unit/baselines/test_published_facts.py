@@ -15,7 +15,7 @@ from dp_cmdp.baselines.players import split
 from dp_cmdp.baselines.simplex_rows import simplex_rows
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
-from dp_cmdp.errors import AssumptionError
+from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 
@@ -132,6 +132,13 @@ def test_hsu_approaches_the_optimum_without_noise(small):
     assert abs(loss(program, database, found.x)) < 0.06
     assert slack(program, database, found.x).min() > -0.06
     assert "NOT PRIVATE" in found.note
+
+
+@pytest.mark.parametrize("name", ["hsu2014", "munoz2021"])
+def test_an_objective_share_that_starves_the_rows_is_refused(name, small):
+    program = small.auction()
+    with pytest.raises(InvalidArgumentError, match="objective_share"):
+        run(name, program, small.draw(program, 1), objective_share=1)
 
 
 def test_hsu_takes_its_scale_from_public_data(small):
