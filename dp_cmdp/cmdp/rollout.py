@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
@@ -238,6 +238,6 @@ def _interval(samples: FloatArray, confidence: float) -> FloatArray:
     count = samples.shape[0]
     if count < 2:
         raise InvalidArgumentError("an interval needs at least two episodes, got 1")
-    half = stats.t.ppf(0.5 + level / 2, count - 1) * samples.std(axis=0, ddof=1) / math.sqrt(count)
+    half = stdtrit(count - 1, 0.5 + level / 2) * samples.std(axis=0, ddof=1) / math.sqrt(count)
     mean = samples.mean(axis=0)
     return np.stack([mean - half, mean + half], axis=1)
