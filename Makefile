@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint format clean
+.PHONY: help demo test test-long test-oracle lint format clean
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -15,14 +15,18 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(STAMP)
 
-demo: $(STAMP) ## do the main job: a private answer, and its picture
-	$(BIN)/python examples/ad_auction.py --out out/demo
+demo: $(STAMP) ## the main job: a private, certainly safe policy, played and drawn
+	$(BIN)/python examples/hazard_grid.py --out out/demo
 
 test: $(STAMP) ## the tests
 	$(BIN)/python -m pytest -n 2 -q
 
 test-long: $(STAMP) ## the tests that take minutes
 	$(BIN)/python -m pytest -n 2 -q -m long
+
+test-oracle: $(STAMP) ## the tests against optional peer libraries
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[oracle]'
+	$(BIN)/python -m pytest -q -m oracle
 
 lint: $(STAMP) ## ruff (lint and format) and pyright
 	$(BIN)/ruff check .

@@ -1,0 +1,74 @@
+"""The main job: a policy for a grid world with private hazards, safe with certainty.
+
+The hazards are released once under differential privacy; the policy is synthesised from the
+release, certified, and played in a Gymnasium loop; the curator sees what privacy cost.
+
+Run it:  python examples/hazard_grid.py --out out/demo
+"""
+
+import argparse
+from pathlib import Path
+
+import gymnasium as gym
+
+import envs  # noqa: F401  (registers the environments)
+from dp_cmdp import PrivacyBudget, cost_of_privacy, evaluate, release_database, saturation
+from dp_cmdp.cmdp import robust_policy, rollout, safe_policy, synthesize
+from dp_cmdp.figures.grid import comparison_figure, policy_figure
+from dp_cmdp.figures.style import save_figure
+
+parser = argparse.ArgumentParser(description="A private, certainly safe policy")
+parser.add_argument("--epsilon", default="2")
+parser.add_argument("--delta", default="1/1000")
+parser.add_argument("--episodes", type=int, default=300)
+parser.add_argument("--out", type=Path, default=Path("out/hazard_grid"))
+options = parser.parse_args()
+
+# The curator's side of the environment holds the hazards; its model is public.
+curator = gym.make("dp_cmdp/HazardGrid-v0", access="curator").unwrapped
+model = curator.model()
+print(model)
+
+# Before any data is read: is there a policy that is safe for every possible database?
+robust = robust_policy(model)
+print(f"robust policy (ε = 0, no data): value {robust.value:.4f}")
+
+# The only look at the data. Everything below, but for the last block, uses the release alone.
+release = release_database(curator.database(), PrivacyBudget(options.epsilon, options.delta))
+print(release)
+reach = saturation(release, model.envelope).upper
+print(f"{100 * reach:.0f} % of the released severities reach the public maximum")
+
+safe = synthesize(model, release)
+proof = safe.certificate
+print(f"private policy: value {safe.value:.4f}")
+print(
+    f"  worst-case cost {proof.worst_case_cost[0]:.6f} ≤ {proof.tolerance[0]:.6f}: {proof.verified}"
+)
+if safe.value <= robust.value:
+    print("  the robust policy is as good: no budget need be spent here")
+safe.policy.save(options.out / "policy.npz")
+release.save(options.out / "release.npz")
+title = f"private policy, {release.guarantee.budget}"
+figure = policy_figure(curator.layout, safe.policy, title=title)
+print("figure", save_figure(figure, options.out / "policy.png"))
+
+# Anybody can play it: the public environment holds no hazard.
+env = gym.make("dp_cmdp/HazardGrid-v0")
+played = rollout(
+    env, safe.policy, episodes=options.episodes, seed=0, gamma=curator.layout.gamma, progress=True
+)
+low, high = played.return_interval()
+print(f"{options.episodes} episodes: return {played.mean_return:.3f} [{low:.3f}, {high:.3f}]")
+
+# Curator only: against the truth.
+truth = curator.cmdp()
+best = safe_policy(truth)
+judged = evaluate(truth, safe.policy)
+print(f"curator: value without privacy {best.value:.4f}")
+print(f"curator: cost of privacy {100 * cost_of_privacy(best.value, judged.value):.3f} %")
+print(f"curator: true cost {judged.costs[0]:.4f} ≤ true tolerance {truth.f0[0]:.4f}")
+figure = comparison_figure(
+    curator.layout, safe.policy, best.policy, severity=truth.f.max(axis=2), title=title
+)
+print("figure", save_figure(figure, options.out / "CURATOR_ONLY_comparison.png"))
