@@ -233,12 +233,7 @@ def _block_plan(
     """Noise of one block of Algorithm 1, from public data."""
     if share.epsilon == 0:
         return Exposed()
-    low, high = getattr(program, block).bounds(program.envelope.lower, program.envelope.upper)
-    query = Query(
-        np.full(low.size, program.sensitivity(block)),
-        np.maximum(np.abs(low), np.abs(high)),
-        spread=_largest_spread(program, block),
-    )
+    query = _block_query(program, block)
     if block == "c":
         return laplace_plan(query, epsilon=share.epsilon, rng=rng)
     m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
@@ -249,6 +244,17 @@ def _block_plan(
         calibration=calibration,
         entries=m * n if block == "A" else m,
         rng=rng,
+    )
+
+
+@lru_cache(maxsize=64)
+def _block_query(program: ParametricLP, block: str) -> Query:
+    """Sensitivity and bounds of the sensitive entries of one block: public data only."""
+    low, high = getattr(program, block).bounds(program.envelope.lower, program.envelope.upper)
+    return Query(
+        np.full(low.size, program.sensitivity(block)),
+        np.maximum(np.abs(low), np.abs(high)),
+        spread=_largest_spread(program, block),
     )
 
 

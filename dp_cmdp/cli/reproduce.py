@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 import time
 import warnings
 from pathlib import Path
@@ -29,7 +30,7 @@ def add_parser(commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", choices=sorted(REPRODUCTIONS))
-    parser.add_argument("--quick", action="store_true", help="fewer draws")
+    parser.add_argument("--quick", action="store_true", help="fewer draws (and settings)")
     parser.add_argument("--draws", type=int, help="draws per setting (default: as published)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, help="processes (default: all cores)")
@@ -49,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
     made = REPRODUCTIONS[options.name]()
     draws = options.draws or (made.quick_draws if options.quick else made.draws)
     folder = options.out or Path("out") / made.name
-    sweep = made.sweep(draws=draws, seed=options.seed)
+    build = made.quick_sweep if options.quick and made.quick_sweep else made.sweep
+    sweep = build(draws=draws, seed=options.seed)
     start = time.perf_counter()
     frame = run_sweep(
         sweep,
@@ -63,10 +65,13 @@ def run(options: argparse.Namespace) -> int:
     rows = made.rows(frame)
     records = export(frame, sweep, folder=folder)
     picture = save_figure(made.figure(rows), folder / f"{made.name}.png")
+    facts = made.summary(rows) if made.summary else {}
     if options.json:
-        print_json({"rows": rows})
+        print_json({"rows": rows, **facts})
         return 0
     print_table(rows)
+    if "note" in facts:
+        print("\n" + textwrap.fill(facts["note"], 100))
     print(f"\n{len(frame)} draws in {seconds:.1f} s ({len(frame) / seconds:.0f} per second)")
     print(f"records {records}\nfigure  {picture}")
     return 0

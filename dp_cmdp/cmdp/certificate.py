@@ -101,7 +101,9 @@ class PolicyCertificate:
         )
 
 
-def certify_policy(cmdp: CMDP, policy: Policy) -> PolicyCertificate:
+def certify_policy(
+    cmdp: CMDP, policy: Policy, *, chain: DiscountedChain | None = None
+) -> PolicyCertificate:
     """Bound every discounted cost of `policy` from above, with certainty.
 
     Parameters
@@ -110,6 +112,9 @@ def certify_policy(cmdp: CMDP, policy: Policy) -> PolicyCertificate:
         The model; for a private policy the *tightened* one, which is public.
     policy : Policy
         The randomised policy itself. Playing it with ``deterministic=True`` is another policy.
+    chain : DiscountedChain, optional
+        Of this policy in any model with the same dynamics, when it is at hand. Its answers are
+        only guesses that the bound corrects: a wrong one costs tightness, not rigour.
 
     Returns
     -------
@@ -123,7 +128,8 @@ def certify_policy(cmdp: CMDP, policy: Policy) -> PolicyCertificate:
     **Paper.** Certain constraint satisfaction of ``thm:feasible``, checked on the delivered policy.
     **Privacy.** Public on the tightened model; curator only on the true one.
     """
-    chain = DiscountedChain(cmdp, policy)
+    if chain is None:
+        chain = DiscountedChain(cmdp, policy)
     graph = _graph(cmdp, policy)
     reached = _reached(graph, cmdp.mu > 0.0)
     bounds = []
@@ -131,15 +137,18 @@ def certify_policy(cmdp: CMDP, policy: Policy) -> PolicyCertificate:
         costly = ((cost != 0.0) & (policy.probs > 0.0)).any(axis=1)
         live = reached & _reached(sparse.csr_array(graph.T), costly)
         with np.errstate(all="ignore"):
-            bounds.append(_cost_bound(cmdp, chain, cost=cost, live=live))
+            bounds.append(_cost_bound(cmdp, policy, chain=chain, cost=cost, live=live))
     return PolicyCertificate(worst_case_cost=_check.frozen(np.array(bounds)), tolerance=cmdp.f0)
 
 
-def _cost_bound(cmdp: CMDP, chain: DiscountedChain, *, cost: FloatArray, live: Mask) -> float:
-    estimate = np.where(live, chain.values(chain.average(cost)), 0.0)
+def _cost_bound(
+    cmdp: CMDP, policy: Policy, *, chain: DiscountedChain, cost: FloatArray, live: Mask
+) -> float:
+    mean = np.einsum("sa,sa->s", policy.probs, cost)
+    estimate = np.where(live, chain.values(mean), 0.0)
     bound = math.inf
     for _ in range(1 + LIFTS):
-        high, margin = _residual(cmdp, chain.policy, cost=cost, estimate=estimate, live=live)
+        high, margin = _residual(cmdp, policy, cost=cost, estimate=estimate, live=live)
         top = float(np.max(high, initial=0.0))
         bound = min(bound, _total_bound(cmdp, estimate, top))
         if top == 0.0 or not math.isfinite(top):
@@ -202,9 +211,15 @@ def _graph(cmdp: CMDP, policy: Policy) -> sparse.csr_array:
 
 def _reached(graph: sparse.csr_array, start: Mask) -> Mask:
     """The states on some path from `start`, itself included."""
-    size = start.size
-    first = sparse.csr_array(start[None].astype(np.float64))
-    extended = sparse.block_array([[graph, None], [first, sparse.csr_array((1, 1))]], format="csr")
+    size, first = start.size, np.flatnonzero(start)
+    extended = sparse.csr_array(
+        (
+            np.concatenate([graph.data, np.ones(first.size)]),
+            np.concatenate([graph.indices, first.astype(graph.indices.dtype)]),
+            np.append(graph.indptr, graph.indptr[-1] + first.size),
+        ),
+        shape=(size + 1, size + 1),
+    )
     order = csgraph.breadth_first_order(extended, size, return_predecessors=False)
     reached = np.zeros(size + 1, dtype=bool)
     reached[order] = True

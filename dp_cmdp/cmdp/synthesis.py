@@ -16,7 +16,7 @@ import numpy as np
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.certificate import PolicyCertificate, certify_policy
-from dp_cmdp.cmdp.evaluation import evaluate
+from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import occupancy_of, policy_from_occupancy
 from dp_cmdp.cmdp.parametric import ParametricCMDP
@@ -126,11 +126,12 @@ def safe_policy(cmdp: CMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
                 raise
             break
         policy = policy_from_occupancy(cmdp, solution.occupancy)
-        certificate = certify_policy(cmdp, policy)
+        chain = DiscountedChain(cmdp, policy)
+        certificate = certify_policy(cmdp, policy, chain=chain)
         if certificate.verified:
             return SafePolicy(
                 policy=policy,
-                value=evaluate(cmdp, policy).value,
+                value=float(cmdp.mu @ chain.values(chain.average(cmdp.r))),
                 certificate=certificate,
                 upper_bound=solution.upper_bound,
                 margin=float(margin.max()),

@@ -26,6 +26,10 @@ class Reproduction:
         From the records to the rows of the table.
     figure : callable
         From the rows to a matplotlib Figure.
+    quick_sweep : callable, optional
+        A smaller sweep for ``--quick``, with the same arguments.
+    summary : callable, optional
+        From the rows to facts about all of them; its ``note`` is printed, JSON has them all.
     """
 
     name: str
@@ -35,6 +39,8 @@ class Reproduction:
     quick_draws: int
     rows: Callable[[pd.DataFrame], list[Row]]
     figure: Callable[[list[Row]], Any]
+    quick_sweep: Callable[..., Sweep] | None = None
+    summary: Callable[[list[Row]], dict[str, Any]] | None = None
 
 
 def _ad_headline() -> Reproduction:
@@ -67,7 +73,25 @@ def _mean_shift() -> Reproduction:
     )
 
 
+def _cost_of_privacy() -> Reproduction:
+    from dp_cmdp.experiments import cost_of_privacy
+    from dp_cmdp.figures.cost_of_privacy import cost_of_privacy_figure
+
+    return Reproduction(
+        name="cost-of-privacy",
+        about="hazard grid: what private safe policies lose, beside the published curves",
+        sweep=cost_of_privacy.sweep,
+        draws=200,
+        quick_draws=40,
+        rows=cost_of_privacy.rows,
+        figure=cost_of_privacy_figure,
+        quick_sweep=cost_of_privacy.quick_sweep,
+        summary=cost_of_privacy.summary,
+    )
+
+
 REPRODUCTIONS: dict[str, Callable[[], Reproduction]] = {
     "ad-headline": _ad_headline,
+    "cost-of-privacy": _cost_of_privacy,
     "mean-shift": _mean_shift,
 }
