@@ -4,7 +4,8 @@
 
 Dynamics, reward, start and discount are public; f and f0 are affine in the database θ. Because an
 occupancy measure is non-negative, the constraints hold for every θ in a box when they hold with
-each f at its largest and each f0 at its smallest value there: the *tightened* CMDP, a public object.
+each f at its largest and each f0 at its smallest value there: the *tightened* CMDP, a public
+object.
 """
 
 from __future__ import annotations
@@ -88,6 +89,58 @@ class ParametricCMDP:
             ("names", labels),
         ):
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def for_states(
+        cls,
+        public: CMDP,
+        states: ArrayLike,
+        *,
+        severity: Envelope,
+        tolerance: Envelope,
+        name: str = "hazard",
+    ) -> ParametricCMDP:
+        """One private cost per candidate state, whatever the action, and a private tolerance.
+
+        Parameters
+        ----------
+        public : CMDP
+            Dynamics, reward, start and discount; its costs and tolerances are not used.
+        states : array_like of int
+            The public candidates: where a cost may be. It is known to be 0 elsewhere.
+        severity : Envelope
+            One entry per candidate.
+        tolerance : Envelope
+            One entry.
+
+        Notes
+        -----
+        The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``.
+        **Privacy.** Public.
+        """
+        candidates = np.asarray(states)
+        inside = np.issubdtype(candidates.dtype, np.integer) and candidates.ndim == 1
+        if not inside or np.unique(candidates).size != severity.num_entries:
+            raise InvalidArgumentError(
+                f"states must hold {severity.num_entries} distinct state numbers, one per entry of "
+                "severity"
+            )
+        if tolerance.num_entries != 1:
+            raise InvalidArgumentError("tolerance must have one entry")
+        envelope = Envelope.join({"severity": severity, "tolerance": tolerance})
+        actions = np.arange(public.num_actions)
+        pairs = (candidates[:, None] * public.num_actions + actions).ravel()
+        entries = np.repeat(envelope.index("severity").ravel(), public.num_actions)
+        return cls(
+            envelope,
+            T=public.T,
+            r=public.r,
+            mu=public.mu,
+            gamma=public.gamma,
+            cost=Affine((1, public.r.size), at=(0, pairs), entry=entries),
+            tolerance=Affine(1, at=[0], entry=envelope.index("tolerance").ravel()),
+            names=[name],
+        )
 
     def at(self, values: ArrayLike) -> CMDP:
         """The CMDP at given database values: *curator only* when they are the true ones."""

@@ -1,0 +1,207 @@
+"""From a release to a certified policy."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from dp_cmdp import Database, Envelope, PrivacyBudget, cost_of_privacy, evaluate, release_database
+from dp_cmdp.cmdp import (
+    CMDP,
+    ParametricCMDP,
+    Policy,
+    certify_policy,
+    check_robust_policy,
+    cmdp_from_gymnasium,
+    flow_matrix,
+    robust_policy,
+    rollout,
+    safe_policy,
+    synthesize,
+)
+from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError
+from dp_cmdp.privatizer import release_blocks
+
+
+def shortcut(f0: float = 1.0, gamma: float = 0.9) -> CMDP:
+    """State 0 chooses for ever: action 1 earns 1 and costs 1, action 0 does neither."""
+    T = np.zeros((2, 2, 2))
+    T[:, :, 0] = 1.0
+    r = np.array([[0.0, 1.0], [0.0, 0.0]])
+    return CMDP(T, r, f=r, f0=f0, mu=[1.0, 0.0], gamma=gamma)
+
+
+def with_private_severity(tolerance=(1.0, 3.0)) -> ParametricCMDP:
+    """Two ways from 0: over state 1 (pays 1, private cost) or over state 2 (pays 0.5, safe)."""
+    T = np.zeros((3, 2, 3))
+    T[0, 0, 1] = T[0, 1, 2] = 1.0
+    T[1, :, 0] = T[2, :, 0] = 1.0
+    r = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
+    public = CMDP(T, r, f=np.zeros((3, 2)), f0=1.0, mu=[1.0, 0.0, 0.0], gamma=0.9)
+    return ParametricCMDP.for_states(
+        public,
+        [1],
+        severity=Envelope([0.0], [1.0], radius=0.1),
+        tolerance=Envelope([tolerance[0]], [tolerance[1]], radius=0.1),
+    )
+
+
+def test_the_constrained_optimum_in_closed_form():
+    # cost and reward coincide, so the value is the tolerance: play action 1 a share f0(1 − γ)
+    safe = safe_policy(shortcut(f0=1.0))
+    assert safe.value == pytest.approx(1.0, abs=1e-9)
+    assert safe.policy.probs[0, 1] == pytest.approx(0.1, abs=1e-9)
+    assert safe.certificate.verified
+    assert safe.certificate.worst_case_cost[0] <= 1.0
+
+
+def test_one_binding_constraint_mixes_two_deterministic_policies():
+    safe = safe_policy(shortcut(f0=1.0))
+    assert (safe.policy.probs.max(axis=1) < 1.0).sum() == 1
+
+
+def test_a_loose_tolerance_gives_the_unconstrained_optimum():
+    safe = safe_policy(shortcut(f0=100.0))
+    assert safe.value == pytest.approx(10.0)
+    assert safe.policy.probs[0].tolist() == [0.0, 1.0]
+
+
+def test_a_private_policy_is_safe_for_the_truth_and_between_robust_and_nonprivate():
+    model = with_private_severity()
+    robust = robust_policy(model)
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        values = np.array([rng.random(), rng.uniform(1.0, 3.0)])
+        database = Database(values, model.envelope)
+        truth = model.at(values)
+        release = release_database(database, PrivacyBudget(2, "1/100"), rng=rng)
+        safe = synthesize(model, release)
+        best = safe_policy(truth)
+        assert safe.certificate.verified
+        assert certify_policy(truth, safe.policy).verified
+        assert robust.value - 1e-9 <= safe.value <= best.value + 1e-9
+        assert cost_of_privacy(best.value, safe.value) >= 0.0
+
+
+def test_algorithm_1_on_a_cmdp_charges_one_state_for_all_its_actions():
+    model = with_private_severity()
+    program = model.program()
+    assert program.sensitivity("A") == pytest.approx(0.2)  # two actions
+    database = Database([0.4, 2.0], model.envelope)
+    for calibration in ("paper", "tight"):
+        release = release_blocks(
+            database,
+            PrivacyBudget(5, "1/100"),
+            program=program,
+            alphas={"A": "99/100", "b": "1/100"},
+            calibration=calibration,
+            rng=np.random.default_rng(0),
+        )
+        safe = synthesize(model, release)
+        assert certify_policy(model.at(database.values), safe.policy).verified
+
+
+def test_the_tightened_model_is_the_worst_of_its_box():
+    model = with_private_severity()
+    worst = model.worst(np.array([0.2, 1.5]), np.array([0.7, 2.5]))
+    assert worst.f[0, 1].tolist() == [0.7, 0.7]
+    assert worst.f0.tolist() == [1.5]
+    assert model.robust().f[0, 1].tolist() == [1.0, 1.0]
+
+
+def test_robust_infeasibility_names_constraint_amount_and_states_without_data():
+    T = np.ones((1, 1, 1))
+    public = CMDP(T, [[1.0]], f=[[0.0]], f0=1.0, mu=[1.0], gamma=0.5)
+    model = ParametricCMDP.for_states(
+        public, [0], severity=Envelope([0.0], [1.0]), tolerance=Envelope([0.5], [3.0])
+    )
+    with pytest.raises(AssumptionError, match=r"hazard by 1\.5.*state 0 \(2\)") as caught:
+        check_robust_policy(model)
+    assert caught.value.relaxation == pytest.approx([1.5])
+    with pytest.raises(AssumptionError):
+        robust_policy(model)
+
+
+def test_an_infeasible_cmdp_is_named():
+    with pytest.raises(InfeasibleError):
+        safe_policy(shortcut(f0=-1.0))
+
+
+@pytest.mark.parametrize(
+    ("states", "named"), [([0, 0], "distinct"), ([0.5, 1.0], "distinct"), ([0], "distinct")]
+)
+def test_bad_candidates_are_refused(states, named):
+    with pytest.raises(InvalidArgumentError, match=named):
+        ParametricCMDP.for_states(
+            shortcut(),
+            states,
+            severity=Envelope(0.0, 1.0, shape=2),
+            tolerance=Envelope([0.5], [3.0]),
+        )
+
+
+GYM = {
+    "FrozenLake-v1": ({"map_name": "8x8"}, range(20, 44, 3), 0.95),
+    "CliffWalking-v1": ({}, range(25, 35), 0.95),
+    "Taxi-v4": ({}, range(0, 500, 7), 0.95),
+}
+
+
+@pytest.mark.parametrize("name", GYM)
+def test_tabular_gymnasium_models_are_solved_privatised_and_rolled_out(name):
+    import gymnasium as gym
+
+    options, candidates, gamma = GYM[name]
+    known = name if name in gym.registry else name[:-1] + "3"
+    public = cmdp_from_gymnasium(
+        known, cost=lambda state, action: 0.0, f0=1.0, gamma=gamma, options=options
+    )
+    states = np.array(list(candidates))
+    loosest = _safest_cost(public, states)
+    model = ParametricCMDP.for_states(
+        public,
+        states,
+        severity=Envelope(0.0, 1.0, shape=states.size, radius=0.1),
+        tolerance=Envelope([loosest + 0.05], [loosest + 2.0], radius=0.1),
+    )
+    rng = np.random.default_rng(0)
+    values = np.append(rng.random(states.size), loosest + 0.5)
+    release = release_database(Database(values, model.envelope), PrivacyBudget(4, "1/100"), rng=rng)
+    safe = synthesize(model, release)
+    tightened = model.tightened(release)
+    assert safe.value == pytest.approx(_independent_optimum(tightened), rel=1e-6, abs=1e-7)
+    assert certify_policy(model.at(values), safe.policy).verified
+    env = gym.make(known, **options)
+    severity = dict(zip(states.tolist(), values[:-1], strict=True))
+    played = rollout(
+        env,
+        Policy(safe.policy.probs[:-1]),
+        episodes=150,
+        seed=0,
+        gamma=gamma,
+        cost=lambda state, action: severity.get(int(state), 0.0),
+    )
+    exact = evaluate(model.at(values), safe.policy)
+    # 99.9999 % intervals: a false alarm in one run of a million per quantity
+    low, high = played.return_interval(0.999999)
+    assert low - 1e-6 <= exact.value <= high + 1e-6
+    (cost_low, cost_high), *_ = played.cost_intervals(0.999999)
+    assert cost_low - 1e-6 <= exact.costs[0] <= cost_high + 1e-6
+
+
+def _occupancy_lp(cmdp: CMDP, objective, **rows):
+    found = linprog(
+        -np.asarray(objective).ravel(), A_eq=flow_matrix(cmdp), b_eq=cmdp.mu, method="highs", **rows
+    )
+    assert found.status == 0
+    return -found.fun
+
+
+def _independent_optimum(cmdp: CMDP) -> float:
+    """scipy's own linear program, without any of the package's solvers."""
+    return _occupancy_lp(cmdp, cmdp.r, A_ub=cmdp.f.reshape(1, -1), b_ub=cmdp.f0)
+
+
+def _safest_cost(cmdp: CMDP, states) -> float:
+    cost = np.zeros(cmdp.r.shape)
+    cost[states] = 1.0
+    return -_occupancy_lp(cmdp, -cost)
