@@ -73,6 +73,18 @@ def generator(name: str, value: Any) -> np.random.Generator:
     return value
 
 
+def float_array(value: Any) -> FloatArray | None:
+    """A new float array, or None when `value` is none.
+
+    No exception is under way when the caller raises its own: the text of numpy's quotes the
+    offending value, and even ``from None`` would leave it in ``__context__``.
+    """
+    try:
+        return np.array(value, dtype=np.float64)
+    except Exception:
+        return None
+
+
 def vector(
     name: str,
     value: ArrayLike,
@@ -82,11 +94,9 @@ def vector(
     private: bool = False,
 ) -> FloatArray:
     """A read-only float vector of a given size; a scalar is spread over it."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        # `from None`: the original text may quote the offending (possibly private) value
-        raise InvalidArgumentError(f"{name} must be an array of real numbers") from None
+    array = float_array(value)
+    if array is None:
+        raise InvalidArgumentError(f"{name} must be an array of real numbers")
     if array.ndim == 0 and size is not None:
         array = np.full(size, float(array))
     if array.ndim != 1:

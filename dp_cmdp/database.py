@@ -80,10 +80,9 @@ class Database:
 
 def _private_array(name: str, value: Any, shape: Shape | None) -> FloatArray:
     """A flat private float array; the error texts say what is wrong without quoting anything."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgumentError(f"{name} must be an array of real numbers") from None
+    array = _check.float_array(value)
+    if array is None:
+        raise InvalidArgumentError(f"{name} must be an array of real numbers")
     if shape is not None and array.shape != shape:
         raise InvalidArgumentError(f"{name} must have shape {shape}, got {array.shape}")
     return array.ravel()

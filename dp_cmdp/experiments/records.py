@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp.curator import refuse_curator_values
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.experiments.sweep import Chunk, Row, Sweep
 from dp_cmdp.storage import write_text
@@ -46,8 +47,13 @@ class RecordStore:
         return {key for (key,) in self._database.execute("SELECT key FROM chunks")}
 
     def add(self, chunk: Chunk, rows: Iterable[Row]) -> None:
-        """Store a finished chunk durably; storing it twice changes nothing."""
-        text = json.dumps(list(rows))
+        """Store a finished chunk durably; storing it twice changes nothing.
+
+        Curator-only results are refused: an experiment on invented data says ``float(result)``.
+        """
+        found = list(rows)
+        refuse_curator_values(found, where="rows")
+        text = json.dumps(found)
         with self._database:
             self._database.execute("INSERT OR IGNORE INTO chunks VALUES (?, ?)", (chunk.key, text))
 
