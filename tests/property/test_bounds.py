@@ -77,10 +77,11 @@ def check_one(seed: int, *, draws: int) -> list[float]:
 
 
 def mean_at_most(samples, limit: float) -> bool:
-    """Six standard errors of room: false alarms below 1e-6 for means of many draws."""
-    if np.mean(samples) <= limit:
+    """A t interval with false alarms of about 1e-6; 1e-4 of room for events too rare to be seen."""
+    room = 1e-4 * (1.0 + abs(limit))
+    if np.mean(samples) <= limit + room:
         return True
-    return mean_interval(samples, confidence=0.999999).low <= limit
+    return mean_interval(samples, confidence=0.999998).low <= limit + room
 
 
 @pytest.mark.parametrize("seed", range(6))

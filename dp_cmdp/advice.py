@@ -1,0 +1,211 @@
+"""What a private release would be worth, before any data is read.
+
+From the envelope, the radius and the structure alone, for a range of budgets:
+
+* **support against range**: s_k/(hi_k − lo_k); above ½ an interval can cover its whole envelope;
+* **expected saturation**: the mean share of harmful interval ends (those that tighten a row) that
+  reach the envelope, for entries at the harmless end, in the middle, and uniform on average;
+* **public interval** of the optimum, and the **robust value**: what costs no privacy at all;
+* **recovered**: on public reference databases, the share of the robust answer's loss that a release
+  wins back (common random numbers, so curves are smooth);
+* **smallest ε** at which it wins back at least a given share, for every δ and radius; None when no
+  ε up to :data:`LARGEST_EPSILON` does: privacy with certainty is then not worth its budget;
+* **forced changes**: any (ε, δ)-private mechanism whose answers are feasible with certainty must
+  also be safe, with positive probability, for ⌊ln(1 + (e^ε − 1)/δ)/ε⌋ simultaneous changes.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.advice_report import Advice, AdviceRow, Threshold
+from dp_cmdp.block_split import best_split
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.privacy import Number, PrivacyBudget, exact
+from dp_cmdp.public_interval import as_program, harmful_ends, public_interval
+from dp_cmdp.reach import Reach, reach
+from dp_cmdp.remedies import remedies
+from dp_cmdp.trials import Trials, reference_databases
+
+LARGEST_EPSILON = 100.0
+SMALLEST_EPSILON = 0.01
+
+
+def advise(
+    program: ParametricLP | ParametricCMDP,
+    *,
+    epsilons: Iterable[Number] = ("1/4", "1/2", 1, 2, 4, 8),
+    deltas: Iterable[Number] = ("1/1000", "1/10"),
+    radii: Sequence[float] | None = None,
+    position: str = "average",
+    worth: float = 0.1,
+    draws: int = 16,
+    seed: int = 0,
+) -> Advice:
+    """What releases would be worth, from public data only.
+
+    Parameters
+    ----------
+    program : ParametricLP or ParametricCMDP
+    epsilons, deltas : iterable of numbers
+    radii : sequence of float, optional
+        Multiples of the envelope's radius (cut at each entry's range); only 1 by default.
+    position : {"average", "middle", "harmless"}
+        Where the entries of the public reference databases are; see
+        :func:`dp_cmdp.trials.reference_databases`.
+    worth : float
+        A release is *useful* when it wins back this share of what the robust answer loses.
+    draws, seed : int
+        Trials per setting, in antithetic pairs, with common random numbers.
+
+    Returns
+    -------
+    Advice
+        With ``summary()``, ``to_frame()``, ``facts()`` and ``to_json()``.
+
+    Notes
+    -----
+    **Paper.** Ours; it answers the use of ``prob:accurate``. **Privacy.** Public: no database is
+    needed, so advice can be published, and asked for as often as one likes.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # weak budgets are part of the question
+        return _advise(as_program(program), epsilons, deltas, radii, position, worth, draws, seed)
+
+
+def _advise(
+    lp: ParametricLP,
+    epsilons: Iterable[Number],
+    deltas: Iterable[Number],
+    radii: Sequence[float] | None,
+    position: str,
+    worth: float,
+    draws: int,
+    seed: int,
+) -> Advice:
+    eps, dlt = _numbers("epsilons", epsilons), _numbers("deltas", deltas)
+    factors = [1.0] if radii is None else [_check.real("radii", r, low=1e-9) for r in radii]
+    share = _check.real("worth", worth, low=0.0, high=1.0)
+    count = _check.integer("draws", draws, low=2)
+    lp.check_robust_feasibility()
+    interval = public_interval(lp)
+    trials = Trials.of(
+        lp, reference_databases(lp, position=position, draws=count, seed=seed), seed=seed
+    )
+    middle = PrivacyBudget(sorted(eps)[len(eps) // 2], max(dlt))
+    return Advice(
+        rows=tuple(
+            _row(trials, PrivacyBudget(e, d), factor, share)
+            for factor in factors
+            for d in dlt
+            for e in eps
+        ),
+        thresholds=tuple(_threshold(trials, d, factor, share) for factor in factors for d in dlt),
+        robust_value=interval.robust,
+        optimistic_value=interval.optimistic,
+        reference_optimum=float(trials.optimum.mean()),
+        reference_robust=float(trials.robust.mean()),
+        position=position,
+        draws=count,
+        worth=share,
+        record_size=lp.envelope.largest_record,
+        split=best_split(lp, middle, trials=trials),
+        split_budget=(float(middle.epsilon), float(middle.delta)),
+        remedies=remedies(trials, middle),
+    )
+
+
+def expected_saturation(noise: Reach, position: str) -> float:
+    """Mean share of harmful interval ends that reach the envelope.
+
+    Parameters
+    ----------
+    noise : Reach
+    position : {"harmless", "middle", "average"}
+        Where the entries lie: at the far end, in the middle, or uniformly.
+
+    Notes
+    -----
+    At the harmless end it is 1 − δ exactly when the radius is the whole range and records have
+    one entry. **Privacy.** Public.
+    """
+    envelope = noise.envelope
+    width = envelope.upper - envelope.lower
+    low, high = harmful_ends(noise.target)
+    ends = np.concatenate([low, high])
+    if not ends.any():
+        return 0.0
+    shares = {"harmless": (1.0,), "middle": (0.5,), "average": (np.arange(64) + 0.5) / 64}[position]
+    found = [noise.end_probability(share * width) for share in shares]
+    return float(np.mean([np.concatenate([part, part])[ends].mean() for part in found]))
+
+
+def forced_changes(budget: PrivacyBudget) -> int:
+    """Changes for which certain feasibility and (ε, δ)-privacy together force safety.
+
+    An answer that is infeasible k changes away has probability at most δ(e^{kε} − 1)/(e^ε − 1); as
+    long as that is below 1, some answers must be safe for the k changed entries too.
+    """
+    eps, delta = float(budget.epsilon), float(budget.delta)
+    inner = eps + math.log1p(-math.exp(-eps)) - math.log(delta)  # ln((e^ε − 1)/δ)
+    most = (
+        inner + math.log1p(math.exp(-inner)) if inner > 0 else math.log1p(math.exp(inner))
+    ) / eps
+    return max(math.ceil(most) - 1, 0)
+
+
+def _row(trials: Trials, budget: PrivacyBudget, factor: float, worth: float) -> AdviceRow:
+    noise = reach(trials.program, budget, radius=_radius(trials.program, factor))
+    width = noise.envelope.upper - noise.envelope.lower
+    recovered = trials.recovered(noise)
+    return AdviceRow(
+        epsilon=float(budget.epsilon),
+        delta=float(budget.delta),
+        radius=factor,
+        support_over_range=float(np.median(noise.support / width)),
+        saturation_harmless=expected_saturation(noise, "harmless"),
+        saturation_middle=expected_saturation(noise, "middle"),
+        saturation_average=expected_saturation(noise, "average"),
+        recovered=recovered,
+        useful=recovered >= worth,
+        forced_changes=forced_changes(budget),
+    )
+
+
+def _threshold(trials: Trials, delta: Number, factor: float, worth: float) -> Threshold:
+    """Bisection on log ε; the curve is nearly monotone because trials share their uniforms."""
+    radius = _radius(trials.program, factor)
+
+    def recovered(epsilon: float) -> float:
+        return trials.recovered(reach(trials.program, PrivacyBudget(epsilon, delta), radius=radius))
+
+    limit = recovered(LARGEST_EPSILON)
+    if limit < worth:
+        return Threshold(float(delta), factor, None, limit)
+    low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
+    if recovered(SMALLEST_EPSILON) >= worth:
+        return Threshold(float(delta), factor, SMALLEST_EPSILON, limit)
+    while high - low > 0.05:
+        middle = (low + high) / 2
+        low, high = (low, middle) if recovered(math.exp(middle)) >= worth else (middle, high)
+    return Threshold(float(delta), factor, math.exp(high), limit)
+
+
+def _radius(program: ParametricLP, factor: float) -> FloatArray:
+    envelope = program.envelope
+    return np.minimum(factor * envelope.radius, envelope.upper - envelope.lower)
+
+
+def _numbers(name: str, values: Iterable[Number]) -> list[Number]:
+    found: list[Number] = [exact(name, value) for value in values]
+    if not found:
+        raise InvalidArgumentError(f"{name} must hold at least one number")
+    return found

@@ -1,0 +1,238 @@
+"""The adviser's answer: records, a table, JSON, and a text for people."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from dp_cmdp.block_split import Split
+from dp_cmdp.remedies import Remedy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceRow:
+    """One budget and radius.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+    radius : float
+        Multiple of the envelope's radius, cut at the range of each entry.
+    support_over_range : float
+        Median over the entries of s_k/(hi_k − lo_k).
+    saturation_harmless, saturation_middle, saturation_average : float
+        Expected share of harmful interval ends at the envelope, by position of the entries.
+    recovered : float
+        Share of the robust answer's loss that a release wins back on the reference databases.
+    useful : bool
+        Whether that is at least the share asked for.
+    forced_changes : int
+        Changes for which any such mechanism must be safe, with positive probability.
+    """
+
+    epsilon: float
+    delta: float
+    radius: float
+    support_over_range: float
+    saturation_harmless: float
+    saturation_middle: float
+    saturation_average: float
+    recovered: float
+    useful: bool
+    forced_changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The smallest ε at which releasing is worth it; None when there is none.
+
+    `limit` is what a release recovers at the largest ε tried.
+    """
+
+    delta: float
+    radius: float
+    epsilon: float | None
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Everything the adviser found: public.
+
+    Attributes
+    ----------
+    rows : tuple of AdviceRow
+    thresholds : tuple of Threshold
+    robust_value, optimistic_value : float
+        The public interval of the optimum.
+    reference_optimum, reference_robust : float
+        Mean value of the best and of the robust answer on the reference databases.
+    position : str
+        Where the entries of the reference databases are.
+    draws : int
+    worth : float
+        Share of the robust answer's loss that a release must win back.
+    record_size : int
+    split : Split or None
+        Best shares for a block release, at `split_budget` (ε, δ).
+    split_budget : tuple of float
+    remedies : tuple of Remedy
+    """
+
+    rows: tuple[AdviceRow, ...]
+    thresholds: tuple[Threshold, ...]
+    robust_value: float
+    optimistic_value: float
+    reference_optimum: float
+    reference_robust: float
+    position: str
+    draws: int
+    worth: float
+    record_size: int
+    split: Split | None
+    split_budget: tuple[float, float]
+    remedies: tuple[Remedy, ...]
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether some budget makes a release useful at the declared radius."""
+        return self.nothing_to_win is False and any(
+            part.epsilon is not None for part in self.thresholds if part.radius == 1.0
+        )
+
+    @property
+    def nothing_to_win(self) -> bool:
+        """Whether the robust answer is already the best one on the reference databases."""
+        gain = self.reference_optimum - self.reference_robust
+        return gain <= 1e-6 * (1.0 + abs(self.reference_optimum))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per (ε, δ, radius)."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.rows])
+
+    def facts(self) -> dict[str, Any]:
+        """Everything, ready for JSON; infinite numbers become None."""
+        return _plain(
+            {
+                "public_interval": [self.robust_value, self.optimistic_value],
+                "reference": {
+                    "position": self.position,
+                    "draws": self.draws,
+                    "optimum": self.reference_optimum,
+                    "robust": self.reference_robust,
+                },
+                "worth": self.worth,
+                "worthwhile": self.worthwhile,
+                "nothing_to_win": self.nothing_to_win,
+                "record_size": self.record_size,
+                "rows": [asdict(row) for row in self.rows],
+                "thresholds": [asdict(part) for part in self.thresholds],
+                "split": None if self.split is None else self.split.facts(),
+                "split_budget": list(self.split_budget),
+                "remedies": [asdict(part) for part in self.remedies],
+            }
+        )
+
+    def to_json(self) -> str:
+        return json.dumps(self.facts(), indent=2, ensure_ascii=False)
+
+    def summary(self) -> str:
+        """The advice in words."""
+        return "\n".join(
+            [*self._values(), "", *self._verdicts(), "", *self._table(), *self._more()]
+        )
+
+    def _values(self) -> list[str]:
+        where = {
+            "average": "uniform over their intervals",
+            "middle": "in the middle of their intervals",
+            "harmless": "at their harmless ends",
+        }[self.position]
+        who = (
+            "one entry changes by at most its radius"
+            if self.record_size == 1
+            else f"one record (up to {self.record_size} entries) changes"
+        )
+        weak = max(row.delta for row in self.rows)
+        note = (
+            [f"Delta {weak:g} is a weak promise for real people; 1/1000 or less is usual."]
+            if weak > 1e-3
+            else []
+        )
+        return [
+            *note,
+            f"Adjacency: {who}. No data was read.",
+            f"The true optimum lies in [{self.robust_value:.6g}, {self.optimistic_value:.6g}].",
+            f"For entries {where}: best answer {self.reference_optimum:.6g}, robust answer "
+            f"{self.reference_robust:.6g} (it costs no privacy at all).",
+        ]
+
+    def _verdicts(self) -> list[str]:
+        if self.nothing_to_win:
+            return ["The robust answer is as good as the best one: release nothing."]
+        lines = []
+        for part in self.thresholds:
+            at = f"delta {part.delta:g}, radius ×{part.radius:g}"
+            if part.epsilon is None:
+                lines.append(
+                    f"{at}: privacy with certainty is not worth its budget. Even at a huge epsilon "
+                    f"a release wins back {part.limit:.0%} of what the robust answer loses."
+                )
+            else:
+                lines.append(
+                    f"{at}: releasing wins back at least {self.worth:.0%} of what the robust "
+                    f"answer loses from epsilon {part.epsilon:.3g} on ({part.limit:.0%} at most)."
+                )
+        return lines
+
+    def _table(self) -> list[str]:
+        head = "  epsilon    delta  radius  support/range  saturation (harmless/mid)  recovered"
+        return [
+            head,
+            *(
+                f"{row.epsilon:9.3g}{row.delta:9.2g}{row.radius:8.3g}{row.support_over_range:15.2f}"
+                f"{row.saturation_harmless:17.0%}{row.saturation_middle:9.0%}{row.recovered:12.0%}"
+                f"{'  useful' if row.useful else ''}"
+                for row in self.rows
+            ),
+        ]
+
+    def _more(self) -> list[str]:
+        lines = []
+        if self.split is not None and len(self.split.alphas) > 1:
+            eps, delta = self.split_budget
+            shares = ", ".join(f"{b} {float(a):.3g}" for b, a in self.split.alphas.items())
+            lines += [
+                "",
+                f"If the blocks must be released separately (epsilon {eps:g}, delta {delta:g}): "
+                f"split {shares}. It recovers {self.split.recovered:.0%}, equal shares "
+                f"{self.split.equal:.0%}, one database release {self.split.database:.0%}.",
+            ]
+        if self.remedies:
+            eps, delta = self.split_budget
+            lines += ["", f"What would change it (at epsilon {eps:g}, delta {delta:g}):"]
+            lines += [_remedy_text(part) for part in self.remedies]
+        return lines
+
+
+def _remedy_text(part: Remedy) -> str:
+    if part.measure == "recovered":
+        return f"  {part.change}: recovered {part.before:.0%} → {part.after:.0%}"
+    return f"  {part.change}: {part.measure} {part.before:.6g} → {part.after:.6g}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

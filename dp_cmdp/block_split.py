@@ -1,0 +1,119 @@
+"""How Algorithm 1 should split its budget over A, b and c, by what the answers achieve.
+
+The shares α are tried on a grid of the simplex, on public databases with common random numbers; the
+objective is the problem's own: the mean value of the private answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from dp_cmdp._check import integer
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.parametric import BLOCKS, ParametricLP
+from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.public_interval import as_program
+from dp_cmdp.reach import reach
+from dp_cmdp.trials import Trials, reference_databases
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The best shares found.
+
+    Attributes
+    ----------
+    alphas : mapping of Fraction
+        Share per sensitive block.
+    recovered, equal : float
+        Share of the robust answer's loss that a block release wins back with these shares, and
+        with equal ones.
+    database : float
+        The same for one database release with the whole budget.
+    """
+
+    alphas: Mapping[str, Fraction]
+    recovered: float
+    equal: float
+    database: float
+
+    def facts(self) -> dict[str, object]:
+        """Ready for JSON."""
+        return {
+            "alphas": {block: str(share) for block, share in self.alphas.items()},
+            "recovered": self.recovered,
+            "recovered_equal_shares": self.equal,
+            "recovered_database_release": self.database,
+        }
+
+
+def best_split(
+    program: ParametricLP | ParametricCMDP,
+    budget: PrivacyBudget,
+    *,
+    position: str = "average",
+    draws: int = 8,
+    seed: int = 0,
+    steps: int = 6,
+    trials: Trials | None = None,
+) -> Split:
+    """The shares of ε with which Algorithm 1 does best on public databases.
+
+    Parameters
+    ----------
+    program : ParametricLP or ParametricCMDP
+    budget : PrivacyBudget
+    position, draws, seed
+        Public databases and noise, see :mod:`dp_cmdp.trials`.
+    steps : int
+        Shares are multiples of 1/steps, and 1/50 at the edges.
+    trials : Trials, optional
+        Instead of `position`, `draws` and `seed`.
+
+    Notes
+    -----
+    **Paper.** ``subsec:priv_budget``. **Privacy.** Public.
+    """
+    lp = as_program(program)
+    used = [block for block in BLOCKS if not getattr(lp, block).is_public]
+    if not used:
+        raise InvalidArgumentError("program must read the database in A, b or c")
+    tried = trials or Trials.of(
+        lp,
+        reference_databases(lp, position=position, draws=draws, seed=seed),
+        seed=seed,
+    )
+    scores = {
+        shares: tried.recovered(
+            reach(lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True)))
+        )
+        for shares in {*_simplex(len(used), integer("steps", steps, low=2)), _equal(len(used))}
+    }
+    best = max(scores, key=lambda shares: (scores[shares], shares))
+    return Split(
+        dict(zip(used, best, strict=True)),
+        scores[best],
+        scores[_equal(len(used))],
+        tried.recovered(reach(lp, budget)),
+    )
+
+
+def _equal(count: int) -> tuple[Fraction, ...]:
+    return (Fraction(1, count),) * count
+
+
+def _simplex(count: int, steps: int) -> Iterator[tuple[Fraction, ...]]:
+    """Positive shares that add up to 1: a grid, and points near the corners."""
+    if count == 1:
+        yield (Fraction(1),)
+        return
+    for parts in product(range(1, steps), repeat=count - 1):
+        if sum(parts) < steps:
+            yield (*(Fraction(part, steps) for part in parts), Fraction(steps - sum(parts), steps))
+    edge = Fraction(1, 50)
+    for corner in range(count):
+        yield tuple(1 - (count - 1) * edge if i == corner else edge for i in range(count))

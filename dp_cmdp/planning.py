@@ -1,0 +1,155 @@
+"""The smallest ε that reaches a target cost of privacy on the true data: for the curator.
+
+The cost ξ(ε) = (v* − E[cᵀx̃])/|v*| is estimated on trials that share their uniform numbers over all
+ε, so the estimated curve is (nearly) decreasing and its crossing with the target is found by
+bisection on ln ε. The interval asks the same of the ends of the confidence interval of the mean:
+from its upper end on the target is met with confidence, below its lower end it is missed.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.curator import CuratorOnly
+from dp_cmdp.database import Database
+from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp.metrics import Interval, mean_interval
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.privacy import Number, PrivacyBudget
+from dp_cmdp.public_interval import as_program
+from dp_cmdp.reach import reach
+from dp_cmdp.trials import Trials
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The smallest ε found: *curator only*, because it depends on the data.
+
+    Attributes
+    ----------
+    epsilon, low, high : CuratorOnly
+        The estimate and its interval; ∞ where no ε of the range reaches the target, 0 where even
+        the smallest does.
+    cost : Interval
+        Cost of privacy at `epsilon` (or at the largest ε when that is infinite).
+    robust_cost : CuratorOnly
+        Cost of the robust answer, which spends nothing.
+    target : float
+    delta : float
+    draws : int
+    """
+
+    epsilon: CuratorOnly
+    low: CuratorOnly
+    high: CuratorOnly
+    cost: Interval
+    robust_cost: CuratorOnly
+    target: float
+    delta: float
+    draws: int
+
+    @property
+    def reachable(self) -> bool:
+        return math.isfinite(self.epsilon)
+
+
+def smallest_epsilon(
+    program: ParametricLP | ParametricCMDP,
+    database: Database,
+    *,
+    delta: Number,
+    target: float,
+    mechanism: str = "database",
+    alphas: Mapping[str, Number] | None = None,
+    draws: int = 64,
+    seed: int = 0,
+    confidence: float = 0.95,
+    epsilons: tuple[float, float] = (0.01, 100.0),
+) -> Plan:
+    """The smallest ε whose mean cost of privacy is at most `target`.
+
+    Parameters
+    ----------
+    program : ParametricLP or ParametricCMDP
+    database : Database
+    delta : number
+    target : float
+        Relative loss, for example 0.1 for 10 %.
+    mechanism, alphas
+        The release, see :func:`dp_cmdp.reach.reach`.
+    draws, seed : int
+        Trials (in antithetic pairs) and the seed of their common random numbers.
+    confidence : float
+    epsilons : pair of float
+        The range searched.
+
+    Notes
+    -----
+    **Paper.** The use of ``prob:accurate``. **Privacy.** *Curator only.* Choosing ε by looking at
+    the data is itself not private: publish the plan's target, not its ε, or choose ε from
+    :func:`dp_cmdp.advice.advise`, which is public.
+    """
+    lp = as_program(program)
+    if lp.envelope is not database.envelope:
+        raise InvalidArgumentError("program and database must share one Envelope object")
+    goal = _check.real("target", target, low=0.0)
+    first, last = (_check.real("epsilons", end, low=1e-6, high=1e4) for end in epsilons)
+    count = _check.integer("draws", draws, low=4)
+    trials = Trials.of(lp, np.tile(database.values, (count, 1)), seed=seed)
+    best = float(trials.optimum[0])
+    if best == 0.0:
+        raise InvalidArgumentError("the relative loss has no meaning: the best value is 0")
+    known: dict[float, Interval] = {}
+
+    def cost(log_eps: float) -> Interval:
+        if log_eps not in known:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PrivacyWarning)
+                budget = PrivacyBudget(math.exp(log_eps), delta)
+            noise = reach(lp, budget, mechanism=mechanism, alphas=alphas)
+            loss = (best - trials.achieved(noise)) / abs(best)
+            known[log_eps] = mean_interval(_pair_means(loss), confidence=confidence)
+        return known[log_eps]
+
+    ends = math.log(first), math.log(last)
+    epsilon, low, high = (
+        _crossing(lambda t, part=part: getattr(cost(t), part) - goal, ends)
+        for part in ("mean", "low", "high")
+    )
+    at = cost(math.log(epsilon)) if 0 < epsilon < math.inf else cost(ends[epsilon > 0])
+    return Plan(
+        epsilon=CuratorOnly(epsilon),
+        low=CuratorOnly(low),
+        high=CuratorOnly(high),
+        cost=Interval(CuratorOnly(at.mean), CuratorOnly(at.low), CuratorOnly(at.high), count),
+        robust_cost=CuratorOnly((best - float(trials.robust[0])) / abs(best)),
+        target=goal,
+        delta=float(PrivacyBudget(1, delta).delta),
+        draws=count,
+    )
+
+
+def _pair_means(samples: np.ndarray) -> np.ndarray:
+    """Means of antithetic pairs: independent of one another, as an interval needs."""
+    even = samples[: 2 * (samples.size // 2)]
+    return even.reshape(-1, 2).mean(axis=1)
+
+
+def _crossing(excess: Callable[[float], float], ends: tuple[float, float]) -> float:
+    """ε where a decreasing function of ln ε becomes ≤ 0; 0 or ∞ when it does not change sign."""
+    low, high = ends
+    if excess(high) > 0:
+        return math.inf
+    if excess(low) <= 0:
+        return 0.0
+    while high - low > 0.02:
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return math.exp(high)

@@ -1,0 +1,132 @@
+"""What would make a private release worth its budget, computed from public data.
+
+Certain feasibility is dear when one entry may change by much of its range: the answer must then be
+safe for the changed database too. Four things can change that: a smaller radius (a weaker promise
+per person), a larger δ, a larger tolerance (right-hand sides), and fewer candidates (entries that
+are known to be harmless).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.affine import IntArray
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.lp import LinearProgram, Solution, solve
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.public_interval import harmful_ends
+from dp_cmdp.reach import reach
+from dp_cmdp.trials import Trials
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One change and its effect.
+
+    Attributes
+    ----------
+    change : str
+    measure : str
+        What is compared: ``"recovered"`` (share of the robust answer's loss that a release wins
+        back) or ``"robust value"`` (at mid-envelope objective; no release at all).
+    before, after : float
+    """
+
+    change: str
+    measure: str
+    before: float
+    after: float
+
+
+def remedies(trials: Trials, budget: PrivacyBudget) -> tuple[Remedy, ...]:
+    """The effect of a smaller radius, a larger δ, more tolerance and fewer candidates.
+
+    Notes
+    -----
+    **Privacy.** Public, as its `trials` are.
+    """
+    program = trials.program
+    now = trials.recovered(reach(program, budget))
+    found = [
+        Remedy(
+            f"radius times {factor:g}",
+            "recovered",
+            now,
+            trials.recovered(reach(program, budget, radius=factor * program.envelope.radius)),
+        )
+        for factor in (0.5, 0.1)
+    ]
+    larger = min(10 * budget.delta, PrivacyBudget(1, "1/2").delta)
+    if larger > budget.delta:
+        wider = trials.recovered(reach(program, PrivacyBudget(budget.epsilon, larger)))
+        found.append(Remedy(f"delta {float(larger):g}", "recovered", now, wider))
+    return (*found, *_robust_remedies(program))
+
+
+def _robust_remedies(program: ParametricLP) -> list[Remedy]:
+    low, high = program.envelope.lower, program.envelope.upper
+    lp = program.robust(low, high)
+    base = solve(lp, certify=False)
+    rows = slice(program.A.shape[0])
+    b = np.array(lp.b)
+    b[rows] += 0.1 * np.abs(b[rows])
+    found = []
+    if (b != lp.b).any():
+        after = solve(_with_sides(lp, b), certify=False).objective
+        change = "sensitive right-hand sides 10 % larger"
+        found.append(Remedy(change, "robust value", base.objective, after))
+    costly = costliest_entries(program, base)
+    if costly.size:
+        fewer_low, fewer_high = _harmless(program, costly)
+        fewer = program.robust(fewer_low, fewer_high, estimate=(low + high) / 2)
+        after = solve(fewer, certify=False).objective
+        names = ", ".join(entry_name(program.envelope, k) for k in costly)
+        found.append(
+            Remedy(f"known to be harmless: {names}", "robust value", base.objective, after)
+        )
+    return found
+
+
+def costliest_entries(program: ParametricLP, solution: Solution, *, count: int = 3) -> IntArray:
+    """The entries whose uncertainty costs the robust answer most, by shadow prices.
+
+    Entry k costs about Σ_i μ_i |w_ik(x)| (hi_k − lo_k), μ the dual of the robust program.
+    """
+    A, b, x = program.A, program.b, solution.x
+    size = program.envelope.num_entries
+    w = np.zeros((A.shape[0], size))
+    np.add.at(w, (A.row, A.entry), A.coefficient * x[A.col])
+    np.subtract.at(w, (b.row, b.entry), b.coefficient)
+    width = program.envelope.upper - program.envelope.lower
+    cost = solution.dual[: A.shape[0]] @ np.abs(w) * width
+    order = np.argsort(-cost, kind="stable")[:count]
+    return order[cost[order] > 1e-9 * (1.0 + abs(solution.objective))]
+
+
+def entry_name(envelope: Envelope, entry: int) -> str:
+    """Group and position of a database entry, as text."""
+    for name, _ in envelope.groups:
+        index = envelope.index(name)
+        if index.ravel()[0] <= entry <= index.ravel()[-1]:
+            where = np.unravel_index(int(entry - index.ravel()[0]), index.shape)
+            return f"{name}[{', '.join(str(int(i)) for i in where)}]"
+    return f"entry {entry}"
+
+
+def _harmless(program: ParametricLP, entries: IntArray) -> tuple[FloatArray, FloatArray]:
+    low, high = np.array(program.envelope.lower), np.array(program.envelope.upper)
+    below, above = harmful_ends(program)
+    for k in entries:
+        middle = (low[k] + high[k]) / 2
+        value = middle if below[k] == above[k] else (low[k] if above[k] else high[k])
+        low[k] = high[k] = value
+    return low, high
+
+
+def _with_sides(lp: LinearProgram, b: FloatArray) -> LinearProgram:
+    sides = {"A_eq": lp.A_eq, "b_eq": lp.b_eq, "lower": lp.lower, "upper": lp.upper}
+    return LinearProgram(lp.c, lp.A, b=b, **sides)

@@ -1,0 +1,131 @@
+"""Releases tried out on paper: what they would achieve, with common random numbers.
+
+A trial is a database and one uniform number per released entry. The same uniforms give the noise of
+every budget by inversion, so that curves over ε are smooth and differences between budgets have
+little variance; uniforms come in pairs u, 1 − u.
+
+The databases of the *adviser* are public: drawn from the envelope, no data needed. The *planner*
+puts the true database in their place and is for the curator only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.lp import solve
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.public_interval import harmful_ends
+from dp_cmdp.reach import Reach
+
+POSITIONS = ("average", "middle", "harmless")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trials:
+    """Databases to try, what is best for each, and what the robust answer gets.
+
+    Attributes
+    ----------
+    program : ParametricLP
+    databases : FloatArray, (draws, entries)
+    optimum, robust : FloatArray, (draws,)
+        Value of the best answer, and of the answer that uses no data: feasible for the whole
+        envelope, best for the objective at mid-envelope.
+    """
+
+    program: ParametricLP
+    databases: FloatArray
+    seed: int
+    optimum: FloatArray
+    robust: FloatArray
+
+    @classmethod
+    def of(cls, program: ParametricLP, databases: FloatArray, *, seed: int) -> Trials:
+        """Solve each database exactly and robustly."""
+        envelope = program.envelope
+        lp = program.robust(envelope.lower, envelope.upper)
+        x = solve(lp, certify=False).x[: program.num_variables]
+        optimum, robust, known = [], [], {}
+        for theta in databases:
+            key = theta.tobytes()
+            if key not in known:
+                truth = program.at(theta)
+                known[key] = solve(truth, certify=False).objective, float(truth.c @ x)
+            best, without = known[key]
+            optimum.append(best)
+            robust.append(without)
+        return cls(program, frozen(np.array(databases)), seed, np.array(optimum), np.array(robust))
+
+    @property
+    def draws(self) -> int:
+        return self.databases.shape[0]
+
+    def achieved(self, noise: Reach) -> FloatArray:
+        """c(θ)ᵀx̃ of every trial under the given noise."""
+        uniforms = paired_uniforms(self.draws, noise.scale.size, seed=self.seed)
+        return np.array(
+            [
+                self._value(noise, theta, noise.noise(row))
+                for theta, row in zip(self.databases, uniforms, strict=True)
+            ]
+        )
+
+    def _value(self, noise: Reach, theta: FloatArray, drawn: FloatArray) -> float:
+        lower, upper, estimate = noise.box(noise.entries(theta), drawn)
+        lp = noise.target.robust(lower, upper, estimate=estimate)
+        x = solve(lp, certify=False).x[: self.program.num_variables]
+        return float(self.program.c.at(theta) @ x)
+
+    def recovered(self, noise: Reach) -> float:
+        """Share of what the robust answer loses that a release wins back; at most 1.
+
+        Below 0 the release is worse than no data; 1 when there is nothing to lose.
+        """
+        lost = float((self.optimum - self.robust).mean())
+        scale = 1e-9 * (1.0 + float(np.abs(self.optimum).mean()))
+        if lost <= scale:
+            return 1.0
+        return float((self.achieved(noise) - self.robust).mean()) / lost
+
+
+def paired_uniforms(draws: int, size: int, *, seed: int) -> FloatArray:
+    """Uniform numbers in antithetic pairs: rows 2i and 2i + 1 add up to 1."""
+    half = np.random.default_rng([seed, size]).random(((draws + 1) // 2, size))
+    return np.stack([half, 1.0 - half], axis=1).reshape(-1, size)[:draws]
+
+
+def reference_databases(
+    program: ParametricLP, *, position: str, draws: int, seed: int
+) -> FloatArray:
+    """Public databases to reason about.
+
+    Parameters
+    ----------
+    program : ParametricLP
+    position : {"average", "middle", "harmless"}
+        Every entry uniform over its interval; at its middle; or at the end that tightens no row
+        (the middle when both do), where a release has most to win.
+
+    Notes
+    -----
+    **Privacy.** Public.
+    """
+    _check.one_of("position", position, POSITIONS)
+    envelope = program.envelope
+    if position == "average":
+        share = paired_uniforms(draws, envelope.num_entries, seed=seed + 1)
+        return envelope.lower + share * (envelope.upper - envelope.lower)
+    return np.tile(_fixed(program, envelope, position), (draws, 1))
+
+
+def _fixed(program: ParametricLP, envelope: Envelope, position: str) -> FloatArray:
+    middle = (envelope.lower + envelope.upper) / 2
+    if position == "middle":
+        return middle
+    low, high = harmful_ends(program)
+    return np.where(low == high, middle, np.where(high, envelope.lower, envelope.upper))
