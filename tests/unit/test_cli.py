@@ -66,9 +66,8 @@ def test_other_methods(capsys, tmp_path, method):
 
 def test_the_ledger_is_debited_and_refuses(capsys, tmp_path):
     ledger = tmp_path / "ledger.sqlite"
-    assert (
-        main(["ledger", "create", str(ledger), "site-7", "--epsilon", "1", "--delta", "1/100"]) == 0
-    )
+    create = ["ledger", "create", str(ledger), "--identity", "site-7"]
+    assert main([*create, "--epsilon", "1", "--delta", "1/100"]) == 0
     capsys.readouterr()
     arguments = [
         "synthesize", "--layout", "corridor", "--epsilon", "2/3", "--delta", "1/1000",
