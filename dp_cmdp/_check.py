@@ -37,7 +37,10 @@ def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.in
     """A finite real number in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
     if not math.isfinite(number):
         raise InvalidArgumentError(f"{name} must be finite, got {number}")
     if not low <= number <= high:
@@ -58,9 +61,16 @@ def integer(name: str, value: Any, *, low: int = 0, high: int | None = None) -> 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """One of a fixed set of words."""
-    if value not in choices:
-        raise InvalidArgumentError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+    if not isinstance(value, str) or value not in choices:
+        shown = repr(value) if isinstance(value, str) else type(value).__name__
+        raise InvalidArgumentError(f"{name} must be one of {', '.join(choices)}; got {shown}")
     return value
+
+
+def instance(name: str, value: Any, kind: type) -> None:
+    """An object of one of the package's own types."""
+    if not isinstance(value, kind):
+        raise InvalidArgumentError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
 
 
 def generator(name: str, value: Any) -> np.random.Generator:

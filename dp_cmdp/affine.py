@@ -66,9 +66,14 @@ class Affine:
         entry: ArrayLike = (),
         coefficient: ArrayLike = 1.0,
     ) -> None:
-        full = (int(shape),) if isinstance(shape, int | np.integer) else tuple(shape)
-        if len(full) not in (1, 2) or min(full) < 0:
+        full = (shape,) if isinstance(shape, int | np.integer) else shape
+        if (
+            not isinstance(full, tuple | list)
+            or len(full) not in (1, 2)
+            or not all(isinstance(size, int | np.integer) and size >= 0 for size in full)
+        ):
             raise InvalidArgumentError(f"shape must be (m,) or (m, n), got {shape}")
+        full = tuple(int(size) for size in full)
         row, col, entries, factors = _terms(full, at, entry, coefficient)
         object.__setattr__(self, "shape", full)
         object.__setattr__(self, "constant", _constant(full, constant))
@@ -161,7 +166,7 @@ def _terms(
             _integers("entry", entry),
             np.asarray(coefficient, dtype=np.float64),
         )
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         if isinstance(error, InvalidArgumentError):
             raise
         raise InvalidArgumentError("at, entry and coefficient must broadcast together") from None

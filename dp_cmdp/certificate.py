@@ -37,7 +37,7 @@ from dp_cmdp.digits import (
     weight_below,
 )
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.privacy import HALF, exact
+from dp_cmdp.privacy import HALF, exact, short
 from dp_cmdp.weight_table import worst_hockey_stick
 
 MAX_EPSILON = 100
@@ -51,9 +51,9 @@ def checked_budget(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:
     """(ε, δ) as fractions inside the range in which exact noise is built."""
     eps, dlt = exact("epsilon", epsilon), exact("delta", delta)
     if not 0 < eps <= MAX_EPSILON:
-        raise InvalidArgumentError(f"epsilon must lie in (0, {MAX_EPSILON}], got {float(eps):g}")
+        raise InvalidArgumentError(f"epsilon must lie in (0, {MAX_EPSILON}], got {short(eps)}")
     if not MIN_DELTA <= dlt <= HALF:
-        raise InvalidArgumentError(f"delta must lie in [2^-63, 1/2], got {float(dlt):g}")
+        raise InvalidArgumentError(f"delta must lie in [2^-63, 1/2], got {short(dlt)}")
     return eps, dlt
 
 

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.privacy import Number, exact
+from dp_cmdp.privacy import Number, exact, short
 
 CALIBRATIONS = ("tight", "paper")
 
@@ -130,7 +130,7 @@ class TruncatedLaplace:
         scale = _positive("sensitivity", sensitivity) / (eps := _epsilon(epsilon))
         dlt = exact("delta", delta)
         if not 0 < dlt <= exact("half", "1/2"):
-            raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {float(dlt):g}")
+            raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {short(dlt)}")
         if _check.one_of("calibration", calibration, CALIBRATIONS) == "paper":
             factor, exponent = float(_check.integer("entries", entries, low=1)), eps
         else:
@@ -201,7 +201,7 @@ def _positive(name: str, value: Any) -> float:
 
 
 def _epsilon(value: Number) -> float:
-    return _positive("epsilon", float(exact("epsilon", value)))
+    return _positive("epsilon", exact("epsilon", value))
 
 
 def _probabilities(p: ArrayLike) -> FloatArray:

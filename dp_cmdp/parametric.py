@@ -77,6 +77,7 @@ class ParametricLP:
         upper: ArrayLike = np.inf,
         row_names: Sequence[str] | None = None,
     ) -> None:
+        _check.instance("envelope", envelope, Envelope)
         objective = _affine_vector("c", c)
         n = objective.shape[0]
         rows = Affine((0, n)) if A is None else A
@@ -91,6 +92,8 @@ class ParametricLP:
                     f"{name} reads database entry {part.entry.max()}, but the envelope has only "
                     f"{envelope.num_entries}"
                 )
+        if row_names is not None and not isinstance(row_names, Sequence):
+            raise InvalidArgumentError("row_names must be a sequence of names")
         names = tuple(row_names or (f"row {i}" for i in range(rows.shape[0])))
         if len(names) != rows.shape[0]:
             raise InvalidArgumentError(f"row_names must hold {rows.shape[0]} names")

@@ -73,13 +73,13 @@ class PrivacyBudget:
     def __init__(self, epsilon: Number, delta: Number) -> None:
         eps, dlt = exact("epsilon", epsilon), exact("delta", delta)
         if eps <= 0:
-            raise InvalidArgumentError(f"epsilon must be positive, got {_short(eps)}")
+            raise InvalidArgumentError(f"epsilon must be positive, got {short(eps)}")
         if eps > LARGEST_EPSILON:
             raise InvalidArgumentError(
-                f"epsilon must be at most {LARGEST_EPSILON}, got {_short(eps)}: it protects nobody"
+                f"epsilon must be at most {LARGEST_EPSILON}, got {short(eps)}: it protects nobody"
             )
         if not 0 < dlt <= HALF:
-            raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {_short(dlt)}")
+            raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {short(dlt)}")
         if eps > WEAK_EPSILON or dlt > WEAK_DELTA:
             warnings.warn(
                 f"(epsilon, delta) = ({float(eps):g}, {float(dlt):g}) promises little: epsilon "
@@ -95,7 +95,7 @@ class PrivacyBudget:
         return f"(ε = {shown_up(self.epsilon)}, δ = {shown_up(self.delta)})"
 
 
-def _short(value: Fraction) -> str:
+def short(value: Fraction) -> str:
     """Text of a number of any size, for messages."""
     try:
         return f"{float(value):g}"
@@ -159,7 +159,11 @@ def allocate(budget: PrivacyBudget, alphas: Mapping[str, Number]) -> dict[str, S
     **Paper.** ``algo:solve`` (its "2" is this half-and-half rule), ``rem:modify``.
     **Privacy.** Public.
     """
-    unknown = sorted(set(alphas) - set(BLOCKS))
+    if not isinstance(budget, PrivacyBudget):
+        raise InvalidArgumentError(f"budget must be a PrivacyBudget, got {type(budget).__name__}")
+    if not isinstance(alphas, Mapping):
+        raise InvalidArgumentError('alphas must be a mapping such as {"A": "1/2", "b": "1/2"}')
+    unknown = sorted(str(block) for block in set(alphas) - set(BLOCKS))
     if unknown:
         raise InvalidArgumentError(f"alphas may name the blocks A, b, c only; got {unknown}")
     alpha = {block: exact(f"alphas[{block!r}]", alphas.get(block, 0)) for block in BLOCKS}

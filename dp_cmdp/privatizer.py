@@ -76,7 +76,7 @@ def release_database(
     [θ̃_k − sΔ_k, θ̃_k + sΔ_k] ∩ [lo_k, hi_k].
     **Paper.** Ours; it replaces ``algo:solve``. **Privacy.** *Spends the budget.*
     """
-    _check_call(database, budget, rng, calibration)
+    _check_call(database, budget, rng, calibration, ledger)
     envelope = database.envelope
     plan = truncated_plan(
         Query(envelope.radius, _largest(envelope), together=envelope.largest_record),
@@ -149,7 +149,8 @@ def release_blocks(
     **Paper.** ``algo:solve``, ``rem:modify``, ``eq:barA``, ``eq:barB``. **Privacy.** *Spends the
     budget.*
     """
-    _check_call(database, budget, rng, calibration)
+    _check_call(database, budget, rng, calibration, ledger)
+    _check.instance("program", program, ParametricLP)
     if calibration == "optimal":
         raise InvalidArgumentError('calibration must be "paper" or "tight" for release_blocks')
     if program.envelope is not database.envelope:
@@ -205,6 +206,8 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     -----
     **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** Post-processing: no private value is seen.
     """
+    _check.instance("program", program, ParametricLP)
+    _check.instance("release", release, Release)
     target = program if release.method == "database" else _checked_entrywise(program)
     if target.envelope.groups != release.groups:
         raise InvalidArgumentError(
@@ -298,12 +301,20 @@ def _unprotected(
 
 
 def _check_call(
-    database: Database, budget: PrivacyBudget, rng: np.random.Generator | None, calibration: str
+    database: Database,
+    budget: PrivacyBudget,
+    rng: np.random.Generator | None,
+    calibration: str,
+    ledger: PrivacyLedger | None,
 ) -> None:
-    if not isinstance(database, Database):
-        raise InvalidArgumentError(f"database must be a Database, got {type(database).__name__}")
-    if not isinstance(budget, PrivacyBudget):
-        raise InvalidArgumentError(f"budget must be a PrivacyBudget, got {type(budget).__name__}")
+    _check.instance("database", database, Database)
+    _check.instance("budget", budget, PrivacyBudget)
+    if ledger is not None:
+        from dp_cmdp.ledger import PrivacyLedger
+
+        _check.instance("ledger", ledger, PrivacyLedger)
+        if database.identity is None:
+            raise InvalidArgumentError("database must have an identity when a ledger is given")
     if rng is not None:
         _check.generator("rng", rng)
     _check.one_of("calibration", calibration, (*CALIBRATIONS, "optimal"))
@@ -320,6 +331,8 @@ def _sides(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np.boo
             'calibration="optimal" is private only when records hold one entry each; this '
             f'envelope has records of {envelope.largest_record}: use "tight"'
         )
+    if not isinstance(close, str | Mapping):
+        raise InvalidArgumentError('close must be "upper", "lower" or a mapping from group to one')
     names = [name for name, _ in envelope.groups]
     sides = dict.fromkeys(names, close) if isinstance(close, str) else dict(close)
     if set(sides) != set(names):
@@ -334,8 +347,5 @@ def _debit(
     ledger: PrivacyLedger | None, database: Database, budget: PrivacyBudget, note: str
 ) -> None:
     """Spend first, read later: a failure after this line has cost its budget."""
-    if ledger is None:
-        return
-    if database.identity is None:
-        raise InvalidArgumentError("database must have an identity when a ledger is given")
-    ledger.debit(database.identity, budget, note=note)
+    if ledger is not None and database.identity is not None:
+        ledger.debit(database.identity, budget, note=note)

@@ -39,7 +39,7 @@ from dp_cmdp.digits import (
 )
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.lattice_laplace import LatticeLaplace
-from dp_cmdp.privacy import exact
+from dp_cmdp.privacy import exact, short
 
 __all__ = ["LatticeLaplace", "LatticeTruncatedLaplace"]
 
@@ -92,7 +92,7 @@ class LatticeTruncatedLaplace:
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
         together = exact("entries", entries)
         if together < 1:
-            raise InvalidArgumentError(f"entries must be at least 1, got {float(together):g}")
+            raise InvalidArgumentError(f"entries must be at least 1, got {short(together)}")
         ratio = exp_lower(eps / (together * steps))
 
         def spent(support: int) -> Fraction:
