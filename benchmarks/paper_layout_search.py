@@ -27,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -183,7 +184,7 @@ def tuned(guess: Guess) -> Guess:
 
     first = np.log([1.0 - guess.gamma, guess.slip, guess.goal_reward])
     simplex = np.vstack([first, first + 0.15 * np.eye(3)])
-    options = {"maxfev": 160, "xatol": 1e-5, "fatol": 1e-4, "initial_simplex": simplex}
+    options: Any = {"maxfev": 160, "xatol": 1e-5, "fatol": 1e-4, "initial_simplex": simplex}
     best = at(minimize(objective, first, method="Nelder-Mead", options=options).x)
     return replace(
         best,
@@ -252,12 +253,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--write", type=Path, metavar="DIR")
     options = parser.parse_args()
-    run = Parallel(n_jobs=options.workers, batch_size=8)
+    run: Any = Parallel(n_jobs=options.workers)
     guesses = [draw_guess(stream(options.seed, draw)) for draw in range(options.draws)]
     far = np.array(list(run(delayed(distance)(guess) for guess in guesses)))
     order = np.argsort(far, kind="stable")[: options.keep]
     print(f"{np.isfinite(far).sum()} of {options.draws} grids qualify; {options.keep} are tuned")
-    run = Parallel(n_jobs=options.workers, batch_size=1)
     near = list(run(delayed(tuned)(guesses[index]) for index in order))
     found = list(run(delayed(verdict)(guess) for guess in near))
     ranked = sorted(zip(found, near, strict=True), key=lambda pair: pair[0]["score"])

@@ -52,6 +52,8 @@ from dp_cmdp.release import Release
 if TYPE_CHECKING:
     import pandas as pd
 
+    from envs.hazards import Hazards
+
 DELTA = Fraction(1, 10)
 ALPHAS = {"A": "99/100", "b": "1/100"}
 METHODS = ("benvenuti2025", "benvenuti2025-as-published", "munoz2021", "database")
@@ -104,7 +106,7 @@ def scenario(name: str = "paper") -> Scenario:
     return scenario_of(Hazards.of(named_layout(name), None))
 
 
-def scenario_of(hazards) -> Scenario:
+def scenario_of(hazards: Hazards) -> Scenario:
     """Everything the experiment needs about an :class:`envs.hazards.Hazards`: *curator only*."""
     from envs.dynamics import GridModel
 

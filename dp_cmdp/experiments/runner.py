@@ -7,12 +7,13 @@ progress bar with an estimate of the time left is shown.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dp_cmdp import _check
-from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyWarning
 from dp_cmdp.experiments.records import RecordStore
 from dp_cmdp.experiments.sweep import Chunk, Row, Sweep
 
@@ -81,7 +82,9 @@ def run_sweep(
 
 
 def _run(chunk: Chunk) -> tuple[Chunk, list[Row]]:
-    return chunk, chunk.run()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # workers do not inherit filters
+        return chunk, chunk.run()
 
 
 def _on_processes(chunks: list[Chunk], workers: int) -> Iterator[tuple[Chunk, list[Row]]]:
