@@ -54,14 +54,18 @@ def row_sums(rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows:
     """
     order = np.argsort(rows, kind="stable")
     parts = [np.asarray(factor, dtype=np.float64)[order] for factor in factors]
-    ends = np.cumsum(np.bincount(rows, minlength=num_rows))
+    count = np.bincount(rows, minlength=num_rows)
+    end = np.cumsum(count)
     sums = np.zeros(num_rows)
-    safe = _is_safe(parts)
-    pieces = _expand(parts) if safe else None
-    start = 0
-    for row in np.flatnonzero(np.diff(ends, prepend=0)):
-        start = ends[row - 1] if row else 0
-        span = slice(start, ends[row])
+    pieces = _expand(parts) if _is_safe(parts) else None
+    todo = count > 0
+    if pieces is not None and len(parts) <= 2:
+        # a lone product is its own leading piece: it is already rounded once
+        lone = count == 1
+        sums[lone] = pieces[0, end[lone] - 1]
+        todo &= ~lone
+    for row in np.flatnonzero(todo):
+        span = slice(end[row] - count[row], end[row])
         if pieces is not None:
             sums[row] = math.fsum(pieces[:, span].ravel().tolist())
         else:
