@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ from dp_cmdp import (
     solve_private,
 )
 from dp_cmdp.affine import Affine
-from dp_cmdp.errors import DPCMDPError, PrivacyWarning
+from dp_cmdp.errors import BudgetExceededError, DPCMDPError, PrivacyWarning
 from dp_cmdp.mean_shift import mean_shift
 from dp_cmdp.metrics import mean_interval
 from dp_cmdp.optimal_noise import OptimalNoise
@@ -442,6 +442,54 @@ def test_the_spies_see_a_good_release(tmp_path):
     release_database(**good)
     assert SpyDatabase.reads > 0
     assert ledger.debits == 1
+
+
+class OrderedDatabase(Database):
+    """Writes down when its values are read."""
+
+    log: ClassVar[list[str]] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "values":
+            OrderedDatabase.log.append("read")
+        return super().__getattribute__(name)
+
+
+class OrderedLedger(SpyLedger):
+    """Writes down when it is debited; refuses when told to."""
+
+    refuses = False
+
+    def debit(self, *arguments: Any, **named: Any) -> Any:
+        OrderedDatabase.log.append("debit")
+        if self.refuses:
+            raise BudgetExceededError("nothing is left")
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+@pytest.mark.parametrize("method", ["database", "blocks"])
+def test_the_debit_comes_before_the_first_read_and_a_refusal_reads_nothing(method, refuses):
+    program = small_program()
+    database = OrderedDatabase([0.75, 0.625], program.envelope, identity="x")
+    ledger = OrderedLedger()
+    OrderedLedger.refuses = refuses
+    OrderedDatabase.log.clear()
+    budget, shares = PrivacyBudget(1, "1/1000"), {"A": "1/3", "b": "1/3", "c": "1/3"}
+
+    def release() -> None:
+        if method == "database":
+            release_database(database, budget, ledger=ledger)
+        else:
+            release_blocks(database, budget, program=program, alphas=shares, ledger=ledger)
+
+    if refuses:
+        with pytest.raises(BudgetExceededError):
+            release()
+        assert OrderedDatabase.log == ["debit"]
+    else:
+        release()
+        assert OrderedDatabase.log[0] == "debit"
+        assert set(OrderedDatabase.log[1:]) == {"read"}
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(21, "1/10000"), (1, "1/500"), (1000, "1/2")])
