@@ -1,0 +1,96 @@
+"""The same sweep on a real Dask cluster of several processes, one of which is killed."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dp_cmdp.experiments.ad_auction import headline
+from dp_cmdp.experiments.records import RecordStore
+from dp_cmdp.experiments.runner import run_sweep
+from dp_cmdp.experiments.sweep import Sweep
+
+pytest.importorskip("distributed", reason="needs: pip install 'dp-cmdp[dask]'")
+
+WORKERS = 3
+
+
+def small() -> Sweep:
+    full = headline(draws=60, seed=1)
+    return Sweep(full.name, full.function, full.settings[-3:], 60, seed=1, chunk=3)
+
+
+@contextlib.contextmanager
+def cluster():
+    """A scheduler and workers as separate processes on loopback: (address, worker processes)."""
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
+         "--no-dashboard"],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment,
+    )  # fmt: skip
+    workers: list[subprocess.Popen] = []
+    try:
+        address = None
+        assert scheduler.stderr is not None
+        for line in scheduler.stderr:
+            if found := re.search(r"tcp://127\.0\.0\.1:\d+", line):
+                address = found.group()
+                break
+        assert address is not None
+        threading.Thread(target=scheduler.stderr.read, daemon=True).start()
+        for _ in range(WORKERS):
+            workers.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1",
+                     "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"],
+                    stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment,
+                )
+            )  # fmt: skip
+        yield address, workers
+    finally:
+        for process in (*workers, scheduler):
+            process.kill()
+            process.wait()
+        if scheduler.stderr is not None:
+            scheduler.stderr.close()
+
+
+def finished(path) -> int:
+    store = RecordStore(path)
+    try:
+        return len(store.done())
+    finally:
+        store.close()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_killed_worker_loses_and_doubles_no_draw(tmp_path):
+    alone = run_sweep(small(), workers=1)
+    store = tmp_path / "records.sqlite"
+    with cluster() as (address, workers):
+
+        def kill_one():
+            deadline = time.monotonic() + 120
+            while time.monotonic() < deadline and (not store.exists() or finished(store) < 5):
+                time.sleep(0.05)
+            os.kill(workers[0].pid, signal.SIGKILL)
+            done_at_kill.append(finished(store))
+
+        done_at_kill: list[int] = []
+        killer = threading.Thread(target=kill_one)
+        killer.start()
+        frame = run_sweep(small(), store=store, engine="dask", scheduler=address)
+        killer.join()
+        assert done_at_kill[0] < len(small().chunks()), "the kill came too late to mean anything"
+        assert workers[0].wait() == -signal.SIGKILL
+    pd.testing.assert_frame_equal(frame, alone)
+    assert finished(store) == len(small().chunks())
