@@ -33,8 +33,8 @@ def cluster():
     """A scheduler and workers as separate processes on loopback: (address, worker processes)."""
     environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
     scheduler = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
-         "--no-dashboard"],
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1",
+         "--port", "0", "--no-dashboard"],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment,
     )  # fmt: skip
     workers: list[subprocess.Popen] = []
@@ -50,8 +50,8 @@ def cluster():
         for _ in range(WORKERS):
             workers.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1",
-                     "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"],
+                    [sys.executable, "-m", "distributed.cli.dask_worker", address,
+                     "--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"],
                     stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment,
                 )
             )  # fmt: skip
