@@ -9,8 +9,8 @@ noise law       draws against their exact law                 wrong scale, suppo
 black box       probabilities of events on two databases      anything, if it is large enough
 ==============  ============================================  ====================================
 
-:func:`audit` takes any callable; :func:`audit_everything` audits all that this package ships and
-shows that bugs, put in on purpose, are caught.
+:func:`audit` takes any callable; :func:`dp_cmdp.audit.suite.audit_everything` audits all that this
+package ships and shows that bugs, put in on purpose, are caught.
 """
 
 from __future__ import annotations

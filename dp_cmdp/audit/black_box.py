@@ -18,12 +18,11 @@ import math
 import numpy as np
 from scipy.stats import beta
 
-from dp_cmdp.audit.events import Event, candidates, describe
+from dp_cmdp.audit.events import Event, candidates
 from dp_cmdp.audit.outcomes import Outcomes, Sampler
 from dp_cmdp.audit.verdicts import Verdict
 
-#: Events per direction: the greatest excess over δ, and the greatest bound on ε.
-KEPT = 2
+#: Confidence with which training counts are compared.
 TRAINING_ALPHA = 0.01
 
 
@@ -84,7 +83,7 @@ def black_box(
         high = upper_limit(event.count(b[runs:]), runs, alpha=share)
         bound = epsilon_bound(low, high, delta)
         if bound > best:
-            best, words = bound, describe(event)
+            best, words = bound, event.name
             numbers = {"p_low": low, "q_high": high}
     numbers |= {"runs": float(2 * runs), "epsilon_lower_bound": best}
     return Verdict(best <= epsilon, f"best event: {words}", numbers), best

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.audit.outcomes import NORMAL, Outcomes
+from dp_cmdp.audit.outcomes import Outcomes
 
 CELLS = 192
 #: A value seen in more than this share of the runs is a cell of its own.
@@ -143,8 +143,3 @@ def _cells(values: FloatArray, edges: FloatArray) -> Labels:
     """0 for NaN (no vector), then 1 + the number of edges not above the value."""
     place = 1 + np.searchsorted(edges, values, side="right")
     return np.where(np.isnan(values), 0, place).astype(np.int64)
-
-
-def describe(event: Event) -> str:
-    """What the event is about, without any value."""
-    return event.name.replace(NORMAL, "vector")

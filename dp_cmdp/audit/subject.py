@@ -64,9 +64,6 @@ def audit_subject(
     subject: Subject, *, rng: np.random.Generator, runs: int, draws: int = DRAWS
 ) -> MethodAudit:
     """All four layers; each sampling layer gets half of the false-alarm probability."""
-    noise = Verdict(None, "does not apply: the law of the noise was not stated")
-    if subject.noise is not None and subject.facts is not None:
-        noise = noise_law(subject.noise(draws, rng), subject.facts, alpha=FALSE_ALARM / 2)
     seed = int(rng.integers(2**31))
     box, bound = black_box(
         subject.sample,
@@ -87,10 +84,20 @@ def audit_subject(
         layers={
             "certificate": proofs,
             "coupling": moved,
-            "noise_law": noise,
+            "noise_law": _judge_noise(subject, draws, rng),
             "black_box": box,
         },
     )
+
+
+def _judge_noise(subject: Subject, draws: int, rng: np.random.Generator) -> Verdict:
+    if subject.noise is None or subject.facts is None:
+        return Verdict(None, "does not apply: the law of the noise was not stated")
+    try:
+        drawn = subject.noise(draws, rng)
+    except Exception as error:
+        return Verdict(False, f"raises {type(error).__name__} instead of drawing noise")
+    return noise_law(drawn, subject.facts, alpha=FALSE_ALARM / 2)
 
 
 def audit(

@@ -185,6 +185,14 @@ def test_the_text_of_an_exception_is_an_output():
     assert "cannot use" not in json.dumps(found.to_dict())
 
 
+def test_a_mechanism_that_raises_everywhere_is_judged_and_not_passed_on():
+    def mechanism(values, rng):
+        raise ValueError("never")
+
+    found = run(mechanism, additive=True, law=HONEST, runs=100)
+    assert found.objecting == ("noise_law",)
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
