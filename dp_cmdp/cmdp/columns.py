@@ -94,6 +94,7 @@ class ColumnGeneration:
             bonus - dual @ self.table,
             v=self.v,
             policy=self.policy,
+            rank=self.pool.rank,
             tolerance=tolerance,
             target=target,
         )

@@ -31,7 +31,7 @@ RESTARTS = 1000
 class Dynamics(NamedTuple):
     """T in compressed rows (one per state-action pair), start and discount.
 
-    `capacity` bounds the non-zeros of T_π over all π.
+    Indices are unsigned throughout: the compiler then need not ask whether one is negative.
     """
 
     indptr: Any
@@ -41,13 +41,11 @@ class Dynamics(NamedTuple):
     num_states: int
     num_actions: int
     gamma: float
-    capacity: int
 
 
 class Chain(NamedTuple):
-    """γT_π in the order of `order`; row i holds columns < i up to `middle`, then columns > i."""
+    """γT_π by rank; row i holds columns < i up to `middle`, then columns > i."""
 
-    order: Any
     start: Any
     middle: Any
     column: Any
@@ -83,56 +81,54 @@ def successor_depths(dyn, policy):
 
 
 @compiled
-def counting_order(key):
-    """A stable order of non-negative integer keys below key.size, and its inverse."""
-    begin = np.zeros(key.size + 1, np.int32)
-    for state in range(key.size):
-        begin[key[state] + 1] += 1
-    for i in range(key.size):
+def ranking(dyn, policy):
+    """Rank of each state in the order of successor depth, by counting."""
+    depth = successor_depths(dyn, policy)
+    begin = np.zeros(depth.size + 1, np.int32)
+    for state in range(depth.size):
+        begin[depth[state] + 1] += 1
+    for i in range(depth.size):
         begin[i + 1] += begin[i]
-    order = np.empty(key.size, np.int32)
-    rank = np.empty(key.size, np.int32)
-    for state in range(key.size):
-        place = begin[key[state]]
-        begin[key[state]] += 1
-        order[place] = state
-        rank[state] = place
-    return order, rank
+    rank = np.empty(depth.size, np.uint32)
+    for state in range(depth.size):
+        rank[state] = begin[depth[state]]
+        begin[depth[state]] += 1
+    return rank
 
 
 @compiled
-def chain_of(dyn, policy):
-    """The chain of a policy, its states ordered by successor depth."""
-    order, rank = counting_order(successor_depths(dyn, policy))
-    start = np.empty(dyn.num_states + 1, np.int32)
-    middle = np.empty(dyn.num_states, np.int32)
+def chain_of(dyn, policy, rank):
+    """The chain of a policy by rank; T is read row after row, whatever the ranks."""
+    start = np.zeros(dyn.num_states + 1, np.uint32)
+    middle = np.empty(dyn.num_states, np.uint32)
     pivot = np.empty(dyn.num_states)
-    column = np.empty(dyn.capacity, np.int32)
-    weight = np.empty(dyn.capacity)
-    size = 0
+    for state in range(dyn.num_states):
+        pair = state * dyn.num_actions + policy[state]
+        start[rank[state] + 1] = dyn.indptr[pair + 1] - dyn.indptr[pair]
     for i in range(dyn.num_states):
-        pair = order[i] * dyn.num_actions + policy[order[i]]
-        first, last = dyn.indptr[pair], dyn.indptr[pair + 1]
-        start[i] = size
-        stay = 0.0
-        for k in range(first, last):
+        start[i + 1] += start[i]
+    column = np.empty(start[-1], np.uint32)
+    weight = np.empty(start[-1])
+    for state in range(dyn.num_states):
+        pair = state * dyn.num_actions + policy[state]
+        i = rank[state]
+        below, above, stay = start[i], start[i + 1], 0.0
+        for k in range(dyn.indptr[pair], dyn.indptr[pair + 1]):
             j = rank[dyn.indices[k]]
             if j < i:
-                column[size] = j
-                weight[size] = dyn.gamma * dyn.data[k]
-                size += 1
-            elif j == i:
-                stay += dyn.gamma * dyn.data[k]
-        middle[i] = size
-        for k in range(first, last):
-            j = rank[dyn.indices[k]]
-            if j > i:
-                column[size] = j
-                weight[size] = dyn.gamma * dyn.data[k]
-                size += 1
+                place = below
+                below += 1
+            else:
+                above -= 1
+                place = above
+            column[place] = j
+            weight[place] = dyn.gamma * dyn.data[k]
+            if j == i:
+                stay = weight[place]
+                weight[place] = 0.0
+        middle[i] = below
         pivot[i] = 1.0 / (1.0 - stay)
-    start[dyn.num_states] = size
-    return Chain(order, start, middle, column, weight, pivot)
+    return Chain(start, middle, column, weight, pivot)
 
 
 @compiled
@@ -281,23 +277,30 @@ def solve_chain(chain, b, x, tolerance, transposed):
 
 
 @compiled
-def evaluate(dyn, reward, policy, v, tolerance):
+def evaluate(dyn, reward, policy, v, rank, tolerance):
     """Values of `policy` from the guess v, in place; return the residual's largest entry."""
-    chain = chain_of(dyn, policy)
+    chain = chain_of(dyn, policy, rank)
     b = np.empty(v.size)
-    for i in range(v.size):
-        b[i] = reward[chain.order[i] * dyn.num_actions + policy[chain.order[i]]]
-    x = v[chain.order]
+    x = np.empty(v.size)
+    for state in range(v.size):
+        b[rank[state]] = reward[state * dyn.num_actions + policy[state]]
+        x[rank[state]] = v[state]
     size = solve_chain(chain, b, x, tolerance, False)
-    v[chain.order] = x
+    for state in range(v.size):
+        v[state] = x[rank[state]]
     return size
 
 
 @compiled
-def occupy(dyn, policy, y, tolerance):
+def occupy(dyn, policy, y, rank, tolerance):
     """State occupancy of `policy` from the guess y, in place; return ‖μ − (I − γT_πᵀ)y‖₁."""
-    chain = chain_of(dyn, policy)
-    x = y[chain.order]
-    size = solve_chain(chain, dyn.mu[chain.order], x, tolerance, True)
-    y[chain.order] = x
+    chain = chain_of(dyn, policy, rank)
+    b = np.empty(y.size)
+    x = np.empty(y.size)
+    for state in range(y.size):
+        b[rank[state]] = dyn.mu[state]
+        x[rank[state]] = y[state]
+    size = solve_chain(chain, b, x, tolerance, True)
+    for state in range(y.size):
+        y[state] = x[rank[state]]
     return size

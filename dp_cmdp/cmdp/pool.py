@@ -47,6 +47,7 @@ class PolicyPool:
         self.reward: FloatArray = np.ascontiguousarray(cmdp.r).reshape(-1)
         self.reward_scale = float(np.abs(self.reward).max())
         self.guess = np.zeros(cmdp.num_states)
+        self.rank = np.arange(cmdp.num_states, dtype=np.uint32)
         self._size = 0
         self._clock = 0
         self._numbers: dict[int, int] = {}
@@ -146,7 +147,7 @@ class PolicyPool:
         """Solve the flow equations of policy `p` more exactly; False when they already were."""
         if self._residuals[p] <= residual:
             return False
-        occupy(self.dynamics, self._policies[p], self._occupancies[p], residual)
+        occupy(self.dynamics, self._policies[p], self._occupancies[p], self.rank, residual)
         self._residuals[p] = residual
         own = slice(p, p + 1)
         self._values[p] = column_costs(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray, frozen
-from dp_cmdp.cmdp.krylov import Dynamics, compiled, evaluate
+from dp_cmdp.cmdp.krylov import Dynamics, compiled, evaluate, ranking
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -40,16 +40,14 @@ def dynamics_of(cmdp: CMDP) -> Dynamics:
     """
     if cmdp.T.nnz >= 2**31:
         raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros for the columns engine")
-    per_pair = np.diff(cmdp.T.indptr).reshape(cmdp.num_states, cmdp.num_actions)
     return Dynamics(
-        frozen(np.ascontiguousarray(cmdp.T.indptr, np.int32)),
-        frozen(np.ascontiguousarray(cmdp.T.indices, np.int32)),
+        frozen(np.ascontiguousarray(cmdp.T.indptr, np.int32).view(np.uint32)),
+        frozen(np.ascontiguousarray(cmdp.T.indices, np.int32).view(np.uint32)),
         frozen(np.ascontiguousarray(cmdp.T.data, np.float64)),
         frozen(np.ascontiguousarray(cmdp.mu)),
         cmdp.num_states,
         cmdp.num_actions,
         float(cmdp.gamma),
-        int(per_pair.max(axis=1).sum()),
     )
 
 
@@ -118,10 +116,11 @@ def price(
     *,
     v: FloatArray,
     policy: NDArray[np.int32],
+    rank: NDArray[np.uint32],
     tolerance: float,
     target: float = np.inf,
 ) -> tuple[float, float]:
-    """Solve one MDP from the guesses `v` and `policy`, which are updated in place.
+    """Solve one MDP from the guesses `v`, `policy` and `rank`, which are updated in place.
 
     Stops when the bounds on the optimal value are `tolerance` apart, or when the policy's lower
     bound beats `target` by more than the bounds' distance. Returns (lower, upper).
@@ -146,6 +145,9 @@ def price(
         if stalls > STALLS:
             break
         last = high - low
-        goal = max(FORCING * max(high, -low), 0.25 * tolerance / horizon)
-        evaluate(dyn, reward, policy, v, goal)
+        if changes * MANY > dyn.num_states:
+            rank[:] = ranking(dyn, policy)
+        settled = 0.25 * tolerance / horizon
+        goal = settled if changes == 0 else max(FORCING * max(high, -low), settled)
+        evaluate(dyn, reward, policy, v, rank, goal)
     return lower, upper
