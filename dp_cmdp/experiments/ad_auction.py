@@ -33,35 +33,39 @@ DELTA = "1/10"
 THIRD = "1/3"
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def ad_auction_program(
     num_groups: int = 10,
     num_advertisers: int = 5,
     *,
     price_radius: float = 0.1,
     budget_radius: float = 1.0,
+    private_budgets: bool = True,
 ) -> ParametricLP:
     """The auction with private prices in [0, 1] and private budgets within 10 % of 1e7.
+
+    With ``private_budgets=False`` only the prices are private (case (i) of the paper) and every
+    budget is publicly 1e7.
 
     Notes
     -----
     **Paper.** ``opt:EX1``. **Privacy.** Public.
     """
     N, M = num_groups, num_advertisers
-    envelope = Envelope.join(
-        {
-            "prices": Envelope(0.0, 1.0, radius=price_radius, shape=(N, M)),
-            "budgets": Envelope(0.9 * BUDGET, 1.1 * BUDGET, radius=budget_radius, shape=M),
-        }
-    )
-    price, budget = envelope.index("prices"), envelope.index("budgets")
+    parts = {"prices": Envelope(0.0, 1.0, radius=price_radius, shape=(N, M))}
+    if private_budgets:
+        parts["budgets"] = Envelope(0.9 * BUDGET, 1.1 * BUDGET, radius=budget_radius, shape=M)
+    envelope = Envelope.join(parts)
+    price, place = envelope.index("prices"), np.arange(M)
     group, advertiser = np.indices((N, M))
     x = group * M + advertiser
     return ParametricLP(
         envelope,
         c=Affine(N * M, at=x, entry=price),
         A=Affine((M, N * M), at=(advertiser, x), entry=price),
-        b=Affine(M, at=np.arange(M), entry=budget),
+        b=Affine(M, at=place, entry=envelope.index("budgets"))
+        if private_budgets
+        else np.full(M, BUDGET),
         A_ub=_supply(N, M),
         b_ub=np.full(N, VISITORS),
         row_names=[f"budget of advertiser {j}" for j in range(M)],
@@ -76,9 +80,12 @@ def _supply(num_groups: int, num_advertisers: int):
 
 def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
     """Draw prices as the paper does; budgets are 1e7: *curator only*."""
-    shape = dict(program.envelope.groups)["prices"]
-    prices = np.where(rng.random(shape) < 0.2, 0.0, rng.random(shape))
-    return Database({"prices": prices, "budgets": np.full(shape[1], BUDGET)}, program.envelope)
+    groups = dict(program.envelope.groups)
+    shape = groups["prices"]
+    values = {"prices": np.where(rng.random(shape) < 0.2, 0.0, rng.random(shape))}
+    if "budgets" in groups:
+        values["budgets"] = np.full(shape[1], BUDGET)
+    return Database(values, program.envelope)
 
 
 #: The rows of the headline table: method, ε, α_c.

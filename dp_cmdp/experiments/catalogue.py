@@ -90,8 +90,93 @@ def _cost_of_privacy() -> Reproduction:
     )
 
 
+def _table1() -> Reproduction:
+    from dp_cmdp.experiments import table1
+    from dp_cmdp.figures.table1 import table1_figure
+
+    return Reproduction(
+        name="table1",
+        about="the paper's Table 1, with a measurement under every tick",
+        sweep=table1.sweep,
+        draws=400,
+        quick_draws=15,
+        rows=table1.rows,
+        figure=table1_figure,
+        summary=table1.summary,
+    )
+
+
+def _ad_epsilon() -> Reproduction:
+    from dp_cmdp.experiments import ad_epsilon
+    from dp_cmdp.figures.ad_curves import epsilon_figure
+
+    return Reproduction(
+        name="ad-epsilon",
+        about="ad auction: loss and violations against ε, cases (i) and (ii) (Figure 1)",
+        sweep=ad_epsilon.sweep,
+        draws=200,
+        quick_draws=15,
+        rows=ad_epsilon.rows,
+        figure=epsilon_figure,
+        quick_sweep=ad_epsilon.quick_sweep,
+    )
+
+
+def _ad_size() -> Reproduction:
+    from dp_cmdp.experiments import ad_size
+    from dp_cmdp.figures.ad_curves import size_figure
+
+    return Reproduction(
+        name="ad-size",
+        about="ad auction: loss against the number of advertisers (Figure 2)",
+        sweep=ad_size.sweep,
+        draws=100,
+        quick_draws=10,
+        rows=ad_size.rows,
+        figure=size_figure,
+        quick_sweep=ad_size.quick_sweep,
+    )
+
+
+def _ad_budget() -> Reproduction:
+    from dp_cmdp.experiments import ad_budget
+    from dp_cmdp.figures.ad_curves import budget_figure
+
+    return Reproduction(
+        name="ad-budget",
+        about="ad auction: loss against the share of ε for the objective (appendix)",
+        sweep=ad_budget.sweep,
+        draws=200,
+        quick_draws=50,
+        rows=ad_budget.rows,
+        figure=budget_figure,
+        quick_sweep=ad_budget.quick_sweep,
+    )
+
+
+def _munoz_ads() -> Reproduction:
+    from dp_cmdp.experiments import munoz_ads
+    from dp_cmdp.figures.munoz_ads import munoz_ads_figure
+
+    return Reproduction(
+        name="munoz-ads",
+        about="the ad experiment of Muñoz Medina et al. 2021: independent ground truth",
+        sweep=munoz_ads.sweep,
+        draws=400,
+        quick_draws=40,
+        rows=munoz_ads.rows,
+        figure=munoz_ads_figure,
+        quick_sweep=munoz_ads.quick_sweep,
+    )
+
+
 REPRODUCTIONS: dict[str, Callable[[], Reproduction]] = {
+    "ad-budget": _ad_budget,
+    "ad-epsilon": _ad_epsilon,
     "ad-headline": _ad_headline,
+    "ad-size": _ad_size,
     "cost-of-privacy": _cost_of_privacy,
     "mean-shift": _mean_shift,
+    "munoz-ads": _munoz_ads,
+    "table1": _table1,
 }

@@ -1,0 +1,56 @@
+"""Figure 1 of the paper: loss in the ad auction against ε, in its two cases.
+
+Case (i): private prices. Case (ii): private prices and budgets. 10 groups, 5 advertisers, δ = 0.1.
+Remark ``rem:modify`` lets α_A + α_c = 1 in case (i): the sensitive blocks share ε equally.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dp_cmdp.experiments.auction_comparison import auction_setting, comparison_rows
+from dp_cmdp.experiments.sweep import Row, Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EPSILONS = ("1/4", "1/2", "3/4", "1", "5/4", "3/2", "7/4", "2")
+QUICK_EPSILONS = ("1/4", "1", "2")
+#: Method and case of each curve.
+CURVES = (
+    ("hsu2014", "i"),
+    ("hsu2014-true-optimum", "i"),
+    ("benvenuti2025-realised-mask", "i"),
+    ("benvenuti2025-realised-mask", "ii"),
+    ("benvenuti2025", "i"),
+    ("benvenuti2025", "ii"),
+    ("munoz2021", "ii"),
+    ("munoz2021-private-c", "ii"),
+    ("database", "i"),
+    ("database", "ii"),
+)
+
+
+def sweep(*, draws: int, seed: int = 0, epsilons: tuple[str, ...] = EPSILONS) -> Sweep:
+    """The sweep behind ``dp-cmdp reproduce ad-epsilon``."""
+    return Sweep(
+        name="ad-epsilon",
+        function="dp_cmdp.experiments.auction_comparison:draw_auction",
+        settings=tuple(
+            auction_setting(method, epsilon, case=case)
+            for epsilon in epsilons
+            for method, case in CURVES
+        ),
+        draws=draws,
+        seed=seed,
+    )
+
+
+def quick_sweep(*, draws: int, seed: int = 0) -> Sweep:
+    """The same at three values of ε; its records are part of the full sweep's."""
+    return sweep(draws=draws, seed=seed, epsilons=QUICK_EPSILONS)
+
+
+def rows(frame: pd.DataFrame) -> list[Row]:
+    """One row per method, case and ε."""
+    return comparison_rows(frame, ("method", "case", "epsilon"))

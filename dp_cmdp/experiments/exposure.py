@@ -1,0 +1,107 @@
+"""What a method shows of A, b and c, block by block.
+
+On an auction in which only one block reads the database the method is run on D with two seeds, on
+an adjacent D' and on a distant D''. The block is
+
+* *bare* when the seeds do not matter and the data do,
+* *unread* when neither matters,
+* *noisy* when the seeds matter; and if the method publishes its noisy numbers, *coupled* when they
+  pass the audit's coupling test (the same noise on D and D' moves them exactly as the data moved),
+  and *leaking* when they do not.
+
+In D one entry is zero that is not in D', which a mask made from the data cannot survive.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.affine import Affine
+from dp_cmdp.audit.coupling import Coupling
+from dp_cmdp.baselines import Answer
+from dp_cmdp.database import Database
+from dp_cmdp.entrywise import entry_values
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.experiments.auction_comparison import variant
+from dp_cmdp.parametric import BLOCKS, ParametricLP
+from dp_cmdp.privacy import PrivacyBudget
+
+N, M = 4, 3
+RADIUS = 1e-3
+SEEDS = (0, 1, 2)
+#: Verdicts under which a block counts as private.
+HIDDEN = ("coupled", "noisy", "unread")
+#: Short runs of the iterative methods.
+SHORT = {"hsu2014": {"rounds": 20, "guesses": 1}, "cummings2015": {"rounds": 20}}
+
+
+@lru_cache(maxsize=3)
+def lone_block(block: str) -> ParametricLP:
+    """An auction whose prices in A, budgets b or prices in c, and they alone, are private.
+
+    The envelope is much wider than the noise, so that nothing is cut off: *public*.
+    """
+    group, advertiser = np.indices((N, M))
+    x = group * M + advertiser
+    prices = 0.3 + 0.05 * x
+    rows = np.zeros((M, N * M))
+    rows[advertiser, x] = prices
+    low, high, shape = (0.5, 1.5, (M,)) if block == "b" else (-1.0, 1.0, (N, M))
+    envelope = Envelope(low, high, radius=RADIUS, shape=shape)
+    entry = np.arange(envelope.num_entries).reshape(shape)
+    return ParametricLP(
+        envelope,
+        c=Affine(N * M, at=x, entry=entry) if block == "c" else prices.ravel(),
+        A=Affine((M, N * M), at=(advertiser, x), entry=entry)
+        if block == "A"
+        else Affine((M, N * M), constant=rows),
+        b=Affine(M, at=np.arange(M), entry=entry) if block == "b" else np.ones(M),
+        A_ub=np.kron(np.eye(N), np.ones((1, M))),
+        b_ub=np.ones(N),
+    )
+
+
+def exposure(name: str) -> dict[str, str]:
+    """The verdict on each block: method or variant by name, on invented data."""
+    return {block: _verdict(name, block) for block in BLOCKS}
+
+
+def _verdict(name: str, block: str) -> str:
+    program = lone_block(block)
+    size = program.envelope.num_entries
+    here = np.linspace(0.6, 0.9, size)
+    if block != "b":
+        here[0] = 0.0
+    near, far = here.copy(), here[::-1].copy()
+    near[0] += RADIUS
+    first, again = (_run(name, program, here, np.random.default_rng(s)) for s in (0, 1))
+    if np.array_equal(_shown(first), _shown(again)):
+        other = _run(name, program, far, np.random.default_rng(0))
+        return "unread" if np.array_equal(_shown(first), _shown(other)) else "bare"
+    if first.release is None:
+        return "noisy"
+
+    def estimate(side: int, rng: np.random.Generator) -> FloatArray:
+        release = _run(name, program, (here, near)[side], rng).release
+        return np.empty(0) if release is None else release.estimate
+
+    moved = near - here
+    if first.release.method == "blocks":
+        moved = entry_values(program, near)[block] - entry_values(program, here)[block]
+    test = Coupling(block, estimate, moved)
+    return "coupled" if all(test.objection(seed) is None for seed in SEEDS) else "leaking"
+
+
+def _run(name: str, program: ParametricLP, values: FloatArray, rng: np.random.Generator) -> Answer:
+    method, options = variant(name)
+    options |= SHORT.get(method.name, {})
+    database = Database(values, program.envelope)
+    return method.run(program, database, PrivacyBudget(1, "1/10"), rng=rng, **options)
+
+
+def _shown(answer: Answer) -> FloatArray:
+    published = np.empty(0) if answer.release is None else answer.release.estimate
+    return np.concatenate([np.empty(0) if answer.x is None else answer.x, published])
