@@ -144,6 +144,14 @@ class Reach:
             shift = np.where(a >= 0, -above, a - below)
             return np.where(np.isinf(self.support), room, self.support + shift)
 
+    def only(self, which: NDArray[np.int64]) -> Reach:
+        """The noise of some of the entries; for distributions only, `target` stays as it is."""
+        return replace(self, scale=self.scale[which], support=self.support[which])
+
+    def end_below(self, distance: FloatArray, room: FloatArray | float) -> FloatArray:
+        """P(min(s + N, room) ≤ distance)."""
+        return np.where(distance >= room, 1.0, 1.0 - self._tail(distance - self.support))
+
     def variance(self) -> FloatArray:
         """Variance of the noise; clipping can only reduce it."""
         decay = np.exp(-self.support / self.scale)
@@ -160,7 +168,7 @@ class Reach:
         sign: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """E(±e_k − a)⁺ and P(±e_k > a) for chosen entries k and thresholds a."""
-        part = replace(self, scale=self.scale[which], support=self.support[which])
+        part = self.only(which)
         up, down = (room[which] for room in self._room(entries))
         front, back = np.where(sign > 0, up, down), np.where(sign > 0, down, up)
         ahead = part._mean_up_to(front)

@@ -1,0 +1,88 @@
+"""The probability that one row of a released program fails at a fixed point.
+
+The row exceeds its true left-hand side by S = Σ_k |w_k| D_k, where D_k = min(s_k + N_k, room_k) ≥ 0
+is how far the harmful end of interval k lies from the value; the D_k are independent with known
+distribution functions. It fails when S exceeds the slack T that the point leaves at the true data.
+
+*Convolution.* Round every term up to a multiple of h = T/steps: this can only enlarge S, so the
+probability that the rounded sum exceeds T is an upper bound, close to the truth for moderate k.
+*Inequalities*, for many terms: with means, widths R_k and variances V_k, q = T − E S,
+
+    exp(−2q²/Σ w²R²)  (Hoeffding)     exp(−q²/(2Σw²V + ⅔ q max|w|R))  (Bernstein)
+    Σw²V/(Σw²V + q²)  (Cantelli)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import fftconvolve
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.affine import IntArray
+from dp_cmdp.reach import Reach
+
+STEPS = 2048
+#: Rows with more terms than this use the inequalities only.
+MOST_TERMS = 300
+#: Room for the rounding of the transforms.
+TRANSFORM_ERROR = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowTerms:
+    """The random terms of one row at one point.
+
+    Attributes
+    ----------
+    noise : Reach
+    entry : IntArray
+        The released entries in the row.
+    weight : FloatArray
+        |w_k| > 0.
+    room : FloatArray
+        Distance from the value to the envelope on the harmful side.
+    """
+
+    noise: Reach
+    entry: IntArray
+    weight: FloatArray
+    room: FloatArray
+
+    def failure(self, slack: float) -> float:
+        """Bound of P(S > slack)."""
+        furthest = self.weight @ np.minimum(self.room, 2.0 * self.noise.support[self.entry])
+        if slack >= furthest * (1.0 + 1e-12):
+            return 0.0
+        if slack <= 0.0:
+            return 1.0
+        bounds = [1.0, self._inequalities(slack)]
+        if self.entry.size <= MOST_TERMS:
+            bounds.append(self._convolution(slack))
+        return min(bounds)
+
+    def _convolution(self, slack: float) -> float:
+        law = self.noise.only(self.entry)
+        ends = slack / STEPS * np.arange(STEPS + 1)
+        total = np.zeros(STEPS + 1)
+        total[0] = 1.0
+        for k, weight in enumerate(self.weight):
+            below = law.only(np.array([k])).end_below(ends / weight, self.room[k])
+            total = fftconvolve(total, np.diff(below, prepend=0.0))[: STEPS + 1]
+            total = np.maximum(total, 0.0)
+        return float(min(1.0 - total.sum() + TRANSFORM_ERROR, 1.0))
+
+    def _inequalities(self, slack: float) -> float:
+        law = self.noise.only(self.entry)
+        q = slack - float(self.weight @ law.end_mean(self.room))
+        if q <= 0.0:
+            return 1.0
+        width = self.weight * np.minimum(self.room, 2.0 * law.support)
+        spread = float(self.weight**2 @ law.variance())
+        return min(
+            math.exp(-2 * q**2 / float(width @ width)),
+            math.exp(-(q**2) / (2 * spread + 2 / 3 * q * float(width.max()))),
+            spread / (spread + q**2),
+        )
