@@ -17,7 +17,7 @@ Rows = Sequence[dict[str, Any]]
 
 def table1_figure(rows: Rows) -> Figure:
     """Sub-optimality and violated constraints per system, with the blocks it protects."""
-    figure, axes = new_figure(11.0, 5.2, ncols=3, sharey=True, width_ratios=(2.2, 1.4, 0.7))
+    figure, axes = new_figure(11.0, 5.2, ncols=3, sharey=True, width_ratios=(2.2, 1.4, 0.75))
     place = range(len(rows))
     shades = [colour(row["method"]) for row in rows]
     for at, row, shade in zip(place, rows, shades, strict=True):
@@ -58,4 +58,4 @@ def _blocks(ax: Axes, rows: Rows) -> None:
                 ax.plot(column, at, "o", markersize=11, mfc="none", mec="black")
     ax.set_xticks([0, 1, 2], ["A", "b", "c"])
     ax.set_xlim(-0.6, 2.6)
-    ax.set_xlabel("private: measured ●,\nticked in the paper ○")
+    ax.set_xlabel("private:\n● measured\n○ in the paper")
