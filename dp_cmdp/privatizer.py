@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,15 +22,16 @@ from numpy.typing import NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp.block_noise import checked_entrywise, plan_block, unprotected_blocks
 from dp_cmdp.database import Database
-from dp_cmdp.entrywise import entry_values, entrywise
+from dp_cmdp.entrywise import entry_values
 from dp_cmdp.envelope import Envelope
-from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from dp_cmdp.intervals import Exposed, NoisePlan, Query, laplace_plan, truncated_plan
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.intervals import Query, truncated_plan
 from dp_cmdp.lp import Solution, solve_certified
 from dp_cmdp.mechanisms import CALIBRATIONS
 from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import Number, PrivacyBudget, Share, allocate
+from dp_cmdp.privacy import Number, PrivacyBudget, allocate
 from dp_cmdp.release import Guarantee, Release
 
 if TYPE_CHECKING:
@@ -156,10 +156,10 @@ def release_blocks(
     if program.envelope is not database.envelope:
         raise InvalidArgumentError("program and database must share one Envelope object")
     shares = allocate(budget, alphas)
-    leaks = _unprotected(program, shares, allow_leak=allow_leak)
-    target = _checked_entrywise(program)
+    leaks = unprotected_blocks(program, shares, allow_leak=allow_leak)
+    target = checked_entrywise(program)
     plans = {
-        block: _block_plan(program, block, share=shares[block], calibration=calibration, rng=rng)
+        block: plan_block(program, block, share=shares[block], calibration=calibration, rng=rng)
         for block, _ in target.envelope.groups
     }
     _debit(ledger, database, budget, "release_blocks")
@@ -208,7 +208,7 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     """
     _check.instance("program", program, ParametricLP)
     _check.instance("release", release, Release)
-    target = program if release.method == "database" else _checked_entrywise(program)
+    target = program if release.method == "database" else checked_entrywise(program)
     if target.envelope.groups != release.groups:
         raise InvalidArgumentError(
             "release does not fit program: their groups of entries differ; release the database "
@@ -223,81 +223,6 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     solution = solve_certified(lp, slack_of=slack_of)
     rows = program.A.shape[0] + program.b_ub.size
     return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
-
-
-def _block_plan(
-    program: ParametricLP,
-    block: str,
-    *,
-    share: Share,
-    calibration: str,
-    rng: np.random.Generator | None,
-) -> NoisePlan:
-    """Noise of one block of Algorithm 1, from public data."""
-    if share.epsilon == 0:
-        return Exposed()
-    query = _block_query(program, block)
-    if block == "c":
-        return laplace_plan(query, epsilon=share.epsilon, rng=rng)
-    m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
-    return truncated_plan(
-        query,
-        epsilon=share.epsilon,
-        delta=share.delta,
-        calibration=calibration,
-        entries=m * n if block == "A" else m,
-        rng=rng,
-    )
-
-
-@lru_cache(maxsize=64)
-def _block_query(program: ParametricLP, block: str) -> Query:
-    """Sensitivity and bounds of the sensitive entries of one block: public data only."""
-    low, high = getattr(program, block).bounds(program.envelope.lower, program.envelope.upper)
-    return Query(
-        np.full(low.size, program.sensitivity(block)),
-        np.maximum(np.abs(low), np.abs(high)),
-        spread=_largest_spread(program, block),
-    )
-
-
-@lru_cache(maxsize=32)
-def _checked_entrywise(program: ParametricLP) -> ParametricLP:
-    """The entrywise program, once its assumptions are known to hold: public data only."""
-    target = entrywise(program)
-    target.check_robust_feasibility()
-    target.check_boundedness(any_objective=True)
-    return target
-
-
-def _largest_spread(program: ParametricLP, block: str) -> int:
-    """The most entries of a block that move when one record changes."""
-    part = getattr(program, block)
-    _, _, position = part.sensitive()
-    pairs = np.unique(np.stack([program.envelope.records[part.entry], position]), axis=1)
-    return int(np.bincount(pairs[0]).max())
-
-
-def _unprotected(
-    program: ParametricLP, shares: Mapping[str, Share], *, allow_leak: bool
-) -> tuple[str, ...]:
-    """Sensitive blocks that got no budget: refused unless allowed, and then named."""
-    for block, share in shares.items():
-        if share.epsilon > 0 and getattr(program, block).is_public:
-            raise InvalidArgumentError(
-                f"alphas gives budget to block {block}, which is public here; set it to 0"
-            )
-    bare = tuple(
-        block
-        for block, share in shares.items()
-        if share.epsilon == 0 and not getattr(program, block).is_public
-    )
-    if bare and not allow_leak:
-        raise PrivacyLeakError(
-            f"block {', '.join(bare)} reads the database but has no budget: give it a share in "
-            "alphas, or say allow_leak=True to publish it unprotected"
-        )
-    return tuple(f"block {block} unprotected" for block in bare)
 
 
 def _check_call(

@@ -76,6 +76,7 @@ ORDER = [
     {"database", "release", "robust"},
     {"parametric", "intervals"},
     {"assumptions", "entrywise"},
+    {"block_noise"},
     {"privatizer"},
     {"cmdp"},
     {"metrics", "theory", "hoffman", "printed_bound", "baselines"},

@@ -1,0 +1,92 @@
+"""Noise for the blocks A, b and c of Algorithm 1, planned from public data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from dp_cmdp.entrywise import entrywise
+from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.intervals import Exposed, NoisePlan, Query, laplace_plan, truncated_plan
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.privacy import Share
+
+#: More than the rounding of one LP entry, relative to its largest absolute value.
+ROUNDING = 2.0**-46
+
+
+def plan_block(
+    program: ParametricLP,
+    block: str,
+    *,
+    share: Share,
+    calibration: str,
+    rng: np.random.Generator | None,
+) -> NoisePlan:
+    """Noise of one block of Algorithm 1, from public data."""
+    if share.epsilon == 0:
+        return Exposed()
+    query = _block_query(program, block)
+    if block == "c":
+        return laplace_plan(query, epsilon=share.epsilon, rng=rng)
+    m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
+    return truncated_plan(
+        query,
+        epsilon=share.epsilon,
+        delta=share.delta,
+        calibration=calibration,
+        entries=m * n if block == "A" else m,
+        rng=rng,
+    )
+
+
+@lru_cache(maxsize=64)
+def _block_query(program: ParametricLP, block: str) -> Query:
+    """Sensitivity and bounds of the sensitive entries of one block: public data only."""
+    low, high = getattr(program, block).bounds(program.envelope.lower, program.envelope.upper)
+    largest = np.maximum(np.abs(low), np.abs(high))
+    spread = _largest_spread(program, block)
+    # LP entries are sums in floats: their rounding is part of how far they move
+    moved = program.sensitivity(block) + ROUNDING * spread * float(largest.max())
+    return Query(np.full(low.size, moved), largest, spread=spread)
+
+
+@lru_cache(maxsize=32)
+def checked_entrywise(program: ParametricLP) -> ParametricLP:
+    """The entrywise program, once its assumptions are known to hold: public data only."""
+    target = entrywise(program)
+    target.check_robust_feasibility()
+    target.check_boundedness(any_objective=True)
+    return target
+
+
+def _largest_spread(program: ParametricLP, block: str) -> int:
+    """The most entries of a block that move when one record changes."""
+    part = getattr(program, block)
+    _, _, position = part.sensitive()
+    pairs = np.unique(np.stack([program.envelope.records[part.entry], position]), axis=1)
+    return int(np.bincount(pairs[0]).max())
+
+
+def unprotected_blocks(
+    program: ParametricLP, shares: Mapping[str, Share], *, allow_leak: bool
+) -> tuple[str, ...]:
+    """Sensitive blocks that got no budget: refused unless allowed, and then named."""
+    for block, share in shares.items():
+        if share.epsilon > 0 and getattr(program, block).is_public:
+            raise InvalidArgumentError(
+                f"alphas gives budget to block {block}, which is public here; set it to 0"
+            )
+    bare = tuple(
+        block
+        for block, share in shares.items()
+        if share.epsilon == 0 and not getattr(program, block).is_public
+    )
+    if bare and not allow_leak:
+        raise PrivacyLeakError(
+            f"block {', '.join(bare)} reads the database but has no budget: give it a share in "
+            "alphas, or say allow_leak=True to publish it unprotected"
+        )
+    return tuple(f"block {block} unprotected" for block in bare)
