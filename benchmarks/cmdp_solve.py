@@ -3,10 +3,10 @@
     python benchmarks/cmdp_solve.py --quick          # under three minutes
     python benchmarks/cmdp_solve.py --states 100000  # ours alone at one size, with peak memory
 
-The model is an n×n grid with four slippery moves, an absorbing goal, terrain costs as rewards,
-γ = 0.99 and one binding row of hazards. ``cold`` rows solve one model from nothing; ``sweep`` rows
-solve many draws of the hazard row on the same dynamics, ours with a pool of policies, HiGHS warm
-from its last basis. Peers that are not installed are left out.
+The model is an n×n grid with four slippery moves, an absorbing goal, a cost for every step (the
+same everywhere, or rough terrain), γ = 0.99 and one binding row of hazards. ``cold`` rows solve one
+model from nothing; ``sweep`` rows solve many draws of the hazard row on the same dynamics, ours
+with a pool of policies, HiGHS warm from its last basis. Peers that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -35,8 +35,12 @@ HAZARDS = 0.15
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 
 
-def grid_cmdp(n: int, seed: int = 0, *, gamma: float = 0.99) -> CMDP:
-    """The benchmark grid; its tolerance lies half-way between indifference and utmost caution."""
+def grid_cmdp(n: int, seed: int = 0, *, gamma: float = 0.99, rough: bool = False) -> CMDP:
+    """The benchmark grid; its tolerance lies half-way between indifference and utmost caution.
+
+    On `rough` terrain a step costs between 1/2 and 3/2 instead of 1; large rough grids have valleys
+    in which it pays to stay, which slows every iterative method down.
+    """
     rng = np.random.default_rng(seed)
     states = np.arange(n * n)
     row, column = np.divmod(states, n)
@@ -56,7 +60,8 @@ def grid_cmdp(n: int, seed: int = 0, *, gamma: float = 0.99) -> CMDP:
         (np.concatenate(chances), (np.concatenate(pairs), np.concatenate(successors))),
         shape=(4 * n * n, n * n),
     )
-    r = np.where(moving, -rng.uniform(0.5, 1.5, n * n), 0.0)
+    step_cost = rng.uniform(0.5, 1.5, n * n) if rough else np.ones(n * n)
+    r = np.where(moving, -step_cost, 0.0)
     hazard = moving & (rng.random(n * n) < HAZARDS)
     f = np.where(hazard, rng.uniform(0.5, 1.0, n * n), 0.0)
     mu = np.where(moving, 1.0 / goal, 0.0)
@@ -154,25 +159,34 @@ class WarmHighs:
 
 
 def report(name: str, size: int, *, ours: float, peer: str, peer_s: float, gap: float) -> None:
-    line = {"name": name, "size": size, "ours_s": ours, "peer": peer, "peer_s": peer_s}
-    ratio = round(peer_s / ours, 2) if np.isfinite(peer_s) else None
-    print(json.dumps(line | {"ratio": ratio, "gap": gap}), flush=True)
+    known = np.isfinite(peer_s)
+    line = {
+        "name": name,
+        "size": size,
+        "ours_s": float(f"{ours:.4g}"),
+        "peer": peer,
+        "peer_s": float(f"{peer_s:.4g}") if known else None,
+        "ratio": round(peer_s / ours, 2) if known else None,
+        "gap": float(f"{gap:.2g}"),
+    }
+    print(json.dumps(line), flush=True)
 
 
-def cold(n: int, *, repeats: int, peers: bool) -> None:
+def cold(n: int, *, repeats: int, peers: bool, rough: bool = False, gap: float = 1e-8) -> None:
     """One model from nothing, ours and the peers."""
-    model = grid_cmdp(n)
-    ours, solution = best_of(repeats, lambda: solve_cmdp(model, engine="columns"))
+    model = grid_cmdp(n, rough=rough)
+    label = "cold, rough terrain" if rough else "cold"
+    ours, solution = best_of(repeats, lambda: solve_cmdp(model, engine="columns", gap=gap))
     if not peers:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        report("cold", n * n, ours=ours, peer=f"none (peak {peak:.2f} GiB)", peer_s=np.inf,
+        report(label, n * n, ours=ours, peer=f"none (peak {peak:.2f} GiB)", peer_s=np.inf,
                gap=solution.gap)  # fmt: skip
         return
     for name, solve in cold_peers(model):
         seconds, value = best_of(max(repeats // 3, 1), solve)
         if abs(value - solution.value) > 1e-5 * abs(value):
             raise SystemExit(f"{name} disagrees: {value} against {solution.value}")
-        report("cold", n * n, ours=ours, peer=name, peer_s=seconds, gap=solution.gap)
+        report(label, n * n, ours=ours, peer=name, peer_s=seconds, gap=solution.gap)
 
 
 def sweep(n: int, *, number: int, peer_number: int) -> None:
@@ -204,16 +218,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="small sizes only")
     parser.add_argument("--states", type=int, help="ours alone, at about this many states")
+    parser.add_argument("--gap", type=float, default=1e-8, help="with --states")
+    parser.add_argument("--rough", action="store_true", help="with --states")
     options = parser.parse_args()
     solve_cmdp(grid_cmdp(4), engine="columns")
     if options.states:
-        cold(round(options.states**0.5), repeats=1, peers=False)
+        n = round(options.states**0.5)
+        cold(n, repeats=1, peers=False, rough=options.rough, gap=options.gap)
         return
     cold(10, repeats=9, peers=True)
     cold(32, repeats=9, peers=True)
     sweep(10, number=2000, peer_number=200)
     sweep(32, number=50, peer_number=10)
     cold(100, repeats=3, peers=not options.quick)
+    cold(100, repeats=3, peers=False, rough=True)
     if not options.quick:
         cold(316, repeats=1, peers=False)
 

@@ -88,10 +88,12 @@ class ColumnGeneration:
         self.iterations += 1
         if self.iterations > ITERATIONS:
             raise ConvergenceError(f"column generation passed its limit of {ITERATIONS} iterations")
-        bonus = self.pool.reward if reward else 0.0
+        income = self.pool.reward.copy() if reward else np.zeros(self.pool.reward.size)
+        for multiplier, cost in zip(dual, self.table, strict=True):
+            income -= multiplier * cost
         _, upper = price(
             self.pool.dynamics,
-            bonus - dual @ self.table,
+            income,
             v=self.v,
             policy=self.policy,
             rank=self.pool.rank,
@@ -100,7 +102,9 @@ class ColumnGeneration:
         )
         names, weights = self._mixture()
         residual = min(FIRST, LOOSE * (upper - target) / (self.value_scale if reward else 1.0))
-        guess = weights @ self.pool.occupancies[names]
+        guess = np.zeros(self.pool.dynamics.num_states)
+        for q, weight in zip(names, weights, strict=True):
+            guess += weight * self.pool.occupancies[q]
         p = self.pool.add(self.policy, guess, residual=max(FLOW, residual if names.size else FIRST))
         self.newest = p
         if p == len(self.costs):

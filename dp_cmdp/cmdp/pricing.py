@@ -2,8 +2,8 @@
 
 For multipliers λ ≥ 0 the best column is an optimal policy of the MDP with reward r − Σ λ_i f_i.
 It is found by inexact policy iteration: greedy improvement, then an approximate evaluation of the
-greedy policy (:mod:`dp_cmdp.cmdp.krylov`), while many states still change also two Gauss–Seidel
-value-iteration sweeps. With Bellman residuals δ(s) = max_a q(s, a) − v(s), whatever v is,
+greedy policy (:mod:`dp_cmdp.cmdp.krylov`) and, while the policy still changes, Gauss–Seidel sweeps
+of value iteration. With Bellman residuals δ(s) = max_a q(s, a) − v(s), whatever v is,
 
     μᵀv + min δ/(1 − γ)  ≤  value of the greedy policy  ≤  optimal value  ≤  μᵀv + max δ/(1 − γ),
 
@@ -23,9 +23,11 @@ from dp_cmdp.errors import InvalidArgumentError
 #: A greedy action must beat the present one by this much, relative to its value.
 TIE = 1e-13
 #: Evaluations shrink the Bellman residual by this factor before the next improvement.
-FORCING = 0.02
+FORCING = 0.05
 ROUNDS = 1000
-#: Sweeps of value iteration precede an evaluation while one state in this many changes its action.
+#: Pairs of value-iteration sweeps before the next improvement, while the policy changes.
+SWEEPS = 2
+#: The states are ranked anew when more than one in this many changes its action.
 MANY = 50
 #: Rounds without progress, at an unchanged policy, after which rounding is to blame.
 STALLS = 3
@@ -53,8 +55,8 @@ def dynamics_of(cmdp: CMDP) -> Dynamics:
 
 @compiled
 def improve(dyn, reward, v, policy):
-    """Make `policy` greedy for v, in place; return min δ, max δ and the number of changes."""
-    low, high, changes = np.inf, -np.inf, 0
+    """Make `policy` greedy for v, in place; return μᵀv, min δ, max δ and the states changed."""
+    start, low, high, changes = 0.0, np.inf, -np.inf, 0
     for state in range(dyn.num_states):
         first = state * dyn.num_actions
         best, held, choice = -np.inf, -np.inf, 0
@@ -67,6 +69,7 @@ def improve(dyn, reward, v, policy):
                 held = q
             if q > best:
                 best, choice = q, action
+        start += dyn.mu[state] * v[state]
         high = max(high, best - v[state])
         if best > held + TIE * (abs(held) + abs(v[state])):
             policy[state] = choice
@@ -74,7 +77,7 @@ def improve(dyn, reward, v, policy):
             low = min(low, best - v[state])
         else:
             low = min(low, held - v[state])
-    return low, high, changes
+    return start, low, high, changes
 
 
 @compiled
@@ -133,11 +136,10 @@ def price(
     lower, upper, last = -np.inf, np.inf, np.inf
     changes = stalls = 0
     for _ in range(ROUNDS):
-        if changes * MANY > dyn.num_states:
+        for _ in range(SWEEPS if changes else 0):
             sweep(dyn, reward, v, policy, False)
             sweep(dyn, reward, v, policy, True)
-        low, high, changes = improve(dyn, reward, v, policy)
-        start = float(dyn.mu @ v)
+        start, low, high, changes = improve(dyn, reward, v, policy)
         lower, upper = start + low * horizon, start + high * horizon
         if upper - lower <= max(tolerance, lower - target):
             break
