@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.figures.bands import NAMES, colour, curve, stated
+from dp_cmdp.figures.bands import NAMES, colour, curve, line_of, stated
 from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def epsilon_figure(rows: Rows) -> Figure:
     drawn = dict.fromkeys((row["method"], row["case"]) for row in rows)
     for method, case in drawn:
         part = [row for row in rows if (row["method"], row["case"]) == (method, case)]
-        label, line = f"{NAMES[method]}, case ({case})", "o--" if case == "i" else "o-"
+        label, line = f"{NAMES[method]}, case ({case})", line_of(method, case)
         curve(left, part, method=method, over="epsilon", label=label, line=line)
         show = {"show": "violated_percent", "ends": "violated_ci"}
         curve(right, part, method=method, over="epsilon", line=line, **show)
@@ -38,14 +38,14 @@ def epsilon_figure(rows: Rows) -> Figure:
     stated(right, STATED_VIOLATION)
     for ax in (left, right):
         ax.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
-        ax.set_xlim(0.15, 2.25)
+        ax.set_xticks([0.25, 0.5, 1, 1.5, 2], ["0.25", "0.5", "1", "1.5", "2"])
     left.set_ylim(-3, 75)
     right.set_ylim(-2, 58)
     left.set_ylabel("sub-optimality (%)")
     right.set_ylabel("violated constraints (%)")
     left.set_title("Ad auction: (i) private prices, (ii) and budgets", loc="left")
     right.set_title("Only Hsu violates; the others lie on 0", loc="left")
-    left.legend(frameon=False, fontsize=7, ncols=2, loc="upper right")
+    left.legend(frameon=False, fontsize=7, ncols=2, loc="upper right", handlelength=3)
     return figure
 
 
@@ -55,14 +55,14 @@ def size_figure(rows: Rows) -> Figure:
     drawn = dict.fromkeys((row["method"], row["case"]) for row in rows)
     for method, case in drawn:
         part = [row for row in rows if (row["method"], row["case"]) == (method, case)]
-        label, line = f"{NAMES[method]}, case ({case})", "o--" if case == "i" else "o-"
+        label, line = f"{NAMES[method]}, case ({case})", line_of(method, case)
         curve(ax, part, method=method, over="advertisers", label=label, line=line)
     stated(ax, STATED_SIZE)
     ax.set_ylim(bottom=-1, top=105)
     ax.set_xlabel("advertisers M (20 groups, ε = 1, δ = 0.1)")
     ax.set_ylabel("sub-optimality (%)")
     ax.set_title("Ad auction: what happens when it grows", loc="left")
-    ax.legend(frameon=False, fontsize=8, loc="upper right", ncols=2)
+    ax.legend(frameon=False, fontsize=8, loc="upper right", ncols=2, handlelength=3)
     return figure
 
 

@@ -35,6 +35,12 @@ def colour(method: str) -> str:
     return COLOURS.get(method) or COLOURS[method.split("-")[0]]
 
 
+def line_of(method: str, case: str) -> str:
+    """Dashed for case (i); squares for variants that share their method's colour."""
+    marker = "o" if method in COLOURS else "s"
+    return marker + ("--" if case == "i" else "-")
+
+
 def curve(
     ax: Axes,
     rows: Sequence[dict[str, Any]],
@@ -58,6 +64,7 @@ def curve(
 
 def stated(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
     """Black crosses at numbers that a paper states: place, number, note."""
+    middle = sum(ax.get_xlim()) / 2
     for number, (at, value, note) in enumerate(points):
         label = "stated in the paper" if number == 0 else None
         ax.plot(
@@ -71,4 +78,7 @@ def stated(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
             zorder=5,
             linestyle="none",
         )
-        ax.annotate(note, (at, value), textcoords="offset points", xytext=(6, 6), fontsize=8)
+        step, side = (6, "left") if at <= middle else (-6, "right")
+        ax.annotate(
+            note, (at, value), textcoords="offset points", xytext=(step, 6), ha=side, fontsize=8
+        )
