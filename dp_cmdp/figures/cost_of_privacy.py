@@ -19,7 +19,8 @@ NAMES = {
     "database": LABELS["database"],
 }
 COLOUR = {**COLOURS, "benvenuti2025-as-published": COLOURS["benvenuti2025-realised-mask"]}
-PUBLISHED = {"color": "black", "linewidth": 1.0, "linestyle": "--"}
+SMALL: Any = {"fontsize": 8, "va": "top"}
+PUBLISHED: Any = {"color": "black", "linewidth": 1.0, "linestyle": "--"}
 
 
 def cost_of_privacy_figure(rows: Sequence[dict[str, Any]]) -> Figure:
@@ -44,7 +45,7 @@ def cost_of_privacy_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     main.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
     main.set_ylabel("cost of privacy ξ (%)")
     main.set_title("Hazard grid: what privacy with certain safety costs", loc="left")
-    main.legend(frameon=False, fontsize=8, loc="upper right", bbox_to_anchor=(1.0, 0.88))
+    main.legend(frameon=False, fontsize=8, loc="upper right", bbox_to_anchor=(1.0, 0.8))
     axes[0, 1].plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
     _curve(axes[0, 1], rows, "munoz2021")
     axes[0, 1].set_ylim(0, 0.0115)
@@ -97,11 +98,12 @@ def _grid(ax: Axes) -> None:
     ax.set(xlim=(0, layout.cols), ylim=(0, layout.rows), aspect="equal")
     ax.axis("off")
     ax.set_title(
-        f"start, goal, hazards, harmless candidates\nγ = {layout.gamma:g}, slip {layout.slip:g}, "
+        f"γ = {layout.gamma:g}, slip {layout.slip:g}\n"
         f"{layout.step_reward:g} per step, {layout.goal_reward:g} at the goal",
         loc="left",
         fontsize=8,
     )
+    ax.text(0, -0.3, "blue start, green goal, red hazards,\npink harmless candidates", **SMALL)
 
 
 def _square(corner: tuple[int, int], colour: str):
