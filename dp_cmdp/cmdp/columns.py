@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.master import drive_out, simplex, start_basis
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Excess over a tolerance that is taken for rounding, relative to max|f_i|/(1 − γ).
 FEASIBILITY = 1e-10
+#: A larger excess that is neither removed nor proved is refused.
+UNDECIDED = 1e-9
 #: Accuracy of the first column, and the loosest flow residual of any column.
 FIRST = 1e-3
 #: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the columns that the answer mixes.
@@ -63,8 +64,8 @@ class ColumnGeneration:
         self.iterations = 0
         self.newest = 0
         self.basis = np.empty(0, np.int64)
-        self.weights = np.empty(0)
-        self.prices = np.empty(0)
+        self.weights = self.prices = self.mix = np.empty(0)
+        self.names: list[int] = []
         self.origin: dict[int, tuple[FloatArray, FloatArray]] = {}
 
     def run(self) -> CMDPSolution:
@@ -100,12 +101,12 @@ class ColumnGeneration:
             tolerance=tolerance,
             target=target,
         )
-        names, weights = self._mixture()
+        names = self.names
         residual = min(FIRST, LOOSE * (upper - target) / (self.value_scale if reward else 1.0))
         guess = np.zeros(self.pool.dynamics.num_states)
-        for q, weight in zip(names, weights, strict=True):
+        for q, weight in zip(names, self.mix, strict=True):
             guess += weight * self.pool.occupancies[q]
-        p = self.pool.add(self.policy, guess, residual=max(FLOW, residual if names.size else FIRST))
+        p = self.pool.add(self.policy, guess, residual=max(FLOW, residual if names else FIRST))
         self.newest = p
         if p == len(self.costs):
             self.costs = np.concatenate([self.costs, np.empty((1, self.b.size))])
@@ -116,19 +117,16 @@ class ColumnGeneration:
         return upper
 
     def _master(self, *, elastic: bool) -> None:
+        """Optimise the master; keep its prices, and the policies and weights of its mixture."""
         values = self.pool.values / self.value_scale
         self.weights, self.prices = simplex(values, self.costs, self.b, self.basis, elastic)
-
-    def _mixture(self) -> tuple[NDArray[np.int64], FloatArray]:
-        """Policies of the master's basis and their weights."""
-        if not self.weights.size:
-            return np.empty(0, np.int64), np.empty(0)
         chosen = (self.basis >= 0) & (self.weights > 0.0)
-        return self.basis[chosen], self.weights[chosen] / self.weights[chosen].sum()
+        self.names, mix = self.basis[chosen].tolist(), self.weights[chosen]
+        self.mix = mix / mix.sum()
 
     def _refine(self) -> bool:
         """Make the columns of the present mixture exact; False when they already are."""
-        inexact = [p for p in self._mixture()[0] if self.pool.refine(p, residual=FLOW)]
+        inexact = [p for p in self.names if self.pool.refine(p, residual=FLOW)]
         for p in inexact:
             self.costs[p] = self.pool.costs(self.table, only=p)[0] / self.scale
         return bool(inexact)
@@ -136,6 +134,8 @@ class ColumnGeneration:
     def _reach_feasibility(self) -> None:
         """Minimise the largest scaled excess until it vanishes or is proved positive."""
         self.basis, stuck = start_basis(self.costs, self.b), False
+        if -1 - self.b.size not in self.basis:
+            return
         while True:
             self._master(elastic=True)
             elastic = self.basis == -1 - self.b.size
@@ -157,13 +157,18 @@ class ColumnGeneration:
             if certain > 0.5 * excess or (certain > 0.0 and gain < FEASIBILITY):
                 raise infeasible(dual / self.scale, certain)
             stuck = gain <= 1e-3 * FEASIBILITY
+        if excess > UNDECIDED:
+            raise ConvergenceError(
+                "double precision cannot decide whether the tolerances f0 can be kept; use a "
+                "different margin"
+            )
         if elastic.any():
             self.b = self.b + max(excess, 0.0)
             drive_out(self.costs, self.basis)
 
     def _guess_values(self, dual: FloatArray) -> None:
         """Start v from the values of the basis columns, interpolated at `dual`."""
-        known = [self.origin[p] for p in self._mixture()[0] if p in self.origin]
+        known = [self.origin[p] for p in self.names if p in self.origin]
         if len(known) < 2:
             return
         points = np.array([[*at, 1.0] for at, _ in known]).T
@@ -181,8 +186,7 @@ class ColumnGeneration:
                 self.iterations += 1
                 self._reach_feasibility()
                 continue
-            names, weights = self._mixture()
-            value = float(weights @ self.pool.values[names])
+            value = float(self.mix @ self.pool.values[self.names])
             allowed = self.gap * max(abs(value), self.pool.reward_scale)
             if bound - value <= allowed:
                 if self._refine():
@@ -212,7 +216,7 @@ class ColumnGeneration:
                 )
 
     def _solution(self, dual: FloatArray, bound: float) -> CMDPSolution:
-        names, mix = self._mixture()
+        names, mix = self.names, self.mix
         policies = self.pool.policies[names]
         occupancy = np.zeros(self.pool.shape)
         states = np.arange(self.pool.shape[0])

@@ -30,8 +30,9 @@ class PolicyPool:
     ----------
     cmdp : CMDP
         Its T, r, mu and gamma are used; its costs and tolerances are not looked at.
-    capacity : int
-        Policies kept between solves; the least recently useful are dropped first.
+    capacity : int, optional
+        Policies kept between solves; the least recently useful are dropped first. By default 256,
+        fewer in large models (at most 2²⁶ states over all policies), never below 16.
 
     Notes
     -----
@@ -40,7 +41,9 @@ class PolicyPool:
     from a Release, *curator only* otherwise.
     """
 
-    def __init__(self, cmdp: CMDP, *, capacity: int = 256) -> None:
+    def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:
+        if capacity is None:
+            capacity = min(256, max(16, 2**26 // cmdp.num_states))
         self.capacity = _check.integer("capacity", capacity, low=2)
         self.shape = cmdp.r.shape
         self.dynamics = dynamics_of(cmdp)

@@ -162,6 +162,14 @@ def test_auto_takes_the_linear_program_for_small_models_only():
     assert solve_cmdp(corridor(LP_STATES, f0=9.0)).engine == "columns"
 
 
+def test_a_cost_that_is_always_zero_decides_by_its_tolerance_alone():
+    zero = np.zeros((1, 2))
+    cmdp = CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=zero, f0=0.0, mu=[1.0], gamma=0.5)
+    assert solve_cmdp(cmdp, engine="columns").value == pytest.approx(2.0)
+    with pytest.raises(InfeasibleError):
+        solve_cmdp(cmdp, engine="columns", margin=0.1)
+
+
 def test_a_zero_discount_and_a_zero_reward_are_solved():
     cmdp = CMDP(np.ones((2, 1)), [[0.0, 0.0]], f=[[0.0, 1.0]], f0=0.5, mu=[1.0], gamma=0.0)
     solution = solve_cmdp(cmdp, engine="columns")
