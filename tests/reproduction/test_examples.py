@@ -1,0 +1,37 @@
+"""Every example runs as a reader would run it, in its quick form, and leaves its picture."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+#: Script, quick options, what it must say, pictures.
+QUICK = (
+    ("quickstart", (), "verified=True", ()),
+    ("ad_auction", (), "true constraints violated 0 of 15", ("ad_auction.png",)),
+    (
+        "feasibility_theorem",
+        ("--draws", "5"),
+        "Algorithm 1: no point",
+        ("feasibility_theorem.png",),
+    ),
+    (
+        "hazard_grid",
+        ("--episodes", "5"),
+        "5 episodes: return",
+        ("policy.png", "CURATOR_ONLY_comparison.png"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "options", "says", "pictures"), QUICK)
+def test_an_example_runs_and_leaves_its_picture(name, options, says, pictures, tmp_path):
+    target = ("--out", str(tmp_path)) if pictures else ()
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *options, *target]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert says in done.stdout
+    for picture in pictures:
+        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
