@@ -14,7 +14,7 @@ from dp_cmdp.experiments.sweep import Row, Sweep
 if TYPE_CHECKING:
     import pandas as pd
 
-EPSILONS = ("1/4", "1/2", "3/4", "1", "5/4", "3/2", "7/4", "2")
+EPSILONS = ("1/4", "1/2", "1", "3/2", "2")
 QUICK_EPSILONS = ("1/4", "1", "2")
 #: Method and case of each curve.
 CURVES = (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS = 20
-SIZES = (5, 10, 20, 40, 60, 80, 100)
+SIZES = (5, 10, 20, 40, 60, 100)
 QUICK_SIZES = (5, 10, 20)
 #: Method and case of each curve.
 CURVES = (
