@@ -34,7 +34,7 @@ def knapsack(*, radius=0.1, size=6, capacity=2.0, private_objective=False) -> Pa
 
 @pytest.fixture(scope="module")
 def advice():
-    return advise(knapsack(), epsilons=[0.5, 2, 8], deltas=[0.01, 0.1], radii=[1, 0.1], draws=8)
+    return advise(knapsack(), epsilons=[0.5, 2, 8], deltas=[0.01, 0.1], radii=[1, 0.1], draws=4)
 
 
 def test_recovery_grows_with_epsilon_and_delta_and_shrinks_with_the_radius(advice):
@@ -53,7 +53,7 @@ def test_the_threshold_is_where_a_release_starts_to_be_worth_it(advice):
         program = knapsack()
         trials = Trials.of(
             program,
-            reference_databases(program, position="average", draws=8, seed=0),
+            reference_databases(program, position="average", draws=4, seed=0),
             seed=0,
         )
         radius = part.radius * program.envelope.radius

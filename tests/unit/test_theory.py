@@ -18,6 +18,7 @@ from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.privatizer import release_blocks, release_database, solve_private
 from dp_cmdp.public_interval import harmful_ends, public_interval
 from dp_cmdp.reach import equal_split, reach
+from dp_cmdp.row_tails import RowTerms
 from dp_cmdp.theory import accuracy_bound, instance_bound
 from tests.conftest import random_parametric_lp
 
@@ -114,6 +115,25 @@ def test_a_harmless_entry_that_may_change_to_anything_saturates_with_probability
     program = knapsack(radius=1.0)
     found = reach(program, PrivacyBudget(eps, delta))
     np.testing.assert_allclose(found.end_probability(np.ones(2)), 1 - delta, rtol=1e-9)
+
+
+def test_the_failure_of_a_row_is_bounded_and_nearly_exact():
+    envelope = Envelope(0.0, 1.0, radius=0.2, shape=5)
+    every = np.arange(5)
+    A = Affine((1, 5), at=(np.zeros(5, dtype=int), every), entry=every)
+    program = ParametricLP(envelope, c=np.ones(5), A=A, b=[1.0], upper=1.0)
+    noise = reach(program, BUDGET)
+    theta, weight = np.array([0.1, 0.2, 0.0, 0.7, 0.5]), np.array([1.0, 0.5, 2.0, 0.1, 0.7])
+    terms = RowTerms(noise, every, weight, 1.0 - theta)
+    u = np.random.default_rng(0).random((40_000, 5))
+    ends = np.array([noise.box(theta, noise.noise(row))[1] for row in u]) - theta
+    total = ends @ weight
+    for slack in np.quantile(total, [0.05, 0.5, 0.9, 0.99]):
+        seen = (total > slack).mean()
+        assert terms.failure(float(slack)) >= seen - 0.013  # five standard errors
+        assert terms.failure(float(slack)) <= seen + 0.03
+    assert terms.failure(float(total.max()) + 10.0) == 0.0
+    assert terms.failure(-1.0) == 1.0
 
 
 def test_the_public_interval_contains_every_optimum():

@@ -1,0 +1,224 @@
+"""How far the accuracy bounds are from what privacy really costs.
+
+Each draw is a random database of one problem; for it, the mean loss over a few releases, the
+certified bounds, the mean instance bound and, where the paper's theorem applies (Algorithm 1 on a
+small program, where its Hoffman constant is exact), that theorem as repaired and as printed. The
+printed Λ divides by zero; ``printed`` uses Λ at the Slater point and is otherwise as printed.
+
+==================  ============================================================================
+``small``           two variables, everything private, Algorithm 1
+``auction``         ad auction, private prices also in the objective, database release
+``list-price``      the same with public list prices as objective
+``hazard-grid``     the grid of the CMDP experiment with its own database, database release
+==================  ============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dp_cmdp.affine import Affine
+from dp_cmdp.database import Database
+from dp_cmdp.envelope import Envelope
+from dp_cmdp.experiments.ad_auction import BUDGET, ad_auction_program, random_auction
+from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
+from dp_cmdp.instance import instance_bound
+from dp_cmdp.lp import solve
+from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.printed_bound import paper_bound
+from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.reach import equal_split
+from dp_cmdp.theory import accuracy_bound
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DELTA = "1/10"
+PROBLEMS = {
+    "small": "blocks",
+    "auction": "database",
+    "list-price": "database",
+    "hazard-grid": "database",
+}
+EPSILONS = ("1/4", "1/2", "1", "2", "4", "8")
+RELEASES = 10
+
+
+def sweep(*, draws: int, seed: int = 0) -> Sweep:
+    """The sweep behind ``dp-cmdp reproduce bounds``."""
+    return Sweep(
+        name="bounds",
+        function="dp_cmdp.experiments.bounds:draw",
+        settings=tuple({"problem": p, "epsilon": e} for p in PROBLEMS for e in EPSILONS),
+        draws=draws,
+        seed=seed,
+        chunk=5,
+    )
+
+
+def draw(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
+    """Loss and bounds, relative to the optimum, one row per random database."""
+    name, budget = setting["problem"], PrivacyBudget(setting["epsilon"], DELTA)
+    rows: list[Row] = []
+    for number in draws:
+        program, database = problem(name, stream(seed, number, name))
+        noise = stream(seed, number, name, "noise")
+        bound = accuracy_bound(program, database, budget, mechanism=PROBLEMS[name])
+        size = abs(float(bound.optimum))
+        loss, instance = _tried(name, program, database, budget, noise)
+        rows.append(
+            {
+                "loss": (float(bound.optimum) - loss) / size,
+                "instance": instance / size,
+                "certified_mean": float(bound.mean) / size,
+                "certified_sure": _finite(float(bound.sure) / size),
+                **_theorem(name, program, database, budget, size),
+            }
+        )
+    return rows
+
+
+def _tried(
+    name: str,
+    program: ParametricLP,
+    database: Database,
+    budget: PrivacyBudget,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Mean true value of private answers, and their mean instance bound."""
+    c = program.at(database.values).c
+    values, bounds = [], []
+    for _ in range(RELEASES):
+        if PROBLEMS[name] == "database":
+            release = release_database(database, budget, rng=rng)
+        else:
+            shares = equal_split(program)
+            release = release_blocks(database, budget, program=program, alphas=shares, rng=rng)
+        if name == "hazard-grid":
+            lp = program.robust(release.lower, release.upper)
+            x = solve(lp, certify=False).x[: program.num_variables]
+        else:
+            x = solve_private(program, release).x
+        values.append(float(c @ x))
+        bounds.append(float(instance_bound(program, release, database=database, x=x)))
+    return float(np.mean(values)), float(np.mean(bounds))
+
+
+def _theorem(
+    name: str, program: ParametricLP, database: Database, budget: PrivacyBudget, size: float
+) -> Row:
+    if name != "small":
+        return {"repaired": None, "printed": None}
+    repaired = paper_bound(program, database, budget=budget)
+    printed = paper_bound(
+        program, database, budget=budget, form="printed-slater", hoffman=repaired.hoffman
+    )
+    return {"repaired": float(repaired.value) / size, "printed": float(printed.value) / size}
+
+
+def problem(name: str, rng: np.random.Generator) -> tuple[ParametricLP, Database]:
+    """A named problem with a random database: *curator only*."""
+    if name == "small":
+        program = _small()
+        envelope = program.envelope
+        return program, Database(rng.uniform(envelope.lower, envelope.upper), envelope)
+    if name == "auction":
+        program = ad_auction_program()
+        return program, random_auction(program, rng)
+    if name == "list-price":
+        program = list_price_auction()
+        shape = dict(program.envelope.groups)["prices"]
+        prices = np.clip(
+            program.c.constant.reshape(shape) + rng.uniform(-0.2, 0.2, shape), 0.0, 1.0
+        )
+        values = {"prices": prices, "budgets": np.full(shape[1], BUDGET)}
+        return program, Database(values, program.envelope)
+    return _hazard_grid()
+
+
+@lru_cache(maxsize=1)
+def _small() -> ParametricLP:
+    envelope = Envelope.join(
+        {
+            "A": Envelope(0.2, 1.0, radius=0.02, shape=(2, 2)),
+            "b": Envelope(0.8, 1.2, radius=0.02, shape=2),
+            "c": Envelope(0.5, 1.5, radius=0.02, shape=2),
+        }
+    )
+    return ParametricLP(
+        envelope,
+        c=Affine(2, at=[0, 1], entry=envelope.index("c")),
+        A=Affine((2, 2), at=tuple(np.indices((2, 2))), entry=envelope.index("A")),
+        b=Affine(2, at=[0, 1], entry=envelope.index("b")),
+    )
+
+
+@lru_cache(maxsize=1)
+def list_price_auction() -> ParametricLP:
+    """The auction with public list prices as objective; true prices, near them, are private."""
+    base = ad_auction_program()
+    listed = np.random.default_rng(99).random(base.num_variables)
+    return ParametricLP(
+        base.envelope,
+        c=listed,
+        A=base.A,
+        b=base.b,
+        A_ub=base.A_ub,
+        b_ub=base.b_ub,
+        row_names=base.row_names,
+    )
+
+
+def _hazard_grid() -> tuple[ParametricLP, Database]:
+    """The grid of the CMDP experiment with its own database."""
+    from dp_cmdp.experiments.cost_of_privacy import scenario
+
+    found = scenario()
+    return found.program, found.database
+
+
+def rows(frame: pd.DataFrame) -> list[Row]:
+    """Medians over databases, in percent of the optimum, and the ratio bound/loss.
+
+    The ratio is the median over draws that lose at least 0.001 % of their optimum.
+    """
+    found: list[Row] = []
+    for (name, epsilon), part in frame.groupby(["problem", "epsilon"], sort=False):
+        losing = part[part["loss"] >= 1e-5]
+        ratio = (losing["certified_mean"] / losing["loss"]).median()
+        found.append(
+            {
+                "problem": name,
+                "epsilon": float(Fraction(str(epsilon))),
+                **{
+                    f"{key}_percent": _percent(part[key])
+                    for key in (
+                        "loss",
+                        "instance",
+                        "certified_mean",
+                        "certified_sure",
+                        "repaired",
+                        "printed",
+                    )
+                },
+                "ratio": None if np.isnan(ratio) else float(ratio),
+                "databases": len(part),
+                "losing": len(losing),
+            }
+        )
+    return found
+
+
+def _percent(column: pd.Series[Any]) -> float | None:
+    values = np.array([v for v in column.tolist() if v is not None], dtype=float)
+    return None if values.size == 0 or np.isnan(values).all() else float(100 * np.median(values))
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

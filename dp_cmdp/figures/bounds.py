@@ -1,0 +1,65 @@
+"""Bounds of the loss beside the loss itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dp_cmdp.figures.style import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Column, label, colour, line style.
+CURVES = (
+    ("loss_percent", "actual (mean of releases)", "#111827", "o-"),
+    ("certified_mean_percent", "certified bound of the mean", "#00734d", "s-"),
+    ("certified_sure_percent", "certified bound, sure", "#00734d", "--"),
+    ("repaired_percent", "paper's theorem, repaired", "#c2410c", "^-"),
+    ("printed_percent", "paper's theorem, printed (Λ mended)", "#e9a15b", "v-"),
+)
+TITLES = {
+    "small": "2 × 2 program, Algorithm 1",
+    "auction": "ad auction, private objective",
+    "list-price": "ad auction, public objective",
+    "hazard-grid": "hazard grid (CMDP)",
+}
+
+
+def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
+    """Actual, certified, repaired and printed loss against ε, one panel per problem.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        From :func:`dp_cmdp.experiments.bounds.rows`.
+    """
+    names = list(dict.fromkeys(row["problem"] for row in rows))
+    figure, axes = new_figure(
+        9.0, 3.4 * ((len(names) + 1) // 2), ncols=2, nrows=-(-len(names) // 2)
+    )
+    panels = list(getattr(axes, "flat", [axes]))
+    for ax, name in zip(panels, names, strict=False):
+        part = sorted((r for r in rows if r["problem"] == name), key=lambda r: r["epsilon"])
+        for column, label, colour, style in CURVES:
+            known = [(r["epsilon"], r[column]) for r in part if r[column] is not None]
+            known = [(eps, value) for eps, value in known if value > 1e-6]
+            if known:
+                ax.plot(*zip(*known, strict=True), style, color=colour, label=label, markersize=4)
+        ax.set_xscale("log", base=2)
+        ax.set_yscale("log")
+        ticks = [r["epsilon"] for r in part]
+        ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+        ax.set_title(TITLES.get(name, name), loc="left", fontsize=10)
+        ax.set_xlabel("ε (δ = 0.1)")
+        ax.set_ylabel("loss (% of the optimum)")
+    for ax in panels[len(names) :]:
+        ax.set_visible(False)
+    handles: dict[str, Any] = {}
+    for ax in panels:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=2, frameon=False
+    )
+    return figure
