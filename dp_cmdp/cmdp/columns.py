@@ -21,14 +21,12 @@ import numpy as np
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.master import drive_out, simplex, start_basis
 from dp_cmdp.cmdp.pricing import price
-from dp_cmdp.cmdp.solution import CMDPSolution, infeasible, relative_gap
+from dp_cmdp.cmdp.solution import FEASIBILITY, CMDPSolution, infeasible, relative_gap
 from dp_cmdp.errors import ConvergenceError
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.pool import PolicyPool
 
-#: Excess over a tolerance that is taken for rounding, relative to max|f_i|/(1 − γ).
-FEASIBILITY = 1e-10
 #: A larger excess that is neither removed nor proved is refused.
 UNDECIDED = 1e-9
 #: Accuracy of the first column, and the loosest flow residual of any column.

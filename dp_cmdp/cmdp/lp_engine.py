@@ -18,7 +18,7 @@ from scipy import sparse
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
-from dp_cmdp.cmdp.solution import CMDPSolution, infeasible, relative_gap
+from dp_cmdp.cmdp.solution import FEASIBILITY, CMDPSolution, infeasible, relative_gap
 from dp_cmdp.errors import ConvergenceError, SolverError
 
 #: Primal and dual feasibility asked of HiGHS, on rows scaled to max|f_i| = 1.
@@ -36,7 +36,9 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
     scale = np.where(scale > 0.0, scale, 1.0)
     highs = _run(cmdp, b, scale=scale, elastic=False)
     if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
-        raise _proof_of_infeasibility(cmdp, b, scale=scale)
+        _prove_infeasible(cmdp, b, scale=scale)
+        b = b + FEASIBILITY * scale / (1.0 - cmdp.gamma)
+        highs = _run(cmdp, b, scale=scale, elastic=False)
     x, v, dual = _answer(cmdp, highs, scale=scale)
     value = float(cmdp.r.ravel() @ x)
     bound = lagrangian_bound(cmdp, dual, v=v) + float(dual @ b)
@@ -112,12 +114,9 @@ def _answer(
     return x, rows[: cmdp.num_states], np.maximum(rows[cmdp.num_states :], 0.0) / scale
 
 
-def _proof_of_infeasibility(cmdp: CMDP, b: FloatArray, *, scale: FloatArray) -> Exception:
+def _prove_infeasible(cmdp: CMDP, b: FloatArray, *, scale: FloatArray) -> None:
+    """Raise with a proof, unless the excess over the tolerances is no more than rounding."""
     _, v, dual = _answer(cmdp, _run(cmdp, b, scale=scale, elastic=True), scale=scale)
     excess = -lagrangian_bound(cmdp, dual, v=v, reward=False) - float(dual @ b)
-    if excess <= 0.0:
-        return SolverError(
-            "HiGHS finds the tolerances f0 infeasible by no more than rounding; use "
-            "engine='columns' or a different margin"
-        )
-    return infeasible(dual, excess)
+    if excess > FEASIBILITY * float(dual @ scale) / (1.0 - cmdp.gamma):
+        raise infeasible(dual, excess)

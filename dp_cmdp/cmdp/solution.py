@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.errors import InfeasibleError
 
+#: Excess over a tolerance that is taken for rounding, relative to max|f_i|/(1 − γ).
+FEASIBILITY = 1e-10
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CMDPSolution:
@@ -23,7 +26,8 @@ class CMDPSolution:
     value : float
         Discounted reward Σ r x.
     costs : (K,)
-        Discounted costs Σ f_i x, each at most its tolerance less the margin.
+        Discounted costs Σ f_i x, each at most its tolerance less the margin, up to
+        :data:`FEASIBILITY` where no policy does better.
     dual : (K,)
         Multipliers λ ≥ 0 of the costs, at which `upper_bound` was found.
     upper_bound : float
