@@ -212,11 +212,8 @@ def step(chain, t, z, image, transposed):
 def bicgstab(chain, residual, x, tolerance, transposed):
     """Add the correction of `residual` to x, until the recurrence's residual is small."""
     shadow = residual.copy()
-    direction = np.zeros(x.size)
-    image = np.zeros(x.size)
-    half = np.empty(x.size)
-    full = np.empty(x.size)
-    half_image = np.empty(x.size)
+    direction, image = np.zeros(x.size), np.zeros(x.size)
+    half, full, half_image = np.empty(x.size), np.empty(x.size), np.empty(x.size)
     rho, alpha, omega = 1.0, 1.0, 1.0
     for _ in range(KRYLOV_STEPS):
         previous = rho
@@ -242,8 +239,7 @@ def bicgstab(chain, residual, x, tolerance, transposed):
 @compiled
 def gauss_seidel(chain, b, x, residual, transposed):
     """A run of Gauss–Seidel steps on x, in place; returns the norm of the last residual."""
-    z = np.empty(x.size)
-    image = np.empty(x.size)
+    z, image = np.empty(x.size), np.empty(x.size)
     for _ in range(GAUSS_SEIDEL_STEPS):
         step(chain, residual, z, image, transposed)
         for i in range(x.size):
@@ -255,8 +251,7 @@ def gauss_seidel(chain, b, x, residual, transposed):
 @compiled
 def solve_chain(chain, b, x, tolerance, transposed):
     """Solve Mx = b (or Mᵀx = b) from the guess x, in place; return the true residual's norm."""
-    residual = np.empty(x.size)
-    guess = np.empty(x.size)
+    residual, guess = np.empty(x.size), np.empty(x.size)
     size = defect(chain, b, x, residual, transposed)
     for _ in range(RESTARTS):
         rounding = ROUNDING * size_of(x, transposed)
@@ -280,8 +275,7 @@ def solve_chain(chain, b, x, tolerance, transposed):
 def evaluate(dyn, reward, policy, v, rank, tolerance):
     """Values of `policy` from the guess v, in place; return the residual's largest entry."""
     chain = chain_of(dyn, policy, rank)
-    b = np.empty(v.size)
-    x = np.empty(v.size)
+    b, x = np.empty(v.size), np.empty(v.size)
     for state in range(v.size):
         b[rank[state]] = reward[state * dyn.num_actions + policy[state]]
         x[rank[state]] = v[state]
@@ -295,8 +289,7 @@ def evaluate(dyn, reward, policy, v, rank, tolerance):
 def occupy(dyn, policy, y, rank, tolerance):
     """State occupancy of `policy` from the guess y, in place; return ‖μ − (I − γT_πᵀ)y‖₁."""
     chain = chain_of(dyn, policy, rank)
-    b = np.empty(y.size)
-    x = np.empty(y.size)
+    b, x = np.empty(y.size), np.empty(y.size)
     for state in range(y.size):
         b[rank[state]] = dyn.mu[state]
         x[rank[state]] = y[state]
