@@ -12,7 +12,7 @@ from dp_cmdp.audit.coupling import Coupling
 from dp_cmdp.audit.noise_law import law_facts
 from dp_cmdp.audit.outcomes import Outcomes, repeated
 from dp_cmdp.audit.programs import blocks_coupling, wide_sampler
-from dp_cmdp.audit.shipped import DELTA, EPSILON
+from dp_cmdp.audit.shipped import CHEAP_RUNS, DELTA, EPSILON
 from dp_cmdp.audit.subject import Subject
 from dp_cmdp.database import Database
 from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
@@ -65,6 +65,7 @@ def additive(
         noise=lambda size, rng: drawn.sample(rng, size),
         facts=law_facts(claimed),
         representation=representation,
+        least_runs=CHEAP_RUNS,
     )
 
 

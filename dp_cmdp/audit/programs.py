@@ -22,7 +22,7 @@ from dp_cmdp.audit.certificates import certificates_of
 from dp_cmdp.audit.coupling import Coupling
 from dp_cmdp.audit.outcomes import Outcomes, Sampler, repeated
 from dp_cmdp.audit.shipped import DELTA, EPSILON
-from dp_cmdp.audit.subject import Subject
+from dp_cmdp.audit.subject import MOST_RUNS, Subject
 from dp_cmdp.baselines import METHODS, Answer, Method
 from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entry_values
@@ -156,7 +156,7 @@ def method_subject(method: Method) -> Subject:
         delta=DELTA,
         sample=sample,
         representation=False,
-        most_runs=FEW_RUNS if count == 1 else None,
+        most_runs=FEW_RUNS if count == 1 else MOST_RUNS,
     )
 
 

@@ -31,6 +31,8 @@ from dp_cmdp.sampling import LatticeTruncatedLaplace
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
 BOUND = 64.0
+#: Runs of mechanisms of which one wide release shows thousands.
+CHEAP_RUNS = 20_000
 #: A record of the neighbour differs by its whole radius.
 RADIUS = 1.0
 
@@ -59,6 +61,7 @@ def database_subject(calibration: str, *, entries: int = 1) -> Subject:
         couplings=(_exact_coupling(calibration, entries), _release_coupling(calibration, entries)),
         noise=_drawn_noise(calibration, entries),
         facts=law_facts(_law(certificate)),
+        least_runs=CHEAP_RUNS,
     )
 
 
@@ -172,4 +175,5 @@ def laplace_subject() -> Subject:
         ),
         noise=lambda size, rng: draw(np.zeros(size), None) / step - 0.5,
         facts=law_facts(law),
+        least_runs=CHEAP_RUNS,
     )

@@ -25,6 +25,7 @@ from dp_cmdp.privacy import Number, PrivacyBudget
 COUPLED_SEEDS = 5
 #: Draws for the noise law.
 DRAWS = 20_000
+MOST_RUNS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +45,8 @@ class Subject:
     facts : LawFacts, optional
     representation : bool
         Whether the bits of floats are looked at; False for simulations in floats.
-    most_runs : int, optional
-        Limit on the runs of the black box, for slow mechanisms.
+    least_runs, most_runs : int
+        Runs of the black box, whatever is asked for: many where they are cheap, few where slow.
     """
 
     name: str
@@ -57,7 +58,8 @@ class Subject:
     noise: Callable[[int, np.random.Generator], FloatArray] | None = None
     facts: LawFacts | None = None
     representation: bool = True
-    most_runs: int | None = None
+    least_runs: int = 0
+    most_runs: int = MOST_RUNS
 
 
 def audit_subject(
@@ -69,7 +71,7 @@ def audit_subject(
         subject.sample,
         epsilon=float(subject.epsilon),
         delta=float(subject.delta),
-        runs=runs if subject.most_runs is None else min(runs, subject.most_runs),
+        runs=min(max(runs, subject.least_runs), subject.most_runs),
         rng=rng,
         alpha=FALSE_ALARM / 2,
         representation=subject.representation,
