@@ -47,7 +47,9 @@ def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
             if known:
                 ax.plot(*zip(*known, strict=True), style, color=colour, label=label, markersize=4)
         ax.set_xscale("log", base=2)
-        ax.set_yscale("log")
+        low, high = ax.get_ylim()
+        if low <= 0 or high > 5 * low:
+            ax.set_yscale("log")
         ticks = [r["epsilon"] for r in part]
         ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
         ax.set_title(TITLES.get(name, name), loc="left", fontsize=10)
