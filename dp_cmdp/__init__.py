@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dp_cmdp.advice import advise
     from dp_cmdp.cmdp.evaluation import evaluate
     from dp_cmdp.cmdp.model import CMDP
     from dp_cmdp.cmdp.policy import Policy
@@ -56,6 +57,7 @@ _HOME = {
     "cost_of_privacy": "metrics",
     "saturation": "metrics",
     "accuracy_bound": "theory",
+    "advise": "advice",
 }
 
 __all__ = [
@@ -72,6 +74,7 @@ __all__ = [
     "Solution",
     "TruncatedLaplace",
     "accuracy_bound",
+    "advise",
     "cost_of_privacy",
     "evaluate",
     "release_blocks",

@@ -12,7 +12,7 @@ from importlib import import_module
 from dp_cmdp import __version__
 from dp_cmdp.errors import DPCMDPError, PrivacyWarning
 
-COMMANDS = ("synthesize", "rollout", "evaluate", "audit", "ledger", "reproduce")
+COMMANDS = ("synthesize", "rollout", "evaluate", "advise", "audit", "ledger", "reproduce")
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130

@@ -170,11 +170,27 @@ def _munoz_ads() -> Reproduction:
     )
 
 
+def _bounds() -> Reproduction:
+    from dp_cmdp.experiments import bounds
+    from dp_cmdp.figures.bounds import bounds_figure
+
+    return Reproduction(
+        name="bounds",
+        about="what the accuracy bounds promise, and what is lost: certified, repaired, printed",
+        sweep=bounds.sweep,
+        draws=40,
+        quick_draws=6,
+        rows=bounds.rows,
+        figure=bounds_figure,
+    )
+
+
 REPRODUCTIONS: dict[str, Callable[[], Reproduction]] = {
     "ad-budget": _ad_budget,
     "ad-epsilon": _ad_epsilon,
     "ad-headline": _ad_headline,
     "ad-size": _ad_size,
+    "bounds": _bounds,
     "cost-of-privacy": _cost_of_privacy,
     "mean-shift": _mean_shift,
     "munoz-ads": _munoz_ads,

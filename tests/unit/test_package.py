@@ -35,6 +35,7 @@ PUBLIC = [
     "cost_of_privacy",
     "saturation",
     "accuracy_bound",
+    "advise",
 ]
 
 

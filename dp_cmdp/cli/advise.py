@@ -1,0 +1,123 @@
+"""``dp-cmdp advise``: what privacy would cost, before any is spent."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+from dp_cmdp.cli.problem import add_problem_options, open_as_curator, open_public
+from dp_cmdp.cli.tables import print_json
+
+EPILOG = """examples:
+  dp-cmdp advise --layout rooms
+  dp-cmdp advise --layout rooms --epsilons 1/2,1,2,4 --deltas 1e-6,1e-3 --radii 1/2,1
+  dp-cmdp advise --auction 10 5 --json
+  dp-cmdp advise --layout rooms --target 2 --delta 1/1000    curator only: smallest ε for 2 %
+
+No data is read (unless --target is given), so advice may be asked for freely and published.
+DIR gets advice.png."""
+
+
+def add_parser(commands) -> None:
+    parser = commands.add_parser(
+        "advise",
+        help="what a private release would be worth, from public data",
+        description="From public data alone: how much of the loss of the robust answer (no data, "
+        "ε = 0) a release wins back, the smallest ε at which it is worth its budget, and what "
+        "would change that.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_problem_options(parser)
+    parser.add_argument(
+        "--auction", nargs=2, type=int, metavar=("N", "M"), help="the ad auction instead of a grid"
+    )
+    parser.add_argument("--epsilons", default="1/4,1/2,1,2,4,8", metavar="LIST")
+    parser.add_argument("--deltas", default="1e-6,1e-3,1e-1", metavar="LIST")
+    parser.add_argument("--radii", default="1", metavar="LIST", help="multiples of the radius")
+    parser.add_argument("--draws", type=int, default=16, help="trials per setting")
+    parser.add_argument(
+        "--target", metavar="PERCENT", type=float,
+        help="curator only: the smallest ε whose cost of privacy is at most this",
+    )  # fmt: skip
+    parser.add_argument("--delta", default="1/1000", help="δ for --target")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("out/advise"), metavar="DIR")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    return _advise(options) if options.target is None else _plan(options)
+
+
+def _advise(options: argparse.Namespace) -> int:
+    from dp_cmdp.advice import advise
+    from dp_cmdp.figures.advice import advice_figure
+    from dp_cmdp.figures.style import save_figure
+    from dp_cmdp.privacy import exact
+
+    if options.auction is not None:
+        from dp_cmdp.experiments.ad_auction import ad_auction_program
+
+        program = ad_auction_program(*options.auction)
+    else:
+        program = open_public(options).model()
+    advice = advise(
+        program,
+        epsilons=options.epsilons.split(","),
+        deltas=options.deltas.split(","),
+        radii=[float(exact("radii", part)) for part in options.radii.split(",")],
+        draws=options.draws,
+        seed=options.seed,
+    )
+    picture = save_figure(advice_figure(advice), options.out / "advice.png")
+    if options.json:
+        print_json(advice.facts())
+    else:
+        print(advice.summary())
+        print(f"\nfigure {picture}")
+    return 0
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from dp_cmdp.planning import smallest_epsilon
+
+    if options.auction is not None:
+        import numpy as np
+
+        from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
+
+        program = ad_auction_program(*options.auction)
+        database = random_auction(program, np.random.default_rng(options.seed))
+    else:
+        env = open_as_curator(options)
+        program, database = env.model(), env.database()
+    plan = smallest_epsilon(
+        program, database, target=options.target / 100.0, delta=options.delta, seed=options.seed
+    )
+    facts = {
+        "target_percent": 100.0 * plan.target,
+        "delta": plan.delta,
+        "epsilon": float(plan.epsilon) if plan.reachable else None,
+        "ci_low": float(plan.low) if math.isfinite(plan.low) else None,
+        "ci_high": float(plan.high) if math.isfinite(plan.high) else None,
+        "cost_percent": 100.0 * float(plan.cost.mean),
+        "robust_cost_percent": 100.0 * float(plan.robust_cost),
+        "draws": plan.draws,
+    }
+    if options.json:
+        print_json({"curator_only": facts})
+    elif plan.reachable:
+        print(
+            f"curator only: ε = {plan.epsilon:.3g} [{plan.low:.3g}, {plan.high:.3g}] costs "
+            f"{facts['cost_percent']:.3g} % (target {options.target:g} %, δ = {plan.delta:g}); the "
+            f"robust answer costs {facts['robust_cost_percent']:.3g} % and no privacy"
+        )
+    else:
+        print(
+            f"curator only: no ε up to 100 reaches {options.target:g} % at δ = {plan.delta:g}; the "
+            f"best costs {facts['cost_percent']:.3g} %. A smaller radius or a larger δ would help"
+        )
+    return 0
