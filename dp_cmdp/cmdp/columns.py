@@ -70,8 +70,7 @@ class ColumnGeneration:
         """Find a feasible mixture, then the best one."""
         if len(self.pool) == 0:
             self._price(np.zeros(self.b.size), tolerance=FIRST * self.value_scale)
-        else:
-            self.policy[:] = self.pool.policies[-1]
+            self._add(residual=FIRST)
         self._reach_feasibility()
         return self._optimise()
 
@@ -83,13 +82,16 @@ class ColumnGeneration:
         target: float = np.inf,
         reward: bool = True,
     ) -> float:
-        """Add the best policy for multipliers `dual`; return an upper bound on its Lagrangian."""
+        """Find the best policy for multipliers `dual`; return an upper bound on its Lagrangian."""
         self.iterations += 1
         if self.iterations > ITERATIONS:
             raise ConvergenceError(f"column generation passed its limit of {ITERATIONS} iterations")
         income = self.pool.reward.copy() if reward else np.zeros(self.pool.reward.size)
         for multiplier, cost in zip(dual, self.table, strict=True):
             income -= multiplier * cost
+        pooled = self.iterations == 1 and len(self.names) > 0
+        if pooled:
+            self.policy[:] = self.pool.policies[self.names[int(self.mix.argmax())]]
         _, upper = price(
             self.pool.dynamics,
             income,
@@ -98,21 +100,23 @@ class ColumnGeneration:
             rank=self.pool.rank,
             tolerance=tolerance,
             target=target,
+            trust=pooled,
         )
-        names = self.names
-        residual = min(FIRST, LOOSE * (upper - target) / (self.value_scale if reward else 1.0))
+        return upper
+
+    def _add(self, *, residual: float, dual: FloatArray | None = None) -> None:
+        """Make the policy just priced (at `dual`) a column; its occupancy starts from the mean."""
         guess = np.zeros(self.pool.dynamics.num_states)
-        for q, weight in zip(names, self.mix, strict=True):
+        for q, weight in zip(self.names, self.mix, strict=True):
             guess += weight * self.pool.occupancies[q]
-        p = self.pool.add(self.policy, guess, residual=max(FLOW, residual if names else FIRST))
+        p = self.pool.add(self.policy, guess, residual=min(max(FLOW, residual), FIRST))
         self.newest = p
         if p == len(self.costs):
             self.costs = np.concatenate([self.costs, np.empty((1, self.b.size))])
         self.costs[p] = self.pool.costs(self.table, only=p)[0] / self.scale
-        if reward:
-            self.origin = {q: self.origin[q] for q in names if q in self.origin}
+        if dual is not None:
+            self.origin = {q: self.origin[q] for q in self.names if q in self.origin}
             self.origin[p] = dual, self.v.copy()
-        return upper
 
     def _master(self, *, elastic: bool) -> None:
         """Optimise the master; keep its prices, and the policies and weights of its mixture."""
@@ -151,6 +155,7 @@ class ColumnGeneration:
                 reward=False,
             )
             certain = -upper - float(dual @ self.b)
+            self._add(residual=LOOSE * (upper - self.prices[-1]))
             gain = -dual @ self.costs[self.newest] - self.prices[-1]
             if certain > 0.5 * excess or (certain > 0.0 and gain < FEASIBILITY):
                 raise infeasible(dual / self.scale, certain)
@@ -201,6 +206,9 @@ class ColumnGeneration:
             )
             if upper + share < bound:
                 bound, best = upper + share, dual
+            if bound - value <= allowed:
+                continue
+            self._add(dual=dual, residual=LOOSE * (upper + share - value) / self.value_scale)
             gain = self.pool.values[self.newest] - self.value_scale * (
                 self.prices[:-1] @ self.costs[self.newest] + self.prices[-1]
             )

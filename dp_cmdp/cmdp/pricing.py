@@ -122,11 +122,13 @@ def price(
     rank: NDArray[np.uint32],
     tolerance: float,
     target: float = np.inf,
+    trust: bool = False,
 ) -> tuple[float, float]:
     """Solve one MDP from the guesses `v`, `policy` and `rank`, which are updated in place.
 
     Stops when the bounds on the optimal value are `tolerance` apart, or when the policy's lower
-    bound beats `target` by more than the bounds' distance. Returns (lower, upper).
+    bound beats `target` by more than the bounds' distance. With `trust` the policy is the better
+    guess and is evaluated before it is first improved. Returns (lower, upper).
 
     Notes
     -----
@@ -135,6 +137,9 @@ def price(
     horizon = 1.0 / (1.0 - dyn.gamma)
     lower, upper, last = -np.inf, np.inf, np.inf
     changes = stalls = 0
+    settled = 0.25 * tolerance / horizon
+    if trust:
+        evaluate(dyn, reward, policy, v, rank, settled)
     for _ in range(ROUNDS):
         for _ in range(SWEEPS if changes else 0):
             sweep(dyn, reward, v, policy, False)
@@ -149,7 +154,6 @@ def price(
         last = high - low
         if changes * MANY > dyn.num_states:
             rank[:] = ranking(dyn, policy)
-        settled = 0.25 * tolerance / horizon
         goal = settled if changes == 0 else max(FORCING * max(high, -low), settled)
         evaluate(dyn, reward, policy, v, rank, goal)
     return lower, upper
