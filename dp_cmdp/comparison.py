@@ -24,7 +24,7 @@ import numpy as np
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import IntArray
 from dp_cmdp.lp import LinearProgram, solve
-from dp_cmdp.reach import Reach
+from dp_cmdp.reach import ROUNDING, Reach
 from dp_cmdp.row_tails import RowTerms
 
 #: Positions of the boxes between the true values, the mean ends and the furthest ends.
@@ -161,7 +161,7 @@ class _Rows:
         for i in range(slack.size):
             part = (self.row == i) & (w != 0)
             terms = RowTerms(case.noise, self.entry[part], np.abs(w[part]), room[part])
-            total += terms.failure(float(slack[i])) if part.any() else 0.0
+            total += terms.failure(float(slack[i]) / (1.0 + ROUNDING)) if part.any() else 0.0
             if total >= 1.0:
                 break
         return min(total, 1.0)

@@ -28,8 +28,8 @@ from dp_cmdp.parametric import BLOCKS, ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget, Share, allocate
 
 MECHANISMS = ("database", "blocks")
-#: Relative room for the rounding of released numbers (lattice steps, float sums).
-ROUNDING = 2.0**-30
+#: Relative room for the rounding of released numbers: lattice steps are below 2^-18 of a radius.
+ROUNDING = 2.0**-16
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -60,8 +60,8 @@ def test_every_released_box_lies_in_the_worst_box():
     rng = np.random.default_rng(1)
     database = Database(rng.uniform(envelope.lower, envelope.upper), envelope)
     low, high = reach(program, BUDGET).worst_box(database.values)
-    for _ in range(300):
-        made = release_database(database, BUDGET, rng=rng)
+    for number in range(300):
+        made = release_database(database, BUDGET, rng=rng if number % 3 else None)
         assert (made.lower >= low).all()
         assert (made.upper <= high).all()
 
@@ -178,7 +178,8 @@ def test_the_certified_bound_of_a_knapsack_is_known():
     bound = accuracy_bound(program, database, BUDGET)
     # x₁ = 1 first (smaller weight), then x₂ = (1 − θ₁)/θ₂
     expected = 0.5 / 0.7 - (0.5 - 2 * s) / (0.7 + 2 * s)
-    assert bound.sure == pytest.approx(expected, rel=1e-6)
+    assert bound.sure == pytest.approx(expected, rel=1e-4)
+    assert bound.sure >= expected
     assert bound.tightening == bound.sure
     assert bound.mean <= bound.sure
 
