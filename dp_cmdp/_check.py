@@ -40,7 +40,7 @@ def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.in
     try:
         number = float(value)
     except OverflowError:
-        number = math.inf if value > 0 else -math.inf
+        number = math.inf  # a rational beyond the floats, of either sign
     if not math.isfinite(number):
         raise InvalidArgumentError(f"{name} must be finite, got {number}")
     if not low <= number <= high:
@@ -130,16 +130,17 @@ def reject_non_finite(
 
 def matrix(name: str, value: Any, *, columns: int | None = None) -> sparse.csr_array:
     """A finite, canonical, read-only CSR matrix, from anything dense or sparse."""
+    csr: sparse.csr_array
     try:
         if sparse.issparse(value):
-            csr = sparse.csr_array(cast(Any, value), dtype=np.float64, copy=True)
+            csr = cast(Any, sparse.csr_array)(value, dtype=np.float64, copy=True)
         else:
             dense = np.asarray(value, dtype=np.float64)
             if dense.ndim != 2:
                 raise InvalidArgumentError(
                     f"{name} must be two-dimensional, got {dense.ndim} dimensions"
                 )
-            csr = sparse.csr_array(dense)
+            csr = cast(Any, sparse.csr_array)(dense)
     except (TypeError, ValueError) as error:
         if isinstance(error, InvalidArgumentError):
             raise

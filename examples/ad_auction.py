@@ -23,7 +23,7 @@ from dp_cmdp import (
 )
 from dp_cmdp.affine import Affine
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description="The ad auction, solved privately")
 parser.add_argument("--epsilon", default="1")
 parser.add_argument("--delta", default="1/1000")
 parser.add_argument("--out", type=Path, default=Path("out/ad_auction"))

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import gymnasium as gym
 
-import envs  # noqa: F401  (registers the environments)
 from dp_cmdp import PrivacyBudget, cost_of_privacy, evaluate, release_database, saturation
 from dp_cmdp.cmdp import robust_policy, rollout, safe_policy, synthesize
 from dp_cmdp.figures.grid import comparison_figure, policy_figure
 from dp_cmdp.figures.style import save_figure
+from envs import HazardGridEnv
 
 parser = argparse.ArgumentParser(description="A private, certainly safe policy")
 parser.add_argument("--epsilon", default="2")
@@ -25,7 +25,7 @@ parser.add_argument("--out", type=Path, default=Path("out/hazard_grid"))
 options = parser.parse_args()
 
 # The curator's side of the environment holds the hazards; its model is public.
-curator = gym.make("dp_cmdp/HazardGrid-v0", access="curator").unwrapped
+curator = HazardGridEnv(access="curator")
 model = curator.model()
 print(model)
 

@@ -5,10 +5,10 @@ Run it:  python examples/quickstart.py
 
 import gymnasium as gym
 
-import envs  # noqa: F401  (registers the environments)
 from dp_cmdp import Database, Envelope, ParametricLP, PrivacyBudget, release_database, solve_private
 from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp import robust_policy, synthesize
+from envs import HazardGridEnv
 
 # maximise 3x + 2y subject to θ₀x + θ₁y ≤ θ₂; the three θ are private, their bounds are not
 envelope = Envelope([0.5, 0.5, 8.0], [2.0, 2.0, 12.0], radius=[0.1, 0.1, 0.5])
@@ -26,7 +26,7 @@ solution = solve_private(program, release)
 print("x, y =", solution.x, "  certificate:", solution.certificate)
 
 # a policy for a grid world whose hazards are private
-curator = gym.make("dp_cmdp/HazardGrid-v0", access="curator").unwrapped
+curator = HazardGridEnv(access="curator")
 model = curator.model()
 robust = robust_policy(model)
 safe = synthesize(model, release_database(curator.database(), PrivacyBudget(1, "1e-3")))

@@ -42,7 +42,7 @@ def open_as_curator(options: argparse.Namespace) -> HazardGridEnv:
         from envs import HazardGridEnv
 
         return HazardGridEnv(options.layout or DEFAULT_LAYOUT, access="curator", hazards=hazards)
-    return make_env(options.env, access="curator", hazards=hazards).unwrapped
+    return make_env(options.env, access="curator", hazards=hazards)
 
 
 def open_public(options: argparse.Namespace) -> HazardGridEnv:
@@ -51,11 +51,11 @@ def open_public(options: argparse.Namespace) -> HazardGridEnv:
         from envs import HazardGridEnv
 
         return HazardGridEnv(options.layout or DEFAULT_LAYOUT)
-    return make_env(options.env).unwrapped
+    return make_env(options.env)
 
 
-def make_env(env_id: str, **arguments):
-    """``gymnasium.make`` with errors that say what to do."""
+def make_env(env_id: str, **arguments) -> HazardGridEnv:
+    """``gymnasium.make`` without its wrappers, with errors that say what to do."""
     import gymnasium as gym
 
     import envs
@@ -68,7 +68,7 @@ def make_env(env_id: str, **arguments):
         )
     made = gym.make(env_id.removeprefix("envs:"), disable_env_checker=True, **arguments)
     assert isinstance(made.unwrapped, envs.HazardGridEnv)
-    return made
+    return made.unwrapped
 
 
 def _hazards(source: str | None) -> int | Path | None:
