@@ -6,15 +6,12 @@ It never contains a private value.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
     from dp_cmdp.hashchain import Amount
 
 

@@ -2,8 +2,9 @@
 
 ``"columns"`` (:mod:`dp_cmdp.cmdp.columns`) is compiled column generation, ``"lp"``
 (:mod:`dp_cmdp.cmdp.lp_engine`) the occupancy program in HiGHS. Both return a certified gap.
-``"auto"`` takes the linear program below :data:`LP_STATES` states, where HiGHS answers in
-milliseconds and loading the compiler would take longer, and columns otherwise or with a pool.
+``"auto"`` takes columns with a pool or from :data:`LP_STATES` states on. Below, one linear program
+is answered in less time than loading the compiled engine takes (half a second; some fifteen when it
+is compiled for the first time).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("auto", "columns", "lp")
 #: "auto" solves models with fewer states as one linear program.
-LP_STATES = 64
+LP_STATES = 800
 
 
 def solve_cmdp(
