@@ -6,10 +6,12 @@ Remark ``rem:modify`` lets α_A + α_c = 1 in case (i): the sensitive blocks sha
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dp_cmdp.experiments.auction_comparison import auction_setting, comparison_rows
 from dp_cmdp.experiments.sweep import Row, Sweep
+from dp_cmdp.metrics import Interval, mean_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,5 +54,24 @@ def quick_sweep(*, draws: int, seed: int = 0) -> Sweep:
 
 
 def rows(frame: pd.DataFrame) -> list[Row]:
-    """One row per method, case and ε."""
-    return comparison_rows(frame, ("method", "case", "epsilon"))
+    """One row per method, case and ε; case (ii) also says how much it loses beyond case (i)."""
+    table = comparison_rows(frame, ("method", "case", "epsilon"))
+    extra = _beyond_case_i(frame)
+    names = ("over_case_i_percent", "over_case_i_low", "over_case_i_high")
+    for row in table:
+        found = extra.get((row["method"], row["epsilon"])) if row["case"] == "ii" else None
+        values = (None,) * 3 if found is None else (found.mean, found.low, found.high)
+        row |= dict(zip(names, values, strict=True))
+    return table
+
+
+def _beyond_case_i(frame: pd.DataFrame) -> dict[tuple[str, float], Interval]:
+    """Case (ii) minus case (i), draw by draw on the same auctions."""
+    found: dict[tuple[str, float], Interval] = {}
+    for (method, epsilon), part in frame.groupby(["method", "epsilon"], sort=False):
+        wide = part.pivot(index="draw", columns="case", values="suboptimality")
+        if {"i", "ii"} <= set(wide.columns):
+            difference = 100.0 * (wide["ii"] - wide["i"]).dropna()
+            place = (str(method), float(Fraction(str(epsilon))))
+            found[place] = mean_interval(difference.to_numpy(dtype=float))
+    return found
