@@ -15,13 +15,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dp_cmdp.advice import advise
+    from dp_cmdp.advice.adviser import advise
     from dp_cmdp.cmdp.evaluation import evaluate
     from dp_cmdp.cmdp.model import CMDP
     from dp_cmdp.cmdp.policy import Policy
     from dp_cmdp.database import Database
     from dp_cmdp.envelope import Envelope
-    from dp_cmdp.ledger import PrivacyLedger
+    from dp_cmdp.ledger.ledger import PrivacyLedger
     from dp_cmdp.lp import LinearProgram, Solution, solve
     from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
     from dp_cmdp.metrics import cost_of_privacy, saturation, suboptimality, violation
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dp_cmdp.privacy import PrivacyBudget
     from dp_cmdp.privatizer import release_blocks, release_database, solve_private
     from dp_cmdp.release import Release
-    from dp_cmdp.theory import accuracy_bound
+    from dp_cmdp.theory.accuracy import accuracy_bound
 
 __version__ = "0.1.0"
 

@@ -26,7 +26,7 @@ class Database:
         shapes are refused without being quoted.
     envelope : Envelope
     identity : str, optional
-        Public label under which a :class:`~dp_cmdp.ledger.PrivacyLedger` keeps its budget.
+        Public label under which a :class:`~dp_cmdp.ledger.ledger.PrivacyLedger` keeps its budget.
 
     Notes
     -----

@@ -5,7 +5,7 @@ whatever the noise was. A :class:`NoisePlan` is made from public numbers alone; 
 be refused is refused then. Only :meth:`NoisePlan.draw` reads private values.
 
 Exact plans round to a lattice and draw integers from the operating system
-(:mod:`dp_cmdp.sampling`); float plans need a numpy Generator and are for simulation.
+(:mod:`dp_cmdp.sampling.truncated`); float plans need a numpy Generator and are for simulation.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.lattice import Lattice
 from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
-from dp_cmdp.optimal_noise import OptimalNoise
 from dp_cmdp.release import Noise
 from dp_cmdp.sampling import LatticeLaplace, LatticeTruncatedLaplace
+from dp_cmdp.sampling.lattice import Lattice
+from dp_cmdp.sampling.optimal_noise import OptimalNoise
 
 
 @dataclass(frozen=True, slots=True)

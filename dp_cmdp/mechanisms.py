@@ -19,7 +19,7 @@ coordinate moves by Δ. When, in addition, |d_i| ≤ Δ/m for every i, convexity
 Σ g(|d_i|) ≤ m g(Δ/m): e^ε − 1 may be replaced by m(e^(ε/m) − 1) (the ℓ∞-refined support).
 
 Floats cannot carry a privacy proof (see ``docs/promise.md``): sampling here needs an explicit numpy
-Generator and is for simulation. Releases for real use draw from :mod:`dp_cmdp.sampling`.
+Generator and is for simulation. Releases for real use draw from :mod:`dp_cmdp.sampling.truncated`.
 """
 
 from __future__ import annotations

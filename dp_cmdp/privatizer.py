@@ -35,7 +35,7 @@ from dp_cmdp.privacy import Number, PrivacyBudget, allocate
 from dp_cmdp.release import Guarantee, Release
 
 if TYPE_CHECKING:
-    from dp_cmdp.ledger import PrivacyLedger
+    from dp_cmdp.ledger.ledger import PrivacyLedger
 
 REALISED_MASK = "realised zero pattern of A and c"
 
@@ -235,7 +235,7 @@ def _check_call(
     _check.instance("database", database, Database)
     _check.instance("budget", budget, PrivacyBudget)
     if ledger is not None:
-        from dp_cmdp.ledger import PrivacyLedger
+        from dp_cmdp.ledger.ledger import PrivacyLedger
 
         _check.instance("ledger", ledger, PrivacyLedger)
         if database.identity is None:

@@ -11,8 +11,8 @@ import json
 from fractions import Fraction
 
 from dp_cmdp.audit.verdicts import Verdict
-from dp_cmdp.certificate import NoiseCertificate
 from dp_cmdp.release import Release
+from dp_cmdp.sampling.certificate import NoiseCertificate
 
 
 def certificates_of(release: Release) -> tuple[NoiseCertificate, ...]:

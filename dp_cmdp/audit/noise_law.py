@@ -21,12 +21,12 @@ import numpy as np
 from dp_cmdp._check import FloatArray
 from dp_cmdp.audit.black_box import lower_limit, upper_limit
 from dp_cmdp.audit.verdicts import Verdict
-from dp_cmdp.digits import ONE, weight_below
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.lattice_laplace import LatticeLaplace
 from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
-from dp_cmdp.optimal_noise import OptimalNoise
-from dp_cmdp.sampling import LatticeTruncatedLaplace
+from dp_cmdp.sampling.digits import ONE, weight_below
+from dp_cmdp.sampling.lattice_laplace import LatticeLaplace
+from dp_cmdp.sampling.optimal_noise import OptimalNoise
+from dp_cmdp.sampling.truncated import LatticeTruncatedLaplace
 
 #: Shells, as shares of the support (or of eight scales, for unbounded laws).
 SHELLS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97)

@@ -19,15 +19,15 @@ from dp_cmdp.audit.coupling import Coupling
 from dp_cmdp.audit.noise_law import law_facts
 from dp_cmdp.audit.outcomes import Outcomes, Sampler
 from dp_cmdp.audit.subject import DRAWS, Subject
-from dp_cmdp.certificate import NoiseCertificate
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.intervals import LatticeBounded, LatticeUnbounded, Query, laplace_plan, truncated_plan
-from dp_cmdp.optimal_noise import OptimalNoise
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.privatizer import release_database
 from dp_cmdp.release import Release
-from dp_cmdp.sampling import LatticeTruncatedLaplace
+from dp_cmdp.sampling.certificate import NoiseCertificate
+from dp_cmdp.sampling.optimal_noise import OptimalNoise
+from dp_cmdp.sampling.truncated import LatticeTruncatedLaplace
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
 BOUND = 64.0

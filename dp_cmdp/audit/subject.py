@@ -18,9 +18,9 @@ from dp_cmdp.audit.coupling import Coupling, coupling
 from dp_cmdp.audit.noise_law import LawFacts, law_facts, noise_law
 from dp_cmdp.audit.outcomes import Mechanism, Sampler, checked_pair, repeated
 from dp_cmdp.audit.verdicts import FALSE_ALARM, MethodAudit, Verdict
-from dp_cmdp.certificate import NoiseCertificate
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import Number, PrivacyBudget
+from dp_cmdp.sampling.certificate import NoiseCertificate
 
 COUPLED_SEEDS = 5
 #: Draws for the noise law.

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _advise(options: argparse.Namespace) -> int:
-    from dp_cmdp.advice import advise
+    from dp_cmdp.advice.adviser import advise
     from dp_cmdp.figures.advice import advice_figure
     from dp_cmdp.figures.style import save_figure
     from dp_cmdp.privacy import exact
@@ -82,7 +82,7 @@ def _advise(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from dp_cmdp.planning import smallest_epsilon
+    from dp_cmdp.advice.planning import smallest_epsilon
 
     if options.auction is not None:
         import numpy as np

@@ -94,7 +94,7 @@ def _release(
 
     from dp_cmdp.database import Database
     from dp_cmdp.errors import InvalidArgumentError
-    from dp_cmdp.ledger import PrivacyLedger
+    from dp_cmdp.ledger.ledger import PrivacyLedger
     from dp_cmdp.privatizer import release_blocks, release_database
 
     rng: np.random.Generator | None = None

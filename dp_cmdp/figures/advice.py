@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dp_cmdp.advice_report import Advice, AdviceRow
+    from dp_cmdp.advice.report import Advice, AdviceRow
 
 PALETTE = ("#00734d", "#c2410c", "#1d4ed8", "#7c3aed", "#a16207", "#be185d")
 
@@ -21,7 +21,7 @@ def advice_figure(advice: Advice) -> Figure:
     Parameters
     ----------
     advice : Advice
-        From :func:`dp_cmdp.advice.advise`.
+        From :func:`dp_cmdp.advice.adviser.advise`.
 
     Notes
     -----

@@ -33,11 +33,11 @@ from dp_cmdp import (
 )
 from dp_cmdp.affine import Affine
 from dp_cmdp.errors import BudgetExceededError, DPCMDPError, PrivacyWarning
-from dp_cmdp.mean_shift import mean_shift
 from dp_cmdp.metrics import mean_interval
-from dp_cmdp.optimal_noise import OptimalNoise
 from dp_cmdp.privacy import allocate
 from dp_cmdp.sampling import LatticeLaplace, LatticeTruncatedLaplace
+from dp_cmdp.sampling.mean_shift import mean_shift
+from dp_cmdp.sampling.optimal_noise import OptimalNoise
 
 CALLS = 100_000
 

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
+from dp_cmdp.advice.trials import Trials
 from dp_cmdp.affine import Affine
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
-from dp_cmdp.extent import coordinate_ranges
 from dp_cmdp.lp import solve
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.privatizer import release_blocks, release_database, solve_private
-from dp_cmdp.public_interval import public_interval
-from dp_cmdp.reach import equal_split, reach
-from dp_cmdp.theory import accuracy_bound, instance_bound
-from dp_cmdp.trials import Trials
+from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
+from dp_cmdp.theory.extent import coordinate_ranges
+from dp_cmdp.theory.public_interval import public_interval
+from dp_cmdp.theory.reach import equal_split, reach
 from tests.conftest import random_parametric_lp
 
 ROUNDING = 1e-7

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dp_cmdp.lattice import Lattice
+from dp_cmdp.sampling.lattice import Lattice
 
 radii = st.floats(1e-6, 1e6)
 places = st.floats(-1000.0, 1000.0)

@@ -28,8 +28,8 @@ from dp_cmdp import (
 from dp_cmdp.affine import Affine
 from dp_cmdp.baselines import METHODS
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.lattice import Lattice
 from dp_cmdp.lp import solve
+from dp_cmdp.sampling.lattice import Lattice
 from tests.marked import DIGITS, MARKS, leaks_from_error
 
 FAILURES = 4000

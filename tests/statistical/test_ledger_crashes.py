@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from dp_cmdp.ledger import PrivacyLedger
+from dp_cmdp.ledger.ledger import PrivacyLedger
 from dp_cmdp.privacy import PrivacyBudget
 
 UNIT = Fraction(1, 7000)
@@ -28,7 +28,7 @@ TOTAL = PrivacyBudget(100 * UNIT, 100 * UNIT)
 PRELUDE = """
 import sys
 from dp_cmdp.errors import BudgetExceededError
-from dp_cmdp.ledger import PrivacyLedger
+from dp_cmdp.ledger.ledger import PrivacyLedger
 from dp_cmdp.privacy import PrivacyBudget
 ledger = PrivacyLedger(sys.argv[1])
 unit = PrivacyBudget("1/7000", "1/7000")

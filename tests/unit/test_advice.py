@@ -5,19 +5,19 @@ import json
 import numpy as np
 import pytest
 
-from dp_cmdp.advice import advise, expected_saturation, forced_changes
+from dp_cmdp.advice.adviser import advise, expected_saturation, forced_changes
+from dp_cmdp.advice.block_split import best_split
+from dp_cmdp.advice.planning import smallest_epsilon
+from dp_cmdp.advice.trials import Trials, paired_uniforms, reference_databases
 from dp_cmdp.affine import Affine
-from dp_cmdp.block_split import best_split
 from dp_cmdp.curator import refuse_curator_values
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.planning import smallest_epsilon
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.privatizer import release_database
-from dp_cmdp.reach import reach
-from dp_cmdp.trials import Trials, paired_uniforms, reference_databases
+from dp_cmdp.theory.reach import reach
 
 
 def knapsack(*, radius=0.1, size=6, capacity=2.0, private_objective=False) -> ParametricLP:

@@ -21,9 +21,9 @@ from dp_cmdp.audit.suite import makers
 from dp_cmdp.audit.verdicts import LAYERS
 from dp_cmdp.baselines import METHODS
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.lattice_laplace import LatticeLaplace
-from dp_cmdp.optimal_noise import OptimalNoise
-from dp_cmdp.sampling import LatticeTruncatedLaplace
+from dp_cmdp.sampling.lattice_laplace import LatticeLaplace
+from dp_cmdp.sampling.optimal_noise import OptimalNoise
+from dp_cmdp.sampling.truncated import LatticeTruncatedLaplace
 
 HONEST = TruncatedLaplace.calibrate(1.0, 1, delta="1/20")
 

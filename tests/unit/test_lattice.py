@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.lattice import Lattice, sure_intervals
-from dp_cmdp.optimal_noise import OptimalNoise
-from dp_cmdp.sampling import LatticeTruncatedLaplace
+from dp_cmdp.sampling.lattice import Lattice, sure_intervals
+from dp_cmdp.sampling.optimal_noise import OptimalNoise
+from dp_cmdp.sampling.truncated import LatticeTruncatedLaplace
 
 
 def test_every_radius_is_the_same_number_of_steps_exactly():

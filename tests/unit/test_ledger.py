@@ -25,9 +25,9 @@ from dp_cmdp.errors import (
     LedgerCorruptError,
     LedgerError,
 )
-from dp_cmdp.hashchain import Amount, LedgerHead, genesis, link, shown_down
-from dp_cmdp.ledger import PrivacyLedger
-from dp_cmdp.ledger_file import transaction
+from dp_cmdp.ledger.hashchain import Amount, LedgerHead, genesis, link, shown_down
+from dp_cmdp.ledger.ledger import PrivacyLedger
+from dp_cmdp.ledger.ledger_file import transaction
 from dp_cmdp.privacy import PrivacyBudget, shown_up
 
 TENTH = PrivacyBudget("1/10", "1/100")
@@ -178,7 +178,9 @@ def test_threads_together_never_exceed_the_total(tmp_path: Path) -> None:
 
 
 def test_importing_the_ledger_imports_no_numerical_library() -> None:
-    code = "import sys, dp_cmdp.ledger; print({'numpy', 'scipy', 'pandas'} & set(sys.modules))"
+    code = (
+        "import sys, dp_cmdp.ledger.ledger; print({'numpy', 'scipy', 'pandas'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dp_cmdp.certificate import NoiseCertificate
-from dp_cmdp.digits import ONE, exp_lower
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.mean_shift import mean_shift, mean_shift_lower_bound
-from dp_cmdp.optimal_noise import OptimalNoise
-from dp_cmdp.weight_table import draw_cells, draw_inside, hockey_stick, integer_weights
+from dp_cmdp.sampling.certificate import NoiseCertificate
+from dp_cmdp.sampling.digits import ONE, exp_lower
+from dp_cmdp.sampling.mean_shift import mean_shift, mean_shift_lower_bound
+from dp_cmdp.sampling.optimal_noise import OptimalNoise
+from dp_cmdp.sampling.weight_table import draw_cells, draw_inside, hockey_stick, integer_weights
 
 BUDGETS = [
     ("1", "0.1"),

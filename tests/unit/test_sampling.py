@@ -9,10 +9,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dp_cmdp.certificate import NoiseCertificate
-from dp_cmdp.digits import ONE, TAIL, digit_thresholds, exp_lower, steps_hold, toss, weight_below
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.sampling import LatticeLaplace, LatticeTruncatedLaplace
+from dp_cmdp.sampling.certificate import NoiseCertificate
+from dp_cmdp.sampling.digits import (
+    ONE,
+    TAIL,
+    digit_thresholds,
+    exp_lower,
+    steps_hold,
+    toss,
+    weight_below,
+)
 
 EPSILONS = ("0.05", "1/3", "1", "5", "20")
 DELTAS = ("1e-9", "1e-3", "0.1", "1/2")

@@ -10,16 +10,16 @@ from dp_cmdp.affine import Affine
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.extent import concentration_radius, coordinate_ranges, diameter_bound
 from dp_cmdp.lp import LinearProgram, solve
 from dp_cmdp.mechanisms import TruncatedLaplace
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.privatizer import release_blocks, release_database, solve_private
-from dp_cmdp.public_interval import harmful_ends, public_interval
-from dp_cmdp.reach import equal_split, reach
-from dp_cmdp.row_tails import RowTerms
-from dp_cmdp.theory import accuracy_bound, instance_bound
+from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
+from dp_cmdp.theory.extent import concentration_radius, coordinate_ranges, diameter_bound
+from dp_cmdp.theory.public_interval import harmful_ends, public_interval
+from dp_cmdp.theory.reach import equal_split, reach
+from dp_cmdp.theory.row_tails import RowTerms
 from tests.conftest import random_parametric_lp
 
 BUDGET = PrivacyBudget(1, 0.1)

@@ -9,16 +9,16 @@ from dp_cmdp.affine import Affine
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
-from dp_cmdp.extent import concentration_radius, diameter_bound
 from dp_cmdp.lp import LinearProgram, solve
 from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
 from dp_cmdp.metrics import cost_of_privacy
 from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.printed_bound import optimality_system, paper_bound, repaired_terms
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.privatizer import release_blocks, solve_private
-from dp_cmdp.reach import equal_split, reach
-from dp_cmdp.standard_form import StandardForm
+from dp_cmdp.theory.extent import concentration_radius, diameter_bound
+from dp_cmdp.theory.printed_bound import optimality_system, paper_bound, repaired_terms
+from dp_cmdp.theory.reach import equal_split, reach
+from dp_cmdp.theory.standard_form import StandardForm
 
 BUDGET = PrivacyBudget(1, 0.1)
 

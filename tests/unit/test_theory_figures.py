@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dp_cmdp.advice import advise
+from dp_cmdp.advice.adviser import advise
 from dp_cmdp.affine import Affine
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.experiments import bounds

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.hoffman import _certificate, _inverse_norms, hoffman_constant
+from dp_cmdp.theory.hoffman import _certificate, _inverse_norms, hoffman_constant
 
 
 def distance(z, G, g, C, d) -> float:

@@ -28,7 +28,9 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from dp_cmdp.digits import (
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.privacy import HALF, exact, short
+from dp_cmdp.sampling.digits import (
     ONE,
     PRECISION,
     continuation_holds,
@@ -36,9 +38,7 @@ from dp_cmdp.digits import (
     steps_hold,
     weight_below,
 )
-from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.privacy import HALF, exact, short
-from dp_cmdp.weight_table import worst_hockey_stick
+from dp_cmdp.sampling.weight_table import worst_hockey_stick
 
 MAX_EPSILON = 100
 MIN_DELTA = Fraction(1, 1 << 63)

@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dp_cmdp.digits import ONE, PRECISION, Source
+from dp_cmdp.sampling.digits import ONE, PRECISION, Source
 
 HEAD = 64
 REST = PRECISION - HEAD

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp.advice.trials import Trials
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.curator import CuratorOnly
 from dp_cmdp.database import Database
@@ -23,9 +24,8 @@ from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget
-from dp_cmdp.public_interval import as_program
-from dp_cmdp.reach import reach
-from dp_cmdp.trials import Trials
+from dp_cmdp.theory.public_interval import as_program
+from dp_cmdp.theory.reach import reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def smallest_epsilon(
     -----
     **Paper.** The use of ``prob:accurate``. **Privacy.** *Curator only.* Choosing ε by looking at
     the data is itself not private: publish the plan's target, not its ε, or choose ε from
-    :func:`dp_cmdp.advice.advise`, which is public.
+    :func:`dp_cmdp.advice.adviser.advise`, which is public.
     """
     lp = as_program(program)
     if lp.envelope is not database.envelope:

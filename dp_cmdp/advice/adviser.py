@@ -24,16 +24,16 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.advice_report import Advice, AdviceRow, Threshold
-from dp_cmdp.block_split import best_split
+from dp_cmdp.advice.block_split import best_split
+from dp_cmdp.advice.remedies import remedies
+from dp_cmdp.advice.report import Advice, AdviceRow, Threshold
+from dp_cmdp.advice.trials import Trials, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget, exact
-from dp_cmdp.public_interval import as_program, harmful_ends, public_interval
-from dp_cmdp.reach import Reach, reach
-from dp_cmdp.remedies import remedies
-from dp_cmdp.trials import Trials, reference_databases
+from dp_cmdp.theory.public_interval import as_program, harmful_ends, public_interval
+from dp_cmdp.theory.reach import Reach, reach
 
 LARGEST_EPSILON = 100.0
 SMALLEST_EPSILON = 0.01
@@ -60,7 +60,7 @@ def advise(
         Multiples of the envelope's radius (cut at each entry's range); only 1 by default.
     position : {"average", "middle", "harmless"}
         Where the entries of the public reference databases are; see
-        :func:`dp_cmdp.trials.reference_databases`.
+        :func:`dp_cmdp.advice.trials.reference_databases`.
     worth : float
         A release is *useful* when it wins back this share of what the robust answer loses.
     draws, seed : int

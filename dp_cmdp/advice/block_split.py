@@ -12,13 +12,13 @@ from fractions import Fraction
 from itertools import product
 
 from dp_cmdp._check import integer
+from dp_cmdp.advice.trials import Trials, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.parametric import BLOCKS, ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.public_interval import as_program
-from dp_cmdp.reach import reach
-from dp_cmdp.trials import Trials, reference_databases
+from dp_cmdp.theory.public_interval import as_program
+from dp_cmdp.theory.reach import reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def best_split(
     program : ParametricLP or ParametricCMDP
     budget : PrivacyBudget
     position, draws, seed
-        Public databases and noise, see :mod:`dp_cmdp.trials`.
+        Public databases and noise, see :mod:`dp_cmdp.advice.trials`.
     steps : int
         Shares are multiples of 1/steps, and 1/50 at the edges.
     trials : Trials, optional

@@ -7,8 +7,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.block_split import Split
-from dp_cmdp.remedies import Remedy
+from dp_cmdp.advice.block_split import Split
+from dp_cmdp.advice.remedies import Remedy
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,8 +19,8 @@ from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.lp import solve
 from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.public_interval import harmful_ends
-from dp_cmdp.reach import Reach
+from dp_cmdp.theory.public_interval import harmful_ends
+from dp_cmdp.theory.reach import Reach
 
 POSITIONS = ("average", "middle", "harmless")
 

@@ -1,9 +1,9 @@
 """Exact truncated Laplace noise on a lattice, drawn from the randomness of the system.
 
-Float noise leaks through its gaps; here data and noise are integers (see :mod:`dp_cmdp.lattice`)
-and the law of the noise is itself made of integers (see :mod:`dp_cmdp.digits`), so privacy is a
-comparison of fractions made when the law is built and kept as its certificate
-(:mod:`dp_cmdp.certificate`).
+Float noise leaks through its gaps; here data and noise are integers (see
+:mod:`dp_cmdp.sampling.lattice`) and the law of the noise is itself made of integers (see
+:mod:`dp_cmdp.sampling.digits`), so privacy is a comparison of fractions made when the law is built
+and kept as its certificate (:mod:`dp_cmdp.sampling.certificate`).
 
 A draw is a magnitude by its digits and a sign; (−, 0) and magnitudes above the support are thrown
 away. All proposals cost the same work and the number of proposals thrown away is independent of the
@@ -22,8 +22,10 @@ from fractions import Fraction
 from typing import Any
 
 from dp_cmdp import _check
-from dp_cmdp.certificate import MAX_STEPS, NoiseCertificate, checked_budget, outer_mass
-from dp_cmdp.digits import (
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.privacy import exact, short
+from dp_cmdp.sampling.certificate import MAX_STEPS, NoiseCertificate, checked_budget, outer_mass
+from dp_cmdp.sampling.digits import (
     BATCH_WORDS,
     LARGEST,
     ONE,
@@ -37,11 +39,6 @@ from dp_cmdp.digits import (
     square_below,
     weight_below,
 )
-from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.lattice_laplace import LatticeLaplace
-from dp_cmdp.privacy import exact, short
-
-__all__ = ["LatticeLaplace", "LatticeTruncatedLaplace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ class LatticeTruncatedLaplace:
 
         Notes
         -----
-        **Privacy.** Public. Theorem and proof: :mod:`dp_cmdp.certificate`.
+        **Privacy.** Public. Theorem and proof: :mod:`dp_cmdp.sampling.certificate`.
         """
         eps, dlt = checked_budget(epsilon, delta)
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)

@@ -6,8 +6,9 @@ the debit that would take it over the total. A release debits *before* it reads 
 refunded, so what is written down is never less than what was spent.
 
 One SQLite file, one transaction per debit: under the write lock the whole hash chain
-(:mod:`dp_cmdp.hashchain`) is checked, the balance compared, the entry appended, and the commit
-forced to disk (:mod:`dp_cmdp.ledger_file`) before :meth:`PrivacyLedger.debit` returns.
+(:mod:`dp_cmdp.ledger.hashchain`) is checked, the balance compared, the entry appended, and the
+commit forced to disk (:mod:`dp_cmdp.ledger.ledger_file`) before :meth:`PrivacyLedger.debit`
+returns.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dp_cmdp.errors import BudgetExceededError, InvalidArgumentError, LedgerError
-from dp_cmdp.hashchain import Amount, Balance, Chain, LedgerEntry, LedgerHead
-from dp_cmdp.ledger_file import (
+from dp_cmdp.ledger.hashchain import Amount, Balance, Chain, LedgerEntry, LedgerHead
+from dp_cmdp.ledger.ledger_file import (
     append,
     check_pages,
     initialise,

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.advice.trials import Trials
 from dp_cmdp.affine import IntArray
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.lp import LinearProgram, Solution, solve
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.public_interval import harmful_ends
-from dp_cmdp.reach import reach
-from dp_cmdp.trials import Trials
+from dp_cmdp.theory.public_interval import harmful_ends
+from dp_cmdp.theory.reach import reach
 
 
 @dataclass(frozen=True, slots=True)

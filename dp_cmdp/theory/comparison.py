@@ -7,8 +7,8 @@ release accepts y_f is bounded in two ways, the smaller counts:
 
 * *entrywise*: the released box lies in B_f unless some interval leaves it; the noises of the
   entries are independent, so this probability is a product of known tails;
-* *rowwise*: row i fails at y_f with a probability that :mod:`dp_cmdp.row_tails` bounds, because it
-  is a sum of independent terms; the rows' probabilities add up.
+* *rowwise*: row i fails at y_f with a probability that :mod:`dp_cmdp.theory.row_tails` bounds,
+  because it is a sum of independent terms; the rows' probabilities add up.
 
 With losses L_0 ≤ L_1 ≤ … ≤ L_F of the points and p_f ≥ P(y_f rejected), p_F = 0, the best accepted
 point loses on average at most L_0 + Σ_f (L_{f+1} − L_f) p_f: the *staircase*.
@@ -24,8 +24,8 @@ import numpy as np
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import IntArray
 from dp_cmdp.lp import LinearProgram, solve
-from dp_cmdp.reach import ROUNDING, Reach
-from dp_cmdp.row_tails import RowTerms
+from dp_cmdp.theory.reach import ROUNDING, Reach
+from dp_cmdp.theory.row_tails import RowTerms
 
 #: Positions of the boxes between the true values, the mean ends and the furthest ends.
 POSITIONS = (*np.linspace(0.0, 0.4, 5), *np.linspace(0.45, 0.95, 11))

@@ -22,8 +22,8 @@ from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entrywise
 from dp_cmdp.lp import LinearProgram, solve
 from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.public_interval import as_program
 from dp_cmdp.release import Release
+from dp_cmdp.theory.public_interval import as_program
 
 #: Shares of the largest common slack that the points w keep.
 SHARES = (0.02, 0.1, 0.3, 0.6, 0.95)

@@ -15,12 +15,12 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
 from dp_cmdp.database import Database
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
-from dp_cmdp.extent import coordinate_ranges
 from dp_cmdp.lp import LinearProgram, solve
 from dp_cmdp.mechanisms import TruncatedLaplace
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget
-from dp_cmdp.reach import Reach, reach
+from dp_cmdp.theory.extent import coordinate_ranges
+from dp_cmdp.theory.reach import Reach, reach
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ The *repaired* ρ (all steps proved in ``docs/theory.md``):
 
 The *printed* ρ keeps every slip of the paper (errata in ``docs/theory.md``); its Λ divides by the
 slack at an optimal point, which is 0 where a row binds, so the printed bound is then infinite. Both
-are far above the truth; :func:`dp_cmdp.theory.accuracy_bound` is the one to use.
+are far above the truth; :func:`dp_cmdp.theory.accuracy.accuracy_bound` is the one to use.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.curator import CuratorOnly
 from dp_cmdp.database import Database
-from dp_cmdp.hoffman import HoffmanConstant, hoffman_constant
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget
-from dp_cmdp.standard_form import StandardForm
+from dp_cmdp.theory.hoffman import HoffmanConstant, hoffman_constant
+from dp_cmdp.theory.standard_form import StandardForm
 
 FORMS = ("repaired", "printed", "printed-slater")
 

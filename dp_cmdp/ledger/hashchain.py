@@ -5,7 +5,7 @@ change, vanish or move without changing every later hash; so the last hash, the 
 the whole history. For each identity the chain holds one ``total`` and then its ``debit`` entries,
 whose exact sum never exceeds the total in ε nor in δ (paper: ``lem:comp``).
 
-Nothing here touches a file: :mod:`dp_cmdp.ledger` stores the chain.
+Nothing here touches a file: :mod:`dp_cmdp.ledger.ledger` stores the chain.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from scipy.signal import fftconvolve
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import IntArray
-from dp_cmdp.reach import Reach
+from dp_cmdp.theory.reach import Reach
 
 STEPS = 2048
 #: Rows with more terms than this use the inequalities only.

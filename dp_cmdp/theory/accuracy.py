@@ -9,14 +9,14 @@ point y is in X̃, c̃ᵀx̃ ≥ c̃ᵀy gives
 * **sure**: y = x_W, optimal for the most tightened data that the noise can produce. With
   c̃ − c = Σ_k e_k h_k and χ⁻_k ≤ h_kᵀx ≤ χ⁺_k on X, the second term is at most
   Σ_k max(e_k⁺(χ⁺_k − h_kᵀy), e_k⁻(h_kᵀy − χ⁻_k)); it vanishes for a public objective.
-* **likely**: y accepted with probability 1 − β (:mod:`dp_cmdp.comparison`).
+* **likely**: y accepted with probability 1 − β (:mod:`dp_cmdp.theory.comparison`).
 * **mean**: the best accepted one of several points y; the second term has mean at most
   Σ_k E e_k⁺(χ⁺_k − h_kᵀy) + E e_k⁻(h_kᵀy − χ⁻_k), or the bound by prices of
-  :mod:`dp_cmdp.objective_error`, whichever is smaller.
+  :mod:`dp_cmdp.theory.objective_error`, whichever is smaller.
 
-Also here: :func:`~dp_cmdp.instance.instance_bound`, for one release that was made, and
+Also here: :func:`~dp_cmdp.theory.instance.instance_bound`, for one release that was made, and
 :func:`~dp_cmdp.public_interval.public_interval`, from no data at all. The proofs are in
-``docs/theory.md``; the paper's own theorem is in :mod:`dp_cmdp.printed_bound`.
+``docs/theory.md``; the paper's own theorem is in :mod:`dp_cmdp.theory.printed_bound`.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import IntArray
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.comparison import Candidate, Comparison, staircase
 from dp_cmdp.curator import CuratorOnly
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.extent import concentration_radius, coordinate_ranges, diameter_bound
-from dp_cmdp.instance import instance_bound
 from dp_cmdp.lp import LinearProgram, solve
-from dp_cmdp.objective_error import PricedError
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget
-from dp_cmdp.public_interval import as_program, public_interval
-from dp_cmdp.reach import Reach, reach
+from dp_cmdp.theory.comparison import Candidate, Comparison, staircase
+from dp_cmdp.theory.extent import concentration_radius, coordinate_ranges, diameter_bound
+from dp_cmdp.theory.instance import instance_bound
+from dp_cmdp.theory.objective_error import PricedError
+from dp_cmdp.theory.public_interval import as_program, public_interval
+from dp_cmdp.theory.reach import Reach, reach
 
 __all__ = [
     "AccuracyBound",

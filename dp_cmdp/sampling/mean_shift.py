@@ -17,8 +17,8 @@ import math
 from typing import Any
 
 from dp_cmdp import _check
-from dp_cmdp.certificate import checked_budget
-from dp_cmdp.optimal_noise import OptimalNoise
+from dp_cmdp.sampling.certificate import checked_budget
+from dp_cmdp.sampling.optimal_noise import OptimalNoise
 
 KINDS = ("paper", "tight", "optimal", "bound")
 #: Lattice steps per Δ of the ``optimal`` noise that is measured.

@@ -27,7 +27,7 @@ from scipy import optimize, sparse
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine, IntArray
 from dp_cmdp.lp import LinearProgram
-from dp_cmdp.reach import Reach
+from dp_cmdp.theory.reach import Reach
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp import _check
-from dp_cmdp.certificate import MAX_STEPS, NoiseCertificate, checked_budget
-from dp_cmdp.digits import (
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.privacy import HALF
+from dp_cmdp.sampling.certificate import MAX_STEPS, NoiseCertificate, checked_budget
+from dp_cmdp.sampling.digits import (
     BATCH_WORDS,
     LARGEST,
     ONE,
@@ -29,8 +31,6 @@ from dp_cmdp.digits import (
     toss,
     weight_below,
 )
-from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.privacy import HALF
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Publish θ + W with 0 ≤ W ≤ width, never below θ. Among all laws of W that are (ε, δ)-private for
 every shift of at most Δ, the least E[W] is a linear program. On cells of width Δ/h with masses p_j
-(spread evenly over their cells, see :mod:`dp_cmdp.weight_table`)
+(spread evenly over their cells, see :mod:`dp_cmdp.sampling.weight_table`)
 
     minimise  Σ_j (j + 1/2)·p_j/h
     subject to  Σ_j t_{d,j} ≤ δ,   t_{d,j} ≥ p_j − e^ε·p_{j∓d},   t ≥ 0,   d = 1, …, h, both signs,
@@ -15,7 +15,7 @@ violations). If the solver fails, coarser cells are tried, and at last truncated
 itself is used (as happens beyond ε ≈ 15 with δ below 1e-6, where the program is too badly scaled).
 
 It is **not** valid when a change spreads over several entries: use
-:class:`~dp_cmdp.sampling.LatticeTruncatedLaplace` there.
+:class:`~dp_cmdp.sampling.truncated.LatticeTruncatedLaplace` there.
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.certificate import MAX_STEPS, NoiseCertificate, checked_budget
-from dp_cmdp.digits import ONE, IntArray, Source, exp_lower
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.sampling import LatticeTruncatedLaplace
-from dp_cmdp.weight_table import (
+from dp_cmdp.sampling.certificate import MAX_STEPS, NoiseCertificate, checked_budget
+from dp_cmdp.sampling.digits import ONE, IntArray, Source, exp_lower
+from dp_cmdp.sampling.truncated import LatticeTruncatedLaplace
+from dp_cmdp.sampling.weight_table import (
     draw_cells,
     draw_inside,
     integer_weights,
@@ -198,6 +197,8 @@ def _mixtures(
 
 def _solve(epsilon: float, delta: float, *, reach: int, clip: float) -> FloatArray | None:
     """The linear program, in units in which truncated Laplace noise is about 1 everywhere."""
+    from scipy.optimize import linprog
+
     half_width = math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon
     cells = math.ceil(2 * half_width * reach) + 1
     place = np.arange(cells)

@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.digits import IntArray, Source
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.sampling.digits import IntArray, Source
 
 BITS = 20
 #: |value|/step stays below this, so that the quotient of floats rounds to the right integer.

@@ -16,7 +16,7 @@ from os import PathLike
 from pathlib import Path
 
 from dp_cmdp.errors import InvalidArgumentError, LedgerBusyError, LedgerCorruptError, LedgerError
-from dp_cmdp.hashchain import Amount, Chain, Kind, LedgerEntry, genesis, replay
+from dp_cmdp.ledger.hashchain import Amount, Chain, Kind, LedgerEntry, genesis, replay
 
 #: Marks a SQLite file as a ledger (the file header's ``application_id``): "DPcl" in ASCII.
 APPLICATION_ID = 0x4450636C

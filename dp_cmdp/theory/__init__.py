@@ -1,0 +1,20 @@
+"""How much privacy can cost: bounds that are certain, in the mean, or likely.
+
+:mod:`~dp_cmdp.theory.accuracy` has the certified bound, :mod:`~dp_cmdp.theory.instance` the bound
+of one release, :mod:`~dp_cmdp.theory.public_interval` what is known without any data, and
+:mod:`~dp_cmdp.theory.printed_bound` the paper's theorem, printed and repaired.
+"""
+
+from dp_cmdp.theory.accuracy import AccuracyBound, accuracy_bound
+from dp_cmdp.theory.extent import concentration_radius, diameter_bound
+from dp_cmdp.theory.instance import instance_bound
+from dp_cmdp.theory.public_interval import public_interval
+
+__all__ = [
+    "AccuracyBound",
+    "accuracy_bound",
+    "concentration_radius",
+    "diameter_bound",
+    "instance_bound",
+    "public_interval",
+]
