@@ -1,0 +1,52 @@
+"""Many private draws of one row on the same dynamics, seconds per solve."""
+
+from __future__ import annotations
+
+import numpy as np
+from measurement import Clock, Measured, measure
+from problems import grid_cmdp, private_draws
+from records import Records
+from single import DISAGREEMENT
+from sweep_peers import PEERS, pool
+
+
+def sweep(
+    n: int, *, number: int, peer_number: int, records: Records, clock: Clock, limit: float
+) -> None:
+    """`number` draws with a pool of policies; peers solve the first `peer_number` of them."""
+    model, tiny = grid_cmdp(n), grid_cmdp(4)
+    draws, small = private_draws(model, number), (tiny, private_draws(tiny, 2))
+    mine = measure(pool, (model, draws), small=small, limit=1200, clock=clock, repeats=2)
+    some = draws[:peer_number]
+    found = {
+        name: measure(prepare, (model, some), small=small, limit=limit, clock=clock, repeats=1)
+        for name, prepare in PEERS.items()
+    }
+    found["cvxpy, its best"] = min(
+        (theirs for name, theirs in found.items() if name.startswith("cvxpy") and theirs.times),
+        key=lambda theirs: theirs.seconds or np.inf,
+        default=Measured(status="no time"),
+    )
+    for name, theirs in found.items():
+        more = {"status": theirs.status, "draws": number, "peer_draws": peer_number}
+        if mine.status != "ok":
+            more["ours_status"] = mine.status
+        if mine.answer and theirs.answer:
+            values = np.array(theirs.answer[0])
+            off = np.abs(values - mine.answer[0][: values.size]) / np.abs(values)
+            more["difference"] = float(off.max())
+            if off.max() > DISAGREEMENT:
+                more["status"] = "disagrees"
+        records.add(
+            "sweep",
+            model.num_states,
+            ours_s=_per(mine.seconds, number),
+            peer=name,
+            peer_s=_per(theirs.seconds, peer_number),
+            gap=mine.answer[1] if mine.answer else None,
+            **more,
+        )
+
+
+def _per(seconds: float | None, number: int) -> float | None:
+    return None if seconds is None else seconds / number

@@ -1,0 +1,96 @@
+"""Solvers of a sweep: ``prepare((model, draws))`` returns a run that solves every draw.
+
+A draw is (f, f0) on the dynamics of the model, K = 1. A run returns (values, largest gap or None).
+Preparing solves a first draw where a solver keeps state, so that compilation, canonicalization and
+the first basis are not counted; the runs of the stateful ones are made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import peers
+
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.occupancy import flow_matrix
+
+Draw = tuple[np.ndarray, float]
+Problem = tuple[CMDP, list[Draw]]
+Run = Callable[[], tuple[list[float], float | None]]
+
+
+def pool(problem: Problem) -> Run:
+    """Ours: a pool of policies, empty at the start of every run."""
+    from dp_cmdp.cmdp.pool import PolicyPool
+
+    model, draws = problem
+
+    def run() -> tuple[list[float], float]:
+        shared = PolicyPool(model)
+        answers = [shared.solve(f, f0) for f, f0 in draws]
+        return [answer.value for answer in answers], max(answer.gap for answer in answers)
+
+    return run
+
+
+def each_cold(problem: Problem, *, solver: Callable[[CMDP], peers.Run]) -> Run:
+    """Every draw as a new problem."""
+    model, draws = problem
+    runs = [solver(model.with_constraints(f, f0)) for f, f0 in draws]
+    return lambda: ([run()[0] for run in runs], None)
+
+
+def highs_warm(problem: Problem) -> Run:
+    """HiGHS from its last basis by the primal simplex; only the sensitive entries are replaced."""
+    import highspy
+
+    model, draws = problem
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("solver", "simplex")
+    solver.setOptionValue("simplex_strategy", 4)
+    solver.passModel(peers.highs_program(model))
+    solver.run()
+    row, sensitive = model.num_states, np.flatnonzero(model.f[0].ravel()).tolist()
+
+    def solve(f: np.ndarray, f0: float) -> float:
+        costs = f.ravel()
+        for pair in sensitive:
+            solver.changeCoeff(row, pair, float(costs[pair]))
+        solver.changeRowBounds(row, -highspy.kHighsInf, f0)
+        solver.run()
+        return float(solver.getInfo().objective_function_value)
+
+    return lambda: ([solve(f, f0) for f, f0 in draws], None)
+
+
+def cvxpy_parameters(problem: Problem, *, solver: str) -> Run:
+    """cvxpy with Parameters (DPP): canonicalized once."""
+    import cvxpy as cp
+
+    model, draws = problem
+    gain, chosen = model.r.ravel(), np.flatnonzero(model.f[0].ravel())
+    x = cp.Variable(gain.size, nonneg=True)
+    costs, tolerance = cp.Parameter(chosen.size, nonneg=True), cp.Parameter()
+    rows = [flow_matrix(model) @ x == model.mu, costs @ x[chosen] <= tolerance]
+    program: Any = cp.Problem(cp.Maximize(gain @ x), rows)
+
+    def solve(f: np.ndarray, f0: float) -> float:
+        costs.value, tolerance.value = f.ravel()[chosen], f0
+        return float(program.solve(solver=solver, warm_start=False))
+
+    solve(*draws[0])
+    return lambda: ([solve(f, f0) for f, f0 in draws], None)
+
+
+#: The peers of a sweep, the one to beat first.
+PEERS: dict[str, Callable[[Problem], Run]] = {
+    "highs warm": highs_warm,
+    "cvxpy parameters (clarabel)": partial(cvxpy_parameters, solver="CLARABEL"),
+    "highs cold": partial(each_cold, solver=partial(peers.highs, method="choose")),
+    "cvxpy cold (clarabel)": partial(each_cold, solver=peers.clarabel),
+    "cvxpy parameters (highs)": partial(cvxpy_parameters, solver="HIGHS"),
+}
