@@ -130,8 +130,8 @@ def release_blocks(
     allow_leak : bool
         Publish a sensitive block that has no share *unprotected*. The Release records it.
     realised_mask_NOT_PRIVATE : bool
-        Leave entries that happen to be zero untouched, as the paper's published numbers need. It
-        publishes the zero pattern of the data; for reproduction only. The Release records it.
+        Leave entries that happen to be zero untouched, as the paper's published numbers suggest.
+        It publishes the zero pattern of the data; for reproduction only. The Release records it.
 
     Returns
     -------

@@ -7,9 +7,9 @@ radius. Guaranteed: (ε, δ)-differential privacy; every answer is feasible for 
 with certainty.
 
 Differences from the publication
-1. Which entries are sensitive is public structure. The published numbers need the zeros of the
-   realised data to stay zeros, which publishes the zero pattern; that variant is the option
-   ``realised_mask_NOT_PRIVATE``.
+1. Which entries are sensitive is public structure. The published numbers fit a little better if the
+   zeros of the realised data stay zeros, which publishes the zero pattern; that variant is the
+   option ``realised_mask_NOT_PRIVATE`` (see ``docs/reproduction.md``).
 2. The sup of b in their b̂ is an inf, as their proof needs.
 3. A bounded-change radius is allowed; the publication's adjacency is the radius "whole range".
 4. Robust feasibility of the public envelope replaces their assumption ``ass:feast``, which is too
@@ -50,7 +50,7 @@ def answer(
     calibration : {"paper", "tight"}
         Support of the noise.
     realised_mask_NOT_PRIVATE : bool
-        Leave the zeros of A and c bare, as the published numbers need.
+        Leave the zeros of A and c bare, as the published numbers suggest.
 
     Notes
     -----
