@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-oracle lint format clean
+.PHONY: help demo test test-long test-oracle bench-quick bench lint format clean
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -27,6 +27,14 @@ test-long: $(STAMP) ## the tests that take minutes
 test-oracle: $(STAMP) ## the tests against optional peer libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[oracle]'
 	$(BIN)/python -m pytest -q -m oracle
+
+bench-quick: $(STAMP) ## the benchmarks against peer libraries, in five minutes
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
+	@$(BIN)/python benchmarks/run.py --quick
+
+bench: $(STAMP) ## the benchmarks in full, up to a million states
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
+	@$(BIN)/python benchmarks/run.py
 
 lint: $(STAMP) ## ruff (lint and format) and pyright
 	$(BIN)/ruff check .

@@ -87,7 +87,7 @@ def scipy_linprog(model: CMDP) -> Run:
     gain, costs = model.r.ravel(), model.f.reshape(model.num_constraints, -1)
 
     def run() -> Answer:
-        result = linprog(-gain, A_ub=costs, b_ub=model.f0, A_eq=flow, b_eq=model.mu)
+        result: Any = linprog(-gain, A_ub=costs, b_ub=model.f0, A_eq=flow, b_eq=model.mu)
         return -float(result.fun), None
 
     return run

@@ -71,5 +71,5 @@ def privatizer(n: int, *, records: Records, clock: Clock, limit: float = 300.0) 
         status=whole.status if solved or whole.status != "ok" else "not solved in this run",
         release_s=alone.seconds,
         peak_gib=whole.peak_gib,
-        bytes_per_entry=whole.peak_gib * 2**30 / (n * n),
+        bytes_per_entry=(whole.peak_gib - whole.base_gib) * 2**30 / (n * n),
     )

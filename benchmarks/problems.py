@@ -24,8 +24,8 @@ from dp_cmdp.privatizer import release_database
 SLIP = 0.2
 HAZARDS = 0.15
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
-#: Radius of a severity, and of the tolerance relative to itself, in the private sweeps.
-SEVERITY_RADIUS, TOLERANCE_RADIUS = 0.05, 0.02
+#: Radius of a severity, and of the tolerance relative to itself: those of the shipped layouts.
+RADIUS = 0.1
 
 
 def grid_cmdp(
@@ -91,7 +91,7 @@ def _binding_tolerances(model: CMDP) -> np.ndarray:
     return 0.5 * (heedless + careful)
 
 
-def private_grid(model: CMDP) -> tuple[ParametricCMDP, Database]:
+def private_grid(model: CMDP, *, radius: float = RADIUS) -> tuple[ParametricCMDP, Database]:
     """The severities of a grid and its tolerance as a private database."""
     severity = model.f[0, :, 0]
     candidates = np.flatnonzero(severity)
@@ -99,17 +99,19 @@ def private_grid(model: CMDP) -> tuple[ParametricCMDP, Database]:
     program = ParametricCMDP.for_states(
         model,
         candidates,
-        severity=Envelope(0.0, 1.0, radius=SEVERITY_RADIUS, shape=candidates.size),
-        tolerance=Envelope(0.5 * f0, 1.5 * f0, radius=TOLERANCE_RADIUS * f0, shape=1),
+        severity=Envelope(0.0, 1.0, radius=radius, shape=candidates.size),
+        tolerance=Envelope(0.5 * f0, 1.5 * f0, radius=radius * f0, shape=1),
     )
     values = {"severity": severity[candidates], "tolerance": [f0]}
     return program, Database(values, program.envelope)
 
 
-def private_draws(model: CMDP, number: int, *, seed: int = 1) -> list[tuple[np.ndarray, float]]:
+def private_draws(
+    model: CMDP, number: int, *, radius: float = RADIUS
+) -> list[tuple[np.ndarray, float]]:
     """(f, f0) of the tightened models of simulated releases at ε = 1, δ = 1/10."""
-    program, database = private_grid(model)
-    rng = np.random.default_rng(seed)
+    program, database = private_grid(model, radius=radius)
+    rng = np.random.default_rng(1)
     draws = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)

@@ -28,6 +28,9 @@ from records import Records, machine
 from single import single
 from sweep import sweep
 
+#: Radius of sweeps whose draws lie close together, which suits warm starts.
+CALM = 0.02
+
 Section = tuple[str, Callable[[], None]]
 
 
@@ -35,6 +38,7 @@ def quick(records: Records, clock: Clock) -> list[Section]:
     """The sections of ``make bench-quick``, the most telling first."""
     one = partial(single, records=records, clock=clock)
     many = partial(sweep, number=200, peer_number=20, records=records, clock=clock)
+    calm = partial(many, radius=CALM, only=["highs warm"])
     return [
         ("single", partial(one, 32, limit=10.0)),
         ("sweep", partial(many, 10, limit=10.0)),
@@ -42,9 +46,11 @@ def quick(records: Records, clock: Clock) -> list[Section]:
         ("single", partial(one, 100, limit=12.0)),
         ("single", partial(one, 316, limit=40.0, general=False)),
         ("single", partial(one, 10, limit=10.0)),
+        ("sweep", partial(calm, 10, limit=10.0)),
+        ("sweep", partial(calm, 32, limit=10.0)),
         ("privatizer", partial(privatizer, 316, records=records, clock=clock)),
         ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=40.0,
-                            enough=12.0)),
+                            enough=10.0)),
         ("growth", partial(growth, 32, records=records, clock=clock, limit=20.0)),
         ("limit", partial(physical_limit, (32, 100, 316), records=records)),
         ("first-use", partial(first_use, records=records, clock=clock)),
@@ -55,6 +61,7 @@ def full(records: Records, clock: Clock) -> list[Section]:
     """The sections of ``make bench``."""
     one = partial(single, records=records, clock=clock)
     many = partial(sweep, number=2000, peer_number=100, records=records, clock=clock)
+    calm = partial(many, radius=CALM, only=["highs warm"])
     return [
         ("single", partial(one, 32, limit=60.0)),
         ("sweep", partial(many, 10, limit=60.0)),
@@ -62,6 +69,8 @@ def full(records: Records, clock: Clock) -> list[Section]:
         ("single", partial(one, 100, limit=150.0)),
         ("single", partial(one, 316, limit=300.0)),
         ("single", partial(one, 10, limit=30.0)),
+        ("sweep", partial(calm, 10, limit=60.0)),
+        ("sweep", partial(calm, 32, limit=60.0)),
         ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=600.0,
                             enough=300.0)),
         ("single", partial(one, 1000, limit=600.0, general=False, gap=1e-6)),
@@ -80,9 +89,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes, under five minutes")
     parser.add_argument("--only", action="append", metavar="SECTION", help="may be repeated")
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
-    parser.add_argument("--budget", type=float, help="seconds for the suite; quick: 280")
+    parser.add_argument("--budget", type=float, help="seconds for the suite; quick: 270")
     options = parser.parse_args()
-    budget = options.budget or (280.0 if options.quick else None)
+    budget = options.budget or (270.0 if options.quick else None)
     clock = Clock(budget)
     kind = "quick" if options.quick else "full"
     records = Records(options.out / f"{kind}.jsonl")
@@ -105,13 +114,13 @@ def _run_all(
         if only and name not in only:
             continue
         if clock.left() < 3.0:
-            records.add(name, None, status="skipped, the suite was out of time")
+            records.add("skipped", None, section=name, status="the suite was out of time")
             continue
         try:
             section()
         except Exception as error:
             traceback.print_exc()
-            records.add(name, None, status=f"failed: {type(error).__name__}")
+            records.add("failed", None, section=name, status=type(error).__name__)
             failed = True
     return failed
 

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any
+
 import numpy as np
-from measurement import Clock, Measured, measure
-from problems import grid_cmdp, private_draws
+from measurement import Clock, measure
+from problems import RADIUS, grid_cmdp, private_draws
 from records import Records
 from single import DISAGREEMENT
 from sweep_peers import PEERS, pool
 
 
 def sweep(
-    n: int, *, number: int, peer_number: int, records: Records, clock: Clock, limit: float
+    n: int,
+    *,
+    number: int,
+    peer_number: int,
+    records: Records,
+    clock: Clock,
+    limit: float,
+    radius: float = RADIUS,
+    only: Collection[str] = tuple(PEERS),
 ) -> None:
     """`number` draws with a pool of policies; peers solve the first `peer_number` of them."""
     model, tiny = grid_cmdp(n), grid_cmdp(4)
-    draws, small = private_draws(model, number), (tiny, private_draws(tiny, 2))
+    draws, small = private_draws(model, number, radius=radius), (tiny, private_draws(tiny, 2))
     mine = measure(pool, (model, draws), small=small, limit=1200, clock=clock, repeats=2)
     some = draws[:peer_number]
     found = {
         name: measure(prepare, (model, some), small=small, limit=limit, clock=clock, repeats=1)
         for name, prepare in PEERS.items()
+        if name in only
     }
-    found["cvxpy, its best"] = min(
-        (theirs for name, theirs in found.items() if name.startswith("cvxpy") and theirs.times),
-        key=lambda theirs: theirs.seconds or np.inf,
-        default=Measured(status="no time"),
-    )
+    cvxpy = [found[name] for name in found if name.startswith("cvxpy") and found[name].times]
+    if cvxpy:
+        found["cvxpy, its best"] = min(cvxpy, key=lambda theirs: theirs.seconds or np.inf)
     for name, theirs in found.items():
-        more = {"status": theirs.status, "draws": number, "peer_draws": peer_number}
+        more: dict[str, Any] = {"status": theirs.status, "draws": number, "peer_draws": peer_number}
+        more["radius"] = radius
         if mine.status != "ok":
             more["ours_status"] = mine.status
         if mine.answer and theirs.answer:

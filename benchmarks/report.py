@@ -1,0 +1,218 @@
+"""Fill the tables of docs/performance.md from the JSON lines of a run.
+
+    python benchmarks/report.py                                    the newest run in out/bench
+    python benchmarks/report.py --rows out/bench/full.jsonl
+
+A table stands between ``<!-- bench:begin NAME -->`` and ``<!-- bench:end -->``. Tables for which
+the run has no lines are left as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from records import read_lines, select
+
+from dp_cmdp.storage import write_text
+
+Lines = list[dict[str, Any]]
+MARKED = re.compile(r"(<!-- bench:begin ([\w-]+) -->\n).*?(<!-- bench:end -->)", re.DOTALL)
+#: What is required: label, line name, size, peer, smallest ratio.
+REQUIRED = (
+    ("one solve", "single", 1024, "best general LP solver", 10.0),
+    ("one solve", "single", 10_000, "best general LP solver", 30.0),
+    ("one solve", "single", 10_000, "storm", 4.0),
+    ("one solve", "single", 99_856, "storm", 1.0),
+    ("sweep", "sweep", 100, "cvxpy parameters (clarabel)", 25.0),
+    ("sweep", "sweep", 100, "highs cold", 15.0),
+    ("sweep", "sweep", 100, "highs warm", 4.0),
+    ("sweep", "sweep", 1024, "cvxpy, its best", 20.0),
+    ("sweep", "sweep", 1024, "highs cold", 30.0),
+    ("sweep", "sweep", 1024, "highs warm", 8.0),
+    ("privatizer against one solve", "privatizer", 99_856, "one solve of that size (ours)", 10.0),
+    ("privatizer against one solve", "privatizer", 10**6, "one solve of that size (ours)", 10.0),
+    ("private general LP (at most 1.3×)", "general LP", 200_000, "plain HiGHS solve", 1 / 1.3),
+)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; empty without rows."""
+    if not rows:
+        return ""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def number(value: float | None, *, unit: str = "", digits: int = 3) -> str:
+    if value is None:
+        return "–"
+    text = f"{value:.{digits}g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return f"{text}{unit}" if "e+" not in text else f"{value:,.0f}{unit}"
+
+
+def seconds(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return number(1e3 * value, unit=" ms") if value < 1.0 else number(value, unit=" s")
+
+
+def _bound(line: dict[str, Any], text: str) -> str:
+    """Times and ratios of a peer that was stopped are lower bounds; one that differs is marked."""
+    status = line.get("status", "ok")
+    if status == "time limit":
+        return f"> {text}"
+    return text if status == "ok" or text == "–" else f"{text} ({status})"
+
+
+def requirements(lines: Lines) -> str:
+    rows = []
+    for label, name, size, peer, least in REQUIRED:
+        for line in [row for row in select(lines, name, size=size, peer=peer) if row["ratio"]]:
+            ratio = line["ratio"]
+            met = "yes" if ratio >= least else "**no**"
+            radius = f", radius {line['radius']:g}" if "radius" in line else ""
+            rows.append([label + radius, f"{size:,}", peer, f"{least:.2g}×",
+                         _bound(line, number(ratio, unit="×")), met])  # fmt: skip
+    return table(["", "size", "against", "at least", "measured", "met"], rows + _large(lines))
+
+
+def _large(lines: Lines) -> list[list[str]]:
+    """The gap at the two largest sizes, and memory at the largest."""
+    rows = []
+    for size, most in ((99_856, 1e-6), (10**6, 1e-6)):
+        for line in [row for row in select(lines, "single", size=size) if row["gap"] is not None]:
+            gap, peak = line["gap"], line["peak_gib"]
+            rows.append(["certified gap", f"{size:,}", "–", f"{most:g} (at most)",
+                         number(gap, digits=2), "yes" if gap <= most else "**no**"])  # fmt: skip
+            if size == 10**6:
+                rows.append(["peak memory", f"{size:,}", "–", "8 GiB (at most)",
+                             number(peak, unit=" GiB"), "yes" if peak < 8 else "**no**"])  # fmt: skip
+            break
+    return rows
+
+
+def single(lines: Lines) -> str:
+    rows = [
+        [f"{line['size']:,}", seconds(line["ours_s"]), number(line["gap"], digits=2),
+         number(line["peak_gib"], unit=" GiB", digits=2), _peer(line),
+         _bound(line, seconds(line["peer_s"])), _bound(line, number(line["ratio"], unit="×"))]
+        for line in sorted(select(lines, "single"), key=lambda line: line["size"])
+    ]  # fmt: skip
+    head = ["states", "ours", "certified gap", "peak memory", "peer", "its time", "ratio"]
+    return table(head, rows)
+
+
+def _peer(line: dict[str, Any]) -> str:
+    which = line.get("which")
+    status = line.get("status", "ok")
+    note = "" if line["peer_s"] is not None or status == "ok" else f" ({status})"
+    return f"{line['peer']}: {which}" if which else f"{line['peer']}{note}"
+
+
+def sweep(lines: Lines) -> str:
+    rows = [
+        [f"{line['size']:,}", number(line["radius"]), seconds(line["ours_s"]), line["peer"],
+         _bound(line, seconds(line["peer_s"])), _bound(line, number(line["ratio"], unit="×")),
+         f"{line['draws']:,} / {line['peer_draws']:,}"]
+        for line in sorted(select(lines, "sweep"), key=lambda x: (-x["radius"], x["size"]))
+    ]  # fmt: skip
+    head = ["states", "radius", "ours per solve", "peer", "its time per solve", "ratio", "draws"]
+    return table(head, rows)
+
+
+def general(lines: Lines) -> str:
+    rows = [
+        [f"{line['size']:,}", seconds(line["ours_s"]), line["peer"], seconds(line["peer_s"]),
+         number(line["overhead"], unit="×"), str(line["runs"])]
+        for line in select(lines, "general LP")
+    ]  # fmt: skip
+    head = ["variables", "private, in all", "against", "its time", "overhead", "runs"]
+    return table(head, rows)
+
+
+def privatizer(lines: Lines) -> str:
+    rows = [
+        [f"{line['size']:,}", seconds(line["release_s"]), seconds(line["ours_s"]),
+         seconds(line["peer_s"]),
+         number(100.0 / line["ratio"] if line["ratio"] else None, unit=" %"),
+         number(line["bytes_per_entry"])]
+        for line in select(lines, "privatizer")
+    ]  # fmt: skip
+    head = ["entries", "release", "release and tighten", "one solve", "share", "bytes per entry"]
+    return table(head, rows)
+
+
+def growth(lines: Lines) -> str:
+    rows = [
+        [line["quantity"], f"{line['size']:,}" if line["size"] else "all above",
+         number(line["exponent"]), str(line["points"])]
+        for line in select(lines, "exponent") if line["exponent"] is not None
+    ]  # fmt: skip
+    return table(["time grows with", "states", "exponent", "points"], rows)
+
+
+def limit(lines: Lines) -> str:
+    rows = [
+        [f"{line['size']:,}", seconds(line["ours_s"]), line["peer"], seconds(line["peer_s"]),
+         number(line["passes"])]
+        for line in select(lines, "limit")
+    ]  # fmt: skip
+    return table(["states", "ours", "limit", "its time", "passes"], rows)
+
+
+def first_use(lines: Lines) -> str:
+    rows = [[line["peer"], seconds(line["ours_s"])] for line in select(lines, "first use")]
+    return table(["first solve of a process", "time"], rows)
+
+
+def machine(lines: Lines) -> str:
+    skipped = ("name", "size", "ours_s", "peer", "peer_s", "ratio", "gap")
+    found = [line for line in lines if line["name"] == "machine"]
+    rows = [[key, str(x)] for line in found for key, x in line.items() if key not in skipped]
+    return table(["", ""], rows)
+
+
+TABLES: dict[str, Callable[[Lines], str]] = {
+    "requirements": requirements,
+    "single": single,
+    "sweep": sweep,
+    "general-lp": general,
+    "privatizer": privatizer,
+    "growth": growth,
+    "limit": limit,
+    "first-use": first_use,
+    "machine": machine,
+}
+
+
+def filled(text: str, lines: Lines) -> str:
+    """The page with every table that the lines can make."""
+
+    def replace(found: re.Match[str]) -> str:
+        made = TABLES[found[2]](lines)
+        return f"{found[1]}\n{made}\n{found[3]}" if made else found[0]
+
+    return MARKED.sub(replace, text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=Path)
+    parser.add_argument("--page", type=Path, default=Path("docs/performance.md"))
+    options = parser.parse_args()
+    newest = sorted(Path("out/bench").glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+    if options.rows is None and not newest:
+        parser.error("out/bench holds no run; call make bench-quick first")
+    rows = options.rows or newest[-1]
+    write_text(options.page, filled(options.page.read_text(encoding="utf-8"), read_lines(rows)))
+    print(f"{options.page} filled from {rows}")
+
+
+if __name__ == "__main__":
+    main()
