@@ -37,7 +37,8 @@ def first_use(*, records: Records, clock: Clock) -> None:
 
 def _first_solve(cache: str, *, limit: float) -> float:
     here = str(Path(__file__).parent)
-    environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": here}
+    path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, "-c", FIRST_SOLVE],
         env=environment,

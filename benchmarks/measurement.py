@@ -26,16 +26,12 @@ Prepare = Callable[[Any], Callable[[], Any]]
 
 @dataclass(slots=True)
 class Measured:
-    """Times of a solver and its last answer; status "ok", or why there is none.
-
-    `base_gib` is the peak memory before the real problem was prepared, its input included.
-    """
+    """Times of a solver and its last answer; status "ok", or why there is none."""
 
     times: list[float] = field(default_factory=list)
     answer: Any = None
     status: str = "ok"
     peak_gib: float = 0.0
-    base_gib: float = 0.0
     warm_up: float = 0.0
     limit: float = 0.0
 
@@ -107,7 +103,7 @@ def _collect(connection: Any, found: Measured, clock: Clock) -> None:
             found.status = "ok" if found.times else "failed: the process died"
             return
         if kind == "ready":
-            found.warm_up, found.base_gib = content
+            found.warm_up = content
         elif kind == "time":
             seconds, found.answer, found.peak_gib = content
             found.times.append(seconds)
@@ -124,15 +120,16 @@ def _child(
     try:
         begin = time.perf_counter()
         prepare(small)()
-        warm_up, base = time.perf_counter() - begin, _peak_gib()
+        warm_up = time.perf_counter() - begin
         run = prepare(problem)
-        connection.send(("ready", (warm_up, base)))
+        connection.send(("ready", warm_up))
         total = 0.0
         for _ in range(repeats):
             begin = time.perf_counter()
             answer = run()
             seconds = time.perf_counter() - begin
-            connection.send(("time", (seconds, answer, _peak_gib())))
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            connection.send(("time", (seconds, answer, peak)))
             total += seconds
             if total > enough:
                 break
@@ -141,7 +138,3 @@ def _child(
         connection.send(("status", f"not installed: {error.name or error}"))
     except Exception as error:
         connection.send(("status", f"failed: {type(error).__name__}"))
-
-
-def _peak_gib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -6,6 +6,7 @@ operating system.
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -54,12 +55,26 @@ def release_and_tighten(model: CMDP) -> Callable[[], None]:
     return run
 
 
+def memory(model: CMDP) -> Callable[[], float]:
+    """Bytes per entry that the release and the tightening allocate at their peak."""
+    program, database = _private(model)
+
+    def run() -> float:
+        tracemalloc.start()
+        program.tightened(release_database(database, BUDGET))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak / model.num_states
+
+    return run
+
+
 def privatizer(n: int, *, records: Records, clock: Clock, limit: float = 300.0) -> None:
     """A line for n² entries; the solve is our line of the same size, where there is one."""
     model, small = grid_cmdp(n, binding=False), grid_cmdp(4, binding=False)
-    whole, alone = (
+    whole, alone, traced = (
         measure(path, model, small=small, limit=limit, clock=clock, repeats=3)
-        for path in (release_and_tighten, release)
+        for path in (release_and_tighten, release, memory)
     )
     solved = [line for line in records.select("single", size=n * n) if line["ours_s"]]
     records.add(
@@ -71,5 +86,5 @@ def privatizer(n: int, *, records: Records, clock: Clock, limit: float = 300.0) 
         status=whole.status if solved or whole.status != "ok" else "not solved in this run",
         release_s=alone.seconds,
         peak_gib=whole.peak_gib,
-        bytes_per_entry=(whole.peak_gib - whole.base_gib) * 2**30 / (n * n),
+        bytes_per_entry=traced.answer,
     )

@@ -51,6 +51,7 @@ def quick(records: Records, clock: Clock) -> list[Section]:
         ("privatizer", partial(privatizer, 316, records=records, clock=clock)),
         ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=40.0,
                             enough=10.0)),
+        ("privatizer", partial(privatizer, 1000, records=records, clock=clock)),
         ("growth", partial(growth, 32, records=records, clock=clock, limit=20.0)),
         ("limit", partial(physical_limit, (32, 100, 316), records=records)),
         ("first-use", partial(first_use, records=records, clock=clock)),
