@@ -178,10 +178,25 @@ def _bounds() -> Reproduction:
         name="bounds",
         about="what the accuracy bounds promise, and what is lost: certified, repaired, printed",
         sweep=bounds.sweep,
-        draws=40,
-        quick_draws=6,
+        draws=20,
+        quick_draws=3,
         rows=bounds.rows,
         figure=bounds_figure,
+    )
+
+
+def _hsu_cmdp() -> Reproduction:
+    from dp_cmdp.experiments import hsu_cmdp
+    from dp_cmdp.figures.hsu_cmdp import hsu_cmdp_figure
+
+    return Reproduction(
+        name="hsu-cmdp",
+        about="Hsu 2014 on the hazard grid: how far its answers are from being policies",
+        sweep=hsu_cmdp.sweep,
+        draws=200,
+        quick_draws=20,
+        rows=hsu_cmdp.rows,
+        figure=hsu_cmdp_figure,
     )
 
 
@@ -192,6 +207,7 @@ REPRODUCTIONS: dict[str, Callable[[], Reproduction]] = {
     "ad-size": _ad_size,
     "bounds": _bounds,
     "cost-of-privacy": _cost_of_privacy,
+    "hsu-cmdp": _hsu_cmdp,
     "mean-shift": _mean_shift,
     "munoz-ads": _munoz_ads,
     "table1": _table1,
