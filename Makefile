@@ -25,7 +25,7 @@ test-long: $(STAMP) ## the tests that take minutes
 	$(BIN)/python -m pytest -n 2 -q -m long
 
 test-oracle: $(STAMP) ## the tests against optional peer libraries
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[oracle]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracle]'
 	$(BIN)/python -m pytest -q -m oracle
 
 bench-quick: $(STAMP) ## the benchmarks against peer libraries, in five minutes

@@ -26,10 +26,12 @@ def add_parser(commands) -> None:
         "reproduce",
         help="make a published table or figure again",
         description="Make a published table or figure again, with intervals, from its seed.",
-        epilog=EPILOG,
+        epilog=f"names:\n{_names()}\n\n{EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", choices=sorted(REPRODUCTIONS))
+    parser.add_argument(
+        "name", choices=REPRODUCTIONS, metavar="NAME", help="one of the names below"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer draws (and settings)")
     parser.add_argument("--draws", type=int, help="draws per setting (default: as published)")
     parser.add_argument("--seed", type=int, default=0)
@@ -41,21 +43,23 @@ def add_parser(commands) -> None:
     parser.set_defaults(run=run)
 
 
+def _names() -> str:
+    return "\n".join(f"  {name:<16} {made.about}" for name, made in REPRODUCTIONS.items())
+
+
 def run(options: argparse.Namespace) -> int:
     from dp_cmdp.experiments.records import export
     from dp_cmdp.experiments.runner import run_sweep
     from dp_cmdp.figures.style import save_figure
 
     warnings.simplefilter("ignore", PrivacyWarning)
-    made = REPRODUCTIONS[options.name]()
-    draws = options.draws or (made.quick_draws if options.quick else made.draws)
-    folder = options.out or Path("out") / made.name
-    build = made.quick_sweep if options.quick and made.quick_sweep else made.sweep
-    sweep = build(draws=draws, seed=options.seed)
+    made = REPRODUCTIONS[options.name]
+    sweep = made.sweep(quick=options.quick, draws=options.draws, seed=options.seed)
+    folder = options.out or Path("out") / sweep.name
     start = time.perf_counter()
     frame = run_sweep(
         sweep,
-        store=folder / f"{made.name}.sqlite",
+        store=folder / f"{sweep.name}.sqlite",
         engine=options.engine,
         workers=options.workers,
         scheduler=options.scheduler,
@@ -64,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     rows = made.rows(frame)
     records = export(frame, sweep, folder=folder)
-    picture = save_figure(made.figure(rows), folder / f"{made.name}.png")
-    facts = made.summary(rows) if made.summary else {}
+    picture = save_figure(made.figure(rows), folder / f"{sweep.name}.png")
+    facts = made.summary(rows)
     if options.json:
         print_json({"rows": rows, **facts})
         return 0

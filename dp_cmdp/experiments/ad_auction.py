@@ -1,4 +1,4 @@
-"""The ad auction of the paper (``opt:EX1``), and its headline table.
+"""The ad auction of the paper (``opt:EX1``).
 
 N groups of pages with n_i visitors, M advertisers. Advertiser j pays p_ij per visit of group i and
 at most its budget: maximise Σ p_ij x_ij subject to Σ_j x_ij ≤ n_i (public) and Σ_i p_ij x_ij ≤ b_j.
@@ -7,7 +7,7 @@ Prices and budgets are private. A price is 0 with probability 0.2 and uniform on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,10 @@ import numpy as np
 from dp_cmdp.affine import Affine
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
-from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
-from dp_cmdp.lp import solve
-from dp_cmdp.metrics import mean_interval, suboptimality, violation
 from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_blocks, release_database, solve_private
-from dp_cmdp.release import Release
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 VISITORS = 1e7
 BUDGET = 1e7
@@ -88,88 +82,7 @@ def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
     return Database(values, program.envelope)
 
 
-#: The rows of the headline table: method, ε, α_c.
-HEADLINE = (
-    *(("benvenuti2025-realised-mask", eps, THIRD) for eps in ("1/4", "1/2", "1", "2", "4")),
-    ("benvenuti2025-realised-mask", "1", "99/100"),
-    *(("benvenuti2025", eps, THIRD) for eps in ("1/4", "1/2", "1", "2", "4")),
-    *(("database", eps, None) for eps in ("1/4", "1/2", "1", "2", "4")),
-)
-
-
-def headline(*, draws: int, seed: int = 0) -> Sweep:
-    """The sweep behind ``dp-cmdp reproduce ad-headline``."""
-    return Sweep(
-        name="ad-headline",
-        function="dp_cmdp.experiments.ad_auction:draw_headline",
-        settings=tuple({"method": m, "epsilon": e, "alpha": a} for m, e, a in HEADLINE),
-        draws=draws,
-        seed=seed,
-    )
-
-
-def draw_headline(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
-    """Sub-optimality and exact violations of one method, one row per draw."""
-    program = ad_auction_program()
-    rows: list[Row] = []
-    for draw in draws:
-        database = random_auction(program, stream(seed, draw))
-        release = _release(setting, program, database, stream(seed, draw, "noise"))
-        x = solve_private(program, release).x
-        best = solve(program.at(database.values), certify=False).objective
-        broken = violation(program, database, x=x)
-        rows.append(
-            {
-                "suboptimality": float(suboptimality(program, database, x=x, optimum=best)),
-                "violated_rows": broken.violated_rows,
-            }
-        )
-    return rows
-
-
-def _release(
-    setting: Setting, program: ParametricLP, database: Database, rng: np.random.Generator
-) -> Release:
-    budget = PrivacyBudget(setting["epsilon"], DELTA)
-    if setting["method"] == "database":
-        return release_database(database, budget, rng=rng)
-    return release_blocks(
-        database,
-        budget,
-        program=program,
-        alphas=split(setting["alpha"]),
-        rng=rng,
-        realised_mask_NOT_PRIVATE=setting["method"].endswith("realised-mask"),
-    )
-
-
 def split(alpha_c: str) -> dict[str, str]:
     """α_c for the objective, the rest shared equally by A and b."""
-    from fractions import Fraction
-
     rest = (1 - Fraction(alpha_c)) / 2
     return {"A": str(rest), "b": str(rest), "c": alpha_c}
-
-
-def headline_rows(frame: pd.DataFrame) -> list[Row]:
-    """The printed table: means in percent with 95 % intervals, violations counted exactly."""
-    from fractions import Fraction
-
-    rows: list[Row] = []
-    for (method, epsilon, alpha), part in frame.groupby(
-        ["method", "epsilon", "alpha"], sort=False, dropna=False
-    ):
-        mean = mean_interval(100.0 * part["suboptimality"].to_numpy())
-        rows.append(
-            {
-                "method": method,
-                "epsilon": float(Fraction(str(epsilon))),
-                "alpha": None if not isinstance(alpha, str) else float(Fraction(alpha)),
-                "suboptimality_percent": mean.mean,
-                "ci_low": mean.low,
-                "ci_high": mean.high,
-                "draws": mean.draws,
-                "violations": int(part["violated_rows"].sum()),
-            }
-        )
-    return rows

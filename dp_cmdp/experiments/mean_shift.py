@@ -23,7 +23,7 @@ EPSILONS = ("1/4", "1/2", "1", "2", "3", "5", "10")
 DELTAS = ("1/10", "1/1000", "1/1000000")
 
 
-def mean_shift_sweep(*, draws: int = 1, seed: int = 0) -> Sweep:
+def sweep(*, draws: int = 1, seed: int = 0) -> Sweep:
     """All settings, once each."""
     return Sweep(
         name="mean-shift",
@@ -41,7 +41,7 @@ def draw_mean_shift(setting: Setting, seed: int, draws: Sequence[int]) -> list[R
     return [row for _ in draws]
 
 
-def mean_shift_rows(frame: pd.DataFrame) -> list[Row]:
+def rows(frame: pd.DataFrame) -> list[Row]:
     """The printed table: shifts in units of Δ, and each as a multiple of the bound."""
     rows: list[Row] = []
     for record in frame.to_dict("records"):

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dp_cmdp.experiments.ad_auction import ad_auction_program, draw_headline, random_auction
+from dp_cmdp.experiments import ad_headline
+from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
 from dp_cmdp.experiments.auction_comparison import (
     auction_setting,
     comparison_rows,
@@ -22,7 +23,7 @@ FAST = [name for name in SYSTEMS if not name.startswith(("hsu", "cummings", "dvo
 @pytest.mark.parametrize("name", ["benvenuti2025-realised-mask", "benvenuti2025", "database"])
 def test_the_comparison_repeats_the_headline_draw_by_draw(name):
     alpha = None if name == "database" else "1/3"
-    old = draw_headline({"method": name, "epsilon": "1", "alpha": alpha}, 0, range(4))
+    old = ad_headline.draw({"method": name, "epsilon": "1", "alpha": alpha}, 0, range(4))
     new = draw_auction(auction_setting(name), 0, range(4))
     assert [row["suboptimality"] for row in new] == [row["suboptimality"] for row in old]
 

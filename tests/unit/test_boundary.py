@@ -34,7 +34,8 @@ from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.synthesis import synthesize
 from dp_cmdp.curator import CuratorOnly, refuse_curator_values, write_public_json
 from dp_cmdp.errors import PrivacyLeakError
-from dp_cmdp.experiments.ad_auction import ad_auction_program, headline, random_auction
+from dp_cmdp.experiments import ad_headline
+from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
 from dp_cmdp.experiments.records import RecordStore, export
 from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import stream
@@ -228,7 +229,7 @@ def auction_marks(draws: int) -> list[float]:
 
 
 def test_records_and_their_files_hold_no_private_value(tmp_path):
-    sweep = headline(draws=2)
+    sweep = ad_headline.sweep(draws=2)
     frame = run_sweep(sweep, store=tmp_path / "records.sqlite", workers=1)
     export(frame, sweep, folder=tmp_path)
     with sqlite3.connect(tmp_path / "records.sqlite") as database:
@@ -298,7 +299,7 @@ def test_curator_only_results_refuse_every_public_artefact(tmp_path):
             refuse_curator_values(content)
     assert not list(tmp_path.iterdir())
     store = RecordStore(tmp_path / "records.sqlite")
-    chunk = headline(draws=1).chunks()[0]
+    chunk = ad_headline.sweep(draws=1).chunks()[0]
     with pytest.raises(PrivacyLeakError):
         store.add(chunk, [{"loss": loss}])
     assert store.done() == set()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dp_cmdp.experiments.ad_auction import headline
+from dp_cmdp.experiments import ad_headline
 from dp_cmdp.experiments.records import RecordStore
 from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import Sweep
@@ -24,7 +24,7 @@ WORKERS = 3
 
 
 def small() -> Sweep:
-    full = headline(draws=60, seed=1)
+    full = ad_headline.sweep(draws=60, seed=1)
     return Sweep(full.name, full.function, full.settings[-3:], 60, seed=1, chunk=3)
 
 

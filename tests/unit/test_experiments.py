@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.experiments.ad_auction import headline, headline_rows
+from dp_cmdp.experiments import ad_headline
 from dp_cmdp.experiments.records import RecordStore, export
 from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import Sweep, stream
@@ -34,7 +34,7 @@ print(len(run_sweep(plan, store=sys.argv[1], workers=1)))
 
 
 def small(draws: int = 6) -> Sweep:
-    sweep = headline(draws=draws, seed=3)
+    sweep = ad_headline.sweep(draws=draws, seed=3)
     return Sweep(sweep.name, sweep.function, sweep.settings[-2:], draws, seed=3, chunk=2)
 
 
@@ -98,7 +98,7 @@ def test_records_are_exported_with_a_manifest(tmp_path):
 
 
 def test_headline_rows_have_the_published_columns():
-    rows = headline_rows(run_sweep(small(), workers=1))
+    rows = ad_headline.rows(run_sweep(small(), workers=1))
     assert [row["method"] for row in rows] == ["database", "database"]
     assert all(row["violations"] == 0 and row["draws"] == 6 for row in rows)
     assert all(row["ci_low"] <= row["suboptimality_percent"] <= row["ci_high"] for row in rows)
