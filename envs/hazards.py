@@ -8,7 +8,9 @@ is no hazard has the lowest severity.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,12 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from envs.catalogue import data_file
-from envs.layout import Layout
+from envs.layout import HazardKind, Layout
 
 FORMAT = "dp_cmdp.Hazards/1"
 Cell = tuple[int, int]
 Severities = Mapping[Cell, float]
+Triple = tuple[int, int, float]
 
 
 class Hazards:
@@ -60,6 +63,8 @@ class Hazards:
             raise InvalidArgumentError("layout must be a Layout")
         envelope = layout.envelope()
         count = envelope.index("severity").size
+        _require_numbers("severity", severity)
+        _require_numbers("tolerance", tolerance)
         values = np.concatenate(
             [
                 _check.vector("severity", severity, size=count, private=True),
@@ -94,13 +99,7 @@ class Hazards:
             )
         values: list[float] = []
         for kind, given in zip(layout.kinds, per_kind, strict=True):
-            placed = _by_cell(layout, kind.name, given)
-            if not placed.keys() <= set(kind.cells):
-                raise InvalidArgumentError(
-                    f"a hazard of kind {kind.name!r} lies outside its public candidate cells "
-                    "(where is not shown); add the cell to the layout or remove the hazard"
-                )
-            values += [placed.get(cell, kind.severity[0]) for cell in kind.cells]
+            values += _severities(layout, kind, _triples(kind.name, given))
         return cls(layout, values, tolerance=tolerance, identity=identity)
 
     @classmethod
@@ -126,25 +125,36 @@ class Hazards:
         """Read hazards from a JSON file; no value appears in an error text.
 
         The file holds ``"format"`` and ``"kinds"``: for each kind's name an object with
-        ``"severity"``, a list of [row, column, severity], and ``"tolerance"``.
+        ``"severity"``, a list of [row, column, severity], and ``"tolerance"``. It names exactly the
+        kinds of the layout and no cell of a kind twice.
         """
         source = Path(path)
         try:
-            content = json.loads(source.read_text(encoding="utf-8"))
+            content = json.loads(source.read_text(encoding="utf-8"), object_pairs_hook=_once)
             if content["format"] != FORMAT:
                 raise KeyError
             kinds = [content["kinds"][kind.name] for kind in layout.kinds]
-            severities = [
-                {(int(row), int(col)): float(value) for row, col, value in kind["severity"]}
-                for kind in kinds
+            unknown = len(content["kinds"]) - len(kinds)
+            triples = [
+                [(row, col, value) for row, col, value in kind["severity"]] for kind in kinds
             ]
-            tolerance = [float(kind["tolerance"]) for kind in kinds]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            tolerance = [kind["tolerance"] for kind in kinds]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InvalidArgumentError(
                 f"hazards must name a {FORMAT} file for layout {layout.name!r}; {source.name} is "
                 f"missing, damaged or of another kind ({type(error).__name__})"
             ) from None
-        return cls.place(layout, severities, tolerance=tolerance)
+        if unknown:
+            names = ", ".join(kind.name for kind in layout.kinds)
+            raise InvalidArgumentError(
+                f"hazards must name the kinds of layout {layout.name!r} only, {names}; "
+                f"{source.name} names {unknown} more"
+            )
+        values = [
+            _severities(layout, kind, part)
+            for kind, part in zip(layout.kinds, triples, strict=True)
+        ]
+        return cls(layout, list(chain.from_iterable(values)), tolerance=tolerance)
 
     @classmethod
     def of(cls, layout: Layout, source: Hazards | int | str | Path | None) -> Hazards:
@@ -191,15 +201,56 @@ class Hazards:
         )
 
 
-def _by_cell(layout: Layout, kind: str, given: Severities) -> dict[int, float]:
-    """Severities by cell number; a cell outside the grid gets the number −1 of no candidate."""
-    placed: dict[int, float] = {}
+def _triples(kind: str, given: Severities) -> list[Triple]:
+    """(row, column, severity) of a mapping."""
     try:
-        for (row, col), severity in given.items():
-            inside = 0 <= row < layout.rows and 0 <= col < layout.cols
-            placed[int(row) * layout.cols + int(col) if inside else -1] = severity
+        return [(row, col, severity) for (row, col), severity in given.items()]
     except (TypeError, ValueError, AttributeError):
         raise InvalidArgumentError(
             f"severities of kind {kind!r} must map (row, column) to a number"
         ) from None
-    return placed
+
+
+def _severities(layout: Layout, kind: HazardKind, triples: Iterable[Triple]) -> list[float]:
+    """One severity per candidate cell of a kind; the lowest where no hazard is placed."""
+    placed: dict[int, float] = {}
+    candidates = set(kind.cells)
+    for row, col, severity in triples:
+        if not (_is_integer(row) and _is_integer(col)):
+            raise InvalidArgumentError(
+                f"row and column of every hazard of kind {kind.name!r} must be integers; some are "
+                "not (which is not shown)"
+            )
+        inside = 0 <= row < layout.rows and 0 <= col < layout.cols
+        cell = int(row) * layout.cols + int(col)
+        if not inside or cell not in candidates:
+            raise InvalidArgumentError(
+                f"a hazard of kind {kind.name!r} lies outside its public candidate cells "
+                "(where is not shown); add the cell to the layout or remove the hazard"
+            )
+        if cell in placed:
+            raise InvalidArgumentError(
+                f"hazards of kind {kind.name!r} must name each cell once; some cell is named twice "
+                "(which is not shown)"
+            )
+        placed[cell] = severity
+    return [placed.get(cell, kind.severity[0]) for cell in kind.cells]
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _require_numbers(name: str, value: Any) -> None:
+    """Refuse booleans and text, which numpy would turn into numbers."""
+    for part in np.asarray(value, dtype=object).ravel().tolist():
+        if isinstance(part, bool) or not isinstance(part, numbers.Real):
+            raise InvalidArgumentError(f"{name} must hold real numbers, no text and no booleans")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, refused when it says something twice."""
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise ValueError
+    return content

@@ -32,6 +32,12 @@ def test_hazards_are_placed_by_row_and_column():
         ({(0, 1): 1 + SECRET}, "severity must lie inside the public bounds"),
         ({(0, 1): float("nan")}, "severity must be finite"),
         ({3: SECRET}, r"\(row, column\)"),
+        ({(1.7351, 0): 0.5}, "must be integers"),
+        ({(True, 0): SECRET}, "must be integers"),
+        ({("1", "0"): SECRET}, "must be integers"),
+        ({(0, 1): True}, "no booleans"),
+        ({(0, 1): str(SECRET)}, "no text"),
+        ({(0, 1): None}, "real numbers"),
         ([{}, {}], "one mapping per hazard kind, 1; got 2"),
     ],
 )
@@ -41,7 +47,9 @@ def test_bad_severities_are_refused_without_being_shown(severities, rule):
     assert "7351" not in str(caught.value)
 
 
-@pytest.mark.parametrize("tolerance", [-1.0, 0.4, 2.1, float("inf"), [1.0, 1.0], "much"])
+@pytest.mark.parametrize(
+    "tolerance", [-1.0, 0.4, 2.1, float("inf"), [1.0, 1.0], "much", "1.0", True, [True]]
+)
 def test_a_tolerance_outside_its_bounds_is_refused(tolerance):
     with pytest.raises(InvalidArgumentError, match="tolerance"):
         Hazards.place(LAYOUT, {}, tolerance=tolerance)
@@ -106,6 +114,42 @@ def test_a_damaged_hazard_file_is_refused_without_showing_its_content(text, tmp_
         Hazards.load(LAYOUT, path)
     assert "7351" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def write_hazards(path, severity, **more):
+    kinds = {"hazard": {"severity": severity, "tolerance": 1.5} | more.pop("hazard", {}), **more}
+    path.write_text(json.dumps({"format": "dp_cmdp.Hazards/1", "kinds": kinds}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("severity", "more", "rule"),
+    [
+        ([[0, 1, 0.5], [0, 1, SECRET]], {}, "each cell once"),
+        ([[1.7351, 0, 0.5]], {}, "must be integers"),
+        ([[0, "1", SECRET]], {}, "must be integers"),
+        ([[False, 1, SECRET]], {}, "must be integers"),
+        ([[0, 1, True]], {}, "no booleans"),
+        ([[0, 1, str(SECRET)]], {}, "no text"),
+        ([[0, 1, 10**400]], {}, "severity"),
+        ([], {"hazard": {"tolerance": "1.7351"}}, "no text"),
+        ([], {"hazard": {"tolerance": True}}, "no booleans"),
+        ([], {"fire-7351": {"severity": [], "tolerance": 1}}, "names 1 more"),
+    ],
+)
+def test_what_a_hazard_file_cannot_mean_is_refused_unseen(tmp_path, severity, more, rule):
+    path = write_hazards(tmp_path / "secret.json", severity, **more)
+    with pytest.raises(InvalidArgumentError, match=rule) as caught:
+        Hazards.load(LAYOUT, path)
+    assert "7351" not in str(caught.value)
+
+
+def test_a_hazard_file_that_says_a_thing_twice_is_refused(tmp_path):
+    path = tmp_path / "secret.json"
+    kind = '"hazard": {"severity": [], "tolerance": 1}'
+    path.write_text(f'{{"format": "dp_cmdp.Hazards/1", "kinds": {{{kind}, {kind}}}}}')
+    with pytest.raises(InvalidArgumentError, match="damaged"):
+        Hazards.load(LAYOUT, path)
 
 
 def test_nothing_shows_or_pickles_hazards():
