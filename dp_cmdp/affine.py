@@ -119,16 +119,32 @@ class Affine:
         """
         row, col, position = self.sensitive()
         ends = self.coefficient * lower[self.entry], self.coefficient * upper[self.entry]
-        base = self.constant[row] if len(self.shape) == 1 else _entries(self.constant, row, col)
-        low, high, size = (
+        base = self.base(row, col)
+        low, high = (
             np.bincount(position, weights=terms, minlength=row.size)
-            for terms in (np.minimum(*ends), np.maximum(*ends), np.maximum(*np.abs(ends)))
+            for terms in (np.minimum(*ends), np.maximum(*ends))
         )
-        count = np.bincount(position, minlength=row.size)
-        unit = np.bincount(position, weights=np.abs(self.coefficient), minlength=row.size) == 1.0
-        is_exact = (count == 1) & (base == 0.0) & unit
-        error = np.where(is_exact, 0.0, (count + 1) * 2.0**-51 * (np.abs(base) + size))
+        error = self.rounding(lower, upper)
         return base + low - error, base + high + error
+
+    def rounding(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        """Bound on |float sum − real value| of every sensitive position, over a box of databases.
+
+        Zero where the position is a single entry with coefficient ±1, which floats hold exactly.
+        """
+        row, col, position = self.sensitive()
+        base = np.abs(self.base(row, col))
+        largest = np.maximum(np.abs(lower), np.abs(upper))[self.entry]
+        size, weight, count = (
+            np.bincount(position, weights=terms, minlength=row.size)
+            for terms in (np.abs(self.coefficient) * largest, np.abs(self.coefficient), None)
+        )
+        is_exact = (count == 1) & (base == 0.0) & (weight == 1.0)
+        return np.where(is_exact, 0.0, (count + 1) * 2.0**-51 * (base + size))
+
+    def base(self, row: IntArray, col: IntArray) -> FloatArray:
+        """Constants at the given positions."""
+        return self.constant[row] if len(self.shape) == 1 else _entries(self.constant, row, col)
 
     def sensitivity(self, radius: FloatArray, records: IntArray) -> float:
         """Largest entrywise ℓ1 change when one record moves, each entry by at most its radius.
@@ -140,7 +156,9 @@ class Affine:
         if self.is_public:
             return 0.0
         moved = np.abs(self.coefficient) * radius[self.entry]
-        return float(np.bincount(records[self.entry], weights=moved).max())
+        total = np.bincount(records[self.entry], weights=moved)
+        plain = bool((np.abs(self.coefficient) == 1.0).all()) and self.entry.size == total.size
+        return float(total.max()) * (1.0 if plain else 1.0 + 2.0**-40)  # never rounded down
 
 
 def _constant(shape: tuple[int, ...], constant: Any) -> Any:

@@ -12,14 +12,18 @@ on the perturbed variables (``any_objective``).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+
 import numpy as np
 from scipy import sparse
 
 from dp_cmdp.errors import AssumptionError, InfeasibleError
-from dp_cmdp.lp import LinearProgram, solve
+from dp_cmdp.lp import LinearProgram, Solution, solve
 from dp_cmdp.parametric import ParametricLP
 
 _SHOWN = 8  # names in a message
+_SPLIT = 8  # free variables whose signs are tried apart
 
 
 def check_robust_feasibility(program: ParametricLP) -> None:
@@ -49,8 +53,8 @@ def check_robust_feasibility(program: ParametricLP) -> None:
             "can help",
             label="ass:feast",
         ) from None
-    scale = 1.0 + np.abs(robust.b[:m])
-    failing = np.flatnonzero(relaxation > 1e-7 * scale)
+    size = abs(robust.A[:m]).max(axis=1).toarray().ravel() if m else np.empty(0)
+    failing = np.flatnonzero(relaxation > 1e-8 * np.abs(robust.b[:m]) + 2e-9 * size)
     if failing.size:
         _refuse(program, relaxation, failing)
 
@@ -85,39 +89,96 @@ def check_boundedness(program: ParametricLP, *, any_objective: bool = False) -> 
     Sufficient, and necessary when x ≥ 0 and every LP entry has its own database entry.
     **Privacy.** Public.
     """
-    n = program.num_variables
     low, high = program.envelope.lower, program.envelope.upper
-    A_low, A_high = (_extreme(program, low, high, side) for side in (0, 1))
+    cone = _Recession(program, *(_extreme(program, low, high, side) for side in (0, 1)))
     c_low, c_high = (_objective(program, low, high, side) for side in (0, 1))
     if any_objective:
+        for up, down in _directions(program):
+            cone.refuse_growth(up, down)
+        # what is left of the noisy variables cannot move
         noisy = np.unique(program.c.row)
-        c_high[noisy] = np.maximum(np.abs(c_high[noisy]), 1.0)
-        c_low[noisy] = -c_high[noisy]
-    # d = up − down, each in [0, 1]: the cone is cut to a box, which keeps its directions
-    recession = LinearProgram(
-        np.concatenate([c_high, -c_low]),
-        sparse.vstack(
-            [
-                sparse.hstack([A_low, -A_high]),
-                sparse.hstack([program.A_ub, -program.A_ub]),
-            ]
-        ),
-        b=np.zeros(program.A.shape[0] + program.b_ub.size),
-        A_eq=sparse.hstack([program.A_eq, -program.A_eq]),
-        b_eq=np.zeros(program.b_eq.size),
-        upper=np.concatenate([np.isinf(program.upper), np.isinf(program.lower)]).astype(float),
-    )
-    ray = solve(recession, certify=False)
-    if ray.objective > 1e-7 * (1.0 + np.abs(recession.c).max()):
-        moving = np.flatnonzero(np.abs(ray.x[:n] - ray.x[n:]) > 1e-9)
-        names = tuple(f"x[{j}]" for j in moving)
-        raise AssumptionError(
-            "the objective may be unbounded for some database in the envelope: "
-            f"{', '.join(names[:_SHOWN])} can grow without limit. Give them an upper bound or a "
-            "public budget row. No data was read",
-            label="ass:bounded",
-            rows=names,
+        c_low[noisy] = c_high[noisy] = 0.0
+    cone.refuse_growth(c_high, -c_low)
+
+
+def _directions(program: ParametricLP) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Objectives that together see every movement of a variable with a noisy objective.
+
+    Variables with a finite bound move one way only and share one objective; a free variable is
+    looked at on its own, up and down (its two halves may cancel).
+    """
+    n = program.num_variables
+    noisy = np.unique(program.c.row)
+    free = np.isinf(program.lower[noisy]) & np.isinf(program.upper[noisy])
+    bounded = np.zeros(n)
+    bounded[noisy[~free]] = 1.0
+    found = [(bounded, bounded)]
+    for j in noisy[free]:
+        unit = np.zeros(n)
+        unit[j] = 1.0
+        found += [(unit, -unit), (-unit, unit)]
+    return found
+
+
+class _Recession:
+    """Directions d = up − down in which some program of the envelope is unlimited.
+
+    up and down are cut to [0, 1], which keeps the directions of the cone. A free variable whose
+    coefficients are uncertain must not go up and down at once: its two signs are tried apart
+    (beyond :data:`_SPLIT` such variables they are not, and the check is only sufficient).
+    """
+
+    def __init__(
+        self, program: ParametricLP, A_low: sparse.csr_array, A_high: sparse.csr_array
+    ) -> None:
+        public = sparse.hstack([program.A_ub, -program.A_ub])
+        self._A = sparse.vstack([sparse.hstack([A_low, -A_high]), public])
+        self._A_eq = sparse.hstack([program.A_eq, -program.A_eq])
+        can_rise, can_fall = np.isinf(program.upper), np.isinf(program.lower)
+        self._limits = np.concatenate([can_rise, can_fall]).astype(float)
+        uncertain = np.union1d(program.A.col, program.c.row)
+        self._free = uncertain[can_rise[uncertain] & can_fall[uncertain]]
+
+    def refuse_growth(self, up: np.ndarray, down: np.ndarray) -> None:
+        """Raise if the objective up·(up part) + down·(down part) can grow."""
+        objective = np.concatenate([up, down])
+        scale = np.abs(objective).max(initial=0.0)
+        if scale == 0.0:
+            return
+        for limits in self._orthants():
+            ray = self._grow(objective / scale, limits)
+            if ray.objective > 1e-7:
+                _refuse_direction(ray.x[: up.size] - ray.x[up.size :])
+
+    def _orthants(self) -> Iterator[np.ndarray]:
+        n = self._limits.size // 2
+        free = self._free if self._free.size <= _SPLIT else self._free[:0]
+        for signs in product((0, n), repeat=free.size):
+            limits = self._limits.copy()
+            limits[free + np.array(signs, dtype=np.intp)] = 0.0
+            yield limits
+
+    def _grow(self, objective: np.ndarray, limits: np.ndarray) -> Solution:
+        cut = LinearProgram(
+            objective,
+            self._A,
+            b=np.zeros(self._A.shape[0]),
+            A_eq=self._A_eq,
+            b_eq=np.zeros(self._A_eq.shape[0]),
+            upper=limits,
         )
+        return solve(cut, certify=False)
+
+
+def _refuse_direction(direction: np.ndarray) -> None:
+    names = tuple(f"x[{j}]" for j in np.flatnonzero(np.abs(direction) > 1e-9))
+    raise AssumptionError(
+        "the objective may be unbounded for some database in the envelope: "
+        f"{', '.join(names[:_SHOWN]) or 'some variable'} can grow without limit. Give them an "
+        "upper bound or a public budget row. No data was read",
+        label="ass:bounded",
+        rows=names,
+    )
 
 
 def _extreme(

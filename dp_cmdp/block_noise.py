@@ -7,14 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from dp_cmdp._check import FloatArray
+from dp_cmdp.affine import Affine
 from dp_cmdp.entrywise import entrywise
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.intervals import Exposed, NoisePlan, Query, laplace_plan, truncated_plan
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Share
-
-#: More than the rounding of one LP entry, relative to its largest absolute value.
-ROUNDING = 2.0**-46
 
 
 def plan_block(
@@ -45,12 +44,18 @@ def plan_block(
 @lru_cache(maxsize=64)
 def _block_query(program: ParametricLP, block: str) -> Query:
     """Sensitivity and bounds of the sensitive entries of one block: public data only."""
-    low, high = getattr(program, block).bounds(program.envelope.lower, program.envelope.upper)
-    largest = np.maximum(np.abs(low), np.abs(high))
+    part: Affine = getattr(program, block)
+    low, high = part.bounds(program.envelope.lower, program.envelope.upper)
     spread = _largest_spread(program, block)
     # LP entries are sums in floats: their rounding is part of how far they move
-    moved = program.sensitivity(block) + ROUNDING * spread * float(largest.max())
-    return Query(np.full(low.size, moved), largest, spread=spread)
+    moved = program.sensitivity(block) + 2.0 * spread * float(block_rounding(program, block).max())
+    return Query(np.full(low.size, moved), np.maximum(np.abs(low), np.abs(high)), spread=spread)
+
+
+def block_rounding(program: ParametricLP, block: str) -> FloatArray:
+    """How far the float entries of a block may be from the real ones: public data only."""
+    part: Affine = getattr(program, block)
+    return part.rounding(program.envelope.lower, program.envelope.upper)
 
 
 @lru_cache(maxsize=32)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.affine import Affine, IntArray
+from dp_cmdp.affine import Affine
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.parametric import BLOCKS, ParametricLP
 
@@ -58,14 +58,8 @@ def entry_values(program: ParametricLP, values: FloatArray) -> dict[str, FloatAr
         moved = np.bincount(
             position, weights=part.coefficient * values[part.entry], minlength=row.size
         )
-        found[block] = _constants(part, row, col) + moved
+        found[block] = part.base(row, col) + moved
     return found
-
-
-def _constants(part: Affine, row: IntArray, col: IntArray) -> FloatArray:
-    if len(part.shape) == 1:
-        return part.constant[row]
-    return np.asarray(part.constant[row, col]).ravel() if row.size else np.empty(0)
 
 
 def _own_entries(part: Affine, start: int) -> Affine:

@@ -65,7 +65,7 @@ class Envelope:
     ) -> None:
         lo, hi = _bounds("lower", lower), _bounds("upper", upper)
         try:
-            rad = hi - lo if radius is None else _bounds("radius", radius)
+            rad = whole_range(lo, hi) if radius is None else _bounds("radius", radius)
             full = np.broadcast_shapes(lo.shape, hi.shape, rad.shape)
             full = full if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
             lo, hi, rad = (np.broadcast_to(part, full).ravel() for part in (lo, hi, rad))
@@ -100,7 +100,8 @@ class Envelope:
         for name, part in (("lower", lower), ("upper", upper), ("radius", radius)):
             object.__setattr__(self, name, _check.frozen(np.array(part, dtype=np.float64)))
         object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "records", _check.frozen(np.array(records, dtype=np.int64)))
+        compact = np.unique(records, return_inverse=True)[1].astype(np.int64)
+        object.__setattr__(self, "records", _check.frozen(compact))
 
     @classmethod
     def join(
@@ -159,12 +160,24 @@ class Envelope:
         known = ", ".join(group for group, _ in self.groups)
         raise InvalidArgumentError(f"name must be one of the groups {known}; got {name!r}")
 
+    def encloses(self, lower: FloatArray, upper: FloatArray) -> bool:
+        """Whether a box lies inside the bounds."""
+        return self.contains(lower) and self.contains(upper)
+
     def contains(self, values: FloatArray) -> bool:
         """Whether a flat vector lies inside the bounds."""
         return bool(((self.lower <= values) & (values <= self.upper)).all())
 
     def __repr__(self) -> str:
         return f"Envelope({describe(self.groups)}, largest_record={self.largest_record})"
+
+
+def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """upper − lower, never rounded down: a radius must cover the whole range."""
+    width = upper - lower
+    part = width - upper  # Knuth's exact error of the difference
+    error = (upper - (width - part)) - (lower + part)
+    return np.where(error > 0.0, np.nextafter(width, np.inf), width)
 
 
 def _bounds(name: str, value: ArrayLike) -> FloatArray:

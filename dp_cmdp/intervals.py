@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
 from dp_cmdp.release import Noise
 from dp_cmdp.sampling import LatticeLaplace, LatticeTruncatedLaplace
-from dp_cmdp.sampling.lattice import Lattice
+from dp_cmdp.sampling.lattice import FLOAT_LIMIT, Lattice
 from dp_cmdp.sampling.optimal_noise import OptimalNoise
 
 
@@ -43,6 +44,16 @@ class Intervals:
             self,
             lower=np.clip(self.lower, lower, upper),
             upper=np.clip(self.upper, lower, upper),
+        )
+
+    def widened(self, error: FloatArray) -> Intervals:
+        """The intervals with room for values that are known only up to `error`."""
+        low, high = self.lower - error, self.upper + error
+        inexact = error > 0.0
+        return replace(
+            self,
+            lower=np.where(inexact, np.nextafter(low, -np.inf), low),
+            upper=np.where(inexact, np.nextafter(high, np.inf), high),
         )
 
     def with_exposed(self, mask: NDArray[np.bool_], values: FloatArray) -> Intervals:
@@ -230,6 +241,12 @@ def truncated_plan(
         # the paper's support for k entries is the tight one for δ/(2k)
         share = delta / (2 * entries) if calibration == "paper" else delta
         noise = _truncated(epsilon, share, lattice.steps, together)
+    reach = float((query.largest / lattice.step).max()) + 2.0 * noise.width
+    if reach >= FLOAT_LIMIT:
+        raise InvalidArgumentError(
+            f"epsilon and delta ask for noise of {noise.width / lattice.steps:.3g} radii, too wide "
+            "for exact arithmetic; such a release would say nothing: use the robust answer"
+        )
     return LatticeBounded(lattice, noise, calibration, side, rng)
 
 

@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.block_noise import checked_entrywise, plan_block, unprotected_blocks
+from dp_cmdp.block_noise import (
+    block_rounding,
+    checked_entrywise,
+    plan_block,
+    unprotected_blocks,
+)
 from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entry_values
 from dp_cmdp.envelope import Envelope
@@ -167,7 +172,7 @@ def release_blocks(
     done = {}
     for block, plan in plans.items():
         index = target.envelope.index(block)
-        drawn = plan.draw(values[block])
+        drawn = plan.draw(values[block]).widened(block_rounding(program, block))
         cut = drawn.clipped(target.envelope.lower[index], target.envelope.upper[index])
         done[block] = replace(cut, noise=replace(cut.noise, block=block))
     if realised_mask_NOT_PRIVATE:
@@ -213,6 +218,11 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
         raise InvalidArgumentError(
             "release does not fit program: their groups of entries differ; release the database "
             "that belongs to this program"
+        )
+    if not target.envelope.encloses(release.lower, release.upper):
+        raise InvalidArgumentError(
+            "release does not fit program: its intervals leave the public bounds of the program's "
+            "envelope; release the database that belongs to this program"
         )
     lp = target.robust(release.lower, release.upper, estimate=release.estimate)
     n = target.num_variables

@@ -21,7 +21,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.envelope import Envelope
+from dp_cmdp.envelope import Envelope, whole_range
 from dp_cmdp.errors import InvalidArgumentError
 
 Interval = tuple[float, float]
@@ -71,7 +71,7 @@ class HazardKind:
         object.__setattr__(self, "cells", cells)
         for part in ("severity", "tolerance"):
             bounds = _interval(f"{self.name}: {part}", getattr(self, part))
-            width = bounds[1] - bounds[0]
+            width = float(whole_range(np.array(bounds[0]), np.array(bounds[1])))
             radius = getattr(self, f"{part}_radius")
             name = f"{self.name}: {part}_radius"
             radius = width if radius is None else _check.real(name, radius, high=width)

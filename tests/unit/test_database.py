@@ -140,3 +140,15 @@ def test_a_damaged_release_file_is_refused(tmp_path, content):
 def test_a_missing_release_file_is_refused(tmp_path):
     with pytest.raises(InvalidArgumentError, match="does not exist"):
         Release.load(tmp_path / "nothing.npz")
+
+
+def test_the_default_radius_is_never_rounded_below_the_range():
+    from fractions import Fraction
+
+    rng = np.random.default_rng(0)
+    for lo, hi in [(-3.0, 1.8), *rng.uniform(-10, 10, (500, 2)).round(2).tolist()]:
+        lower, upper = min(lo, hi), max(lo, hi)
+        if lower < upper:
+            radius = Envelope([lower], [upper]).radius[0]
+            assert Fraction(radius) >= Fraction(upper) - Fraction(lower)
+            assert radius <= (upper - lower) * (1 + 1e-15)

@@ -138,3 +138,14 @@ def test_programs_and_solutions_are_read_only():
     for array in (lp.c, lp.A.data, lp.b, solve(lp).x):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 7.0
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-9, 1.0, 1e9])
+def test_verdicts_do_not_depend_on_the_scale_of_rows_or_objective(scale):
+    with pytest.raises(UnboundedError):
+        solve(LinearProgram([scale]))
+    tiny = solve(LinearProgram([scale], [[scale]], b=[5 * scale]))
+    assert tiny.x == pytest.approx([5.0])
+    assert tiny.dual == pytest.approx([1.0])
+    with pytest.raises(InfeasibleError):
+        solve(LinearProgram([1.0], [[scale]], b=[-scale]))

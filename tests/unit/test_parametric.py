@@ -210,3 +210,35 @@ def test_assumption_errors_travel_between_processes():
     copied = pickle.loads(pickle.dumps(caught.value))
     assert (str(copied), copied.rows) == (str(caught.value), caught.value.rows)
     assert copied.relaxation == caught.value.relaxation
+
+
+def test_public_costs_cannot_hide_an_unbounded_noisy_direction():
+    # x0 ≤ x1 and x1 costs 100: bounded for every c in the envelope, not when c0 is noisy
+    c = Affine(2, constant=[0.0, -100.0], at=[0], entry=[0])
+    program = ParametricLP(Envelope([0.0], [1.0]), c=c, A_ub=[[1.0, -1.0]], b_ub=[0.0])
+    program.check_boundedness()
+    with pytest.raises(AssumptionError):
+        program.check_boundedness(any_objective=True)
+
+
+def test_a_free_variable_with_a_noisy_objective_must_be_held_by_rows():
+    c = Affine(1, at=[0], entry=[0])
+    free = ParametricLP(Envelope([0.5], [1.0]), c=c, A_ub=[[1.0]], b_ub=[2.0], lower=-np.inf)
+    free.check_boundedness()
+    with pytest.raises(AssumptionError):
+        free.check_boundedness(any_objective=True)
+    held = ParametricLP(
+        Envelope([0.5], [1.0]), c=c, A_ub=[[1.0], [-1.0]], b_ub=[2.0, 2.0], lower=-np.inf
+    )
+    held.check_boundedness(any_objective=True)
+
+
+def test_robust_infeasibility_is_seen_at_small_scales():
+    program = ParametricLP(
+        Envelope([-3e-9], [-1e-9]),
+        c=[1.0],
+        A=Affine((1, 1), constant=[[1.0]]),
+        b=Affine(1, at=[0], entry=[0]),
+    )
+    with pytest.raises(AssumptionError):
+        program.check_robust_feasibility()

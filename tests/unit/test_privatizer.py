@@ -170,3 +170,81 @@ def test_the_robust_solution_is_what_infinite_privacy_gives():
     assert release.lower == pytest.approx(envelope.lower)
     robust = solve(program.robust(envelope.lower, envelope.upper, estimate=release.estimate))
     assert solve_private(program, release).objective == pytest.approx(robust.objective)
+
+
+def test_algorithm_1_encloses_entries_that_are_cancelling_sums():
+    from fractions import Fraction
+
+    from dp_cmdp import ParametricLP
+    from dp_cmdp.affine import Affine
+
+    envelope = Envelope([1e12], [1e12 + 1], radius=[1.23e-4])
+    A = Affine((1, 1), constant=[[-3e12 + 1]], at=([0], [0]), entry=[0], coefficient=3.0)
+    program = ParametricLP(envelope, c=[1.0], A=A, b=[5.0], upper=[10.0])
+    for seed in range(60):
+        theta = 1e12 + rng(seed).uniform(0.0, 0.9)
+        truth = Fraction(-3e12 + 1) + 3 * Fraction(theta)
+        release = release_blocks(
+            Database([theta], envelope),
+            PrivacyBudget("1/10", "1/2"),
+            program=program,
+            alphas={"A": 1},
+            calibration="tight",
+        )
+        low, high = (Fraction(release.group("A")[end][0]) for end in ("lower", "upper"))
+        assert low <= truth <= high
+        x = solve_private(program, release).x
+        assert truth * Fraction(x[0]) <= 5
+
+
+def test_a_block_moves_by_no_more_than_its_certified_steps_even_when_terms_cancel():
+    from dp_cmdp import ParametricLP
+    from dp_cmdp.affine import Affine
+    from dp_cmdp.block_noise import _block_query
+    from dp_cmdp.entrywise import entry_values
+
+    envelope = Envelope([1e12], [1e12 + 1], radius=[1.23e-4])
+    A = Affine((1, 1), constant=[[-3e12 + 1]], at=([0], [0]), entry=[0], coefficient=3.0)
+    program = ParametricLP(envelope, c=[1.0], A=A, b=[5.0], upper=[10.0])
+    lattice = _block_query(program, "A").lattice()
+    for seed in range(200):
+        theta = 1e12 + rng(seed).uniform(0.0, 0.9)
+        pair = (theta, np.nextafter(theta, 2e12))
+        here, there = (
+            lattice.index(entry_values(program, np.array([value]))["A"])[0] for value in pair
+        )
+        assert abs(here - there) <= lattice.steps
+
+
+def test_a_release_whose_intervals_leave_the_envelope_is_refused():
+    from dp_cmdp import ParametricLP
+    from dp_cmdp.affine import Affine
+
+    other = release_database(
+        Database([0.7], Envelope([0.5], [1.0])), PrivacyBudget(1, "1e-4"), rng=rng()
+    )
+    A = Affine((1, 1), at=([0], [0]), entry=[0])
+    program = ParametricLP(Envelope([5.0], [10.0]), c=[1.0], A=A, b=[1.0])
+    with pytest.raises(InvalidArgumentError, match="leave the public bounds"):
+        solve_private(program, other)
+
+
+def test_noise_too_wide_for_exact_arithmetic_is_refused_before_the_debit(tmp_path):
+    from dp_cmdp import PrivacyLedger
+
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("site", PrivacyBudget(1, "1/1000"))
+    database = Database([0.5], Envelope([0.0], [1.0]), identity="site")
+    with pytest.raises(InvalidArgumentError, match="too wide"):
+        release_database(database, PrivacyBudget("1e-12", "1e-12"), ledger=ledger)
+    assert ledger.spent("site").epsilon == 0
+
+
+def test_records_may_have_any_labels():
+    from dp_cmdp.affine import Affine
+
+    envelope = Envelope(0.0, 1.0, shape=3, records=[10**15, 10**15, 5])
+    assert envelope.records.tolist() == [1, 1, 0]
+    assert envelope.largest_record == 2
+    A = Affine((1, 3), at=(0, np.arange(3)), entry=np.arange(3))
+    assert A.sensitivity(envelope.radius, envelope.records) == pytest.approx(2.0)
