@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
-import zipfile
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,24 @@ import numpy as np
 from dp_cmdp.errors import InvalidArgumentError
 
 
-def write_bytes(path: str | Path, content: bytes) -> Path:
-    """Write `content` so that `path` holds either all of it or what it held before."""
+def write_bytes(path: str | Path, content: bytes, *, private: bool = False) -> Path:
+    """Write `content` so that `path` holds either all of it or what it held before.
+
+    Who may read the file is up to the umask, as for any other; a `private` one only its owner.
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
+    mode = 0o600 if private else 0o666
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     return target
 
@@ -45,22 +49,24 @@ def write_npz(path: str | Path, format: str, /, **arrays: Any) -> Path:
 
 
 def read_npz(path: str | Path, format: str, names: Sequence[str]) -> Mapping[str, np.ndarray]:
-    """Read the named arrays of an ``.npz`` file; never unpickles anything."""
+    """Read the named arrays of an ``.npz`` file; never unpickles anything.
+
+    A damaged archive makes zip, zlib and numpy raise almost anything; all of it means "damaged".
+    """
     source = Path(path)
     if not source.is_file():
         raise InvalidArgumentError(f"path must name an existing file; {source} does not exist")
     try:
         with source.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             found = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError, AttributeError) as error:
+    except Exception as error:
         raise InvalidArgumentError(
             f"path must name a {format} file; {source} is damaged or of another kind "
             f"({type(error).__name__})"
         ) from None
-    if str(found.get("format", "")) != format:
-        raise InvalidArgumentError(
-            f"path must name a {format} file; {source} says {str(found.get('format', 'nothing'))!r}"
-        )
+    said = str(found.get("format", "nothing"))
+    if said != format:
+        raise InvalidArgumentError(f"path must name a {format} file; {source} says {said[:60]!r}")
     missing = [name for name in names if name not in found]
     if missing:
         raise InvalidArgumentError(f"{source} lacks {', '.join(missing)}; write it again")

@@ -150,7 +150,7 @@ def _compare(folder: Path, env: Any, answer: Any, report: dict[str, Any]) -> dic
         severity=truth.f.max(axis=2),
         title=f"{env.layout.name}, ε = {report['epsilon']:g}",
     )
-    save_figure(figure, folder / "CURATOR_ONLY_comparison.png")
+    save_figure(figure, folder / "CURATOR_ONLY_comparison.png", private=True)
     costs = judged.costs.tolist()
     return {
         "nonprivate_value": best.value,

@@ -50,8 +50,11 @@ def new_figure(width: float = 7.0, height: float = 4.2, **subplots):
     return figure, axes
 
 
-def save_figure(figure: Figure, path: str | Path) -> Path:
-    """Write a PNG atomically; its metadata says nothing about the data or the machine."""
+def save_figure(figure: Figure, path: str | Path, *, private: bool = False) -> Path:
+    """Write a PNG atomically; its metadata says nothing about the data or the machine.
+
+    A `private` one can be read by its owner only.
+    """
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": "dp_cmdp"})
-    return write_bytes(path, buffer.getvalue())
+    return write_bytes(path, buffer.getvalue(), private=private)

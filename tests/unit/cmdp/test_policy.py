@@ -1,6 +1,7 @@
 """Policies: distributions, drawing, the Stable-Baselines3 face, files."""
 
 import copy
+import os
 import pickle
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.storage import write_npz
+from dp_cmdp.storage import write_bytes, write_npz
 
 MIXED = [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75], [1.0, 0.0, 0.0]]
 
@@ -141,6 +142,53 @@ def test_a_damaged_or_foreign_file_is_refused(tmp_path):
         Policy.load(path)
     with pytest.raises(InvalidArgumentError, match="does not exist"):
         Policy.load(tmp_path / "absent.npz")
+
+
+def test_no_flipped_byte_of_a_saved_policy_gives_another_error(tmp_path):
+    path = tmp_path / "policy.npz"
+    policy = Policy([[0.5, 0.5], [0.0, 1.0]])
+    policy.save(path)
+    content = path.read_bytes()
+    refused = 0
+    for place in range(len(content)):
+        for mask in (0x01, 0x80, 0xFF):
+            flipped = content[place] ^ mask
+            path.write_bytes(content[:place] + bytes([flipped]) + content[place + 1 :])
+            try:
+                assert Policy.load(path) == policy
+            except InvalidArgumentError:
+                refused += 1
+    assert refused > len(content)
+
+
+def test_no_shortened_policy_is_read(tmp_path):
+    path = tmp_path / "policy.npz"
+    Policy([[0.5, 0.5]]).save(path)
+    content = path.read_bytes()
+    for length in range(len(content)):
+        path.write_bytes(content[:length])
+        with pytest.raises(InvalidArgumentError, match="damaged"):
+            Policy.load(path)
+
+
+def test_an_array_file_is_no_policy(tmp_path):
+    with (tmp_path / "policy.npz").open("wb") as stream:
+        np.save(stream, np.array(MIXED))
+    with pytest.raises(InvalidArgumentError, match="of another kind"):
+        Policy.load(tmp_path / "policy.npz")
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027])
+def test_a_saved_file_respects_the_umask_and_a_private_one_is_its_owners(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        Policy(MIXED).save(tmp_path / "policy.npz")
+        write_bytes(tmp_path / "private", b"x", private=True)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "policy.npz").stat().st_mode & 0o777 == 0o666 & ~umask
+    assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
+    assert {path.name for path in tmp_path.iterdir()} == {"policy.npz", "private"}
 
 
 def test_the_repr_is_one_short_line():
