@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,12 @@ WEAK_EPSILON = Fraction(20)
 WEAK_DELTA = Fraction(1, 1000)
 HALF = Fraction(1, 2)
 LARGEST_EPSILON = 10**6
+#: Below this a number cannot be told from 0 in floating point.
+SMALLEST = Fraction(1, 10**300)
+#: Texts that would make astronomically long fractions are not read.
+LONGEST_TEXT = 1000
+LARGEST_EXPONENT = 400
+EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*$", re.IGNORECASE)
 
 
 def exact(name: str, value: Any) -> Fraction:
@@ -39,11 +46,12 @@ def exact(name: str, value: Any) -> Fraction:
         return Fraction(int(value.numerator), int(value.denominator))
     try:
         if isinstance(value, str):
-            return Fraction(value)
+            return _fraction(name, value)
         if isinstance(value, Decimal | numbers.Real):
             if not math.isfinite(value):
                 raise InvalidArgumentError(f"{name} must be finite, got {value}")
-            return Fraction(value) if isinstance(value, Decimal) else Fraction(repr(float(value)))
+            text = str(value) if isinstance(value, Decimal) else repr(float(value))
+            return _fraction(name, text)
     except (ValueError, ZeroDivisionError, OverflowError) as error:
         if isinstance(error, InvalidArgumentError):
             raise
@@ -51,9 +59,24 @@ def exact(name: str, value: Any) -> Fraction:
     raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
 
 
+def _fraction(name: str, text: str) -> Fraction:
+    """The fraction a text stands for; refused unread when it could be astronomically long."""
+    if len(text) > LONGEST_TEXT:
+        raise InvalidArgumentError(
+            f"{name} must be a number of at most {LONGEST_TEXT} characters, got {len(text)}"
+        )
+    exponent = EXPONENT.search(text)
+    if exponent is not None and abs(int(exponent[1])) > LARGEST_EXPONENT:
+        raise InvalidArgumentError(
+            f"{name} must have an exponent between -{LARGEST_EXPONENT} and {LARGEST_EXPONENT}, "
+            f"got {text[:60]!r}"
+        )
+    return Fraction(text)
+
+
 @dataclass(frozen=True, slots=True)
 class PrivacyBudget:
-    """An (ε, δ) pair with 0 < ε < ∞ and 0 < δ ≤ 1/2, kept as exact fractions.
+    """An (ε, δ) pair, 1e-300 ≤ ε ≤ 10⁶ and 1e-300 ≤ δ ≤ 1/2, kept as exact fractions.
 
     Parameters
     ----------
@@ -80,6 +103,9 @@ class PrivacyBudget:
             )
         if not 0 < dlt <= HALF:
             raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {short(dlt)}")
+        for name, value in (("epsilon", eps), ("delta", dlt)):
+            if value < SMALLEST:
+                raise InvalidArgumentError(f"{name} must be at least 1e-300, got less")
         if eps > WEAK_EPSILON or dlt > WEAK_DELTA:
             warnings.warn(
                 f"(epsilon, delta) = ({float(eps):g}, {float(dlt):g}) promises little: epsilon "

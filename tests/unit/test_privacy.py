@@ -36,6 +36,29 @@ def test_weak_parameters_are_warned_about(epsilon, delta):
         PrivacyBudget(epsilon, delta)
 
 
+@pytest.mark.parametrize(
+    "value", ["1e-100000000", "1E+100000000", "-1e-999_999", Decimal("1e-100000000"), "1" * 5000]
+)
+def test_an_astronomical_text_is_refused_before_it_is_read(value):
+    with pytest.raises(InvalidArgumentError, match="epsilon must"):
+        PrivacyBudget(value, "1e-6")
+    with pytest.raises(InvalidArgumentError, match="delta must"):
+        PrivacyBudget(1, value)
+
+
+@pytest.mark.parametrize("value", ["1e-400", "1e-301", Fraction(1, 10**400), f"1/{10**320}"])
+def test_a_budget_that_would_be_shown_as_nothing_is_refused(value):
+    with pytest.raises(InvalidArgumentError, match="epsilon must be at least 1e-300"):
+        PrivacyBudget(value, "1e-6")
+    with pytest.raises(InvalidArgumentError, match="delta must be at least 1e-300"):
+        PrivacyBudget(1, value)
+
+
+def test_the_smallest_budget_is_shown_as_it_is():
+    assert str(PrivacyBudget("1e-300", "1e-300")) == "(ε = 1e-300, δ = 1e-300)"
+    assert PrivacyBudget(f"1/{10**300}", "1e-6").epsilon == Fraction(1, 10**300)
+
+
 def test_ten_tenths_are_exactly_one():
     parts = [PrivacyBudget(0.1, 0.0001)] * 10
     assert compose(parts) == PrivacyBudget(1, "1/1000")
