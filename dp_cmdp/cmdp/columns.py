@@ -162,8 +162,8 @@ class ColumnGeneration:
             stuck = gain <= 1e-3 * FEASIBILITY
         if excess > UNDECIDED:
             raise ConvergenceError(
-                "double precision cannot decide whether the tolerances f0 can be kept; use a "
-                "different margin"
+                "double precision cannot decide whether the tolerances f0 can be kept; raise or "
+                "lower them a little"
             )
         if elastic.any():
             self.b = self.b + max(excess, 0.0)

@@ -11,6 +11,8 @@ which is the bound reported, so the gap does not rest on HiGHS's own tolerances.
 
 from __future__ import annotations
 
+import math
+
 import highspy
 import numpy as np
 from scipy import sparse
@@ -40,6 +42,7 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
         b = b + FEASIBILITY * scale / (1.0 - cmdp.gamma)
         highs = _run(cmdp, b, scale=scale, elastic=False)
     x, v, dual = _answer(cmdp, highs, scale=scale)
+    v, dual = v * _reward_unit(cmdp), dual * _reward_unit(cmdp)
     value = float(cmdp.r.ravel() @ x)
     bound = lagrangian_bound(cmdp, dual, v=v) + float(dual @ b)
     reached = relative_gap(bound, value, reward_scale=float(np.abs(cmdp.r).max()))
@@ -71,7 +74,7 @@ def _run(cmdp: CMDP, b: FloatArray, *, scale: FloatArray, elastic: bool) -> high
     """Optimise; `elastic` minimises the largest scaled excess instead of maximising the reward."""
     costs = sparse.csr_array(cmdp.f.reshape(b.size, -1) / scale[:, None])
     rows = sparse.vstack([flow_matrix(cmdp), costs], format="csr")
-    gain = cmdp.r.ravel()
+    gain = cmdp.r.ravel() / _reward_unit(cmdp)
     if elastic:
         excess = np.repeat([0.0, -1.0], [cmdp.num_states, b.size])[:, None]
         rows = sparse.hstack([rows, sparse.csr_array(excess)], format="csr")
@@ -98,6 +101,12 @@ def _run(cmdp: CMDP, b: FloatArray, *, scale: FloatArray, elastic: bool) -> high
         highs.setOptionValue("presolve", "off")
         highs.run()
     return highs
+
+
+def _reward_unit(cmdp: CMDP) -> float:
+    """The power of two next to max|r|: HiGHS sees rewards of size 1, scaled without rounding."""
+    largest = float(np.abs(cmdp.r).max())
+    return math.ldexp(1.0, math.frexp(largest)[1]) if largest > 0.0 else 1.0
 
 
 def _answer(

@@ -154,8 +154,11 @@ class ParametricCMDP:
 
         Notes
         -----
-        Entry by entry; exact unless one database entry meets a constraint with both signs, where
-        it is safe but cautious (:meth:`program` is exact there too). **Privacy.** Post-processing.
+        Entry by entry; exact unless one database entry meets a constraint with both signs, or is
+        in its cost and in its tolerance. There it is safe but cautious: it takes the entry at its
+        highest in the cost and at its lowest in the tolerance, and may be infeasible although some
+        policy is safe for every database of the box (:meth:`program` is exact there too; see
+        :func:`~dp_cmdp.cmdp.synthesis.check_robust_policy`). **Privacy.** Post-processing.
         """
         return self._tightened(
             self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[0]

@@ -69,9 +69,9 @@ def infeasible(dual: FloatArray, excess: float) -> InfeasibleError:
     """The error for multipliers with dualᵀ(cost − f0) ≥ `excess` > 0 under every policy."""
     total = dual.sum()
     return InfeasibleError(
-        "no policy keeps all tolerances f0: raise them, lower the margin or drop a cost. The "
-        "attributes `ray` and `violation` of this error prove it: Σ ray·(cost − f0) is at least "
-        "`violation` > 0 whatever the policy",
+        "no policy keeps all tolerances f0 (less the margin, if one is asked for): raise them or "
+        "drop a cost. The attributes `ray` and `violation` of this error prove it: Σ ray·(cost − "
+        "f0) is at least `violation` > 0 whatever the policy",
         ray=frozen(dual / total),
         violation=float(excess / total),
     )

@@ -4,7 +4,7 @@
 (:mod:`dp_cmdp.cmdp.lp_engine`) the occupancy program in HiGHS. Both return a certified gap.
 ``"auto"`` takes columns with a pool or from :data:`LP_STATES` states on. Below, one linear program
 is answered in less time than loading the compiled engine takes (half a second; some fifteen when it
-is compiled for the first time).
+is compiled for the first time). Where HiGHS gives up on it, ``"auto"`` goes on with columns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.solution import CMDPSolution
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError, UnboundedError
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.pool import PolicyPool
@@ -58,13 +58,14 @@ def solve_cmdp(
     InfeasibleError
         No policy keeps the tolerances; its `ray` and `violation` are the proof.
     ConvergenceError
-        The gap could not be reached in double precision.
+        The gap could not be reached in double precision, with ``"auto"`` by neither engine.
 
     Notes
     -----
     **Paper.** ``def:cmdp``. **Privacy.** *post-processing* when `cmdp` was built from a Release;
     *curator only* otherwise.
     """
+    _check.instance("cmdp", cmdp, CMDP)
     _check.one_of("engine", engine, ENGINES)
     accuracy = _check.real("gap", gap, low=0.0)
     b = cmdp.f0 - _check.vector("margin", margin, size=cmdp.num_constraints)
@@ -73,7 +74,11 @@ def solve_cmdp(
     if engine == "lp" or (engine == "auto" and pool is None and cmdp.num_states < LP_STATES):
         from dp_cmdp.cmdp.lp_engine import solve_lp
 
-        return solve_lp(cmdp, b, gap=accuracy)
+        try:
+            return solve_lp(cmdp, b, gap=accuracy)
+        except SolverError as error:
+            if engine == "lp" or isinstance(error, InfeasibleError | UnboundedError):
+                raise
     from dp_cmdp.cmdp.pool import PolicyPool
 
     if pool is None:

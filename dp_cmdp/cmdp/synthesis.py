@@ -4,24 +4,35 @@ The release says, entry by entry, how large the costs can be and how small the t
 *tightened* CMDP takes them at their worst; its optimal policy is extracted, and a rigorous bound on
 the costs of *that policy* is compared with the tightened tolerances. Rounding may break the
 comparison by a hair: then the solve is repeated with a margin, until the certificate holds.
-Everything here is post-processing of public objects.
+Where the tolerances leave no room for a margin, the program is solved without one, and the costs of
+a small model are found as fractions. Everything here is post-processing of public objects.
+
+The multipliers λ of the program with tolerances f0 − margin bound the value at f0 as well,
+
+    max_π (c_π − λᵀa_π) + λᵀf0 = (the bound at f0 − margin) + λᵀmargin,
+
+which is the upper bound reported, plus an allowance for rounding.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp.certificate import PolicyCertificate, certify_policy
+from dp_cmdp.cmdp.certificate import UNIT, PolicyCertificate, certify_policy
 from dp_cmdp.cmdp.chain import DiscountedChain
+from dp_cmdp.cmdp.exact_costs import exact_costs
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import occupancy_of, policy_from_occupancy
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.safest import safest_policy
+from dp_cmdp.cmdp.solution import CMDPSolution
 from dp_cmdp.errors import AssumptionError, InfeasibleError, SolverError
 from dp_cmdp.release import Release
 
@@ -31,6 +42,8 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 20
 #: First margin, relative to the size of the tolerance and of the largest discounted cost.
 FIRST_MARGIN = 2.0**-42
+#: Without room for a margin, models of at most so many states are certified in fractions.
+EXACT_STATES = 40
 _SHOWN = 8
 
 
@@ -46,9 +59,12 @@ class SafePolicy:
     certificate : PolicyCertificate
         For the tightened CMDP, hence for every database that the release allows.
     upper_bound : float
-        No policy that is safe for the tightened CMDP earns more.
+        No policy that is safe for the tightened CMDP earns more: the Lagrangian bound at the
+        tolerances themselves (not at those less the margin), plus an allowance for rounding of
+        about 1e-15 × (longest row of T) × (size of the state values)/(1 − γ).
     margin : float
-        Amount subtracted from the tolerances to make the certificate hold.
+        Amount subtracted from the tolerances to make the certificate hold; 0 where there was no
+        room for one.
 
     Notes
     -----
@@ -95,11 +111,19 @@ def synthesize(
     -----
     **Paper.** ``app:cmdp``. **Privacy.** Post-processing: no private value is seen.
     """
+    _check.instance("model", model, ParametricCMDP)
+    _check.instance("release", release, Release)
     return safe_policy(model.tightened(release), pool=pool)
 
 
 def robust_policy(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
-    """The best policy that is safe for every database of the envelope: costs no privacy (ε = 0)."""
+    """The best policy that is safe for every database of the envelope: costs no privacy (ε = 0).
+
+    Raises
+    ------
+    AssumptionError
+        If no policy is, or none is when costs and tolerances are taken at their worst one by one.
+    """
     check_robust_policy(model)
     return safe_policy(model.robust(), pool=pool)
 
@@ -114,45 +138,69 @@ def safe_policy(cmdp: CMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
     SolverError
         If the tolerances can be met only without any room, so that nothing can be certified.
     """
-    from dp_cmdp.cmdp.solver import solve_cmdp
-
+    _check.instance("cmdp", cmdp, CMDP)
     scale = np.abs(cmdp.f0) + np.abs(cmdp.f).max(axis=(1, 2)) / (1.0 - cmdp.gamma)
     margin: FloatArray = FIRST_MARGIN * scale
-    for attempt in range(MAX_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         try:
-            solution = solve_cmdp(cmdp, margin=margin, pool=pool)
+            found = _attempt(cmdp, margin, pool=pool)
         except InfeasibleError:
-            if attempt or _is_infeasible(cmdp, pool):
-                raise
-            break
-        policy = policy_from_occupancy(cmdp, solution.occupancy)
-        chain = DiscountedChain(cmdp, policy)
-        certificate = certify_policy(cmdp, policy, chain=chain)
-        if certificate.verified:
-            return SafePolicy(
-                policy=policy,
-                value=float(cmdp.mu @ chain.values(chain.average(cmdp.r))),
-                certificate=certificate,
-                upper_bound=solution.upper_bound,
-                margin=float(margin.max()),
-            )
-        excess = np.maximum(certificate.worst_case_cost - cmdp.f0, 0.0)
+            break  # of the program with the margin: it says nothing about the CMDP itself
+        if found.certificate.verified:
+            return found
+        excess = np.maximum(found.certificate.worst_case_cost - cmdp.f0, 0.0)
         margin = 2.0 * margin + 4.0 * np.where(np.isfinite(excess), excess, 0.0)
+    found = _attempt(cmdp, np.zeros_like(margin), pool=pool)
+    if not found.certificate.verified and cmdp.num_states <= EXACT_STATES:
+        found = replace(found, certificate=_exact_certificate(cmdp, found.policy))
+    if found.certificate.verified:
+        return found
     raise SolverError(
         "the tolerances leave no room at all, so no policy can be certified; raise a tolerance a "
         "little (its public lower bound, for a private one)"
     )
 
 
-def _is_infeasible(cmdp: CMDP, pool: PolicyPool | None) -> bool:
-    """Whether the CMDP is infeasible even without a margin."""
+def _attempt(cmdp: CMDP, margin: FloatArray, *, pool: PolicyPool | None) -> SafePolicy:
+    """The best policy at tolerances f0 − margin, certified at f0 or not."""
     from dp_cmdp.cmdp.solver import solve_cmdp
 
-    try:
-        solve_cmdp(cmdp, pool=pool)
-    except InfeasibleError:
-        return True
-    return False
+    solution = solve_cmdp(cmdp, margin=margin, pool=pool)
+    policy = policy_from_occupancy(cmdp, solution.occupancy)
+    chain = DiscountedChain(cmdp, policy)
+    return SafePolicy(
+        policy=policy,
+        value=float(cmdp.mu @ chain.values(chain.average(cmdp.r))),
+        certificate=certify_policy(cmdp, policy, chain=chain),
+        upper_bound=_bound_at_tolerances(chain, cmdp, solution=solution, margin=margin),
+        margin=float(margin.max()),
+    )
+
+
+def _bound_at_tolerances(
+    chain: DiscountedChain, cmdp: CMDP, *, solution: CMDPSolution, margin: FloatArray
+) -> float:
+    """The Lagrangian bound at f0, raised by what rounding may have taken from it.
+
+    A Bellman residual sums so many products of the size V of the Lagrangian's state values, which
+    the policy found shows, and is divided by 1 − γ; the evaluation of a value, a linear solve of
+    condition 2/(1 − γ), errs as much. Both are allowed for, twice.
+    """
+    table = cmdp.r - np.tensordot(solution.dual, cmdp.f, axes=1)
+    size = float(np.abs(chain.values(chain.average(table))).max() + np.abs(table).max())
+    terms = 2 * int(np.diff(cmdp.T.indptr).max()) + np.count_nonzero(cmdp.mu) + 8
+    pull = float(solution.dual @ (np.abs(cmdp.f0) + margin))
+    allowance = 4.0 * UNIT * (terms * size / (1.0 - cmdp.gamma) + 8.0 * pull)
+    return solution.upper_bound + float(solution.dual @ margin) + allowance
+
+
+def _exact_certificate(cmdp: CMDP, policy: Policy) -> PolicyCertificate:
+    """The exact costs of a policy, rounded up to floats."""
+    bounds = []
+    for cost in exact_costs(cmdp, policy):
+        bound = float(cost)
+        bounds.append(bound if Fraction(bound) >= cost else np.nextafter(bound, np.inf))
+    return PolicyCertificate(worst_case_cost=_check.frozen(np.array(bounds)), tolerance=cmdp.f0)
 
 
 def check_robust_policy(model: ParametricCMDP) -> None:
@@ -163,8 +211,12 @@ def check_robust_policy(model: ParametricCMDP) -> None:
 
     Notes
     -----
+    Costs and tolerances are taken at their worst one by one (:meth:`ParametricCMDP.worst`). Where
+    one entry of the database is in both, a policy may exist and not be found; the error says so.
+
     **Paper.** ``ass:feast``, corrected. **Privacy.** Public: no data is read.
     """
+    _check.instance("model", model, ParametricCMDP)
     robust = model.robust()
     try:
         from dp_cmdp.cmdp.solver import solve_cmdp
@@ -186,6 +238,15 @@ def check_robust_policy(model: ParametricCMDP) -> None:
             rows=error.rows,
             relaxation=error.relaxation,
         ) from None
+    raise AssumptionError(
+        "a policy that is safe for every database exists, but not with each cost at its highest "
+        "and each tolerance at its lowest, which is how policies are made: some entry of the "
+        "database is in both, or in a constraint with both signs. Raise the lower bound of that "
+        "tolerance, give cost and tolerance entries of their own, or solve model.program() as a "
+        "linear program",
+        label="ass:feast",
+        rows=model.names,
+    ) from None
 
 
 def _costly_states(robust: CMDP) -> tuple[list[int], list[float]]:

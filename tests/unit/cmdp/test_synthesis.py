@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, cost_of_privacy, evaluate, release_database
+from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp import (
     CMDP,
     ParametricCMDP,
@@ -13,13 +14,17 @@ from dp_cmdp.cmdp import (
     check_robust_policy,
     cmdp_from_gymnasium,
     flow_matrix,
+    lp_engine,
     robust_policy,
     rollout,
     safe_policy,
+    synthesis,
     synthesize,
 )
-from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError
+from dp_cmdp.cmdp.solver import solve_cmdp
+from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError, SolverError
 from dp_cmdp.privatizer import release_blocks
+from envs import HazardGridEnv
 
 
 def shortcut(f0: float = 1.0, gamma: float = 0.9) -> CMDP:
@@ -124,6 +129,109 @@ def test_robust_infeasibility_names_constraint_amount_and_states_without_data():
 def test_an_infeasible_cmdp_is_named():
     with pytest.raises(InfeasibleError):
         safe_policy(shortcut(f0=-1.0))
+
+
+@pytest.mark.parametrize("layout", ["rooms", "paper", "cliff"])
+def test_the_upper_bound_is_that_of_the_tolerances_and_not_of_those_less_the_margin(layout):
+    model = HazardGridEnv(layout).model()
+    safe = robust_policy(model)
+    assert safe.margin > 0.0
+    assert safe.value <= safe.upper_bound <= safe.value + 1e-7 * max(1.0, abs(safe.value))
+    assert solve_cmdp(model.robust()).value <= safe.upper_bound
+
+
+def test_the_upper_bound_covers_a_margin_that_matters(monkeypatch):
+    # value = tolerance: with a margin of about 1 % the program's own bound would be 0.99
+    monkeypatch.setattr(synthesis, "FIRST_MARGIN", 1e-3)
+    safe = safe_policy(shortcut(f0=1.0))
+    assert safe.value < 0.995
+    assert safe.upper_bound == pytest.approx(1.0, abs=1e-9)
+    assert safe.upper_bound >= 1.0
+
+
+def without_slack(num_states: int) -> CMDP:
+    """Every policy costs exactly 2, the tolerance."""
+    size = num_states
+    return CMDP(
+        np.eye(size),
+        np.ones((size, 1)),
+        f=np.ones((1, size, 1)),
+        f0=[2.0],
+        mu=np.full(size, 1.0 / size),
+        gamma=0.5,
+    )
+
+
+def test_tolerances_met_exactly_are_certified_without_a_margin():
+    safe = safe_policy(without_slack(2))
+    assert safe.margin == 0.0
+    assert safe.certificate.verified
+    assert safe.certificate.worst_case_cost.tolist() == [2.0]
+
+
+def test_a_feasible_model_without_room_is_never_called_infeasible():
+    with pytest.raises(SolverError, match="no room") as caught:
+        safe_policy(without_slack(64))
+    assert not isinstance(caught.value, InfeasibleError)
+
+
+@pytest.mark.parametrize("layout", ["cliff", "paper"])
+def test_long_horizons_and_large_rewards_are_solved(layout):
+    safe = robust_policy(HazardGridEnv(layout, gamma=0.9999999, goal_reward=1e12).model())
+    assert safe.certificate.verified
+    assert safe.value <= safe.upper_bound <= safe.value * (1 + 1e-6)
+
+
+def test_a_long_horizon_that_no_policy_survives_is_an_assumption_and_not_a_status():
+    with pytest.raises(AssumptionError, match="hazard by"):
+        robust_policy(HazardGridEnv("islands", gamma=0.9999999, goal_reward=1e12).model())
+
+
+def test_where_the_program_is_given_up_the_other_engine_answers(monkeypatch):
+    expected = safe_policy(shortcut()).value
+
+    def give_up(*args, **options):
+        raise SolverError("HiGHS stopped; use engine='columns'")
+
+    monkeypatch.setattr(lp_engine, "solve_lp", give_up)
+    assert safe_policy(shortcut()).value == pytest.approx(expected)
+    with pytest.raises(SolverError, match="HiGHS stopped"):
+        solve_cmdp(shortcut(), engine="lp")
+    with pytest.raises(InfeasibleError) as caught:
+        safe_policy(shortcut(f0=-1.0))
+    assert "engine" not in str(caught.value)
+
+
+def test_missing_arguments_are_named():
+    model = with_private_severity()
+    for call, name in (
+        (lambda: synthesize(None, None), "model"),  # type: ignore[arg-type]
+        (lambda: synthesize(model, None), "release"),  # type: ignore[arg-type]
+        (lambda: robust_policy(None), "model"),  # type: ignore[arg-type]
+        (lambda: check_robust_policy(None), "model"),  # type: ignore[arg-type]
+        (lambda: safe_policy(None), "cmdp"),  # type: ignore[arg-type]
+        (lambda: evaluate(shortcut(), None), "policy"),  # type: ignore[arg-type]
+        (lambda: evaluate(None, None), "cmdp"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidArgumentError, match=f"^{name} must be a .*NoneType"):
+            call()
+
+
+def test_one_entry_in_cost_and_tolerance_is_named_as_such():
+    # cost θ in the only state, discounted 2θ, tolerance 2.5θ: safe for every θ, yet 2·1 > 2.5·0.5
+    model = ParametricCMDP(
+        Envelope([0.5], [1.0]),
+        T=np.ones((1, 1, 1)),
+        r=[[1.0]],
+        mu=[1.0],
+        gamma=0.5,
+        cost=Affine((1, 1), at=([0], [0]), entry=[0]),
+        tolerance=Affine(1, at=[0], entry=[0], coefficient=2.5),
+    )
+    model.program().check_robust_feasibility()
+    with pytest.raises(AssumptionError, match="is in both") as caught:
+        robust_policy(model)
+    assert caught.value.label == "ass:feast"
 
 
 @pytest.mark.parametrize(
