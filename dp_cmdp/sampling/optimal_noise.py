@@ -52,6 +52,8 @@ CELLS = 72
 FINE = 64
 #: Beyond this width (in Δ) the gain over truncated Laplace noise is below 0.1 %.
 WIDEST = 1000.0
+#: Beyond this width (in Δ) the table of its cells, at least one per Δ, is refused.
+REFUSED = 20_000.0
 #: Coefficients of the program above these are lowered, which only makes it more cautious.
 CLIPS = (1e8, 1e6)
 #: The program is solved for a δ smaller by this share; then seldom anything is to be mended.
@@ -88,11 +90,22 @@ class OptimalNoise:
         ----------
         resolution : int
             Cells per Δ at most; fewer are used when the noise is many Δ wide.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the noise would be more than :data:`REFUSED` Δ wide: its law is kept as a table.
         """
         eps, dlt = checked_budget(epsilon, delta)
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
         resolution = _check.integer("resolution", resolution, low=1, high=256)
         wide = 2 * _tight(eps, dlt)
+        if wide > REFUSED:
+            raise InvalidArgumentError(
+                f"epsilon and delta ask for optimal noise {wide:.3g} sensitivities wide; its table "
+                f"ends at {REFUSED:g}. Raise epsilon, or use truncated Laplace noise "
+                "(calibration 'tight'), which is as good there"
+            )
         cells = CELLS * max(1, resolution / RESOLUTION)
         finest = max(1, min(resolution, round(cells / wide)))
         cell, weights = _best_cells(eps, dlt, steps=steps, finest=finest)

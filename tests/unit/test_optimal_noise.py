@@ -166,3 +166,12 @@ def test_bad_kinds_and_entries_are_refused():
         mean_shift("loose", epsilon=1, delta="0.1")
     with pytest.raises(InvalidArgumentError, match="entries"):
         mean_shift("optimal", epsilon=1, delta="0.1", entries=2)
+
+
+def test_budgets_whose_table_would_not_end_are_refused_by_name():
+    with pytest.raises(InvalidArgumentError, match="epsilon and delta ask for optimal noise"):
+        OptimalNoise.calibrate("1e-9", "1e-12", steps=1000)
+    with pytest.raises(InvalidArgumentError, match="epsilon and delta"):
+        mean_shift("optimal", epsilon="1e-9", delta="1e-12")
+    wide = OptimalNoise.calibrate("0.01", "1e-9", steps=4)
+    assert 2_000 < wide.width / 4 < 20_000
