@@ -20,22 +20,30 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.envelope import Groups, describe
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.privacy import PrivacyBudget, exact
 from dp_cmdp.storage import read_npz, write_npz
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "dp_cmdp.Release/1"
+METHODS = ("database", "blocks")
 
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What was promised: (ε, δ), under which adjacency."""
+    """What was promised: (ε, δ), under which adjacency; (0, 0) when no data was used."""
 
     epsilon: Fraction
     delta: Fraction
     record_size: int
+
+    def __post_init__(self) -> None:
+        if self.epsilon < 0:
+            raise InvalidArgumentError("epsilon must not be negative")
+        if not 0 <= self.delta <= 1:
+            raise InvalidArgumentError("delta must lie in [0, 1]")
+        _check.integer("record_size", self.record_size, low=1)
 
     @property
     def budget(self) -> PrivacyBudget:
@@ -105,6 +113,12 @@ class Release:
             raise InvalidArgumentError("estimate, lower and upper must have one size")
         if (self.lower > self.upper).any():
             raise InvalidArgumentError("lower must not exceed upper")
+        _check.one_of("method", self.method, METHODS)
+        grouped = sum(prod(shape) for _, shape in self.groups)
+        if grouped != self.estimate.size:
+            raise InvalidArgumentError(
+                f"groups must hold all entries, {self.estimate.size}; they hold {grouped}"
+            )
 
     def group(self, name: str) -> dict[str, FloatArray]:
         """``estimate``, ``lower`` and ``upper`` of one group, in its own shape."""
@@ -148,24 +162,31 @@ class Release:
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
-        """Read a release written by :meth:`save`."""
+        """Read a release written by :meth:`save`; everything in it is checked again."""
         part = read_npz(path, FORMAT, ("facts", *_INTERVAL))
         try:
             facts = json.loads(str(part["facts"]))
+            for key, kind in (("secure", bool), ("leaks", list)):
+                if not isinstance(facts[key], kind):
+                    raise InvalidArgumentError(f"{key} must be a {kind.__name__}")
             return cls(
                 **{key: part[key] for key in _INTERVAL},
                 guarantee=Guarantee(
-                    Fraction(facts["epsilon"]), Fraction(facts["delta"]), facts["record_size"]
+                    exact("epsilon", facts["epsilon"]),
+                    exact("delta", facts["delta"]),
+                    facts["record_size"],
                 ),
                 method=facts["method"],
-                groups=tuple((name, tuple(shape)) for name, shape in facts["groups"]),
+                groups=_groups(facts["groups"]),
                 noise=tuple(Noise(**noise) for noise in facts["noise"]),
-                secure=bool(facts["secure"]),
-                leaks=tuple(facts["leaks"]),
+                secure=facts["secure"],
+                leaks=tuple(str(leak) for leak in facts["leaks"]),
             )
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            own = isinstance(error, InvalidArgumentError)
             raise InvalidArgumentError(
-                f"path must name a {FORMAT} file; {path} is damaged ({type(error).__name__})"
+                f"path must name a {FORMAT} file; {path} is damaged "
+                f"({error if own else type(error).__name__})"
             ) from None
 
     def __repr__(self) -> str:
@@ -174,6 +195,14 @@ class Release:
             f"Release({self.method}: {describe(self.groups)}; {self.guarantee}; "
             f"secure={self.secure}{leak})"
         )
+
+
+def _groups(parts: Any) -> Groups:
+    """Names and shapes as they stand in a file."""
+    return tuple(
+        (str(name), tuple(_check.integer("groups", width) for width in shape))
+        for name, shape in parts
+    )
 
 
 _INTERVAL = ("estimate", "lower", "upper")

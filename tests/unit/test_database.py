@@ -1,6 +1,7 @@
 """Envelopes, databases, releases."""
 
 import copy
+import json
 import logging
 import pickle
 
@@ -9,6 +10,7 @@ import pytest
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, Release, release_database
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.storage import write_npz
 
 SECRET = 0.123456789
 MARKS = ("0.1234", "123456")
@@ -135,6 +137,40 @@ def test_a_damaged_release_file_is_refused(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(DPCMDPError, match=r"damaged|kind"):
         Release.load(path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"epsilon": "abc"}, "epsilon"),
+        ({"epsilon": "1/0"}, "epsilon"),
+        ({"epsilon": "-1"}, "epsilon"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"epsilon": "1e-999999999"}, "epsilon"),
+        ({"epsilon": None}, "epsilon"),
+        ({"delta": "2"}, "delta"),
+        ({"record_size": 0}, "record_size"),
+        ({"record_size": "1"}, "record_size"),
+        ({"method": "magic"}, "method"),
+        ({"method": None}, "method"),
+        ({"groups": [["values", [3]]]}, "groups"),
+        ({"groups": [["values", [-1, -2]]]}, "groups"),
+        ({"groups": [["values", 2]]}, "damaged"),
+        ({"groups": "no"}, "damaged"),
+        ({"noise": [{"law": "none"}]}, "damaged"),
+        ({"secure": "false"}, "secure"),
+        ({"leaks": "none"}, "leaks"),
+    ],
+)
+def test_a_release_file_that_cannot_be_true_is_refused(tmp_path, wrong, named):
+    database = Database([0.5, 0.5], Envelope(0.0, 1.0, shape=2))
+    release = release_database(database, PrivacyBudget(1, 0.1), rng=np.random.default_rng(0))
+    numbers = {key: getattr(release, key) for key in ("estimate", "lower", "upper")}
+    for facts in (release.facts() | wrong, []):
+        path = tmp_path / "release.npz"
+        write_npz(path, "dp_cmdp.Release/1", facts=np.array(json.dumps(facts)), **numbers)
+        with pytest.raises(InvalidArgumentError, match=named if facts else "damaged"):
+            Release.load(path)
 
 
 def test_a_missing_release_file_is_refused(tmp_path):
