@@ -8,6 +8,8 @@ from pathlib import Path
 
 from dp_cmdp.cli.problem import add_problem_options, open_as_curator, open_public
 from dp_cmdp.cli.tables import print_json
+from dp_cmdp.cli.values import at_least, writable_folder
+from dp_cmdp.errors import InvalidArgumentError
 
 EPILOG = """examples:
   dp-cmdp advise --layout rooms
@@ -31,28 +33,39 @@ def add_parser(commands) -> None:
     )
     add_problem_options(parser)
     parser.add_argument(
-        "--auction", nargs=2, type=int, metavar=("N", "M"), help="the ad auction instead of a grid"
+        "--auction",
+        nargs=2,
+        type=at_least(1),
+        metavar=("N", "M"),
+        help="the ad auction instead of a grid",
     )
     parser.add_argument("--epsilons", default="1/4,1/2,1,2,4,8", metavar="LIST")
     parser.add_argument("--deltas", default="1e-6,1e-3,1e-1", metavar="LIST")
     parser.add_argument("--radii", default="1", metavar="LIST", help="multiples of the radius")
-    parser.add_argument("--draws", type=int, default=16, help="trials per setting")
+    parser.add_argument("--draws", type=at_least(1), default=16, help="trials per setting")
     parser.add_argument(
         "--target", metavar="PERCENT", type=float,
         help="curator only: the smallest ε whose cost of privacy is at most this",
     )  # fmt: skip
     parser.add_argument("--delta", default="1/1000", help="δ for --target")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=at_least(0), default=0)
     parser.add_argument("--out", type=Path, default=Path("out/advise"), metavar="DIR")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    return _advise(options) if options.target is None else _plan(options)
+    grid = [name for name in ("layout", "env", "hazards") if getattr(options, name) is not None]
+    if options.auction is not None and grid:
+        raise InvalidArgumentError(f"--auction is no grid: leave --{' and --'.join(grid)} out")
+    if options.target is not None:
+        return _plan(options)
+    with writable_folder(options.out):
+        return _advise(options)
 
 
 def _advise(options: argparse.Namespace) -> int:
+    from dp_cmdp import _check
     from dp_cmdp.advice.adviser import advise
     from dp_cmdp.figures.advice import advice_figure
     from dp_cmdp.figures.style import save_figure
@@ -68,7 +81,7 @@ def _advise(options: argparse.Namespace) -> int:
         program,
         epsilons=options.epsilons.split(","),
         deltas=options.deltas.split(","),
-        radii=[float(exact("radii", part)) for part in options.radii.split(",")],
+        radii=[_check.real("radii", exact("radii", part)) for part in options.radii.split(",")],
         draws=options.draws,
         seed=options.seed,
     )

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from dp_cmdp.cli.tables import print_json, print_table
+from dp_cmdp.cli.values import at_least, writable_folder
 
 EPILOG = """examples:
   dp-cmdp audit                 every shipped method, and bugs that must be caught
@@ -33,14 +34,19 @@ def add_parser(commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--quick", action="store_true", help="fewer runs")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, help="processes (default: all cores)")
+    parser.add_argument("--seed", type=at_least(0), default=0)
+    parser.add_argument("--workers", type=at_least(1), help="processes (default: all cores)")
     parser.add_argument("--out", type=Path, default=Path("out/audit"), metavar="DIR")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    with writable_folder(options.out):
+        return _audit(options)
+
+
+def _audit(options: argparse.Namespace) -> int:
     from dp_cmdp.audit.suite import QUICK_RUNS, RUNS, audit_everything
     from dp_cmdp.audit.verdicts import FALSE_ALARM, LAYERS
     from dp_cmdp.curator import write_public_json

@@ -6,13 +6,17 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dp_cmdp.cli.problem import add_problem_options, open_as_curator, open_public
+from dp_cmdp.cli.problem import add_problem_options, open_for
 from dp_cmdp.cli.tables import print_json
 
 EPILOG = """examples:
   dp-cmdp evaluate out/synthesize/policy.npz --release out/synthesize/release.npz
   dp-cmdp evaluate out/synthesize/policy.npz                  safe for every possible database?
-  dp-cmdp evaluate out/synthesize/policy.npz --curator --json against the true hazards"""
+  dp-cmdp evaluate out/synthesize/policy.npz --curator --json against the true hazards
+
+Exit code 1 when the policy is NOT verified as safe (0 when it is, 2 on errors)."""
+
+EXIT_NOT_VERIFIED = 1
 
 
 def add_parser(commands) -> None:
@@ -51,24 +55,26 @@ def run(options: argparse.Namespace) -> int:
             "tolerance": proof.tolerance.tolist(),
         },
     }
+    code = 0 if proof.verified else EXIT_NOT_VERIFIED
     if options.json:
         print_json({"curator_only": report} if options.curator else report)
-        return 0
+        return code
     print(f"value  {value:.8g}")
     for cost, tolerance in zip(proof.worst_case_cost, proof.tolerance, strict=True):
         sign = "≤" if cost <= tolerance else "EXCEEDS"
         print(f"cost   {cost:.8g} {sign} tolerance {tolerance:.8g}  ({scope})")
     print("safe: " + ("verified, rigorously" if proof.verified else "NOT verified"))
-    return 0
+    return code
 
 
 def _judge(options: argparse.Namespace) -> tuple[Any, str]:
     """The CMDP by which the policy is judged, and what that means."""
     from dp_cmdp.release import Release
 
+    env = open_for(options)
     if options.curator:
-        return open_as_curator(options).cmdp(), "true hazards, curator only"
-    model = open_public(options).model()
+        return env.cmdp(), "true hazards, curator only"
+    model = env.model()
     if options.release is None:
         return model.robust(), "worst case over all databases"
     return model.tightened(Release.load(options.release)), "worst case over the release"

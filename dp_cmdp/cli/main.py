@@ -48,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        where = "" if error.filename is None else f": {error.filename}"
+        reason = error.strerror or type(error).__name__
+        print(f"dp-cmdp {options.command}: error: {reason}{where}", file=sys.stderr)
+        return EXIT_ERROR
 
 
 def _one_line(message, category, filename, lineno, file=None, line=None) -> None:

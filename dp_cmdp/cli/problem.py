@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from envs.hazard_grid import HazardGridEnv
 
 DEFAULT_LAYOUT = "islands"
+LONGEST_SEED = 100
 
 
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +55,22 @@ def open_public(options: argparse.Namespace) -> HazardGridEnv:
     return make_env(options.env)
 
 
+def open_for(options: argparse.Namespace) -> HazardGridEnv:
+    """The environment of the curator with ``--curator``, else that of everybody."""
+    if options.curator:
+        return open_as_curator(options)
+    refuse_unused_hazards(options)
+    return open_public(options)
+
+
+def refuse_unused_hazards(options: argparse.Namespace) -> None:
+    """Hazards that nothing would read are a misunderstanding."""
+    if options.hazards is not None:
+        raise InvalidArgumentError(
+            "--hazards needs --curator: without it the true hazards are not read"
+        )
+
+
 def make_env(env_id: str, **arguments) -> HazardGridEnv:
     """``gymnasium.make`` without its wrappers, with errors that say what to do."""
     import gymnasium as gym
@@ -74,4 +91,5 @@ def make_env(env_id: str, **arguments) -> HazardGridEnv:
 def _hazards(source: str | None) -> int | Path | None:
     if source is None:
         return None
-    return int(source) if source.isdigit() else Path(source)
+    seed = source.isascii() and source.isdecimal() and len(source) <= LONGEST_SEED
+    return int(source) if seed else Path(source)

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 from dp_cmdp.cli.tables import print_json, print_table
+from dp_cmdp.cli.values import at_least, writable_folder
 from dp_cmdp.errors import PrivacyWarning
 from dp_cmdp.experiments.catalogue import REPRODUCTIONS
 
@@ -33,9 +34,11 @@ def add_parser(commands) -> None:
         "name", choices=REPRODUCTIONS, metavar="NAME", help="one of the names below"
     )
     parser.add_argument("--quick", action="store_true", help="fewer draws (and settings)")
-    parser.add_argument("--draws", type=int, help="draws per setting (default: as published)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, help="processes (default: all cores)")
+    parser.add_argument(
+        "--draws", type=at_least(1), help="draws per setting (default: as published)"
+    )
+    parser.add_argument("--seed", type=at_least(0), default=0)
+    parser.add_argument("--workers", type=at_least(1), help="processes (default: all cores)")
     parser.add_argument("--engine", choices=("joblib", "dask"), default="joblib")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: out/NAME")
@@ -48,6 +51,11 @@ def _names() -> str:
 
 
 def run(options: argparse.Namespace) -> int:
+    with writable_folder(options.out or Path("out") / options.name) as folder:
+        return _reproduce(options, folder)
+
+
+def _reproduce(options: argparse.Namespace, folder: Path) -> int:
     from dp_cmdp.experiments.records import export
     from dp_cmdp.experiments.runner import run_sweep
     from dp_cmdp.figures.style import save_figure
@@ -55,7 +63,6 @@ def run(options: argparse.Namespace) -> int:
     warnings.simplefilter("ignore", PrivacyWarning)
     made = REPRODUCTIONS[options.name]
     sweep = made.sweep(quick=options.quick, draws=options.draws, seed=options.seed)
-    folder = options.out or Path("out") / sweep.name
     start = time.perf_counter()
     frame = run_sweep(
         sweep,

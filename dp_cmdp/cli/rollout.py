@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dp_cmdp.cli.problem import add_problem_options, open_as_curator, open_public
+from dp_cmdp.cli.problem import add_problem_options, open_for
 from dp_cmdp.cli.tables import print_json
+from dp_cmdp.cli.values import at_least
+from dp_cmdp.errors import InvalidArgumentError
 
 EPILOG = """examples:
   dp-cmdp rollout out/synthesize/policy.npz --episodes 500 --seed 0
@@ -28,8 +30,8 @@ def add_parser(commands) -> None:
     )
     parser.add_argument("policy", type=Path, help="a policy.npz")
     add_problem_options(parser)
-    parser.add_argument("--episodes", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--episodes", type=at_least(1), default=200)
+    parser.add_argument("--seed", type=at_least(0), default=0)
     parser.add_argument("--curator", action="store_true", help="meet the true hazards")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
@@ -40,7 +42,12 @@ def run(options: argparse.Namespace) -> int:
     from dp_cmdp.cmdp.rollout import rollout
 
     policy = Policy.load(options.policy)
-    env = open_as_curator(options) if options.curator else open_public(options)
+    env = open_for(options)
+    if policy.num_states != env.layout.num_cells:
+        raise InvalidArgumentError(
+            f"the policy must fit the environment; it has {policy.num_states} states, layout "
+            f"{env.layout.name!r} has {env.layout.num_cells}: choose with --layout or --env"
+        )
     played = rollout(
         env,
         policy,

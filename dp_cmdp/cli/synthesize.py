@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.cli.problem import add_problem_options, open_as_curator
 from dp_cmdp.cli.tables import print_json
+from dp_cmdp.cli.values import at_least, writable_folder
+from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +48,7 @@ def add_parser(commands) -> None:
     parser.add_argument("--epsilon", required=True, help="privacy, e.g. 1 or 1/3")
     parser.add_argument("--delta", required=True, help="privacy, e.g. 1e-6; in (0, 1/2]")
     parser.add_argument("--method", choices=METHODS, default="database")
-    parser.add_argument("--seed", type=int, help="simulate with float noise (not secure)")
+    parser.add_argument("--seed", type=at_least(0), help="simulate with float noise (not secure)")
     parser.add_argument("--ledger", type=Path, metavar="FILE", help="debit this privacy ledger")
     parser.add_argument("--identity", help="name of the database in the ledger")
     parser.add_argument("--out", type=Path, default=Path("out/synthesize"), metavar="DIR")
@@ -55,10 +57,20 @@ def add_parser(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
     from dp_cmdp.privacy import PrivacyBudget
 
     budget = PrivacyBudget(options.epsilon, options.delta)
+    if options.ledger is not None and not options.identity:
+        raise InvalidArgumentError("--identity must name the database when --ledger is given")
+    if options.identity is not None and options.ledger is None:
+        raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
+    with writable_folder(options.out):  # before data is read or a ledger debited
+        return _synthesize(options, budget)
+
+
+def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
+    from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
+
     env = open_as_curator(options)
     model = env.model()
     robust = robust_policy(model)  # public; refuses what cannot be made safe before data is read
@@ -93,7 +105,6 @@ def _release(
     import numpy as np
 
     from dp_cmdp.database import Database
-    from dp_cmdp.errors import InvalidArgumentError
     from dp_cmdp.ledger.ledger import PrivacyLedger
     from dp_cmdp.privatizer import release_blocks, release_database
 
@@ -102,8 +113,6 @@ def _release(
         rng = np.random.default_rng(options.seed)
     ledger = None
     if options.ledger is not None:
-        if not options.identity:
-            raise InvalidArgumentError("--identity must name the database when --ledger is given")
         ledger = PrivacyLedger(options.ledger)
         database = Database(database.values, database.envelope, identity=options.identity)
     if options.method == "database":

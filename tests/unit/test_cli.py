@@ -10,6 +10,8 @@ import pytest
 
 from dp_cmdp.cli import main
 from dp_cmdp.cli.main import COMMANDS
+from dp_cmdp.cmdp.policy import Policy
+from envs import named_layout
 
 
 def run_json(capsys, *arguments):
@@ -113,6 +115,9 @@ BAD_LAYOUT = '{"format": "dp_cmdp.Layout/1", "map": ["S.", "G"]}'
         (["--delta", "0.7"], "delta must lie in"),
         (["--ledger", "no/such/ledger.sqlite"], "identity"),
         (["--ledger", "ledger.sqlite", "--identity", "nobody"], "ledger"),
+        (["--identity", "site-7"], "--identity needs --ledger"),
+        (["--hazards", "²"], "hazards must name"),
+        (["--epsilon", "1e-100000000"], "epsilon must have an exponent"),
     ],
 )
 def test_bad_input_is_refused_with_nothing_written(capsys, tmp_path, monkeypatch, arguments, said):
@@ -143,6 +148,111 @@ def test_a_policy_for_another_grid_is_refused(capsys, tmp_path):
     )  # fmt: skip
     assert main(["evaluate", str(tmp_path / "policy.npz"), "--layout", "islands"]) == 2
     assert "policy must" in capsys.readouterr().err
+
+    assert main(["rollout", str(tmp_path / "policy.npz"), "--layout", "islands"]) == 2
+    said = capsys.readouterr().err
+    for name in ("corridor", "islands"):
+        assert str(named_layout(name).num_cells) in said
+
+
+SYNTHESIZE = ["synthesize", "--layout", "corridor", "--epsilon", "2", "--delta", "1/1000"]
+
+
+def test_a_folder_that_cannot_be_is_refused_before_the_ledger_is_debited(capsys, tmp_path):
+    ledger, file = tmp_path / "ledger.sqlite", tmp_path / "file"
+    file.write_text("in the way")
+    create = ["ledger", "create", str(ledger), "--identity", "site-7"]
+    assert main([*create, "--epsilon", "2", "--delta", "1/100"]) == 0
+    for out in (file, file / "inside"):
+        capsys.readouterr()
+        arguments = ["--ledger", str(ledger), "--identity", "site-7", "--out", str(out)]
+        assert main([*SYNTHESIZE, *arguments]) == 2
+        assert "--out must name a folder that can be written" in capsys.readouterr().err
+    shown = run_json(capsys, "ledger", "show", ledger)
+    assert shown["balances"][0]["exact_spent"] == ["0", "0"]
+    assert file.read_text() == "in the way"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["reproduce", "ad-headline", "--quick"],
+        ["audit", "--quick"],
+        ["advise", "--auction", "2", "2"],
+    ],
+)
+def test_a_folder_that_cannot_be_is_refused_in_one_line(capsys, tmp_path, command):
+    file = tmp_path / "file"
+    file.touch()
+    for out in (file, file / "inside"):
+        assert main([*command, "--out", str(out)]) == 2
+        said = capsys.readouterr().err
+        assert "--out must name a folder" in said
+        assert said.count("\n") == 1
+
+
+def test_an_error_of_the_system_is_one_line(capsys, tmp_path):
+    (tmp_path / "policy.npz").mkdir()  # in the way of the policy
+    assert main([*SYNTHESIZE, "--method", "robust", "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "error: Is a directory" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [*SYNTHESIZE, "--seed", "-1"],
+        ["rollout", "policy.npz", "--seed", "-1"],
+        ["rollout", "policy.npz", "--episodes", "0"],
+        ["rollout", "policy.npz", "--episodes", "many"],
+        ["advise", "--draws", "0"],
+        ["advise", "--draws", "-1"],
+        ["advise", "--seed", "-1"],
+        ["advise", "--auction", "0", "5"],
+        ["audit", "--workers", "-7"],
+        ["audit", "--seed", "-1"],
+        ["reproduce", "ad-headline", "--draws", "0"],
+        ["reproduce", "ad-headline", "--workers", "-7"],
+        ["reproduce", "ad-headline", "--seed", "-1"],
+    ],
+)
+def test_numbers_out_of_range_are_refused_by_option(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main(command)
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    assert "must be an integer ≥" in said
+    assert next(word for word in reversed(command) if word.startswith("--")) in said
+
+
+@pytest.mark.parametrize("option", ["--layout", "--env", "--hazards"])
+def test_an_auction_is_no_grid(capsys, tmp_path, option):
+    assert main(["advise", "--auction", "3", "2", option, "x", "--out", str(tmp_path)]) == 2
+    assert f"leave {option} out" in capsys.readouterr().err
+
+
+def test_radii_beyond_the_floats_are_refused(capsys, tmp_path):
+    assert main(["advise", "--auction", "3", "2", "--radii", "1e400", "--out", str(tmp_path)]) == 2
+    assert "radii must be finite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["rollout", "evaluate"])
+def test_hazards_that_nothing_would_read_are_refused(capsys, tmp_path, command):
+    path = tmp_path / "policy.npz"
+    layout = named_layout("corridor")
+    Policy.uniform(layout.num_cells, 4).save(path)
+    assert main([command, str(path), "--layout", "corridor", "--hazards", "3"]) == 2
+    assert "--hazards needs --curator" in capsys.readouterr().err
+
+
+def test_evaluate_says_by_its_exit_code_that_a_policy_is_not_verified(capsys, tmp_path):
+    path = tmp_path / "policy.npz"
+    Policy.uniform(named_layout("islands").num_cells, 4).save(path)  # walks into everything
+    for more in ([], ["--json"]):
+        assert main(["evaluate", str(path), "--layout", "islands", *more]) == 1
+        said = capsys.readouterr().out
+        assert "NOT verified" in said or '"verified": false' in said
 
 
 @pytest.mark.parametrize("command", COMMANDS)
