@@ -205,14 +205,17 @@ def test_an_identity_must_be_a_short_printable_text(ledger: PrivacyLedger, ident
     assert ledger.head() == before
 
 
+LONG = Fraction(10**399 + 1, 10**400)  # a tenth and a hair: too long to store
+
+
 @pytest.mark.parametrize(
     ("budget", "note", "word"),
     [
         (0.1, "", "budget"),
         ((1, 0.1), "", "budget"),
         (None, "", "budget"),
-        (PrivacyBudget("1e-400", "1/10"), "", "epsilon"),
-        (PrivacyBudget("1", "1e-400"), "", "delta"),
+        (PrivacyBudget(LONG, "1/10"), "", "epsilon"),
+        (PrivacyBudget("1", LONG), "", "delta"),
         (TENTH, None, "note"),
         (TENTH, "\ud800", "note"),
         (TENTH, "two\nlines", "note"),
