@@ -7,6 +7,7 @@ Such numbers are :class:`CuratorOnly`, and the writers of public files refuse th
 from __future__ import annotations
 
 import json
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -21,33 +22,55 @@ from dp_cmdp.storage import write_text
 class CuratorOnly(float):
     """A number computed from true data: public files refuse it.
 
-    It computes like a float, and what is computed from it with Python numbers stays marked.
-    ``float(number)`` takes the mark off, which is for simulations on invented data. Arrays of
-    numpy keep no marks.
+    It computes like a float, and what operators and numpy's functions make of it stays marked:
+    arrays so computed hold marked numbers (``dtype=object``). ``float(number)`` takes the mark
+    off, which is for simulations on invented data. So do comparisons, ``int``, text, the ``math``
+    module, and conversion to an array of floats: Python offers no way to keep it there.
     """
 
     __slots__ = ()
 
+    #: Ahead of numpy's own scalars and arrays, so that they leave arithmetic to this class.
+    __array_priority__ = 1000.0
+
     def __repr__(self) -> str:
         return f"{float(self)!r} (curator only)"
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = [float(x) if isinstance(x, CuratorOnly) else x for x in inputs]
+        return marked(getattr(ufunc, method)(*plain, **options))
 
-def _marked(name: str) -> Callable[..., Any]:
+
+def marked(result: Any) -> Any:
+    """`result` with every number in it marked; answers to yes-or-no questions stay as they are."""
+    if isinstance(result, tuple):
+        return tuple(marked(part) for part in result)
+    if isinstance(result, np.ndarray) and result.dtype.kind in "iuf":
+        table = np.empty(result.shape, dtype=object)
+        table.ravel()[:] = [CuratorOnly(number) for number in result.ravel().tolist()]
+        return table
+    if isinstance(result, bool | np.bool_) or not isinstance(result, numbers.Real):
+        return result
+    return CuratorOnly(result)
+
+
+def _marking(name: str) -> Callable[..., Any]:
     plain = getattr(float, name)
 
     def operation(self: CuratorOnly, *others: Any) -> Any:
-        result = plain(self, *others)
-        return result if result is NotImplemented else CuratorOnly(result)
+        if any(isinstance(other, np.ndarray) for other in others):
+            return NotImplemented
+        return marked(plain(self, *others))
 
     operation.__name__ = name
     return operation
 
 
-for _name in ("add", "sub", "mul", "truediv"):
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow"):
     for _side in ("", "r"):
-        setattr(CuratorOnly, f"__{_side}{_name}__", _marked(f"__{_side}{_name}__"))
-for _name in ("neg", "pos", "abs"):
-    setattr(CuratorOnly, f"__{_name}__", _marked(f"__{_name}__"))
+        setattr(CuratorOnly, f"__{_side}{_name}__", _marking(f"__{_side}{_name}__"))
+for _name in ("neg", "pos", "abs", "round", "floor", "ceil", "trunc"):
+    setattr(CuratorOnly, f"__{_name}__", _marking(f"__{_name}__"))
 
 
 def refuse_curator_values(content: Any, *, where: str = "content") -> None:

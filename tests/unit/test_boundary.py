@@ -318,9 +318,37 @@ def test_arithmetic_keeps_curator_results_marked():
         loss / 3,
         -loss,
         abs(loss),
+        round(loss, 3),
+        round(loss),
+        loss**2,
+        2**loss,
+        loss // 0.1,
+        loss % 0.1,
+        *divmod(loss, 1),
+        *divmod(1, loss),
+        np.float64(2) * loss,
+        loss * np.float64(2),
+        np.int64(2) / loss,
+        np.multiply(loss, 2.0),
+        np.sqrt(loss),
+        *(loss * np.ones(2)),
+        *(np.ones(2) - loss),
     ):
         assert isinstance(result, CuratorOnly)
+    assert np.multiply(loss, 2.0) == np.float64(2) * loss == 0.5
     assert type(float(loss)) is float
+
+
+def test_arrays_computed_from_curator_results_refuse_public_files(tmp_path):
+    with pytest.raises(PrivacyLeakError):
+        write_public_json(tmp_path / "facts.json", {"losses": CuratorOnly(0.25) * np.ones((2, 2))})
+    assert not list(tmp_path.iterdir())
+
+
+def test_comparisons_with_curator_results_are_plain_answers():
+    above = np.array([0.0, 1.0]) > CuratorOnly(0.25)
+    assert above.dtype == bool
+    assert above.tolist() == [False, True]
 
 
 def test_the_documentation_names_tests_that_exist():
