@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import beta
 
 from dp_cmdp.audit.events import Event, candidates
-from dp_cmdp.audit.outcomes import Outcomes, Sampler
+from dp_cmdp.audit.outcomes import Outcomes, Sampler, refuse_silence
 from dp_cmdp.audit.verdicts import Verdict
 
 #: Confidence with which training counts are compared.
@@ -68,6 +68,12 @@ def black_box(
     Returns
     -------
     (Verdict, epsilon_lower_bound)
+
+    Raises
+    ------
+    InvalidArgumentError
+        If every run raised and the exceptions do not tell the databases apart: a pass would say
+        that a mechanism is private which never answered.
     """
     one, two = sample(2 * runs, rng)
     rules = {"epsilon": epsilon, "delta": delta, "representation": representation}
@@ -85,6 +91,8 @@ def black_box(
         if bound > best:
             best, words = bound, event.name
             numbers = {"p_low": low, "q_high": high}
+    if best <= epsilon:
+        refuse_silence(one, two)
     numbers |= {"runs": float(2 * runs), "epsilon_lower_bound": best}
     return Verdict(best <= epsilon, f"best event: {words}", numbers), best
 

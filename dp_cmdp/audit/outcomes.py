@@ -69,6 +69,19 @@ def repeated(mechanism: Mechanism, pair: tuple[FloatArray, FloatArray]) -> Sampl
     return sample
 
 
+def refuse_silence(first: Outcomes, second: Outcomes) -> None:
+    """Refuse a mechanism that raised in every run: most likely it was not called as it should be.
+
+    Only the types of the exceptions are named; their texts may quote data.
+    """
+    kinds = sorted({*first.kind.tolist(), *second.kind.tolist()})
+    if kinds and NORMAL not in kinds:
+        raise InvalidArgumentError(
+            f"mechanism raised in every run on both databases ({', '.join(kinds)}), so there is "
+            "nothing to audit; it is called as mechanism(values, rng) and must return a vector"
+        )
+
+
 def _show(
     mechanism: Mechanism, values: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, str, str]:

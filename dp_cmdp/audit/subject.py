@@ -122,7 +122,9 @@ def audit(
     Parameters
     ----------
     mechanism : callable
-        ``mechanism(values, rng)`` returns a vector. What it raises is an output too.
+        ``mechanism(values, rng)`` returns a vector. What it raises is an output too, but a
+        mechanism that raises in every run is accused (if that tells the databases apart) or
+        refused.
     pair : (array_like, array_like)
         A database and a neighbour of it: two vectors that the claim says must look alike. Choose
         the pair that you fear most: values at the ends of their range, zeros, ties.

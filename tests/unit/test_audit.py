@@ -185,14 +185,6 @@ def test_the_text_of_an_exception_is_an_output():
     assert "cannot use" not in json.dumps(found.to_dict())
 
 
-def test_a_mechanism_that_raises_everywhere_is_judged_and_not_passed_on():
-    def mechanism(values, rng):
-        raise ValueError("never")
-
-    found = run(mechanism, additive=True, law=HONEST, runs=100)
-    assert found.objecting == ("noise_law",)
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -229,3 +221,27 @@ def test_outcomes_are_cut_together():
     part = Outcomes.of(np.arange(6.0).reshape(3, 2))[1:]
     assert part.runs == 2
     assert part.kind.size == 2
+
+
+@pytest.mark.parametrize("options", [{}, {"additive": True, "law": HONEST}])
+def test_a_mechanism_that_always_fails_is_refused_by_the_kind_of_its_error_only(options):
+    with pytest.raises(InvalidArgumentError, match=r"every run.*\(TypeError\)"):
+        run(lambda values: values, delta="1/1000", **options)
+
+    def noisy(values, rng):
+        raise KeyError(f"secret {rng.random()}")
+
+    with pytest.raises(InvalidArgumentError, match=r"\(KeyError\)") as caught:
+        run(noisy, **options)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_a_mechanism_that_fails_on_one_database_only_is_accused():
+    def picky(values, rng):
+        if values[0] > 0.5:
+            raise KeyError
+        return values * 0.0
+
+    assert not run(picky, epsilon=1, delta="1/1000").passed
