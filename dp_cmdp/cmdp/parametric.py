@@ -183,6 +183,11 @@ class ParametricCMDP:
         if release.method == "database":
             if release.groups != self.envelope.groups:
                 raise InvalidArgumentError("release does not fit: its groups of entries differ")
+            if not self.envelope.encloses(release.lower, release.upper):
+                raise InvalidArgumentError(
+                    "release does not fit: its intervals leave the public bounds of this model; "
+                    "release the database that belongs to it"
+                )
             return self.worst(release.lower, release.upper)
         expected = {"A": self.cost.sensitive()[0].size, "b": self.tolerance.sensitive()[0].size}
         found = {name: shape[0] for name, shape in release.groups}

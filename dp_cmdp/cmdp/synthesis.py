@@ -79,17 +79,19 @@ class SafePolicy:
 
     def facts(self) -> dict[str, Any]:
         """Everything but the policy, ready for JSON; one number per constraint where K > 1."""
-        costs, tolerances = (
+        proof = self.certificate
+        costs, tolerances, slack = (
             part.tolist() if part.size > 1 else float(part[0])
-            for part in (self.certificate.worst_case_cost, self.certificate.tolerance)
+            for part in (proof.worst_case_cost, proof.tolerance, proof.slack)
         )
         return {
             "value": self.value,
             "upper_bound": self.upper_bound,
             "certificate": {
-                "verified": self.certificate.verified,
+                "verified": proof.verified,
                 "worst_case_cost": costs,
                 "tolerance": tolerances,
+                "slack": slack,
             },
         }
 
