@@ -197,9 +197,8 @@ def _print_summary(
         print(f"release   {options.method}: {release.guarantee}")
         kind = "exact noise" if release.secure else "FLOAT NOISE FROM A SEED: a simulation only"
         print(f"          {kind}; secure = {release.secure}")
-        print(
-            f"          {100 * report['saturation']:.0f} % of the intervals cost the full worst case"
-        )
+        share = 100 * report["saturation"]
+        print(f"          {share:.0f} % of the intervals reach the public worst case")
     cost, tolerance = _text(proof["worst_case_cost"]), _text(proof["tolerance"])
     print(f"policy    value {report['value']:.6g}")
     print(f"          worst-case cost {cost} ≤ tolerance {tolerance}: verified, rigorously")

@@ -42,7 +42,7 @@ SPENDER = (
 try:
     while True:
         entry = ledger.debit("x", unit, note=sys.argv[2])
-        print(entry.index, entry.hash, flush=True)
+        print(f"{entry.index} {entry.hash}", flush=True)
 except BudgetExceededError:
     print("empty", flush=True)
     sys.stdin.read()
@@ -67,7 +67,7 @@ SINGLE = (
     PRELUDE
     + """
 entry = ledger.debit("x", unit)
-print(entry.index, entry.hash, flush=True)
+print(f"{entry.index} {entry.hash}", flush=True)
 """
 )
 
@@ -76,7 +76,7 @@ FOUNDER = (
     PRELUDE
     + """
 entry = ledger.create("x", PrivacyBudget("1/70", "1/70"))
-print(entry.index, entry.hash, flush=True)
+print(f"{entry.index} {entry.hash}", flush=True)
 sys.stdin.read()
 """
 )
@@ -109,7 +109,8 @@ def killed(script: str, path: Path, *, label: str, after: int, wait: float) -> l
             said.append(process.stdout.readline().strip())
         time.sleep(wait)
         process.kill()
-        return said + process.stdout.read().splitlines()
+        *whole, _torn = process.stdout.read().split("\n")  # a line counts once it is finished
+        return said + whole
 
 
 def crash_course(folder: Path, *, lane: int, rounds: int) -> dict[str, int]:
