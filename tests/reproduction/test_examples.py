@@ -1,5 +1,6 @@
 """Every example runs as a reader would run it, in its quick form, and leaves its picture."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,3 +36,20 @@ def test_an_example_runs_and_leaves_its_picture(name, options, says, pictures, t
     assert says in done.stdout
     for picture in pictures:
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def readme_blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "README.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("number", range(len(readme_blocks())))
+def test_the_readme_runs_as_it_is_printed(number, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", readme_blocks()[number]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
