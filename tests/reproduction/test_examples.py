@@ -39,7 +39,8 @@ def test_an_example_runs_and_leaves_its_picture(name, options, says, pictures, t
 
 
 def readme_blocks() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "README.md").read_text(), re.DOTALL)
+    text = (EXAMPLES.parent / "README.md").read_text()
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 @pytest.mark.parametrize("number", range(len(readme_blocks())))
