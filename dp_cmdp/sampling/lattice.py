@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.exact import two_product
 from dp_cmdp.sampling.digits import IntArray, Source
 
 BITS = 20
@@ -132,19 +133,7 @@ class Lattice:
         """index·step as a float and its exact rounding error (Dekker's product)."""
         if np.any((index > FLOAT_LIMIT) | (index < -FLOAT_LIMIT)):
             raise InvalidArgumentError("the noise must stay below 2^53 steps; use fewer bits")
-        x, y = index.astype(np.float64), self.step
-        product = x * y
-        x_high, x_low = _halves(x)
-        y_high, y_low = _halves(y)
-        error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
-        return product, error
-
-
-def _halves(number: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A float as the exact sum of two with at most 26 significant bits each."""
-    scaled = number * (2.0**27 + 1.0)
-    high = scaled - (scaled - number)
-    return high, number - high
+        return two_product(index.astype(np.float64), self.step)
 
 
 def sure_intervals(
