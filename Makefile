@@ -21,8 +21,9 @@ demo: $(STAMP) ## the main job: a private, certainly safe policy, played and dra
 test: $(STAMP) ## the tests
 	$(BIN)/python -m pytest -n 2 -q
 
-test-long: $(STAMP) ## the tests that take minutes
+test-long: $(STAMP) ## the tests that take minutes, and new examples for the property tests
 	$(BIN)/python -m pytest -n 2 -q -m long
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 -q tests/property
 
 test-oracle: $(STAMP) ## the tests against optional peer libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracle]'

@@ -1,11 +1,22 @@
-"""Problems shared by the tests."""
+"""Problems shared by the tests.
+
+Generated examples are the same in every run, so that a red run can be repeated; `make test-long`
+generates new and more ones (HYPOTHESIS_PROFILE=explore).
+"""
+
+import os
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from dp_cmdp.affine import Affine
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.parametric import ParametricLP
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 def random_parametric_lp(rng: np.random.Generator) -> ParametricLP:

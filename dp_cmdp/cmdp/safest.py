@@ -98,4 +98,4 @@ def _total_cost(cmdp: CMDP) -> FloatArray:
     largest = np.abs(cmdp.f).max(axis=(1, 2)) / (1.0 - cmdp.gamma)
     scale = np.maximum(cmdp.f0, NEGLIGIBLE * largest)
     scale[scale <= 0.0] = 1.0
-    return np.einsum("ksa,k->sa", cmdp.f, 1.0 / scale)
+    return (cmdp.f / scale[:, None, None]).sum(axis=0)

@@ -44,7 +44,7 @@ def cases(draw):
     return cmdp, Policy(draw(distributions(num_states, num_actions)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cases())
 def test_a_verified_policy_is_safe_in_exact_arithmetic(case):
     cmdp, policy = case
@@ -54,7 +54,7 @@ def test_a_verified_policy_is_safe_in_exact_arithmetic(case):
     assert certificate.verified == bool((certificate.slack >= 0).all())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cases())
 def test_the_occupancy_solves_the_flow_equations_and_returns_the_value(case):
     cmdp, policy = case
@@ -67,7 +67,7 @@ def test_the_occupancy_solves_the_flow_equations_and_returns_the_value(case):
     assert again.value == pytest.approx(result.value, abs=1e-9 * scale**2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(distributions(3, 4), st.integers(0, 2**32))
 def test_every_drawn_action_has_positive_probability(probs, seed):
     policy = Policy(probs)

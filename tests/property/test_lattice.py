@@ -12,7 +12,7 @@ radii = st.floats(1e-6, 1e6)
 places = st.floats(-1000.0, 1000.0)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(radii, places, st.floats(-1.0, 1.0), st.integers(0, 30))
 def test_values_within_a_radius_are_within_the_promised_steps(radius, place, move, bits):
     lattice = Lattice.of(radius, largest=2000.0 * radius, bits=bits)
@@ -24,7 +24,7 @@ def test_values_within_a_radius_are_within_the_promised_steps(radius, place, mov
     assert abs(first - second) <= lattice.steps
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(st.floats(0.01, 100.0), st.lists(places, min_size=2, max_size=6), st.randoms())
 def test_an_l1_change_stays_within_the_promised_total(radius, values, rng):
     size = len(values)
@@ -41,7 +41,7 @@ def test_an_l1_change_stays_within_the_promised_total(radius, values, rng):
     assert total <= lattice.steps
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(radii, places)
 def test_the_cell_of_a_value_contains_it(radius, place):
     lattice = Lattice.of(radius, largest=2000.0 * radius)

@@ -12,7 +12,7 @@ epsilons = st.fractions(Fraction(1, 50), 40, max_denominator=1000)
 deltas = st.fractions(Fraction(1, 10**12), Fraction(1, 2), max_denominator=10**12).filter(bool)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(epsilons, deltas, st.integers(1, 1 << 40), st.integers(1, 50))
 def test_every_truncated_law_is_certified_and_short(epsilon, delta, steps, entries):
     law = LatticeTruncatedLaplace.calibrate(epsilon, delta, steps=steps, entries=entries)
@@ -23,7 +23,7 @@ def test_every_truncated_law_is_certified_and_short(epsilon, delta, steps, entri
     assert abs(law.sample(10)).max() <= law.support
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(epsilons, st.integers(1, 1 << 40))
 def test_every_plain_law_is_certified(epsilon, steps):
     proof = LatticeLaplace.calibrate(epsilon, steps=steps).certificate

@@ -104,7 +104,7 @@ def test_the_safest_policy_attains_the_least_total_cost_of_the_linear_program():
         assert evaluate(cmdp, safest_policy(cmdp)).costs @ (1 / cmdp.f0) == pytest.approx(least)
 
 
-@pytest.mark.parametrize("f0", [0.0, -1.0, 1e-300])
+@pytest.mark.parametrize("f0", [0.0, -1.0, 1e-300, 5e-324])
 def test_a_tolerance_that_is_no_scale_does_no_harm(f0):
     cmdp = crossroads()
     assert safest_policy(cmdp.with_constraints(cmdp.f, [f0])) == safest_policy(cmdp)
