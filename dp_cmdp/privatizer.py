@@ -89,7 +89,7 @@ def release_database(
         delta=budget.delta,
         calibration=calibration,
         entries=envelope.num_entries,
-        high=_sides(envelope, close) if calibration == "optimal" else None,
+        high=close_ends(envelope, close) if calibration == "optimal" else None,
         rng=rng,
     )
     _debit(ledger, database, budget, "release_database")
@@ -259,8 +259,8 @@ def _largest(envelope: Envelope) -> FloatArray:
     return np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))
 
 
-def _sides(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np.bool_]:
-    """For optimal noise: which entries keep their upper end close."""
+def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np.bool_]:
+    """For optimal noise: which entries keep their upper end close (public)."""
     if envelope.largest_record > 1:
         raise InvalidArgumentError(
             'calibration="optimal" is private only when records hold one entry each; this '

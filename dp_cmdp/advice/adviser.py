@@ -144,8 +144,8 @@ def expected_saturation(noise: Reach, position: str) -> float:
     if not ends.any():
         return 0.0
     shares = {"harmless": (1.0,), "middle": (0.5,), "average": (np.arange(64) + 0.5) / 64}[position]
-    found = [noise.end_probability(share * width) for share in shares]
-    return float(np.mean([np.concatenate([part, part])[ends].mean() for part in found]))
+    found = [np.concatenate(noise.saturation(share * width)) for share in shares]
+    return float(np.mean([part[ends].mean() for part in found]))
 
 
 def forced_changes(budget: PrivacyBudget) -> int:

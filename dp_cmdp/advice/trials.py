@@ -21,6 +21,7 @@ from dp_cmdp.lp import solve
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import harmful_ends
 from dp_cmdp.theory.reach import Reach
+from dp_cmdp.theory.sampled import simulated_values
 
 POSITIONS = ("average", "middle", "harmless")
 
@@ -67,19 +68,8 @@ class Trials:
 
     def achieved(self, noise: Reach) -> FloatArray:
         """c(θ)ᵀx̃ of every trial under the given noise."""
-        uniforms = paired_uniforms(self.draws, noise.scale.size, seed=self.seed)
-        return np.array(
-            [
-                self._value(noise, theta, noise.noise(row))
-                for theta, row in zip(self.databases, uniforms, strict=True)
-            ]
-        )
-
-    def _value(self, noise: Reach, theta: FloatArray, drawn: FloatArray) -> float:
-        lower, upper, estimate = noise.box(noise.entries(theta), drawn)
-        lp = noise.target.robust(lower, upper, estimate=estimate)
-        x = solve(lp, certify=False).x[: self.program.num_variables]
-        return float(self.program.c.at(theta) @ x)
+        uniforms = paired_uniforms(self.draws, noise.size, seed=self.seed)
+        return simulated_values(noise, self.databases, uniforms)
 
     def recovered(self, noise: Reach) -> float:
         """Share of what the robust answer loses that a release wins back; at most 1.

@@ -24,6 +24,7 @@ import numpy as np
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import IntArray
 from dp_cmdp.lp import LinearProgram, solve
+from dp_cmdp.theory.laws import end_probability
 from dp_cmdp.theory.reach import ROUNDING, Reach
 from dp_cmdp.theory.row_tails import RowTerms
 
@@ -77,15 +78,10 @@ class Comparison:
         found = solve(LinearProgram(c, lp.A, **sides), certify=False)
         return found.x[: target.num_variables]
 
-    def means(self) -> tuple[FloatArray, FloatArray]:
-        """Mean lower and upper ends of the released intervals."""
-        envelope = self.noise.envelope
-        up = self.noise.end_mean(envelope.upper - self.entries)
-        down = self.noise.end_mean(self.entries - envelope.lower)
-        return self.entries - down, self.entries + up
-
     def _box(self, position: float) -> tuple[FloatArray, FloatArray]:
-        stops = zip(self.means(), self.noise.worst_box(self.entries), strict=True)
+        stops = zip(
+            self.noise.mean_box(self.entries), self.noise.worst_box(self.entries), strict=True
+        )
         inner, outer = min(2 * position, 1.0), max(2 * position - 1.0, 0.0)
         low, high = (
             self.entries + inner * (mean - self.entries) + outer * (far - mean)
@@ -96,14 +92,11 @@ class Comparison:
     def _leaves(self, low: FloatArray, high: FloatArray) -> float:
         """P(some released interval leaves the box), over the entries that a row reads."""
         read = self.noise.in_rows()
-        envelope = self.noise.envelope
         inside = np.ones(self.entries.size)
-        for room, full in (
-            (high - self.entries, envelope.upper - self.entries),
-            (self.entries - low, self.entries - envelope.lower),
-        ):
-            beyond = np.where(room >= full, 0.0, self.noise.end_probability(room))
-            inside -= beyond
+        rooms = high - self.entries, self.entries - low
+        for up, room, full in zip((True, False), rooms, self.noise.room(self.entries), strict=True):
+            law = self.noise.ends(up=up)
+            inside -= np.where(room >= full, 0.0, end_probability(law, room))
         return float(1.0 - np.prod(np.maximum(inside[read], 0.0)))
 
 
@@ -148,19 +141,20 @@ class _Rows:
     def rejection(self, y: FloatArray) -> float:
         """Bound of the probability that some row fails at y."""
         case, target = self.case, self.case.noise.target
-        A, b, envelope = target.A, target.b, case.noise.envelope
+        A, b, (up, down) = target.A, target.b, case.noise.room(case.entries)
         w = np.zeros(self.row.size)
         np.add.at(w, self.A_pair, A.coefficient * y[A.col])
         np.subtract.at(w, self.b_pair, b.coefficient)
         at = case.entries[self.entry]
-        room = np.where(w > 0, envelope.upper[self.entry] - at, at - envelope.lower[self.entry])
+        room = np.where(w > 0, up[self.entry], down[self.entry])
+        law = case.noise.law.only(self.entry).facing(w > 0)
         slack = b.constant - A.constant @ y
         slack = slack - np.bincount(self.row, weights=w * at, minlength=slack.size)
         slack -= 1e-9 * (np.abs(b.constant) + abs(A.constant) @ np.abs(y) + 1e-12)
         total = 0.0
         for i in range(slack.size):
             part = (self.row == i) & (w != 0)
-            terms = RowTerms(case.noise, self.entry[part], np.abs(w[part]), room[part])
+            terms = RowTerms(law.only(np.flatnonzero(part)), np.abs(w[part]), room[part])
             total += terms.failure(float(slack[i]) / (1.0 + ROUNDING)) if part.any() else 0.0
             if total >= 1.0:
                 break

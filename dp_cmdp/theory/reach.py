@@ -1,19 +1,20 @@
 """How far a release may move the data it protects, known before any of it is read.
 
-Entry k is published as θ_k + N_k with N_k two-sided exponential noise of scale σ_k conditioned to
-[−s_k, s_k] (s_k = ∞ for plain Laplace noise), and as the interval [θ_k + N_k ± s_k] cut to the
-envelope [lo_k, hi_k]. Everything the bounds and the adviser need follows from (σ_k, s_k):
+Entry k is published as θ_k + N_k with noise N_k in [−below_k, above_k] of known law
+(:mod:`dp_cmdp.theory.laws`), and as the interval [θ_k + N_k − above_k, θ_k + N_k + below_k] cut to
+the envelope [lo_k, hi_k]. Everything the bounds and the adviser need follows from that law:
 
-* every released interval lies inside the *worst box* [θ_k − 2s_k, θ_k + 2s_k] ∩ [lo_k, hi_k];
-* with probability 1 − β all of them lie inside [θ_k ± (s_k + q_k)], P(|N_k| ≤ q_k)^K = 1 − β;
-* an end of an interval reaches the envelope with probability P(N_k ≥ (hi_k − θ_k) − s_k);
+* every released interval lies inside the *worst box* [θ_k ± (below_k + above_k)] ∩ [lo_k, hi_k];
+* an upper end reaches the envelope with probability P(N_k ≥ (hi_k − θ_k) − below_k);
 * the error e_k of the (clipped) estimate has E e_k⁺ = ∫_0^a P(N_k > t) dt, a = hi_k − θ_k.
+
+For truncated Laplace noise below_k = above_k = s_k; plain Laplace noise has s_k = ∞.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +24,22 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.entrywise import entry_values, entrywise
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.intervals import LatticeBounded, Query, truncated_plan
 from dp_cmdp.mechanisms import CALIBRATIONS, Laplace, TruncatedLaplace
 from dp_cmdp.parametric import BLOCKS, ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget, Share, allocate
+from dp_cmdp.privatizer import close_ends
+from dp_cmdp.sampling.optimal_noise import OptimalNoise
+from dp_cmdp.theory.laws import (
+    BoolArray,
+    Histogram,
+    LaplaceLaw,
+    Law,
+    TableLaw,
+    end_mean,
+    end_probability,
+    mean_up_to,
+)
 
 MECHANISMS = ("database", "blocks")
 #: Relative room for the rounding of released numbers: lattice steps are below 2^-18 of a radius.
@@ -43,8 +57,8 @@ class Reach:
     target : ParametricLP
         The program over the released entries: `program` itself, or its entrywise form.
     mechanism : {"database", "blocks"}
-    scale, support : FloatArray
-        σ_k and s_k of every released entry, in its own units; s_k = ∞ without truncation.
+    law : Law
+        The noise of every released entry, in its own units.
 
     Notes
     -----
@@ -54,8 +68,17 @@ class Reach:
     program: ParametricLP
     target: ParametricLP
     mechanism: str
-    scale: FloatArray
-    support: FloatArray
+    law: Law
+
+    @property
+    def size(self) -> int:
+        """Number of released entries."""
+        return self.envelope.num_entries
+
+    @property
+    def support(self) -> FloatArray:
+        """Half the width of a released interval that no envelope cuts."""
+        return (self.law.below + self.law.above) / 2.0
 
     @property
     def envelope(self) -> Envelope:
@@ -76,118 +99,61 @@ class Reach:
         """(lower, upper, estimate) that a release with this noise would publish."""
         low, high = self.envelope.lower, self.envelope.upper
         estimate = entries + noise
-        lower = np.clip(estimate - self.support, low, high)
-        upper = np.clip(estimate + self.support, low, high)
+        lower = np.clip(estimate - self.law.above, low, high)
+        upper = np.clip(estimate + self.law.below, low, high)
         kept = np.clip(estimate, low, high) if self.mechanism == "database" else estimate
         return lower, upper, kept
 
-    def worst_box(
-        self, entries: FloatArray, *, failure: float = 0.0
-    ) -> tuple[FloatArray, FloatArray]:
-        """A box that contains every released box with probability at least 1 − `failure`."""
-        far = self.support + self.quantile(failure)
-        far = far * (1.0 + ROUNDING) + 2.0**-48 * np.abs(entries)
+    def worst_box(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A box that contains every released box."""
+        far = 2.0 * self.support * (1.0 + ROUNDING) + 2.0**-48 * np.abs(entries)
         low, high = self.envelope.lower, self.envelope.upper
         return np.clip(entries - far, low, high), np.clip(entries + far, low, high)
 
-    def quantile(self, failure: float) -> FloatArray:
-        """q_k with P(|N_k| ≤ q_k for every entry that a row reads) = 1 − `failure`."""
-        if failure == 0.0:
-            return self.support
-        count = max(1, int(self.in_rows().sum()))
-        return self.noise(np.full(self.scale.size, (1.0 + (1.0 - failure) ** (1.0 / count)) / 2.0))
+    def mean_box(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean lower and upper ends of the released intervals."""
+        up, down = self.room(entries)
+        return entries - end_mean(self.ends(up=False), down), entries + end_mean(self.law, up)
+
+    def ends(self, *, up: BoolArray | bool) -> Law:
+        """The law whose distance D is that of the upper end, or of the lower one."""
+        return self.law.facing(np.broadcast_to(up, self.size))
+
+    def saturation(self, room: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """P(the lower, the upper end of an interval reaches a bound that is `room` away)."""
+        return end_probability(self.ends(up=False), room), end_probability(self.law, room)
 
     def noise(self, uniforms: FloatArray) -> FloatArray:
         """Noise by inversion, entry by entry: common random numbers over ε and δ."""
-        q = uniforms - 0.5
-        inside = -np.expm1(-self.support / self.scale)
-        size = -self.scale * np.log1p(-2.0 * np.abs(q) * inside)
-        return np.sign(q) * np.minimum(size, self.support)
+        return self.law.quantile(uniforms)
 
     def in_rows(self) -> NDArray[np.bool_]:
         """Which released entries a sensitive row reads."""
-        read = np.zeros(self.scale.size, dtype=bool)
+        read = np.zeros(self.size, dtype=bool)
         read[self.target.A.entry] = True
         read[self.target.b.entry] = True
         return read
 
+    def room(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Distance from the values up and down to the envelope."""
+        return self.envelope.upper - entries, entries - self.envelope.lower
+
+    def error_room(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Where the estimates are cut: nowhere for blocks."""
+        if self.mechanism == "database":
+            return self.room(entries)
+        everywhere = np.full(entries.size, np.inf)
+        return everywhere, everywhere
+
     def error_means(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(E e⁺, E e⁻) of the estimates."""
-        up, down = self._room(entries)
-        return self._mean_up_to(up), self._mean_up_to(down)
+        up, down = self.error_room(entries)
+        return mean_up_to(self.law, up), mean_up_to(self.ends(up=False), down)
 
     def error_limits(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The largest e⁺ and e⁻ that can occur."""
-        up, down = self._room(entries)
-        return np.minimum(up, self.support), np.minimum(down, self.support)
-
-    def _room(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self.mechanism == "blocks":
-            everywhere = np.full(entries.size, np.inf)
-            return everywhere, everywhere
-        return self.envelope.upper - entries, entries - self.envelope.lower
-
-    def _mean_up_to(self, room: FloatArray | float) -> FloatArray:
-        """E min(N⁺, room) = ∫_0^room P(N > t) dt."""
-        top = np.minimum(room, self.support)
-        tail = np.exp(-self.support / self.scale)
-        lost = np.where(tail > 0, np.where(np.isfinite(top), top, 0.0) * tail, 0.0)
-        return (-self.scale * np.expm1(-top / self.scale) - lost) / (2.0 * (1.0 - tail))
-
-    def end_mean(self, room: FloatArray) -> FloatArray:
-        """Mean distance E min(s + N, room) of an interval's end from its value."""
-        with np.errstate(invalid="ignore"):
-            a = np.where(np.isinf(self.support), np.inf, room - self.support)
-            above = self._mean_up_to(np.inf) - self._mean_up_to(np.maximum(a, 0.0))
-            below = self._mean_up_to(np.inf) - self._mean_up_to(np.maximum(-a, 0.0))
-            # E min(N, a) = −E(N − a)⁺ for a ≥ 0, and a − E(a − N)⁺ otherwise
-            shift = np.where(a >= 0, -above, a - below)
-            return np.where(np.isinf(self.support), room, self.support + shift)
-
-    def only(self, which: NDArray[np.int64]) -> Reach:
-        """The noise of some of the entries; for distributions only, `target` stays as it is."""
-        return replace(self, scale=self.scale[which], support=self.support[which])
-
-    def end_below(self, distance: FloatArray, room: FloatArray | float) -> FloatArray:
-        """P(min(s + N, room) ≤ distance)."""
-        return np.where(distance >= room, 1.0, 1.0 - self._tail(distance - self.support))
-
-    def variance(self) -> FloatArray:
-        """Variance of the noise; clipping can only reduce it."""
-        decay = np.exp(-self.support / self.scale)
-        s = np.where(decay > 0, self.support, 0.0)
-        inner = 2 * self.scale**2 - decay * (s**2 + 2 * s * self.scale + 2 * self.scale**2)
-        return np.where(self.support < 1e-4 * self.scale, s**2 / 3.0, inner / (1.0 - decay))
-
-    def excess(
-        self,
-        entries: FloatArray,
-        which: NDArray[np.int64],
-        *,
-        threshold: FloatArray,
-        sign: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
-        """E(±e_k − a)⁺ and P(±e_k > a) for chosen entries k and thresholds a."""
-        part = self.only(which)
-        up, down = (room[which] for room in self._room(entries))
-        front, back = np.where(sign > 0, up, down), np.where(sign > 0, down, up)
-        ahead = part._mean_up_to(front)
-        beyond = ahead - part._mean_up_to(np.clip(threshold, 0.0, front))
-        behind = part._mean_up_to(back) - part._mean_up_to(np.clip(-threshold, 0.0, back))
-        mean = np.where(threshold >= 0, beyond, ahead - part._mean_up_to(back) - threshold + behind)
-        chance = part._tail(threshold)
-        return mean, np.where(threshold >= front, 0.0, np.where(threshold < -back, 1.0, chance))
-
-    def _tail(self, t: FloatArray) -> FloatArray:
-        """P(N > t)."""
-        tail = np.exp(-self.support / self.scale)
-        half = (np.exp(-np.minimum(np.abs(t), self.support) / self.scale) - tail) / (1.0 - tail) / 2
-        return np.where(t < 0, 1.0 - half, half)
-
-    def end_probability(self, room: FloatArray) -> FloatArray:
-        """P(an interval's end reaches an envelope bound that is `room` away from the value)."""
-        with np.errstate(invalid="ignore"):
-            return np.where(np.isinf(self.support), 1.0, self._tail(room - self.support))
+        up, down = self.error_room(entries)
+        return np.minimum(up, self.law.above), np.minimum(down, self.law.below)
 
 
 def reach(
@@ -197,6 +163,7 @@ def reach(
     mechanism: str = "database",
     alphas: Mapping[str, Number] | None = None,
     calibration: str | None = None,
+    close: str | Mapping[str, str] = "upper",
     radius: ArrayLike | None = None,
 ) -> Reach:
     """The noise that a release of this program's database would carry.
@@ -210,8 +177,11 @@ def reach(
         :func:`~dp_cmdp.privatizer.release_blocks`.
     alphas : mapping, optional
         Shares of ε (blocks only); equal shares of the sensitive blocks by default.
-    calibration : {"tight", "paper"}, optional
-        ``tight`` for a database and ``paper`` for blocks by default, as in the releases.
+    calibration : {"tight", "paper", "optimal"}, optional
+        ``tight`` for a database and ``paper`` for blocks by default, as in the releases;
+        ``optimal`` for a database only.
+    close : {"upper", "lower"} or mapping
+        For ``optimal``, see :func:`~dp_cmdp.privatizer.release_database`.
     radius : array_like, optional
         Radius per database entry instead of the envelope's, to see what it would change.
 
@@ -225,11 +195,15 @@ def reach(
     rad = envelope.radius if radius is None else _check.vector("radius", radius)
     rad = np.broadcast_to(rad, envelope.lower.shape)
     kind = calibration or ("tight" if mechanism == "database" else "paper")
-    _check.one_of("calibration", kind, CALIBRATIONS)
+    known = (*CALIBRATIONS, "optimal") if mechanism == "database" else CALIBRATIONS
+    _check.one_of("calibration", kind, known)
     if mechanism == "blocks":
         return _blocks(program, allocate(budget, alphas or equal_split(program)), kind, rad)
     if alphas is not None:
         raise InvalidArgumentError("alphas belongs to blocks; a database release has one budget")
+    if kind == "optimal":
+        law = _optimal_law(envelope, budget, radius=rad, close=close)
+        return Reach(program, program, mechanism, law)
     law = TruncatedLaplace.calibrate(
         float(envelope.largest_record),
         budget.epsilon,
@@ -238,7 +212,30 @@ def reach(
         entries=envelope.num_entries,
         together=envelope.largest_record,
     )
-    return Reach(program, program, mechanism, law.scale * rad, law.support * rad)
+    return Reach(program, program, mechanism, LaplaceLaw(law.scale * rad, law.support * rad))
+
+
+def _optimal_law(
+    envelope: Envelope,
+    budget: PrivacyBudget,
+    *,
+    radius: FloatArray,
+    close: str | Mapping[str, str],
+) -> TableLaw:
+    """The noise of ``calibration="optimal"``, from the plan of the release itself."""
+    up = close_ends(envelope, close)
+    plan = truncated_plan(
+        Query(radius, np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))),
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        calibration="optimal",
+        entries=envelope.num_entries,
+        high=up,
+        rng=None,
+    )
+    assert isinstance(plan, LatticeBounded)
+    assert isinstance(plan.noise, OptimalNoise)
+    return TableLaw(Histogram.of(plan.noise), radius, up)
 
 
 def equal_split(program: ParametricLP) -> dict[str, Number]:
@@ -277,4 +274,5 @@ def _blocks(
             sigma, s = law.scale, law.support
         scale.append(np.full(size, sigma))
         support.append(np.full(size, s))
-    return Reach(program, target, "blocks", np.concatenate(scale), np.concatenate(support))
+    law = LaplaceLaw(np.concatenate(scale), np.concatenate(support))
+    return Reach(program, target, "blocks", law)

@@ -1,6 +1,6 @@
 """The probability that one row of a released program fails at a fixed point.
 
-The row exceeds its true left-hand side by S = Σ_k |w_k| D_k, where D_k = min(s_k + N_k, room_k) ≥ 0
+The row exceeds its true left-hand side by S = Σ_k |w_k| D_k, where D_k = min(below_k + N_k, room_k)
 is how far the harmful end of interval k lies from the value; the D_k are independent with known
 distribution functions. It fails when S exceeds the slack T that the point leaves at the true data.
 
@@ -21,8 +21,7 @@ import numpy as np
 from scipy.signal import fftconvolve
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.affine import IntArray
-from dp_cmdp.theory.reach import Reach
+from dp_cmdp.theory.laws import Law, end_below, end_mean
 
 STEPS = 2048
 #: Rows with more terms than this use the inequalities only.
@@ -37,52 +36,52 @@ class RowTerms:
 
     Attributes
     ----------
-    noise : Reach
-    entry : IntArray
-        The released entries in the row.
+    law : Law
+        The noise of the released entries in the row, facing the harmful side.
     weight : FloatArray
         |w_k| > 0.
     room : FloatArray
         Distance from the value to the envelope on the harmful side.
     """
 
-    noise: Reach
-    entry: IntArray
+    law: Law
     weight: FloatArray
     room: FloatArray
 
     def failure(self, slack: float) -> float:
         """Bound of P(S > slack)."""
-        furthest = self.weight @ np.minimum(self.room, 2.0 * self.noise.support[self.entry])
+        furthest = float(self.weight @ self._width())
         if slack >= furthest * (1.0 + 1e-12):
             return 0.0
         if slack <= 0.0:
             return 1.0
         bounds = [1.0, self._inequalities(slack)]
-        if self.entry.size <= MOST_TERMS:
+        if self.weight.size <= MOST_TERMS:
             bounds.append(self._convolution(slack))
         return min(bounds)
 
     def _convolution(self, slack: float) -> float:
-        law = self.noise.only(self.entry)
         ends = slack / STEPS * np.arange(STEPS + 1)
         total = np.zeros(STEPS + 1)
         total[0] = 1.0
         for k, weight in enumerate(self.weight):
-            below = law.only(np.array([k])).end_below(ends / weight, self.room[k])
+            below = end_below(self.law.only(np.array([k])), ends / weight, room=self.room[k])
             total = fftconvolve(total, np.diff(below, prepend=0.0))[: STEPS + 1]
             total = np.maximum(total, 0.0)
         return float(min(1.0 - total.sum() + TRANSFORM_ERROR, 1.0))
 
     def _inequalities(self, slack: float) -> float:
-        law = self.noise.only(self.entry)
-        q = slack - float(self.weight @ law.end_mean(self.room))
+        q = slack - float(self.weight @ end_mean(self.law, self.room))
         if q <= 0.0:
             return 1.0
-        width = self.weight * np.minimum(self.room, 2.0 * law.support)
-        spread = float(self.weight**2 @ law.variance())
+        width = self.weight * self._width()
+        spread = float(self.weight**2 @ self.law.variance)
         return min(
             math.exp(-2 * q**2 / float(width @ width)),
             math.exp(-(q**2) / (2 * spread + 2 / 3 * q * float(width.max()))),
             spread / (spread + q**2),
         )
+
+    def _width(self) -> FloatArray:
+        """The largest distances."""
+        return np.minimum(self.room, self.law.below + self.law.above)

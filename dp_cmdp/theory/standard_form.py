@@ -20,6 +20,7 @@ from dp_cmdp.mechanisms import TruncatedLaplace
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget
 from dp_cmdp.theory.extent import coordinate_ranges
+from dp_cmdp.theory.laws import LaplaceLaw
 from dp_cmdp.theory.reach import Reach, reach
 
 
@@ -157,9 +158,10 @@ def _mask(part: Affine, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 def _block_noise(noise: Reach) -> dict[str, float]:
     """σ and s per block; 0 for a public block."""
     found = {"sigma_A": 0.0, "s_A": 0.0, "sigma_b": 0.0, "s_b": 0.0, "sigma_c": 0.0}
+    assert isinstance(noise.law, LaplaceLaw)
     for name, _ in noise.envelope.groups:
         first = int(noise.envelope.index(name)[0])
-        found[f"sigma_{name}"] = float(noise.scale[first])
+        found[f"sigma_{name}"] = float(noise.law.scale[first])
         if name != "c":
             found[f"s_{name}"] = float(noise.support[first])
     return found

@@ -1,0 +1,86 @@
+"""The largest loss that any noise in the objective can cause, by one linear program.
+
+x̃ ∈ X, and c̃ᵀx̃ ≥ c̃ᵀy for a point y that the private program accepts. With c̃ = c + Σ_k e_k h_k and
+−d_k ≤ e_k ≤ u_k, whatever the errors are,
+
+    0  ≤  c̃ᵀ(x̃ − y)  ≤  cᵀ(x̃ − y) + Σ_k f_k(h_kᵀx̃),   f_k(v) = max(u_k(v − v_k), d_k(v_k − v)),
+
+v_k = h_kᵀy. f_k is convex, so on the range [χ⁻_k, χ⁺_k] of h_kᵀx it lies below its chord g_k, and
+
+    cᵀx* − cᵀx̃  ≤  cᵀx* − min{cᵀx : x ∈ X, cᵀ(x − y) + Σ_k g_k(h_kᵀx) ≥ 0}.
+
+This is at most (cᵀx* − cᵀy) + Σ_k max f_k, the bound by single coordinates, and at most the range
+cᵀx* − min_X cᵀx of the objective: finite for unbounded errors too, when X is bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.errors import UnboundedError
+from dp_cmdp.lp import LinearProgram, solve
+
+#: Room for the solver's tolerances, relative to the terms of the row.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorstAnswer:
+    """The true program and the errors its objective may carry: *curator only*.
+
+    Attributes
+    ----------
+    truth : LinearProgram
+    optimum : float
+    direction : csr_array
+        The h_k as rows.
+    span : pair of FloatArray
+        χ⁻ and χ⁺ of the h_kᵀx.
+    limits : pair of FloatArray
+        The largest e_k⁺ and e_k⁻.
+    """
+
+    truth: LinearProgram
+    optimum: float
+    direction: sparse.csr_array
+    span: tuple[FloatArray, FloatArray]
+    limits: tuple[FloatArray, FloatArray]
+
+    def loss(self, y: FloatArray) -> float:
+        """No answer that is at least as good as y under c̃ loses more; ∞ when nothing bounds it."""
+        if self.direction.shape[0] == 0:
+            return max(self.optimum - float(self.truth.c @ y), 0.0)
+        slope, constant = self._chords(self.direction @ y)
+        rows, sides = self.truth.A, self.truth.b
+        if np.isfinite(slope).all() and np.isfinite(constant).all():
+            row = self.truth.c + slope @ self.direction
+            kept = float(self.truth.c @ y) - float(constant.sum())
+            kept -= TOLERANCE * (abs(self.optimum) + float(np.abs(constant).sum()))
+            rows = sparse.vstack([rows, sparse.csr_array(-row[None])], format="csr")
+            sides = np.append(sides, -kept)
+        try:
+            found = solve(_minimise(self.truth, rows, sides), certify=False)
+        except UnboundedError:
+            return float("inf")
+        return max(self.optimum + found.objective, 0.0)
+
+    def _chords(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Slope and constant of the chords g_k; flat where the range is a point or endless."""
+        (low, high), (up, down) = self.span, self.limits
+        with np.errstate(invalid="ignore"):
+            last = np.where(up == 0, 0.0, up * np.maximum(high - at, 0.0))
+            first = np.where(down == 0, 0.0, down * np.maximum(at - low, 0.0))
+            width = high - low
+            first, last = (np.where(np.isnan(end), np.inf, end) for end in (first, last))
+            slope = np.where(np.isfinite(width) & (width > 0), (last - first) / width, 0.0)
+            constant = np.where(slope == 0, np.maximum(first, last), first - slope * low)
+        return slope, constant
+
+
+def _minimise(truth: LinearProgram, rows: sparse.csr_array, sides: FloatArray) -> LinearProgram:
+    same = {"A_eq": truth.A_eq, "b_eq": truth.b_eq, "lower": truth.lower, "upper": truth.upper}
+    return LinearProgram(-truth.c, rows, b=sides, **same)
