@@ -20,7 +20,8 @@ import numpy as np
 
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.master import drive_out, simplex, start_basis
-from dp_cmdp.cmdp.pricing import price
+from dp_cmdp.cmdp.mixture import interpolate, largest, occupancy_measure, totals
+from dp_cmdp.cmdp.pricing import price_at
 from dp_cmdp.cmdp.solution import FEASIBILITY, CMDPSolution, infeasible, relative_gap
 from dp_cmdp.errors import ConvergenceError
 
@@ -33,7 +34,7 @@ UNDECIDED = 1e-9
 FIRST = 1e-3
 #: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the columns that the answer mixes.
 FLOW = 1e-14
-#: Flow residual of the other columns, relative to that distance.
+#: Flow residual of the other columns, relative to the distance between bound and value.
 LOOSE = 0.01
 #: Gains of a new column that are taken for rounding, relative to max|r|/(1 − γ).
 NOISE = 1e-14
@@ -48,22 +49,24 @@ class ColumnGeneration:
     """One solve: costs `table` (K, pairs) and tolerances `b` (K,) on the dynamics of `pool`."""
 
     def __init__(self, pool: PolicyPool, table: FloatArray, b: FloatArray, *, gap: float) -> None:
-        horizon = 1.0 / (1.0 - pool.dynamics.gamma)
-        scale = np.abs(table).max(axis=1) * horizon
+        rows, horizon = b.size, 1.0 / (1.0 - pool.dynamics.gamma)
         self.pool = pool
         self.table = table
         self.gap = gap
-        self.scale = np.where(scale > 0.0, scale, 1.0)
+        self.scale = np.empty(rows)
+        largest(table, self.scale)
+        self.scale *= horizon
+        self.scale[self.scale == 0.0] = 1.0
         self.value_scale = pool.reward_scale * horizon or 1.0
         self.b = b / self.scale
-        self.costs = pool.costs(table) / self.scale
-        self.v = pool.guess
-        self.policy = np.zeros(pool.dynamics.num_states, np.int32)
+        self.costs = np.empty((len(pool), rows))
+        self._find_costs(0, len(pool))
+        self.policy = np.zeros(pool.shape[0], np.int32)
         self.iterations = 0
-        self.newest = 0
-        self.basis = np.empty(0, np.int64)
-        self.weights = self.prices = self.mix = np.empty(0)
+        self.basis = np.empty(rows + 1, np.int64)
+        self.weights, self.prices = np.zeros(rows + 1), np.zeros(rows + 1)
         self.names: list[int] = []
+        self.mix: list[float] = []
         self.origin: dict[int, tuple[FloatArray, FloatArray]] = {}
 
     def run(self) -> CMDPSolution:
@@ -74,89 +77,94 @@ class ColumnGeneration:
         self._reach_feasibility()
         return self._optimise()
 
+    def _find_costs(self, first: int, last: int) -> None:
+        """Price the columns from `first` to before `last` under this draw."""
+        own, pool = slice(first, last), self.pool
+        totals(self.table, pool.policies[own], pool.occupancies[own], self.scale, self.costs[own])
+
     def _price(
         self,
         dual: FloatArray,
         *,
         tolerance: float,
         target: float = np.inf,
-        reward: bool = True,
+        weight: float = 1.0,
     ) -> float:
-        """Find the best policy for multipliers `dual`; return an upper bound on its Lagrangian."""
+        """Find the best policy for weight·r − Σ dual_i f_i; return an upper bound on its value."""
         self.iterations += 1
         if self.iterations > ITERATIONS:
             raise ConvergenceError(f"column generation passed its limit of {ITERATIONS} iterations")
-        income = self.pool.reward.copy() if reward else np.zeros(self.pool.reward.size)
-        for multiplier, cost in zip(dual, self.table, strict=True):
-            income -= multiplier * cost
-        pooled = self.iterations == 1 and len(self.names) > 0
+        pool, pooled = self.pool, self.iterations == 1 and len(self.names) > 0
         if pooled:
-            self.policy[:] = self.pool.policies[self.names[int(self.mix.argmax())]]
-        _, upper = price(
-            self.pool.dynamics,
-            income,
-            v=self.v,
-            policy=self.policy,
-            rank=self.pool.rank,
-            tolerance=tolerance,
-            target=target,
-            trust=pooled,
+            self.policy = pool.policies[self.names[self.mix.index(max(self.mix))]].copy()
+        return price_at(
+            pool.dynamics,
+            pool.reward,
+            weight,
+            self.table,
+            dual,
+            pool.guess,
+            self.policy,
+            pool.rank,
+            tolerance,
+            target,
+            pooled,
         )
-        return upper
 
-    def _add(self, *, residual: float, dual: FloatArray | None = None) -> None:
-        """Make the policy just priced (at `dual`) a column; its occupancy starts from the mean."""
-        guess = np.zeros(self.pool.dynamics.num_states)
-        for q, weight in zip(self.names, self.mix, strict=True):
-            guess += weight * self.pool.occupancies[q]
-        p = self.pool.add(self.policy, guess, residual=min(max(FLOW, residual), FIRST))
-        self.newest = p
+    def _add(self, *, residual: float) -> int:
+        """Make the policy just priced a column; its occupancy starts from the mixture's."""
+        accuracy = min(max(FLOW, residual), FIRST)
+        p = self.pool.add(self.policy, self.names, self.mix, residual=accuracy)
         if p == len(self.costs):
             self.costs = np.concatenate([self.costs, np.empty((1, self.b.size))])
-        self.costs[p] = self.pool.costs(self.table, only=p)[0] / self.scale
-        if dual is not None:
-            self.origin = {q: self.origin[q] for q in self.names if q in self.origin}
-            self.origin[p] = dual, self.v.copy()
+        self._find_costs(p, p + 1)
+        return p
 
-    def _master(self, *, elastic: bool) -> None:
+    def _master(self) -> None:
         """Optimise the master; keep its prices, and the policies and weights of its mixture."""
-        values = self.pool.values / self.value_scale
-        self.weights, self.prices = simplex(values, self.costs, self.b, self.basis, elastic)
-        chosen = (self.basis >= 0) & (self.weights > 0.0)
-        self.names, mix = self.basis[chosen].tolist(), self.weights[chosen]
-        self.mix = mix / mix.sum()
+        simplex(
+            self.pool.values,
+            self.value_scale,
+            self.costs,
+            self.b,
+            self.basis,
+            self.weights,
+            self.prices,
+        )
+        basis, weights = self.basis.tolist(), self.weights.tolist()
+        mixed = [(p, w) for p, w in zip(basis, weights, strict=True) if p >= 0 and w > 0.0]
+        total = sum(w for _, w in mixed)
+        self.names, self.mix = [p for p, _ in mixed], [w / total for _, w in mixed]
 
     def _refine(self) -> bool:
         """Make the columns of the present mixture exact; False when they already are."""
         inexact = [p for p in self.names if self.pool.refine(p, residual=FLOW)]
         for p in inexact:
-            self.costs[p] = self.pool.costs(self.table, only=p)[0] / self.scale
+            self._find_costs(p, p + 1)
         return bool(inexact)
 
     def _reach_feasibility(self) -> None:
         """Minimise the largest scaled excess until it vanishes or is proved positive."""
-        self.basis, stuck = start_basis(self.costs, self.b), False
-        if -1 - self.b.size not in self.basis:
+        stuck, elastic = False, -1 - self.b.size
+        start_basis(self.costs, self.b, self.basis)
+        if elastic not in self.basis:
             return
         while True:
-            self._master(elastic=True)
-            elastic = self.basis == -1 - self.b.size
-            excess = float(self.weights[elastic].sum())
+            self._master()
+            excess = float(self.weights[self.basis == elastic].sum())
             if excess <= FEASIBILITY or (stuck and not self._refine()):
                 break
             if stuck:
-                self.basis, stuck = start_basis(self.costs, self.b), False
+                start_basis(self.costs, self.b, self.basis)
+                stuck = False
                 continue
-            dual = np.maximum(self.prices[:-1], 0.0)
+            dual, least = np.maximum(self.prices[:-1], 0.0), float(self.prices[-1])
             upper = self._price(
-                dual / self.scale,
-                tolerance=0.1 * FEASIBILITY,
-                target=self.prices[-1],
-                reward=False,
+                dual / self.scale, tolerance=0.1 * FEASIBILITY, target=least, weight=0.0
             )
             certain = -upper - float(dual @ self.b)
-            self._add(residual=LOOSE * (upper - self.prices[-1]))
-            gain = -dual @ self.costs[self.newest] - self.prices[-1]
+            newest = self._add(residual=LOOSE * (upper - least))
+            gain = -dual @ self.costs[newest] - least
             if certain > 0.5 * excess or (certain > 0.0 and gain < FEASIBILITY):
                 raise infeasible(dual / self.scale, certain)
             stuck = gain <= 1e-3 * FEASIBILITY
@@ -165,31 +173,36 @@ class ColumnGeneration:
                 "double precision cannot decide whether the tolerances f0 can be kept; raise or "
                 "lower them a little"
             )
-        if elastic.any():
+        if elastic in self.basis:
             self.b = self.b + max(excess, 0.0)
             drive_out(self.costs, self.basis)
 
     def _guess_values(self, dual: FloatArray) -> None:
-        """Start v from the values of the basis columns, interpolated at `dual`."""
+        """Start v from the values of the mixture's columns, interpolated at `dual`."""
         known = [self.origin[p] for p in self.names if p in self.origin]
-        if len(known) < 2:
-            return
-        points = np.array([[*at, 1.0] for at, _ in known]).T
-        target = np.append(dual, 1.0)
-        share = np.linalg.lstsq(points, target)[0]
-        misfit = np.abs(points @ share - target).max()
-        if misfit <= 1e-6 * np.abs(target).max() and share.min() > -1.0:
-            self.v[:] = sum(w * v for w, (_, v) in zip(share, known, strict=True))
+        if len(known) == self.b.size + 1:
+            points, values = (np.array(part) for part in zip(*known, strict=True))
+            interpolate(points, values, dual, self.pool.guess)
+
+    def _remember(self, p: int, dual: FloatArray) -> None:
+        """Keep the values at which column p was priced; forget those of columns left behind."""
+        self.origin = {q: self.origin[q] for q in self.names if q in self.origin}
+        self.origin[p] = dual, self.pool.guess.copy()
+
+    def _value(self) -> float:
+        """The value of the mixture."""
+        values = self.pool.values
+        return sum(w * float(values[p]) for p, w in zip(self.names, self.mix, strict=True))
 
     def _optimise(self) -> CMDPSolution:
         bound, best = np.inf, np.zeros(self.b.size)
         while True:
-            self._master(elastic=False)
+            self._master()
             if self.weights.min() < -NEGATIVE:
                 self.iterations += 1
                 self._reach_feasibility()
                 continue
-            value = float(self.mix @ self.pool.values[self.names])
+            value = self._value()
             allowed = self.gap * max(abs(value), self.pool.reward_scale)
             if bound - value <= allowed:
                 if self._refine():
@@ -198,19 +211,18 @@ class ColumnGeneration:
             dual = np.maximum(self.prices[:-1], 0.0) * self.value_scale / self.scale
             self._guess_values(dual)
             share = float(dual @ (self.b * self.scale))
-            distance = bound - value if np.isfinite(bound) else 0.0
+            distance = bound - value if bound < np.inf else 0.0
             upper = self._price(
-                dual,
-                tolerance=max(0.25 * allowed, SLACK * distance),
-                target=value - share,
+                dual, tolerance=max(0.25 * allowed, SLACK * distance), target=value - share
             )
             if upper + share < bound:
                 bound, best = upper + share, dual
             if bound - value <= allowed:
                 continue
-            self._add(dual=dual, residual=LOOSE * (upper + share - value) / self.value_scale)
-            gain = self.pool.values[self.newest] - self.value_scale * (
-                self.prices[:-1] @ self.costs[self.newest] + self.prices[-1]
+            newest = self._add(residual=LOOSE * (upper + share - value) / self.value_scale)
+            self._remember(newest, dual)
+            gain = float(self.pool.values[newest]) - self.value_scale * float(
+                self.prices[:-1] @ self.costs[newest] + self.prices[-1]
             )
             noise = max(1e-3 * allowed, NOISE * self.value_scale)
             stalled = gain <= noise and bound - value > max(0.9 * distance, allowed)
@@ -222,21 +234,17 @@ class ColumnGeneration:
                 )
 
     def _solution(self, dual: FloatArray, bound: float) -> CMDPSolution:
-        names, mix = self.names, self.mix
-        policies = self.pool.policies[names]
-        occupancy = np.zeros(self.pool.shape)
-        states = np.arange(self.pool.shape[0])
-        for p, share, actions in zip(names, mix, policies, strict=True):
-            occupancy[states, actions] += share * self.pool.occupancies[p]
-            self.pool.touch(p)
-        value = float(mix @ self.pool.values[names])
+        pool, value, mix = self.pool, self._value(), np.array(self.mix)
+        policies, occupancy = pool.policies[self.names], np.zeros(pool.shape)
+        occupancy_measure(policies, pool.occupancies[self.names], mix, occupancy)
+        pool.touch(self.names)
         return CMDPSolution(
             occupancy=frozen(occupancy),
             value=value,
-            costs=frozen(mix @ self.costs[names] * self.scale),
+            costs=frozen(mix @ self.costs[self.names] * self.scale),
             dual=frozen(dual),
             upper_bound=bound,
-            gap=relative_gap(bound, value, reward_scale=self.pool.reward_scale),
+            gap=relative_gap(bound, value, reward_scale=pool.reward_scale),
             engine="columns",
             iterations=self.iterations,
             weights=frozen(mix),

@@ -26,6 +26,9 @@ ROUNDING = 1e-15
 KRYLOV_STEPS = 300
 GAUSS_SEIDEL_STEPS = 30
 RESTARTS = 1000
+#: Which system: values pull along the transitions, mass is pushed. Floats, because the compiler
+#: would make two copies of everything for two constants of another type.
+PULL, PUSH = 1.0, -1.0
 
 
 class Dynamics(NamedTuple):
@@ -51,6 +54,13 @@ class Chain(NamedTuple):
     column: Any
     weight: Any
     pivot: Any
+
+
+@compiled
+def assign(target, source):
+    """target = source, as a plain loop: a slice takes the compiler a second, every time."""
+    for i in range(target.size):
+        target[i] = source[i]
 
 
 @compiled
@@ -149,8 +159,8 @@ def pull(chain, t, z, image):
 @compiled
 def push(chain, t, z, image):
     """z = (D − L)⁻ᵀ t and image = Mᵀ z."""
-    z[:] = t
-    image[:] = t
+    assign(z, t)
+    assign(image, t)
     for i in range(t.size - 1, -1, -1):
         mass = z[i] * chain.pivot[i]
         z[i] = mass
@@ -161,12 +171,12 @@ def push(chain, t, z, image):
 
 
 @compiled
-def defect(chain, b, x, residual, transposed):
+def defect(chain, b, x, residual, way):
     """residual = b − Mx (or b − Mᵀx); returns its norm, largest entry (or sum)."""
     for i in range(x.size):
         residual[i] = b[i] - x[i] / chain.pivot[i]
     for i in range(x.size):
-        if transposed:
+        if way == PUSH:
             for k in range(chain.start[i], chain.start[i + 1]):
                 residual[chain.column[k]] += chain.weight[k] * x[i]
         else:
@@ -174,12 +184,12 @@ def defect(chain, b, x, residual, transposed):
             for k in range(chain.start[i], chain.start[i + 1]):
                 total += chain.weight[k] * x[chain.column[k]]
             residual[i] += total
-    return size_of(residual, transposed)
+    return size_of(residual, way)
 
 
 @compiled
-def size_of(x, transposed):
-    """‖x‖₁ for mass (transposed), ‖x‖∞ for values; infinite when an entry is not finite."""
+def size_of(x, way):
+    """‖x‖₁ for mass, ‖x‖∞ for values; infinite when an entry is not finite."""
     total = 0.0
     largest = 0.0
     for i in range(x.size):
@@ -187,7 +197,7 @@ def size_of(x, transposed):
         largest = max(largest, abs(x[i]))
     if not np.isfinite(total):
         return np.inf
-    return total if transposed else largest
+    return total if way == PUSH else largest
 
 
 @compiled
@@ -200,18 +210,19 @@ def inner(x, y):
 
 
 @compiled
-def step(chain, t, z, image, transposed):
+def step(chain, t, z, image, way):
     """One preconditioned application, in either direction."""
-    if transposed:
+    if way == PUSH:
         push(chain, t, z, image)
     else:
         pull(chain, t, z, image)
 
 
 @compiled
-def bicgstab(chain, residual, x, tolerance, transposed):
+def bicgstab(chain, residual, x, tolerance, way):
     """Add the correction of `residual` to x, until the recurrence's residual is small."""
-    shadow = residual.copy()
+    shadow = np.empty(x.size)
+    assign(shadow, residual)
     direction, image = np.zeros(x.size), np.zeros(x.size)
     half, full, half_image = np.empty(x.size), np.empty(x.size), np.empty(x.size)
     rho, alpha, omega = 1.0, 1.0, 1.0
@@ -221,53 +232,53 @@ def bicgstab(chain, residual, x, tolerance, transposed):
         beta = (rho / previous) * (alpha / omega)
         for i in range(x.size):
             direction[i] = residual[i] + beta * (direction[i] - omega * image[i])
-        step(chain, direction, half, image, transposed)
+        step(chain, direction, half, image, way)
         alpha = rho / inner(shadow, image)
         for i in range(x.size):
             residual[i] -= alpha * image[i]
-        step(chain, residual, full, half_image, transposed)
+        step(chain, residual, full, half_image, way)
         power = inner(half_image, half_image)
         omega = inner(half_image, residual) / power if power > 0.0 else 0.0
         for i in range(x.size):
             x[i] += alpha * half[i] + omega * full[i]
             residual[i] -= omega * half_image[i]
-        size = size_of(residual, transposed)
+        size = size_of(residual, way)
         if size <= tolerance or not np.isfinite(size) or omega == 0.0:
             return
 
 
 @compiled
-def gauss_seidel(chain, b, x, residual, transposed):
+def gauss_seidel(chain, b, x, residual, way):
     """A run of Gauss–Seidel steps on x, in place; returns the norm of the last residual."""
     z, image = np.empty(x.size), np.empty(x.size)
     for _ in range(GAUSS_SEIDEL_STEPS):
-        step(chain, residual, z, image, transposed)
+        step(chain, residual, z, image, way)
         for i in range(x.size):
             x[i] += z[i]
             residual[i] -= image[i]
-    return defect(chain, b, x, residual, transposed)
+    return defect(chain, b, x, residual, way)
 
 
 @compiled
-def solve_chain(chain, b, x, tolerance, transposed):
+def solve_chain(chain, b, x, tolerance, way):
     """Solve Mx = b (or Mᵀx = b) from the guess x, in place; return the true residual's norm."""
     residual, guess = np.empty(x.size), np.empty(x.size)
-    size = defect(chain, b, x, residual, transposed)
+    size = defect(chain, b, x, residual, way)
     for _ in range(RESTARTS):
-        rounding = ROUNDING * size_of(x, transposed)
+        rounding = ROUNDING * size_of(x, way)
         if size <= max(tolerance, rounding):
             break
-        guess[:] = x
-        bicgstab(chain, residual, guess, max(tolerance, 0.5 * rounding), transposed)
-        improved = defect(chain, b, guess, residual, transposed)
+        assign(guess, x)
+        bicgstab(chain, residual, guess, max(tolerance, 0.5 * rounding), way)
+        improved = defect(chain, b, guess, residual, way)
         if improved < 0.5 * size:
-            x[:] = guess
+            assign(x, guess)
             size = improved
         elif size <= 30.0 * rounding:
             break
         else:
-            defect(chain, b, x, residual, transposed)
-            size = gauss_seidel(chain, b, x, residual, transposed)
+            defect(chain, b, x, residual, way)
+            size = gauss_seidel(chain, b, x, residual, way)
     return size
 
 
@@ -279,7 +290,7 @@ def evaluate(dyn, reward, policy, v, rank, tolerance):
     for state in range(v.size):
         b[rank[state]] = reward[state * dyn.num_actions + policy[state]]
         x[rank[state]] = v[state]
-    size = solve_chain(chain, b, x, tolerance, False)
+    size = solve_chain(chain, b, x, tolerance, PULL)
     for state in range(v.size):
         v[state] = x[rank[state]]
     return size
@@ -293,7 +304,7 @@ def occupy(dyn, policy, y, rank, tolerance):
     for state in range(y.size):
         b[rank[state]] = dyn.mu[state]
         x[rank[state]] = y[state]
-    size = solve_chain(chain, b, x, tolerance, True)
+    size = solve_chain(chain, b, x, tolerance, PUSH)
     for state in range(y.size):
         y[state] = x[rank[state]]
     return size

@@ -27,18 +27,18 @@ CAREFUL = 500
 def entry(costs, name, out):
     """Write the master's column called `name` into `out`."""
     rows = costs.shape[1]
-    out[:] = 0.0
-    if name >= 0:
-        out[:rows] = costs[name]
-        out[rows] = 1.0
-    elif name == -1 - rows:
-        out[:rows] = -1.0
-    else:
-        out[-1 - name] = 1.0
+    for i in range(rows):
+        if name >= 0:
+            out[i] = costs[name, i]
+        elif name == -1 - rows:
+            out[i] = -1.0
+        else:
+            out[i] = 1.0 if i == -1 - name else 0.0
+    out[rows] = 1.0 if name >= 0 else 0.0
 
 
 @compiled
-def start_basis(costs, b):
+def start_basis(costs, b, basis):
     """The basis of the policy of least largest excess, elastic when that excess is positive."""
     rows = b.size
     least, chosen, worst = np.inf, 0, 0
@@ -49,27 +49,25 @@ def start_basis(costs, b):
                 excess, row = costs[p, i] - b[i], i
         if excess < least:
             least, chosen, worst = excess, p, row
-    basis = np.empty(rows + 1, np.int64)
     for i in range(rows):
         basis[i] = -1 - i
     if least > 0.0:
         basis[worst] = -1 - rows
     basis[rows] = chosen
-    return basis
 
 
 @compiled
-def entering(values, costs, prices, elastic, careful):
+def entering(gains, costs, prices, careful):
     """Name of the column to enter, or the number of policies when none improves."""
     rows = costs.shape[1]
-    best, name = ENTER, values.size
+    best, name = ENTER, gains.size
     for i in range(rows):
         if -prices[i] > best:
             best, name = -prices[i], -1 - i
-    for p in range(values.size):
-        if careful and name != values.size:
+    for p in range(gains.size):
+        if careful and name != gains.size:
             break
-        reduced = (0.0 if elastic else values[p]) - prices[rows]
+        reduced = gains[p] - prices[rows]
         for i in range(rows):
             reduced -= prices[i] * costs[p, i]
         if reduced > best:
@@ -99,48 +97,104 @@ def basis_matrix(costs, basis):
     column = np.empty(basis.size)
     for j in range(basis.size):
         entry(costs, basis[j], column)
-        matrix[:, j] = column
+        for i in range(basis.size):
+            matrix[i, j] = column[i]
     return matrix
 
 
 @compiled
-def simplex(values, costs, b, basis, elastic):
-    """Optimise from a feasible basis, in place; return its weights and the prices of the rows."""
-    rows = b.size
-    column = np.empty(rows + 1)
-    gain = np.zeros(rows + 1)
-    right = np.ones(rows + 1)
-    right[:rows] = b
-    solution, prices = right, right
+def inverse_of(matrix):
+    """Gauss–Jordan elimination with partial pivoting; a singular matrix gives no finite inverse."""
+    size = len(matrix)
+    work = np.zeros((size, 2 * size))
+    for i in range(size):
+        work[i, size + i] = 1.0
+        for j in range(size):
+            work[i, j] = matrix[i, j]
+    for i in range(size):
+        pivot = i
+        for row in range(i + 1, size):
+            if abs(work[row, i]) > abs(work[pivot, i]):
+                pivot = row
+        largest = work[pivot, i]
+        for j in range(2 * size):
+            upper = work[pivot, j] / largest
+            work[pivot, j] = work[i, j]
+            work[i, j] = upper
+        for row in range(size):
+            factor = work[row, i]
+            for j in range(2 * size):
+                if row != i:
+                    work[row, j] -= factor * work[i, j]
+    inverse = np.empty((size, size))
+    for i in range(size):
+        for j in range(size):
+            inverse[i, j] = work[i, size + j]
+    return inverse
+
+
+@compiled
+def product(matrix, vector, out):
+    """out = matrix @ vector, without a library call for so few numbers."""
+    for i in range(out.size):
+        total = 0.0
+        for j in range(vector.size):
+            total += matrix[i, j] * vector[j]
+        out[i] = total
+
+
+@compiled
+def has(basis, name):
+    """Whether a name is in the basis."""
+    found = False
+    for j in range(basis.size):
+        found |= basis[j] == name
+    return found
+
+
+@compiled
+def simplex(values, unit, costs, b, basis, weights, prices):
+    """Optimise from a feasible basis, in place; write its weights and the prices of the rows.
+
+    Values count in units of `unit`. With the elastic column in the basis this is phase one, in
+    which policies gain nothing. `costs` may have more rows than there are values.
+    """
+    rows, elastic = b.size, has(basis, -1 - b.size)
+    column, direction, gain = np.empty(rows + 1), np.empty(rows + 1), np.empty(rows + 1)
+    right, gains = np.ones(rows + 1), np.empty(values.size)
+    for i in range(rows):
+        right[i] = b[i]
+    for p in range(values.size):
+        gains[p] = 0.0 if elastic else values[p] / unit
     for pivot in range(PIVOTS):
         for j in range(rows + 1):
-            if elastic:
-                gain[j] = -1.0 if basis[j] == -1 - rows else 0.0
-            else:
-                gain[j] = values[basis[j]] if basis[j] >= 0 else 0.0
-        inverse = np.linalg.inv(basis_matrix(costs, basis))
-        solution = inverse @ right
-        prices = gain @ inverse
-        name = entering(values, costs, prices, elastic, pivot > CAREFUL)
+            gain[j] = gains[basis[j]] if basis[j] >= 0 else -1.0 if basis[j] == -1 - rows else 0.0
+        inverse = inverse_of(basis_matrix(costs, basis))
+        product(inverse, right, weights)
+        for i in range(rows + 1):
+            prices[i] = 0.0
+            for j in range(rows + 1):
+                prices[i] += gain[j] * inverse[j, i]
+        name = entering(gains, costs, prices, pivot > CAREFUL)
         if name == values.size:
             break
         entry(costs, name, column)
-        row = leaving(solution, inverse @ column, basis, -1 - rows)
+        product(inverse, column, direction)
+        row = leaving(weights, direction, basis, -1 - rows)
         if row < 0:
             break
         basis[row] = name
-    return solution, prices
 
 
 @compiled
 def drive_out(costs, basis):
     """Exchange an elastic column at level zero for the slack with the largest pivot."""
     rows = costs.shape[1]
-    inverse = np.linalg.inv(basis_matrix(costs, basis))
+    inverse = inverse_of(basis_matrix(costs, basis))
     for row in range(rows + 1):
         if basis[row] == -1 - rows:
             best, name = 0.0, basis[row]
             for i in range(rows):
-                if abs(inverse[row, i]) > best and -1 - i not in basis:
+                if abs(inverse[row, i]) > best and not has(basis, -1 - i):
                     best, name = abs(inverse[row, i]), -1 - i
             basis[row] = name

@@ -8,19 +8,23 @@ sweep most draws then need one pricing problem, to certify the mixture the pool 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
-from dp_cmdp._check import FloatArray
+from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.columns import ColumnGeneration
 from dp_cmdp.cmdp.krylov import occupy
+from dp_cmdp.cmdp.mixture import mean_occupancy, totals
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.pricing import column_costs, dynamics_of
+from dp_cmdp.cmdp.pricing import dynamics_of
 from dp_cmdp.cmdp.solution import CMDPSolution
 from dp_cmdp.errors import InvalidArgumentError
 
 COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_residuals", "_used")
+ONE = np.ones(1)
 
 
 class PolicyPool:
@@ -47,7 +51,7 @@ class PolicyPool:
         self.capacity = _check.integer("capacity", capacity, low=2)
         self.shape = cmdp.r.shape
         self.dynamics = dynamics_of(cmdp)
-        self.reward: FloatArray = np.ascontiguousarray(cmdp.r).reshape(-1)
+        self.reward: FloatArray = frozen(np.ascontiguousarray(cmdp.r).reshape(-1))
         self.reward_scale = float(np.abs(self.reward).max())
         self.guess = np.zeros(cmdp.num_states)
         self.rank = np.arange(cmdp.num_states, dtype=np.uint32)
@@ -120,18 +124,21 @@ class PolicyPool:
                 f"f must have shape (K, {self.shape[0]}, {self.shape[1]}), got {np.shape(f)}"
             )
         _check.reject_non_finite("f", table.ravel())
+        table = frozen(table.view())
         tolerance = _check.vector("f0", f0, size=table.shape[0])
         tolerance = tolerance - _check.vector("margin", margin, size=table.shape[0])
         self._make_room()
         return ColumnGeneration(self, table, tolerance, gap=gap).run()
 
-    def costs(self, table: FloatArray, *, only: int | None = None) -> FloatArray:
-        """Costs (size, K) of all policies, or (1, K) of one."""
-        own = slice(0, self._size) if only is None else slice(only, only + 1)
-        return column_costs(table, self._policies[own], self._occupancies[own])
-
-    def add(self, policy: NDArray[np.int32], guess: FloatArray, *, residual: float) -> int:
-        """Number of a policy, new or known; a new one's occupancy is found from a guess."""
+    def add(
+        self,
+        policy: NDArray[np.int32],
+        names: Sequence[int],
+        mix: Sequence[float],
+        *,
+        residual: float,
+    ) -> int:
+        """Number of a policy, new or known; a new one's occupancy is found from a mixture's."""
         key = hash(policy.tobytes())
         p = self._numbers.get(key, self._size)
         if p == self._size:
@@ -140,10 +147,12 @@ class PolicyPool:
             self._size += 1
             self._numbers[key] = p
             self._policies[p] = policy
-            self._occupancies[p] = guess
             self._residuals[p] = np.inf
+            mean_occupancy(
+                self._occupancies, np.array(names, np.int64), np.array(mix), self._occupancies[p]
+            )
         self.refine(p, residual=residual)
-        self.touch(p)
+        self.touch([p])
         return p
 
     def refine(self, p: int, *, residual: float) -> bool:
@@ -153,15 +162,19 @@ class PolicyPool:
         occupy(self.dynamics, self._policies[p], self._occupancies[p], self.rank, residual)
         self._residuals[p] = residual
         own = slice(p, p + 1)
-        self._values[p] = column_costs(
-            self.reward.reshape(1, -1), self._policies[own], self._occupancies[own]
-        )[0, 0]
+        totals(
+            self.reward.reshape(1, -1),
+            self._policies[own],
+            self._occupancies[own],
+            ONE,
+            self._values[own].reshape(1, 1),
+        )
         return True
 
-    def touch(self, p: int) -> None:
-        """Mark policy `p` as useful now."""
+    def touch(self, names: Sequence[int]) -> None:
+        """Mark policies as useful now."""
         self._clock += 1
-        self._used[p] = self._clock
+        self._used[names] = self._clock
 
     def _make_room(self) -> None:
         if self._size <= self.capacity:

@@ -13,10 +13,9 @@ so the bounds hold for the numbers at hand, converged or not.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dp_cmdp._check import FloatArray, frozen
-from dp_cmdp.cmdp.krylov import Dynamics, compiled, evaluate, ranking
+from dp_cmdp._check import frozen
+from dp_cmdp.cmdp.krylov import Dynamics, assign, compiled, evaluate, ranking
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -25,7 +24,7 @@ TIE = 1e-13
 #: Evaluations shrink the Bellman residual by this factor before the next improvement.
 FORCING = 0.05
 ROUNDS = 1000
-#: Pairs of value-iteration sweeps before the next improvement, while the policy changes.
+#: Value-iteration sweeps before the next improvement, while the policy changes.
 SWEEPS = 2
 #: The states are ranked anew when more than one in this many changes its action.
 MANY = 50
@@ -81,10 +80,10 @@ def improve(dyn, reward, v, policy):
 
 
 @compiled
-def sweep(dyn, reward, v, policy, backward):
-    """One Gauss–Seidel sweep of value iteration, in place, in the order of the states."""
-    for i in range(dyn.num_states):
-        state = dyn.num_states - 1 - i if backward else i
+def sweep(dyn, reward, v, policy):
+    """Gauss–Seidel value iteration, in place, once up and once down the order of the states."""
+    for i in range(2 * dyn.num_states):
+        state = min(i, 2 * dyn.num_states - 1 - i)
         first = state * dyn.num_actions
         best, choice = -np.inf, 0
         for action in range(dyn.num_actions):
@@ -99,40 +98,12 @@ def sweep(dyn, reward, v, policy, backward):
 
 
 @compiled
-def column_costs(table, policies, occupancies):
-    """Discounted totals Σ_s table_i(s, π_p(s)) y_p(s), one row per column p."""
-    num_states = occupancies.shape[1]
-    num_actions = table.shape[1] // num_states
-    total = np.empty((policies.shape[0], table.shape[0]))
-    for p in range(policies.shape[0]):
-        for i in range(table.shape[0]):
-            cost = 0.0
-            for s in range(num_states):
-                cost += table[i, s * num_actions + policies[p, s]] * occupancies[p, s]
-            total[p, i] = cost
-    return total
-
-
-def price(
-    dyn: Dynamics,
-    reward: FloatArray,
-    *,
-    v: FloatArray,
-    policy: NDArray[np.int32],
-    rank: NDArray[np.uint32],
-    tolerance: float,
-    target: float = np.inf,
-    trust: bool = False,
-) -> tuple[float, float]:
+def price(dyn, reward, v, policy, rank, tolerance, target, trust):
     """Solve one MDP from the guesses `v`, `policy` and `rank`, which are updated in place.
 
     Stops when the bounds on the optimal value are `tolerance` apart, or when the policy's lower
     bound beats `target` by more than the bounds' distance. With `trust` the policy is the better
-    guess and is evaluated before it is first improved. Returns (lower, upper).
-
-    Notes
-    -----
-    **Privacy.** As private as `reward`.
+    guess and is evaluated before it is first improved. Returns the upper bound.
     """
     horizon = 1.0 / (1.0 - dyn.gamma)
     lower, upper, last = -np.inf, np.inf, np.inf
@@ -142,8 +113,7 @@ def price(
         evaluate(dyn, reward, policy, v, rank, settled)
     for _ in range(ROUNDS):
         for _ in range(SWEEPS if changes else 0):
-            sweep(dyn, reward, v, policy, False)
-            sweep(dyn, reward, v, policy, True)
+            sweep(dyn, reward, v, policy)
         start, low, high, changes = improve(dyn, reward, v, policy)
         lower, upper = start + low * horizon, start + high * horizon
         if upper - lower <= max(tolerance, lower - target):
@@ -153,7 +123,18 @@ def price(
             break
         last = high - low
         if changes * MANY > dyn.num_states:
-            rank[:] = ranking(dyn, policy)
+            assign(rank, ranking(dyn, policy))
         goal = settled if changes == 0 else max(FORCING * max(high, -low), settled)
         evaluate(dyn, reward, policy, v, rank, goal)
-    return lower, upper
+    return upper
+
+
+@compiled
+def price_at(dyn, reward, weight, table, dual, v, policy, rank, tolerance, target, trust):
+    """:func:`price` for the reward weight·r − Σ_i dual_i f_i."""
+    income = np.empty(reward.size)
+    for pair in range(income.size):
+        income[pair] = weight * reward[pair]
+        for i in range(dual.size):
+            income[pair] -= dual[i] * table[i, pair]
+    return price(dyn, income, v, policy, rank, tolerance, target, trust)
