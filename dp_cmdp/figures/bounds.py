@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 #: Column, label, colour, line style.
 CURVES = (
     ("loss_percent", "actual (mean of releases)", "#111827", "o-"),
+    ("sampled_percent", "sampled limit of the mean (failure 1e-6)", "#1d4ed8", "D-"),
     ("certified_mean_percent", "certified bound of the mean", "#00734d", "s-"),
     ("certified_sure_percent", "certified bound, sure", "#00734d", "--"),
     ("repaired_percent", "paper's theorem, repaired", "#c2410c", "^-"),
@@ -27,7 +28,7 @@ TITLES = {
 
 
 def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
-    """Actual, certified, repaired and printed loss against ε, one panel per problem.
+    """Actual, sampled, certified, repaired and printed loss against ε, one panel per problem.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.privatizer import release_blocks, release_database, solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.extent import concentration_radius, coordinate_ranges, diameter_bound
+from dp_cmdp.theory.laws import LaplaceLaw
 from dp_cmdp.theory.public_interval import harmful_ends, public_interval
 from dp_cmdp.theory.reach import equal_split, reach
 from dp_cmdp.theory.row_tails import RowTerms
@@ -46,6 +47,7 @@ def test_the_reach_is_that_of_the_release(mechanism):
         parts = {"A": slice(0, 2), "c": slice(2, 4)}
     found = reach(program, BUDGET, mechanism=mechanism)
     unit = 0.25
+    assert isinstance(found.law, LaplaceLaw)
     for noise in made.noise:
         np.testing.assert_allclose(found.law.scale[parts[noise.block]], noise.scale * unit)
         support = np.inf if noise.support is None else noise.support * unit

@@ -48,7 +48,6 @@ LAWS = {
 }
 
 
-
 @pytest.fixture(params=LAWS, scope="module")
 def law(request):
     found = LAWS[request.param]

@@ -1,4 +1,4 @@
-"""The limit of a bounded mean covers, exactly on two-point laws; sampled bounds cover their mean."""
+"""Limits of bounded means cover, exactly on two-point laws; sampled bounds cover the mean loss."""
 
 import math
 
