@@ -184,57 +184,55 @@ class ColumnGeneration:
             points, values = (np.array(part) for part in zip(*known, strict=True))
             interpolate(points, values, dual, self.pool.guess)
 
-    def _remember(self, p: int, dual: FloatArray) -> None:
-        """Keep the values at which column p was priced; forget those of columns left behind."""
-        self.origin = {q: self.origin[q] for q in self.names if q in self.origin}
-        self.origin[p] = dual, self.pool.guess.copy()
-
-    def _value(self) -> float:
-        """The value of the mixture."""
-        values = self.pool.values
-        return sum(w * float(values[p]) for p, w in zip(self.names, self.mix, strict=True))
-
     def _optimise(self) -> CMDPSolution:
-        bound, best = np.inf, np.zeros(self.b.size)
+        """Improve a feasible mixture until the bound meets it."""
+        pool, bound, best = self.pool, np.inf, np.zeros(self.b.size)
         while True:
             self._master()
             if self.weights.min() < -NEGATIVE:
                 self.iterations += 1
                 self._reach_feasibility()
                 continue
-            value = self._value()
-            allowed = self.gap * max(abs(value), self.pool.reward_scale)
-            if bound - value <= allowed:
-                if self._refine():
-                    continue
-                return self._solution(best, bound)
-            dual = np.maximum(self.prices[:-1], 0.0) * self.value_scale / self.scale
-            self._guess_values(dual)
-            share = float(dual @ (self.b * self.scale))
+            values = pool.values
+            value = sum(w * float(values[p]) for p, w in zip(self.names, self.mix, strict=True))
+            allowed = self.gap * max(abs(value), pool.reward_scale)
             distance = bound - value if bound < np.inf else 0.0
-            upper = self._price(
-                dual, tolerance=max(0.25 * allowed, SLACK * distance), target=value - share
-            )
-            if upper + share < bound:
-                bound, best = upper + share, dual
-            if bound - value <= allowed:
-                continue
-            newest = self._add(residual=LOOSE * (upper + share - value) / self.value_scale)
-            self._remember(newest, dual)
-            gain = float(self.pool.values[newest]) - self.value_scale * float(
-                self.prices[:-1] @ self.costs[newest] + self.prices[-1]
-            )
-            noise = max(1e-3 * allowed, NOISE * self.value_scale)
-            stalled = gain <= noise and bound - value > max(0.9 * distance, allowed)
-            if stalled and not self._refine():
-                raise ConvergenceError(
-                    f"column generation stopped at a relative gap of "
-                    f"{relative_gap(bound, value, reward_scale=self.pool.reward_scale):.2g}, "
-                    f"above the {self.gap:g} asked for"
+            if bound - value > allowed:
+                dual = np.maximum(self.prices[:-1], 0.0) * self.value_scale / self.scale
+                share = float((dual * self.scale) @ self.b)
+                self._guess_values(dual)
+                upper = share + self._price(
+                    dual, tolerance=max(0.25 * allowed, SLACK * distance), target=value - share
                 )
+                if upper < bound:
+                    bound, best = upper, dual
+                if bound - value > allowed:
+                    gain = self._extend(dual, distance=upper - value)
+                    noise = max(1e-3 * allowed, NOISE * self.value_scale)
+                    stays = bound - value > max(0.9 * distance, allowed)
+                    if gain <= noise and stays and not self._refine():
+                        raise self._stalled(bound, value)
+                    continue
+            if not self._refine():
+                return self._solution(value, dual=best, bound=bound)
 
-    def _solution(self, dual: FloatArray, bound: float) -> CMDPSolution:
-        pool, value, mix = self.pool, self._value(), np.array(self.mix)
+    def _extend(self, dual: FloatArray, *, distance: float) -> float:
+        """Add the column priced at `dual`; return its gain over the mixture."""
+        newest = self._add(residual=LOOSE * distance / self.value_scale)
+        self.origin = {p: self.origin[p] for p in self.names if p in self.origin}
+        self.origin[newest] = dual, self.pool.guess.copy()
+        paid = self.prices[:-1] @ self.costs[newest] + self.prices[-1]
+        return float(self.pool.values[newest] - self.value_scale * paid)
+
+    def _stalled(self, bound: float, value: float) -> ConvergenceError:
+        reached = relative_gap(bound, value, reward_scale=self.pool.reward_scale)
+        return ConvergenceError(
+            f"column generation stopped at a relative gap of {reached:.2g}, above the "
+            f"{self.gap:g} asked for"
+        )
+
+    def _solution(self, value: float, *, dual: FloatArray, bound: float) -> CMDPSolution:
+        pool, mix = self.pool, np.array(self.mix)
         policies, occupancy = pool.policies[self.names], np.zeros(pool.shape)
         occupancy_measure(policies, pool.occupancies[self.names], mix, occupancy)
         pool.touch(self.names)
