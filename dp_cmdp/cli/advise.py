@@ -11,6 +11,7 @@ from dp_cmdp.cli.tables import print_json
 from dp_cmdp.cli.values import at_least, writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
+DELTA = "1/1000"
 EPILOG = """examples:
   dp-cmdp advise --layout rooms
   dp-cmdp advise --layout rooms --epsilons 1/2,1,2,4 --deltas 1e-6,1e-3 --radii 1/2,1
@@ -47,7 +48,7 @@ def add_parser(commands) -> None:
         "--target", metavar="PERCENT", type=float,
         help="curator only: the smallest ε whose cost of privacy is at most this",
     )  # fmt: skip
-    parser.add_argument("--delta", default="1/1000", help="δ for --target")
+    parser.add_argument("--delta", help=f"δ for --target (default: {DELTA})")
     parser.add_argument("--seed", type=at_least(0), default=0)
     parser.add_argument("--out", type=Path, default=Path("out/advise"), metavar="DIR")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -60,8 +61,20 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidArgumentError(f"--auction is no grid: leave --{' and --'.join(grid)} out")
     if options.target is not None:
         return _plan(options)
+    _refuse_unread(options)
     with writable_folder(options.out):
         return _advise(options)
+
+
+def _refuse_unread(options: argparse.Namespace) -> None:
+    """Without --target nothing reads the hazards or a single δ: to give them is a mistake."""
+    if options.hazards is not None:
+        raise InvalidArgumentError(
+            "--hazards needs --target: without it advice is made from public data and no hazards "
+            "are read"
+        )
+    if options.delta is not None:
+        raise InvalidArgumentError("--delta needs --target; the values to advise on are --deltas")
 
 
 def _advise(options: argparse.Namespace) -> int:
@@ -108,7 +121,11 @@ def _plan(options: argparse.Namespace) -> int:
         env = open_as_curator(options)
         program, database = env.model(), env.database()
     plan = smallest_epsilon(
-        program, database, target=options.target / 100.0, delta=options.delta, seed=options.seed
+        program,
+        database,
+        target=options.target / 100.0,
+        delta=options.delta or DELTA,
+        seed=options.seed,
     )
     facts = {
         "target_percent": 100.0 * plan.target,

@@ -197,3 +197,12 @@ def test_the_planner_says_when_no_epsilon_is_enough_or_any_is():
     asked = {"delta": 0.01, "draws": 6}
     assert smallest_epsilon(program, database, target=0.001, **asked).epsilon == float("inf")
     assert smallest_epsilon(program, database, target=0.99, **asked).epsilon == 0.0
+
+
+@pytest.mark.parametrize("option", ["--hazards", "--delta"])
+def test_options_that_only_a_target_reads_are_refused_without_one(option, capsys, tmp_path):
+    from dp_cmdp.cli.main import main
+
+    assert main(["advise", "--layout", "rooms", option, "1", "--out", str(tmp_path / "x")]) != 0
+    assert f"{option} needs --target" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
