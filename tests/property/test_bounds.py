@@ -83,6 +83,7 @@ def check_one(seed: int, *, draws: int, releases=RELEASES[:3]) -> list[float]:
                 limit = instance_bound(program, made, database=database, x=x)
                 assert gaps[-1] <= limit + room, (seed, how)
         top = largest_loss(truth, bound) + room
+        assert bound.sampled is not None
         for limit in (bound.mean, bound.sampled.limit):
             assert mean_at_most(gaps, float(limit) + room, top=top), (seed, how)
         if np.mean(gaps) > 0.01 * abs(bound.optimum):
@@ -107,7 +108,7 @@ def largest_loss(truth, bound) -> float:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_draw_exceeds_a_sure_bound_and_no_mean_an_expectation_bound(seed):
-    check_one(seed, draws=3, releases=RELEASES)
+    check_one(seed, draws=3, releases=(RELEASES * 2)[seed % 4 : seed % 4 + 2])
 
 
 @pytest.mark.long
@@ -184,6 +185,20 @@ def test_the_certified_bound_of_the_auction_with_list_prices_is_within_twice_the
             assert max(gaps) <= bound.sure * (1 + ROUNDING)
             ratios.append(bound.mean / np.mean(gaps))
         assert np.median(ratios) <= 2.0
+
+
+@pytest.mark.parametrize("eps", ["1/4", "8"])
+def test_the_sampled_bound_of_the_auction_with_a_private_objective_is_within_twice_the_gap(eps):
+    from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
+
+    program = ad_auction_program()
+    database = random_auction(program, np.random.default_rng(0))
+    bound = accuracy_bound(
+        program, database, PrivacyBudget(eps, 0.1), draws=120, rng=np.random.default_rng(1)
+    )
+    assert bound.sampled is not None
+    assert bound.sampled.limit <= 2.0 * bound.sampled.estimate
+    assert bound.mean <= 3.0 * bound.sampled.estimate  # nothing sampled; it misses 2 at small ε
 
 
 @pytest.fixture

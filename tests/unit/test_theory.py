@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from dp_cmdp.affine import Affine
 from dp_cmdp.database import Database
@@ -19,6 +20,7 @@ from dp_cmdp.theory.laws import LaplaceLaw
 from dp_cmdp.theory.public_interval import harmful_ends, public_interval
 from dp_cmdp.theory.reach import equal_split, reach
 from dp_cmdp.theory.row_tails import RowTerms
+from dp_cmdp.theory.worst_answer import WorstAnswer
 from tests.conftest import random_parametric_lp
 
 BUDGET = PrivacyBudget(1, 0.1)
@@ -141,6 +143,54 @@ def test_the_certified_bound_of_a_knapsack_is_known():
     assert bound.sure >= expected
     assert bound.tightening == bound.sure
     assert bound.mean <= bound.sure
+
+
+@pytest.mark.parametrize("limit", [0.05, 0.3, 2.0, np.inf])
+def test_no_answer_that_some_error_prefers_loses_more_than_the_worst_answer(limit):
+    truth = LinearProgram([0.9, 0.6], [[0.8, 0.3]], b=[0.7], upper=1.0)
+    corners = np.array([[0.0, 0.0], [0.875, 0.0], [0.5, 1.0], [0.0, 1.0]])
+    optimum, y = 1.05, np.array([0.45, 0.9])
+    limits = np.array([limit, limit / 2]), np.array([limit / 3, limit])
+    span = np.zeros(2), np.array([0.875, 1.0])
+    worst = WorstAnswer(truth, optimum, sparse.csr_array(np.eye(2)), span, limits)
+    found = worst.loss(y)
+    assert found <= optimum - 0.0 + 1e-9  # the range of the objective
+    up, down = (np.minimum(part, 1e6) for part in limits)
+    each = np.maximum(up * (span[1] - y), down * y)
+    assert found <= optimum - truth.c @ y + each.sum() + 1e-6
+    shares = np.random.default_rng(0).dirichlet(np.ones(4), 20_000)
+    x = np.vstack([corners, shares @ corners])
+    reached = x @ truth.c - truth.c @ y + np.maximum(up * (x - y), down * (y - x)).sum(axis=1) >= 0
+    assert (optimum - x[reached] @ truth.c).max() <= found + 1e-6
+
+
+def test_plain_laplace_noise_in_the_objective_costs_at_most_the_range_of_the_objective():
+    program = knapsack(private_objective=True)
+    database = Database([0.5, 0.7], program.envelope)
+    bound = accuracy_bound(program, database, BUDGET, mechanism="blocks")
+    assert bound.sure == pytest.approx(bound.optimum)  # x = 0 is the worst answer
+
+
+def test_prices_of_released_rows_help_where_rows_and_objective_read_the_same_entries():
+    groups, buyers = 6, 3
+    group, buyer = np.indices((groups, buyers))
+    x = group * buyers + buyer
+    price = np.random.default_rng(0).random((groups, buyers))
+    found = {}
+    for shared in (True, False):  # an auction; or one whose objective has a copy of the prices
+        envelope = Envelope(0.0, 1.0, radius=0.1, shape=(2, groups, buyers))
+        rows, copy = envelope.index("values")
+        program = ParametricLP(
+            envelope,
+            c=Affine(x.size, at=x, entry=rows if shared else copy),
+            A=Affine((buyers, x.size), at=(buyer, x), entry=rows),
+            b=np.ones(buyers),
+            A_ub=np.kron(np.eye(groups), np.ones((1, buyers))),
+            b_ub=np.ones(groups),
+        )
+        database = Database(np.concatenate([price.ravel(), price.ravel()]), envelope)
+        found[shared] = float(accuracy_bound(program, database, BUDGET).mean)
+    assert found[True] < 0.85 * found[False]
 
 
 def test_the_instance_bound_is_zero_when_the_optimum_is_safe_anyway():

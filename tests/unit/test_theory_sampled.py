@@ -115,7 +115,7 @@ def test_the_sampled_bound_lies_between_the_mean_loss_and_the_sure_bound(mechani
         database,
         BUDGET,
         mechanism=mechanism,
-        draws=300,
+        draws=100,
         rng=np.random.default_rng(0),
     )
     assert bound.sampled is not None
@@ -123,12 +123,6 @@ def test_the_sampled_bound_lies_between_the_mean_loss_and_the_sure_bound(mechani
     assert 0 < bound.sampled.estimate < bound.sampled.limit < bound.sure
     assert bound.sampled.failure == 1e-6
     assert bound.relative()["sampled"] == pytest.approx(bound.sampled.limit / bound.optimum)
-    # another simulation, of which only the mean is wanted, with standard error below 3 %
-    again = accuracy_bound(
-        program, database, BUDGET, mechanism=mechanism, draws=300, rng=np.random.default_rng(1)
-    )
-    assert again.sampled is not None
-    assert again.sampled.estimate < bound.sampled.limit
 
 
 def test_the_same_generator_gives_common_random_numbers():
@@ -136,7 +130,7 @@ def test_the_same_generator_gives_common_random_numbers():
     database = Database([0.2, 0.7, 0.4, 0.9], program.envelope)
     found = [
         accuracy_bound(
-            program, database, PrivacyBudget(eps, 0.1), draws=40, rng=np.random.default_rng(5)
+            program, database, PrivacyBudget(eps, 0.1), draws=10, rng=np.random.default_rng(5)
         ).sampled
         for eps in (1.0, 1.0, 1.0001)
     ]
