@@ -153,7 +153,8 @@ class Reach:
     def error_limits(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The largest e⁺ and e⁻ that can occur."""
         up, down = self.error_room(entries)
-        return np.minimum(up, self.law.above), np.minimum(down, self.law.below)
+        above, below = (end * (1.0 + ROUNDING) for end in (self.law.above, self.law.below))
+        return np.minimum(up, above), np.minimum(down, below)
 
 
 def reach(
