@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp.cmdp.batch import FEW_STATES, offers
 from dp_cmdp.cmdp.columns import ColumnGeneration
 from dp_cmdp.cmdp.krylov import occupy
 from dp_cmdp.cmdp.mixture import mean_occupancy, totals
@@ -25,6 +26,8 @@ from dp_cmdp.errors import InvalidArgumentError
 
 COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_residuals", "_used")
 ONE = np.ones(1)
+#: Draws in a batch: few at first, while the pool still learns.
+FIRST_BATCH, LARGEST_BATCH = 16, 512
 
 
 class PolicyPool:
@@ -118,17 +121,75 @@ class PolicyPool:
         **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of f and f0.
         """
         table = np.ascontiguousarray(f, dtype=np.float64)
-        table = table.reshape(1 if table.ndim == 2 else table.shape[0], -1)
-        if table.shape[1] != self.reward.size:
+        if table.ndim not in (2, 3) or table.shape[-2:] != self.shape:
             raise InvalidArgumentError(
                 f"f must have shape (K, {self.shape[0]}, {self.shape[1]}), got {np.shape(f)}"
             )
-        _check.reject_non_finite("f", table.ravel())
-        table = frozen(table.view())
+        _check.reject_non_finite("f", table)
+        table = table.reshape(-1, self.reward.size)
         tolerance = _check.vector("f0", f0, size=table.shape[0])
         tolerance = tolerance - _check.vector("margin", margin, size=table.shape[0])
+        return self._solve(table, tolerance, gap=gap)
+
+    def solve_many(
+        self, f: ArrayLike, f0: ArrayLike, *, gap: float = 1e-8, margin: ArrayLike = 0.0
+    ) -> list[CMDPSolution]:
+        """Solve a sweep of draws; the same answers as one :meth:`solve` per draw, within the gap.
+
+        In models of at most :data:`~dp_cmdp.cmdp.batch.FEW_STATES` states, batches of draws are
+        certified together; larger models are solved draw by draw.
+
+        Parameters
+        ----------
+        f : (draws, K, num_states, num_actions), or (draws, num_states, num_actions) for K = 1
+        f0 : (draws, K), or (draws,) for K = 1
+        gap : float
+        margin : (K,)
+
+        Raises
+        ------
+        InfeasibleError
+            A draw has no policy that meets its tolerances.
+
+        Notes
+        -----
+        **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
+        """
+        tables = np.ascontiguousarray(f, dtype=np.float64)
+        if tables.ndim not in (3, 4) or tables.shape[-2:] != self.shape:
+            raise InvalidArgumentError(
+                f"f must have shape (draws, K, {self.shape[0]}, {self.shape[1]}), got "
+                f"{tables.shape}"
+            )
+        _check.reject_non_finite("f", tables)
+        draws, rows = len(tables), 1 if tables.ndim == 3 else tables.shape[1]
+        tables = tables.reshape(draws, rows, -1)
+        b = _check.vector("f0", np.ravel(f0), size=draws * rows).reshape(draws, rows)
+        b = b - _check.vector("margin", margin, size=rows)
+        answers: list[CMDPSolution] = []
+        size = FIRST_BATCH
+        while len(answers) < draws:
+            own = slice(len(answers), len(answers) + size)
+            offered = self._offers(tables[own], b[own], gap=gap)
+            answers += [
+                self._solve(table, tolerance, gap=gap) if answer is None else answer
+                for answer, table, tolerance in zip(offered, tables[own], b[own], strict=True)
+            ]
+            size = min(2 * size, LARGEST_BATCH)
+        return answers
+
+    def _offers(
+        self, tables: FloatArray, b: FloatArray, *, gap: float
+    ) -> list[CMDPSolution | None]:
+        """What the policies at hand can certify."""
         self._make_room()
-        return ColumnGeneration(self, table, tolerance, gap=gap).run()
+        if len(self) == 0 or self.shape[0] > FEW_STATES:
+            return [None] * len(tables)
+        return offers(self, tables, b, gap=gap)
+
+    def _solve(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution:
+        self._make_room()
+        return ColumnGeneration(self, frozen(table.view()), b, gap=gap).run()
 
     def add(
         self,
@@ -171,7 +232,7 @@ class PolicyPool:
         )
         return True
 
-    def touch(self, names: Sequence[int]) -> None:
+    def touch(self, names: Sequence[int] | NDArray[np.int64]) -> None:
         """Mark policies as useful now."""
         self._clock += 1
         self._used[names] = self._clock

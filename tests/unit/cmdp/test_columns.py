@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dp_cmdp.cmdp import CMDP
+from dp_cmdp.cmdp.batch import FEW_STATES
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.pool import PolicyPool
 from dp_cmdp.cmdp.solver import LP_STATES, solve_cmdp
@@ -132,6 +133,56 @@ def test_a_repeated_draw_is_recognised_by_the_pool():
     again = pool.solve(cmdp.f, cmdp.f0)
     assert again.iterations == 1 < first.iterations
     assert again.value == pytest.approx(first.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("length", [40, FEW_STATES + 20])
+def test_a_batch_of_draws_is_answered_as_one_by_one(length):
+    cmdp = corridor(length, f0=10.0)
+    rng = np.random.default_rng(3)
+    f = cmdp.f[0] * rng.uniform(0.9, 1.1, (60, *cmdp.f[0].shape))
+    f0 = rng.uniform(3.0, 6.0, 60)
+    together, alone = PolicyPool(cmdp).solve_many(f, f0), PolicyPool(cmdp)
+    for answer, table, tolerance in zip(together, f, f0, strict=True):
+        assert answer.value == pytest.approx(alone.solve(table, tolerance).value, rel=3e-8)
+        assert answer.gap <= 1e-8
+        assert answer.upper_bound >= answer.value - 1e-9
+        assert answer.costs[0] <= tolerance + 1e-9
+        assert (answer.occupancy * table).sum() == pytest.approx(answer.costs[0])
+        residual = flow_matrix(cmdp) @ answer.occupancy.ravel() - cmdp.mu
+        assert np.abs(residual).sum() < 1e-11
+    assert sum(answer.iterations == 1 for answer in together) > 5
+
+
+def test_a_batch_of_several_costs_keeps_every_margin():
+    cmdp = corridor(30, f0=5.0)
+    rng = np.random.default_rng(4)
+    f = rng.uniform(0.0, 1.0, (50, 3, *cmdp.r.shape))
+    f[..., 1] *= 0.5
+    f[..., -1, :] = 0.0
+    f0 = rng.uniform(14.0, 16.0, (50, 3))
+    for answer, table, tolerance in zip(
+        PolicyPool(cmdp).solve_many(f, f0, margin=0.5), f, f0, strict=True
+    ):
+        single = solve_cmdp(cmdp.with_constraints(table, tolerance), engine="lp", margin=0.5)
+        assert answer.value == pytest.approx(single.value, rel=1e-7)
+        assert (answer.costs <= tolerance - 0.5 + 1e-9).all()
+
+
+def test_a_batch_with_an_infeasible_draw_says_so():
+    cmdp = corridor(40, f0=5.0)
+    f0 = np.full(30, 5.0)
+    f0[20] = -1.0
+    with pytest.raises(InfeasibleError):
+        PolicyPool(cmdp).solve_many(np.repeat(cmdp.f, 30, axis=0), f0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "f0", "match"),
+    [((29, 2), 1.0, "f must have shape"), ((3, 30, 2), [1.0, 2.0], "f0")],
+)
+def test_a_batch_of_another_shape_is_refused(shape, f0, match):
+    with pytest.raises(InvalidArgumentError, match=match):
+        PolicyPool(corridor(30, f0=5.0)).solve_many(np.zeros(shape), f0)
 
 
 def test_a_pool_recovers_from_an_infeasible_draw():
