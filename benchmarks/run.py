@@ -37,16 +37,16 @@ Section = tuple[str, Callable[[], None]]
 def quick(records: Records, clock: Clock) -> list[Section]:
     """The sections of ``make bench-quick``, the most telling first."""
     one = partial(single, records=records, clock=clock)
-    many = partial(sweep, number=200, peer_number=20, records=records, clock=clock)
+    many = partial(sweep, number=2000, peer_number=20, records=records, clock=clock)
     calm = partial(many, radius=CALM, only=["highs warm"])
     return [
         ("single", partial(one, 32, limit=10.0)),
-        ("sweep", partial(many, 10, limit=10.0)),
+        ("sweep", partial(many, 10, peer_number=200, limit=10.0)),
         ("sweep", partial(many, 32, limit=12.0)),
         ("single", partial(one, 100, limit=12.0)),
         ("single", partial(one, 316, limit=40.0, general=False)),
         ("single", partial(one, 10, limit=10.0)),
-        ("sweep", partial(calm, 10, limit=10.0)),
+        ("sweep", partial(calm, 10, peer_number=200, limit=10.0)),
         ("sweep", partial(calm, 32, limit=10.0)),
         ("privatizer", partial(privatizer, 316, records=records, clock=clock)),
         ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=40.0,
@@ -65,12 +65,12 @@ def full(records: Records, clock: Clock) -> list[Section]:
     calm = partial(many, radius=CALM, only=["highs warm"])
     return [
         ("single", partial(one, 32, limit=60.0)),
-        ("sweep", partial(many, 10, limit=60.0)),
+        ("sweep", partial(many, 10, peer_number=2000, limit=60.0)),
         ("sweep", partial(many, 32, limit=120.0)),
         ("single", partial(one, 100, limit=150.0)),
         ("single", partial(one, 316, limit=300.0)),
         ("single", partial(one, 10, limit=30.0)),
-        ("sweep", partial(calm, 10, limit=60.0)),
+        ("sweep", partial(calm, 10, peer_number=2000, limit=60.0)),
         ("sweep", partial(calm, 32, limit=60.0)),
         ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=600.0,
                             enough=300.0)),

@@ -27,10 +27,10 @@ def pool(problem: Problem) -> Run:
     from dp_cmdp.cmdp.pool import PolicyPool
 
     model, draws = problem
+    f, f0 = (np.array(part) for part in zip(*draws, strict=True))
 
     def run() -> tuple[list[float], float]:
-        shared = PolicyPool(model)
-        answers = [shared.solve(f, f0) for f, f0 in draws]
+        answers = PolicyPool(model).solve_many(f, f0)
         return [answer.value for answer in answers], max(answer.gap for answer in answers)
 
     return run
