@@ -223,13 +223,9 @@ class _Case:
         """Bound of the mean, over the best accepted candidate."""
         if self.priced is None:
             return staircase(found)
-        return min(
-            bound
-            for chance in (0.5, 0.05, 0.0)
-            for bound in self._private_means(
-                [part for part in found if part.rejection <= chance], self.priced
-            )
-        )
+        nested = [[part for part in found if part.rejection <= p] for p in (0.5, 0.05, 0.0)]
+        distinct = {len(part): part for part in nested}.values()
+        return min(bound for part in distinct for bound in self._private_means(part, self.priced))
 
     def _private_means(self, found: list[Candidate], priced: PricedError) -> tuple[float, float]:
         """The coordinatewise bound and the bound by prices, over the given candidates."""
