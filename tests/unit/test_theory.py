@@ -86,12 +86,12 @@ def test_the_failure_of_a_row_is_bounded_and_nearly_exact():
     noise = reach(program, BUDGET)
     theta, weight = np.array([0.1, 0.2, 0.0, 0.7, 0.5]), np.array([1.0, 0.5, 2.0, 0.1, 0.7])
     terms = RowTerms(noise.law, weight, 1.0 - theta)
-    u = np.random.default_rng(0).random((40_000, 5))
+    u = np.random.default_rng(0).random((20_000, 5))
     ends = np.array([noise.box(theta, noise.noise(row))[1] for row in u]) - theta
     total = ends @ weight
     for slack in np.quantile(total, [0.05, 0.5, 0.9, 0.99]):
         seen = (total > slack).mean()
-        assert terms.failure(float(slack)) >= seen - 0.013  # five standard errors
+        assert terms.failure(float(slack)) >= seen - 0.018  # five standard errors
         assert terms.failure(float(slack)) <= seen + 0.03
     assert terms.failure(float(total.max()) + 10.0) == 0.0
     assert terms.failure(-1.0) == 1.0

@@ -17,7 +17,7 @@ from dp_cmdp.parametric import ParametricLP
 def rows():
     import pandas as pd
 
-    sweep = bounds.sweep(draws=2, simulated=60)
+    sweep = bounds.sweep(draws=1, simulated=60)
     small = [chunk for chunk in sweep.chunks() if '"small"' in chunk.setting][:2]
     return bounds.rows(pd.DataFrame([row for chunk in small for row in chunk.run()]))
 

@@ -25,8 +25,8 @@ from dp_cmdp.theory.positive_part import EntryNoise
 from dp_cmdp.theory.reach import reach
 
 #: Midpoints: the average over them of f(quantile(u)) is E f(N) up to about 1/GRID.
-GRID = (np.arange(200_001) + 0.5) / 200_001
-NEAR = 2e-4
+GRID = (np.arange(40_001) + 0.5) / 40_001
+NEAR = 5e-4
 
 
 def knapsack(**options) -> ParametricLP:
