@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from dp_cmdp.release import Release
 
 METHODS = ("database", "benvenuti2025", "robust")
+#: What is written: all safe to publish but the last.
+FILES = POLICY, RELEASE, CERTIFICATE, PICTURE, COMPARISON = (
+    "policy.npz",
+    "release.npz",
+    "certificate.json",
+    "policy.png",
+    "CURATOR_ONLY_comparison.png",
+)
 
 EPILOG = """examples:
   dp-cmdp synthesize --epsilon 1 --delta 1e-6
@@ -64,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidArgumentError("--identity must name the database when --ledger is given")
     if options.identity is not None and options.ledger is None:
         raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
-    with writable_folder(options.out):  # before data is read or a ledger debited
+    with writable_folder(options.out, *FILES):  # before data is read or a ledger debited
         return _synthesize(options, budget)
 
 
@@ -145,16 +153,16 @@ def _write(folder: Path, env: Any, answer: Any, release: Any, report: dict[str, 
     from dp_cmdp.figures.grid import policy_figure
     from dp_cmdp.figures.style import save_figure
 
-    answer.policy.save(folder / "policy.npz")
+    answer.policy.save(folder / POLICY)
     if release is not None:
-        release.save(folder / "release.npz")
-    write_public_json(folder / "certificate.json", report)
+        release.save(folder / RELEASE)
+    write_public_json(folder / CERTIFICATE, report)
     title = f"{env.layout.name}: " + (
         f"private policy, ε = {report['epsilon']:g}, δ = {report['delta']:g}"
         if release is not None
         else "robust policy, no data used"
     )
-    save_figure(policy_figure(env.layout, answer.policy, title=title), folder / "policy.png")
+    save_figure(policy_figure(env.layout, answer.policy, title=title), folder / PICTURE)
 
 
 def _compare(folder: Path, env: Any, answer: Any, report: dict[str, Any]) -> dict[str, Any]:
@@ -175,7 +183,7 @@ def _compare(folder: Path, env: Any, answer: Any, report: dict[str, Any]) -> dic
         severity=truth.f.max(axis=2),
         title=f"{env.layout.name}, ε = {report['epsilon']:g}",
     )
-    save_figure(figure, folder / "CURATOR_ONLY_comparison.png", private=True)
+    save_figure(figure, folder / COMPARISON, private=True)
     costs = judged.costs.tolist()
     return {
         "nonprivate_value": best.value,

@@ -27,8 +27,11 @@ def at_least(low: int) -> Callable[[str], int]:
 
 
 @contextmanager
-def writable_folder(path: Path) -> Iterator[Path]:
-    """The folder, made and tried before any work; what stayed empty of it goes when that fails."""
+def writable_folder(path: Path, *files: str) -> Iterator[Path]:
+    """The folder, made and tried before any work; what stayed empty of it goes when that fails.
+
+    `files` are the names to be written into it later; a folder of such a name is refused now.
+    """
     made = [part for part in (path, *path.parents) if not part.exists()]
     try:
         try:
@@ -39,6 +42,12 @@ def writable_folder(path: Path) -> Iterator[Path]:
                 f"--out must name a folder that can be written; {path} cannot "
                 f"({error.strerror or type(error).__name__})"
             ) from None
+        for name in files:
+            if (path / name).is_dir():
+                raise InvalidArgumentError(
+                    f"--out {path} has a folder called {name}, where a file of that name is to be "
+                    "written; move it away or name another folder"
+                )
         yield path
     except BaseException:
         with suppress(OSError):

@@ -168,6 +168,10 @@ def test_a_folder_that_cannot_be_is_refused_before_the_ledger_is_debited(capsys,
         arguments = ["--ledger", str(ledger), "--identity", "site-7", "--out", str(out)]
         assert main([*SYNTHESIZE, *arguments]) == 2
         assert "--out must name a folder that can be written" in capsys.readouterr().err
+    (tmp_path / "out" / "policy.png").mkdir(parents=True)
+    arguments = ["--ledger", str(ledger), "--identity", "site-7", "--out", str(tmp_path / "out")]
+    assert main([*SYNTHESIZE, *arguments]) == 2
+    assert "has a folder called policy.png" in capsys.readouterr().err
     shown = run_json(capsys, "ledger", "show", ledger)
     assert shown["balances"][0]["exact_spent"] == ["0", "0"]
     assert file.read_text() == "in the way"
@@ -192,8 +196,8 @@ def test_a_folder_that_cannot_be_is_refused_in_one_line(capsys, tmp_path, comman
 
 
 def test_an_error_of_the_system_is_one_line(capsys, tmp_path):
-    (tmp_path / "policy.npz").mkdir()  # in the way of the policy
-    assert main([*SYNTHESIZE, "--method", "robust", "--out", str(tmp_path)]) == 2
+    (tmp_path / "advice.png").mkdir()  # in the way of the picture
+    assert main(["advise", "--auction", "2", "2", "--out", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert "error: Is a directory" in said
     assert said.count("\n") == 1
