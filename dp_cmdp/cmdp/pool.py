@@ -120,16 +120,10 @@ class PolicyPool:
         -----
         **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of f and f0.
         """
-        table = np.ascontiguousarray(f, dtype=np.float64)
-        if table.ndim not in (2, 3) or table.shape[-2:] != self.shape:
-            raise InvalidArgumentError(
-                f"f must have shape (K, {self.shape[0]}, {self.shape[1]}), got {np.shape(f)}"
-            )
-        _check.reject_non_finite("f", table)
-        table = table.reshape(-1, self.reward.size)
-        tolerance = _check.vector("f0", f0, size=table.shape[0])
-        tolerance = tolerance - _check.vector("margin", margin, size=table.shape[0])
-        return self._solve(table, tolerance, gap=gap)
+        table = self._costs(f, form="(K, {}, {})").reshape(-1, self.reward.size)
+        tolerance = _check.vector("f0", f0, size=len(table))
+        tolerance = tolerance - _check.vector("margin", margin, size=len(table))
+        return self._solve(table, tolerance, gap=_check.real("gap", gap, low=0.0))
 
     def solve_many(
         self, f: ArrayLike, f0: ArrayLike, *, gap: float = 1e-8, margin: ArrayLike = 0.0
@@ -155,28 +149,38 @@ class PolicyPool:
         -----
         **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
         """
-        tables = np.ascontiguousarray(f, dtype=np.float64)
-        if tables.ndim not in (3, 4) or tables.shape[-2:] != self.shape:
-            raise InvalidArgumentError(
-                f"f must have shape (draws, K, {self.shape[0]}, {self.shape[1]}), got "
-                f"{tables.shape}"
-            )
-        _check.reject_non_finite("f", tables)
+        tables = self._costs(f, form="(draws, K, {}, {})")
         draws, rows = len(tables), 1 if tables.ndim == 3 else tables.shape[1]
-        tables = tables.reshape(draws, rows, -1)
+        tables = tables.reshape(draws, rows, self.reward.size)
+        accuracy = _check.real("gap", gap, low=0.0)
         b = _check.vector("f0", np.ravel(f0), size=draws * rows).reshape(draws, rows)
         b = b - _check.vector("margin", margin, size=rows)
         answers: list[CMDPSolution] = []
         size = FIRST_BATCH
         while len(answers) < draws:
             own = slice(len(answers), len(answers) + size)
-            offered = self._offers(tables[own], b[own], gap=gap)
+            offered = self._offers(tables[own], b[own], gap=accuracy)
             answers += [
-                self._solve(table, tolerance, gap=gap) if answer is None else answer
+                self._solve(table, tolerance, gap=accuracy) if answer is None else answer
                 for answer, table, tolerance in zip(offered, tables[own], b[own], strict=True)
             ]
             size = min(2 * size, LARGEST_BATCH)
         return answers
+
+    def _costs(self, f: ArrayLike, *, form: str) -> FloatArray:
+        """The costs as an array of the given form, in which K may be left out."""
+        table, dimensions = _check.float_array(f), form.count(",") + 1
+        if (
+            table is None
+            or table.ndim not in (dimensions - 1, dimensions)
+            or table.shape[-2:] != self.shape
+        ):
+            found = "no array of numbers" if table is None else str(table.shape)
+            raise InvalidArgumentError(
+                f"f must have shape {form.format(*self.shape)}, with or without K; got {found}"
+            )
+        _check.reject_non_finite("f", table.ravel())
+        return table
 
     def _offers(
         self, tables: FloatArray, b: FloatArray, *, gap: float

@@ -178,11 +178,19 @@ def test_a_batch_with_an_infeasible_draw_says_so():
 
 @pytest.mark.parametrize(
     ("shape", "f0", "match"),
-    [((29, 2), 1.0, "f must have shape"), ((3, 30, 2), [1.0, 2.0], "f0")],
+    [
+        ((29, 2), 1.0, "f must have shape"),
+        ((30, 2), 1.0, "f must have shape"),
+        ((3, 30, 2), [1.0, 2.0], "f0"),
+    ],
 )
 def test_a_batch_of_another_shape_is_refused(shape, f0, match):
     with pytest.raises(InvalidArgumentError, match=match):
         PolicyPool(corridor(30, f0=5.0)).solve_many(np.zeros(shape), f0)
+
+
+def test_an_empty_batch_has_no_answers():
+    assert PolicyPool(corridor(30, f0=5.0)).solve_many(np.zeros((0, 1, 30, 2)), []) == []
 
 
 def test_a_pool_recovers_from_an_infeasible_draw():
@@ -201,6 +209,10 @@ def test_a_pool_of_other_dynamics_is_refused():
 def test_a_pool_refuses_costs_of_another_shape():
     with pytest.raises(InvalidArgumentError, match="f must have shape"):
         PolicyPool(corridor(30, f0=5.0)).solve(np.zeros((29, 2)), 1.0)
+    with pytest.raises(InvalidArgumentError, match="no array of numbers"):
+        PolicyPool(corridor(30, f0=5.0)).solve("dear", 1.0)
+    with pytest.raises(InvalidArgumentError, match="gap"):
+        PolicyPool(corridor(30, f0=5.0)).solve(np.zeros((30, 2)), 1.0, gap=-1.0)
 
 
 def test_a_gap_below_double_precision_is_refused_honestly():
