@@ -19,6 +19,8 @@ CURVES = (
     ("repaired_percent", "paper's theorem, repaired", "#c2410c", "^-"),
     ("printed_percent", "paper's theorem, printed (Λ mended)", "#e9a15b", "v-"),
 )
+#: Means below this are too small to be measured by so few draws and are not drawn.
+SMALLEST_PERCENT = 1e-5
 TITLES = {
     "small": "2 × 2 program, Algorithm 1",
     "auction": "ad auction, private objective",
@@ -44,7 +46,7 @@ def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
         part = sorted((r for r in rows if r["problem"] == name), key=lambda r: r["epsilon"])
         for column, label, colour, style in CURVES:
             known = [(r["epsilon"], r[column]) for r in part if r[column] is not None]
-            known = [(eps, value) for eps, value in known if value > 1e-6]
+            known = [(eps, value) for eps, value in known if value > SMALLEST_PERCENT]
             if known:
                 ax.plot(*zip(*known, strict=True), style, color=colour, label=label, markersize=4)
         ax.set_xscale("log", base=2)
