@@ -83,6 +83,8 @@ def _reproduce(options: argparse.Namespace, folder: Path) -> int:
     print_table(rows)
     if "note" in facts:
         print("\n" + textwrap.fill(facts["note"], 100))
-    print(f"\n{len(frame)} draws in {seconds:.1f} s ({len(frame) / seconds:.0f} per second)")
+    now = frame.attrs["made_now"]
+    pace = f" in {seconds:.1f} s ({now / seconds:.0f} per second)" if now else ""
+    print(f"\n{len(frame)} draws, {now} of them made now{pace}")
     print(f"records {records}\nfigure  {picture}")
     return 0

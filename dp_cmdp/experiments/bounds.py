@@ -29,6 +29,7 @@ from dp_cmdp.envelope import Envelope
 from dp_cmdp.experiments.ad_auction import BUDGET, ad_auction_program, random_auction
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
 from dp_cmdp.lp import solve
+from dp_cmdp.metrics import mean_interval
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.privatizer import release_blocks, release_database, solve_private
@@ -238,6 +239,7 @@ def rows(frame: pd.DataFrame) -> list[Row]:
                 "problem": name,
                 "epsilon": float(Fraction(str(epsilon))),
                 **{f"{key}_percent": _percent(part[key]) for key in COLUMNS},
+                **_interval(part["loss"]),
                 "ratio": _median_ratio(losing, "certified_mean"),
                 "sampled_ratio": _median_ratio(losing, "sampled"),
                 "databases": len(judged),
@@ -270,6 +272,14 @@ def _pooled(part: pd.DataFrame) -> pd.DataFrame:
 
 def _median_ratio(part: pd.DataFrame, column: str) -> float | None:
     return float((part[column] / part["loss"]).median()) if len(part) else None
+
+
+def _interval(column: pd.Series[Any]) -> Row:
+    """95 % interval of the mean loss over draws; none from a single one."""
+    if len(column) < 2:
+        return {"loss_low_percent": None, "loss_high_percent": None}
+    mean = mean_interval(100.0 * column.to_numpy(dtype=float))
+    return {"loss_low_percent": max(mean.low, 0.0), "loss_high_percent": mean.high}
 
 
 def _percent(column: pd.Series[Any]) -> float | None:

@@ -49,7 +49,8 @@ def run_sweep(
     Returns
     -------
     pandas.DataFrame
-        One row per draw, in an order that does not depend on how it was run.
+        One row per draw, in an order that does not depend on how it was run;
+        ``attrs["made_now"]`` is how many were not in the store yet.
     """
     import pandas as pd
     from tqdm import tqdm
@@ -76,7 +77,9 @@ def run_sweep(
             for chunk, rows in results:
                 records.add(chunk, rows)
                 bar.update(sweep.chunk)
-        return pd.DataFrame(records.rows(chunks))
+        frame = pd.DataFrame(records.rows(chunks))
+        frame.attrs["made_now"] = sum(chunk.count for chunk in missing)
+        return frame
     finally:
         records.close()
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 #: Column, label, colour, line style.
 CURVES = (
-    ("loss_percent", "actual (mean of releases)", "#111827", "o-"),
+    ("loss_percent", "actual (mean; 95 % interval over databases)", "#111827", "o-"),
     ("sampled_percent", "sampled limit of the mean (failure 1e-6)", "#1d4ed8", "D-"),
     ("certified_mean_percent", "certified bound of the mean", "#00734d", "s-"),
     ("certified_sure_percent", "certified bound, sure", "#00734d", "--"),
@@ -49,6 +49,15 @@ def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
             known = [(eps, value) for eps, value in known if value > SMALLEST_PERCENT]
             if known:
                 ax.plot(*zip(*known, strict=True), style, color=colour, label=label, markersize=4)
+        band = [r for r in part if (r["loss_low_percent"] or 0.0) > SMALLEST_PERCENT]
+        ax.fill_between(
+            [r["epsilon"] for r in band],
+            [r["loss_low_percent"] for r in band],
+            [r["loss_high_percent"] for r in band],
+            color=CURVES[0][2],
+            alpha=0.18,
+            linewidth=0,
+        )
         ax.set_xscale("log", base=2)
         low, high = ax.get_ylim()
         if low <= 0 or high > 5 * low:
