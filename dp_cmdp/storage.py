@@ -54,6 +54,8 @@ def read_npz(path: str | Path, format: str, names: Sequence[str]) -> Mapping[str
     A damaged archive makes zip, zlib and numpy raise almost anything; all of it means "damaged".
     """
     source = Path(path)
+    if source.is_dir():
+        raise InvalidArgumentError(f"path must name a {format} file; {source} is a folder")
     if not source.is_file():
         raise InvalidArgumentError(f"path must name an existing file; {source} does not exist")
     try:
