@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from dp_cmdp import __version__
+from dp_cmdp.cli.parser import Parser
 from dp_cmdp.errors import DPCMDPError, PrivacyWarning
 
 COMMANDS = ("synthesize", "rollout", "evaluate", "advise", "audit", "ledger", "reproduce")
@@ -20,7 +21,7 @@ EXIT_INTERRUPTED = 130
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser with every command's own options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="dp-cmdp",
         description="Private safe decisions: linear programs and constrained MDPs solved under "
         "differential privacy, with answers that satisfy the true constraints with certainty.",

@@ -9,7 +9,8 @@ import time
 import pytest
 
 from dp_cmdp.cli import main
-from dp_cmdp.cli.main import COMMANDS
+from dp_cmdp.cli.main import COMMANDS, build_parser
+from dp_cmdp.cli.parser import Parser
 from dp_cmdp.cmdp.policy import Policy
 from envs import named_layout
 
@@ -141,6 +142,19 @@ def test_corrupt_policy_files_are_refused(capsys, tmp_path, command, content):
     assert "error:" in capsys.readouterr().err
 
 
+def test_a_folder_is_no_policy_and_no_release(capsys, tmp_path):
+    policy = tmp_path / "policy.npz"
+    Policy.uniform(named_layout("corridor").num_cells, 4).save(policy)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    release = ["evaluate", str(policy), "--layout", "corridor", "--release", str(folder)]
+    for command in (["rollout", str(folder)], ["evaluate", str(folder)], release):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert f"{folder} is a folder" in said
+        assert "does not exist" not in said
+
+
 def test_a_policy_for_another_grid_is_refused(capsys, tmp_path):
     run_json(
         capsys, "synthesize", "--layout", "corridor", "--epsilon", "2", "--delta", "1/1000",
@@ -228,6 +242,81 @@ def test_numbers_out_of_range_are_refused_by_option(capsys, command):
     said = capsys.readouterr().err
     assert "must be an integer ≥" in said
     assert next(word for word in reversed(command) if word.startswith("--")) in said
+
+
+PROBLEM = ("--layout", "--env", "--hazards")
+TEXTS = {
+    "synthesize": (
+        ["--epsilon", "1", "--delta", "1/1000"],
+        (*PROBLEM, "--epsilon", "--delta", "--ledger", "--identity", "--out"),
+    ),
+    "rollout": (["policy.npz"], PROBLEM),
+    "evaluate": (["policy.npz"], (*PROBLEM, "--release")),
+    "advise": ([], (*PROBLEM, "--epsilons", "--deltas", "--radii", "--delta", "--out")),
+    "audit": (["--quick"], ("--out",)),
+    "ledger": (
+        ["create", "l.sqlite", "--identity", "a", "--epsilon", "1", "--delta", "1/10"],
+        ("--identity", "--epsilon", "--delta"),
+    ),
+    "reproduce": (["ad-headline", "--quick"], ("--out", "--scheduler")),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ([command, *given, *empty], name)
+        for command, (given, names) in TEXTS.items()
+        for name in names
+        for empty in ([name, ""], [name + "="], [name, " "])
+    ]
+    + [
+        (["rollout", ""], "policy"),
+        (["evaluate", ""], "policy"),
+        (["reproduce", ""], "NAME"),
+        (["ledger", "show", ""], "FILE"),
+        (["ledger", "verify", "l.sqlite", "--pinned", ""], "--pinned"),
+    ],
+)
+def test_an_empty_value_is_refused_by_name_with_nothing_written(
+    capsys, tmp_path, monkeypatch, arguments, name
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    assert f"argument {name}: must not be empty" in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_command_is_read_by_the_parser_that_refuses_empty_values():
+    def parsers(parser):
+        yield parser
+        for action in parser._actions:
+            if isinstance(action.choices, dict) and action.dest in ("command", "action"):
+                for inner in action.choices.values():
+                    yield from parsers(inner)
+
+    found = list(parsers(build_parser()))
+    assert len(found) == 1 + len(COMMANDS) + 3  # the ledger has three actions
+    assert {type(parser) for parser in found} == {Parser}
+
+
+def test_an_empty_layout_does_not_debit_the_ledger(capsys, tmp_path):
+    ledger = tmp_path / "ledger.sqlite"
+    create = ["ledger", "create", str(ledger), "--identity", "site-7"]
+    assert main([*create, "--epsilon", "2", "--delta", "1/100"]) == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(
+            ["synthesize", "--layout", "", "--epsilon", "1", "--delta", "1/1000", "--ledger",
+             str(ledger), "--identity", "site-7", "--out", str(tmp_path / "out")]
+        )  # fmt: skip
+    capsys.readouterr()
+    shown = run_json(capsys, "ledger", "show", ledger)
+    assert shown["balances"][0]["exact_spent"] == ["0", "0"]
 
 
 @pytest.mark.parametrize("option", ["--layout", "--env", "--hazards"])
