@@ -107,7 +107,7 @@ def offers(
     refined = [pool.refine(p, residual=FLOW) for p in used.tolist()]
     if any(refined):
         found = Mixtures.of(pool, tables, b)
-    values = np.where(found.mix > 0.0, pool.values[found.names], 0.0)
+    values = pool.values[np.maximum(found.names, 0)]
     value = (found.mix * values).sum(axis=1)
     allowed = gap * np.maximum(np.abs(value), pool.reward_scale)
     upper = _bounds(pool, tables, found, allowed=allowed) + (found.dual * b).sum(axis=1)

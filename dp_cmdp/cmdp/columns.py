@@ -34,12 +34,16 @@ UNDECIDED = 1e-9
 FIRST = 1e-3
 #: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the columns that the answer mixes.
 FLOW = 1e-14
-#: Flow residual of the other columns, relative to the distance between bound and value.
+#: In smaller models every column is that exact.
+EXACT_STATES = 5000
+#: Flow residual of other columns in larger ones, relative to the distance between bound and value.
 LOOSE = 0.01
 #: Gains of a new column that are taken for rounding, relative to max|r|/(1 − γ).
 NOISE = 1e-14
-#: A weight below −1e-12 means that refined columns have left the basis infeasible.
+#: A weight below −1e-12 may mean that the mixture without it is infeasible.
 NEGATIVE = 1e-12
+#: Fresh starts of the master when it is; more mean that double precision is not enough.
+REPAIRS = 5
 ITERATIONS = 2000
 #: Pricing accuracy, relative to the present distance between bound and value.
 SLACK = 0.1
@@ -114,6 +118,8 @@ class ColumnGeneration:
     def _add(self, *, residual: float) -> int:
         """Make the policy just priced a column; its occupancy starts from the mixture's."""
         accuracy = min(max(FLOW, residual), FIRST)
+        if self.pool.shape[0] <= EXACT_STATES:
+            accuracy = FLOW
         p = self.pool.add(self.policy, self.names, self.mix, residual=accuracy)
         if p == len(self.costs):
             self.costs = np.concatenate([self.costs, np.empty((1, self.b.size))])
@@ -184,18 +190,29 @@ class ColumnGeneration:
             points, values = (np.array(part) for part in zip(*known, strict=True))
             interpolate(points, values, dual, self.pool.guess)
 
+    def _excess(self) -> float:
+        """Largest scaled excess of the mixture, its negative weights cut off."""
+        if not self.names:
+            return np.inf
+        return float((np.array(self.mix) @ self.costs[self.names] - self.b).max())
+
     def _optimise(self) -> CMDPSolution:
         """Improve a feasible mixture until the bound meets it."""
-        pool, bound, best = self.pool, np.inf, np.zeros(self.b.size)
+        pool, bound, best, repairs = self.pool, np.inf, np.zeros(self.b.size), 0
         while True:
             self._master()
-            if self.weights.min() < -NEGATIVE:
-                self.iterations += 1
+            if not self.weights.min() >= -NEGATIVE and not self._excess() <= FEASIBILITY:
+                repairs += 1
+                if repairs > REPAIRS:
+                    raise ConvergenceError(
+                        "the best mixture of policies cannot be told in double precision; use "
+                        "engine='lp'"
+                    )
                 self._reach_feasibility()
                 continue
             values = pool.values
             value = sum(w * float(values[p]) for p, w in zip(self.names, self.mix, strict=True))
-            allowed = self.gap * max(abs(value), pool.reward_scale)
+            allowed = self.gap * (max(abs(value), pool.reward_scale) or 1.0)
             distance = bound - value if bound < np.inf else 0.0
             if bound - value > allowed:
                 dual = np.maximum(self.prices[:-1], 0.0) * self.value_scale / self.scale
@@ -210,11 +227,17 @@ class ColumnGeneration:
                     gain = self._extend(dual, distance=upper - value)
                     noise = max(1e-3 * allowed, NOISE * self.value_scale)
                     stays = bound - value > max(0.9 * distance, allowed)
-                    if gain <= noise and stays and not self._refine():
-                        raise self._stalled(bound, value)
+                    if gain <= noise and stays:
+                        if not self._refine():
+                            raise self._stalled(bound, value)
+                        self._reach_feasibility()
                     continue
             if not self._refine():
+                rounding = FEASIBILITY * float(best @ self.scale)
+                if not bound - value >= -allowed - rounding:
+                    raise self._stalled(bound, value)
                 return self._solution(value, dual=best, bound=bound)
+            self._reach_feasibility()
 
     def _extend(self, dual: FloatArray, *, distance: float) -> float:
         """Add the column priced at `dual`; return its gain over the mixture."""
@@ -225,10 +248,10 @@ class ColumnGeneration:
         return float(self.pool.values[newest] - self.value_scale * paid)
 
     def _stalled(self, bound: float, value: float) -> ConvergenceError:
-        reached = relative_gap(bound, value, reward_scale=self.pool.reward_scale)
+        scale = max(abs(value), self.pool.reward_scale) or 1.0
         return ConvergenceError(
-            f"column generation stopped at a relative gap of {reached:.2g}, above the "
-            f"{self.gap:g} asked for"
+            f"column generation stopped at a relative gap of {(bound - value) / scale:.2g}; "
+            f"{self.gap:g} was asked for"
         )
 
     def _solution(self, value: float, *, dual: FloatArray, bound: float) -> CMDPSolution:

@@ -306,5 +306,5 @@ def occupy(dyn, policy, y, rank, tolerance):
         x[rank[state]] = y[state]
     size = solve_chain(chain, b, x, tolerance, PUSH)
     for state in range(y.size):
-        y[state] = x[rank[state]]
+        y[state] = max(x[rank[state]], 0.0)
     return size

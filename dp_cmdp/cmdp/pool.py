@@ -49,6 +49,7 @@ class PolicyPool:
     """
 
     def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:
+        _check.instance("cmdp", cmdp, CMDP)
         if capacity is None:
             capacity = min(256, max(16, 2**26 // cmdp.num_states))
         self.capacity = _check.integer("capacity", capacity, low=2)
@@ -153,7 +154,12 @@ class PolicyPool:
         draws, rows = len(tables), 1 if tables.ndim == 3 else tables.shape[1]
         tables = tables.reshape(draws, rows, self.reward.size)
         accuracy = _check.real("gap", gap, low=0.0)
-        b = _check.vector("f0", np.ravel(f0), size=draws * rows).reshape(draws, rows)
+        b = _check.float_array(f0)
+        if b is not None and b.shape == (draws,) and rows == 1:
+            b = b[:, None]
+        if b is None or b.shape != (draws, rows):
+            raise InvalidArgumentError(f"f0 must have shape ({draws}, {rows}), one row per draw")
+        _check.reject_non_finite("f0", b.ravel())
         b = b - _check.vector("margin", margin, size=rows)
         answers: list[CMDPSolution] = []
         size = FIRST_BATCH

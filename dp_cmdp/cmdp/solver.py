@@ -4,7 +4,8 @@
 (:mod:`dp_cmdp.cmdp.lp_engine`) the occupancy program in HiGHS. Both return a certified gap.
 ``"auto"`` takes columns with a pool or from :data:`LP_STATES` states on. Below, one linear program
 is answered in less time than loading the compiled engine takes (half a second; some fifteen when it
-is compiled for the first time). Where HiGHS gives up on it, ``"auto"`` goes on with columns.
+is compiled for the first time). Where one engine does not reach the gap, ``"auto"`` tries the other
+(HiGHS up to :data:`LP_LIMIT` states).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.solution import CMDPSolution
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError, UnboundedError
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 ENGINES = ("auto", "columns", "lp")
 #: "auto" solves models with fewer states as one linear program.
 LP_STATES = 800
+#: "auto" does not turn to a linear program, where columns fail, in models with more states.
+LP_LIMIT = 20_000
 
 
 def solve_cmdp(
@@ -71,18 +75,30 @@ def solve_cmdp(
     b = cmdp.f0 - _check.vector("margin", margin, size=cmdp.num_constraints)
     if pool is not None and engine == "lp":
         raise InvalidArgumentError("pool serves engine='columns'; drop it for engine='lp'")
-    if engine == "lp" or (engine == "auto" and pool is None and cmdp.num_states < LP_STATES):
+    if pool is not None and not pool.fits(cmdp):
+        raise InvalidArgumentError("pool must have been built for the T, r, mu and gamma of cmdp")
+    if engine != "auto":
+        return _solve(cmdp, b, engine=engine, gap=accuracy, pool=pool)
+    first, second = "columns", "lp"
+    if pool is None and cmdp.num_states < LP_STATES:
+        first, second = "lp", "columns"
+    try:
+        return _solve(cmdp, b, engine=first, gap=accuracy, pool=pool)
+    except SolverError as error:
+        decided = isinstance(error, InfeasibleError | UnboundedError)
+        if decided or (second == "lp" and cmdp.num_states > LP_LIMIT):
+            raise
+    return _solve(cmdp, b, engine=second, gap=accuracy, pool=pool)
+
+
+def _solve(
+    cmdp: CMDP, b: FloatArray, *, engine: str, gap: float, pool: PolicyPool | None
+) -> CMDPSolution:
+    if engine == "lp":
         from dp_cmdp.cmdp.lp_engine import solve_lp
 
-        try:
-            return solve_lp(cmdp, b, gap=accuracy)
-        except SolverError as error:
-            if engine == "lp" or isinstance(error, InfeasibleError | UnboundedError):
-                raise
+        return solve_lp(cmdp, b, gap=gap)
     from dp_cmdp.cmdp.pool import PolicyPool
 
-    if pool is None:
-        pool = PolicyPool(cmdp)
-    elif not pool.fits(cmdp):
-        raise InvalidArgumentError("pool must have been built for the T, r, mu and gamma of cmdp")
-    return pool.solve(cmdp.f, b, gap=accuracy)
+    own = PolicyPool(cmdp) if pool is None else pool
+    return own.solve(cmdp.f, b, gap=gap)

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from dp_cmdp.cmdp import CMDP
+from dp_cmdp.cmdp.evaluation import evaluate
 from dp_cmdp.cmdp.occupancy import flow_matrix
+from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.safest import optimal_actions
 from dp_cmdp.cmdp.solver import solve_cmdp
 from dp_cmdp.errors import InfeasibleError
 
@@ -81,9 +84,65 @@ def check_ray(cmdp, error):
     assert excess >= error.violation * (1 - 1e-6) - 1e-7 * max(1.0, abs(least))
 
 
+def flat_cmdp(seed):
+    """A cost that is the same everywhere, at its tolerance: no policy can miss it or gain by it."""
+    rng = np.random.default_rng(seed)
+    num_states, num_actions, K = (int(n) for n in rng.integers((2, 1, 1), (13, 5, 4)))
+    gamma = float(rng.choice([0.0, 0.3, 0.9, 0.99, 0.999]))
+    T = rng.dirichlet(np.full(num_states, 0.3), num_states * num_actions)
+    shape = (num_states, num_actions)
+    r = [np.zeros(shape), -rng.random(shape), rng.normal(size=shape), rng.random(shape)][seed % 4]
+    f = rng.random((K, *shape))
+    f[0] = 10.0 ** rng.integers(-3, 4)
+    f0 = np.full(K, 2.0 / (1.0 - gamma))
+    f0[0] = f[0, 0, 0] / (1.0 - gamma)
+    mu = rng.dirichlet(np.ones(num_states))
+    return CMDP(T, r, f=f, f0=f0, mu=mu, gamma=gamma)
+
+
+def check_flat(seed):
+    cmdp = flat_cmdp(seed)
+    free = np.ones(cmdp.r.shape, dtype=bool)
+    best = float(cmdp.mu @ optimal_actions(cmdp, cmdp.r, allowed=free)[1])
+    answer = solve_cmdp(cmdp, engine="columns")
+    assert answer.value == pytest.approx(best, rel=1e-7, abs=1e-7)
+    assert answer.occupancy.sum() == pytest.approx(1.0 / (1.0 - cmdp.gamma))
+
+
+def check_brink(seed):
+    """Tolerances at the least cost there is: solved, feasible, no worse than the safest policy."""
+    model = random_cmdp(seed)
+    free = np.ones(model.r.shape, dtype=bool)
+    actions, v = optimal_actions(model, -model.f[0], allowed=free)
+    cmdp = model.with_constraints(model.f[:1], [-float(model.mu @ v)])
+    answer = solve_cmdp(cmdp, engine="columns")
+    safest = evaluate(cmdp, Policy.deterministic(actions, model.num_actions)).value
+    horizon = 1.0 / (1.0 - cmdp.gamma)
+    assert answer.gap <= 1e-8
+    assert answer.costs[0] <= cmdp.f0[0] + 1e-9 * np.abs(cmdp.f).max() * horizon
+    assert answer.value >= safest - 1e-7 * max(1.0, abs(safest))
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_the_engines_agree(seed):
     check(seed)
+
+
+def test_a_cost_that_is_the_same_everywhere_does_no_harm():
+    for seed in range(200):
+        check_flat(seed)
+
+
+def test_tolerances_at_the_least_cost_there_is_are_solved():
+    for seed in range(200):
+        check_brink(seed)
+
+
+@pytest.mark.long
+def test_degenerate_models_are_solved_by_the_thousand():
+    for seed in range(1000, 4000):
+        check_flat(seed)
+        check_brink(seed)
 
 
 @pytest.mark.long

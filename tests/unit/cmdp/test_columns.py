@@ -182,11 +182,26 @@ def test_a_batch_with_an_infeasible_draw_says_so():
         ((29, 2), 1.0, "f must have shape"),
         ((30, 2), 1.0, "f must have shape"),
         ((3, 30, 2), [1.0, 2.0], "f0"),
+        ((3, 2, 30, 2), np.ones((2, 3)), "f0"),
+        ((3, 30, 2), [1.0, np.nan, 1.0], "f0"),
     ],
 )
 def test_a_batch_of_another_shape_is_refused(shape, f0, match):
     with pytest.raises(InvalidArgumentError, match=match):
         PolicyPool(corridor(30, f0=5.0)).solve_many(np.zeros(shape), f0)
+
+
+@pytest.mark.parametrize("K", [1, 2, 3])
+def test_a_batch_may_meet_a_pool_of_one_policy(K):
+    cmdp = corridor(20, f0=5.0)
+    f = np.random.default_rng(K).random((40, K, *cmdp.r.shape))
+    f[..., 1] *= 0.5
+    f[..., -1, :] = 0.0
+    f0 = np.full((40, K), 1000.0)
+    f0[20:, 0] = 11.0  # loose draws first, so that one policy is all there is
+    for answer, table, tolerance in zip(PolicyPool(cmdp).solve_many(f, f0), f, f0, strict=True):
+        single = solve_cmdp(cmdp.with_constraints(table, tolerance), engine="lp")
+        assert answer.value == pytest.approx(single.value, rel=1e-7)
 
 
 def test_an_empty_batch_has_no_answers():
@@ -238,6 +253,22 @@ def test_a_zero_discount_and_a_zero_reward_are_solved():
     solution = solve_cmdp(cmdp, engine="columns")
     assert solution.value == 0.0
     assert solution.costs[0] <= 0.5
+
+
+def test_auto_turns_to_the_other_engine_where_one_gives_up(monkeypatch):
+    def give_up(*args, **kwargs):
+        raise ConvergenceError("gave up")
+
+    cmdp = corridor(60, f0=9.0)
+    pool = PolicyPool(cmdp)
+    monkeypatch.setattr(pool, "solve", give_up)
+    assert solve_cmdp(cmdp, pool=pool).engine == "lp"
+    with pytest.raises(ConvergenceError):
+        solve_cmdp(cmdp, pool=pool, engine="columns")
+    monkeypatch.setattr("dp_cmdp.cmdp.lp_engine.solve_lp", give_up)
+    assert solve_cmdp(cmdp).engine == "columns"
+    with pytest.raises(ConvergenceError):
+        solve_cmdp(cmdp, pool=pool)
 
 
 def test_importing_the_solver_does_not_load_the_compiler():
