@@ -18,6 +18,9 @@ from dp_cmdp.errors import InvalidArgumentError
 
 FloatArray = NDArray[np.float64]
 
+#: numpy's kinds of truth values, integers and floats.
+REAL_KINDS = "biuf"
+
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Return `array` itself, marked read-only."""
@@ -83,16 +86,29 @@ def generator(name: str, value: Any) -> np.random.Generator:
     return value
 
 
-def float_array(value: Any) -> FloatArray | None:
-    """A new float array, or None when `value` is none.
+def float_array(value: Any, *, copy: bool = True) -> FloatArray | None:
+    """A float array (a new one, unless `copy` is off), or None when `value` is none.
+
+    Truth values, integers, floats and objects such as fractions are numbers; complex numbers,
+    whose imaginary part would be dropped, and texts, even of digits, are not.
 
     No exception is under way when the caller raises its own: the text of numpy's quotes the
     offending value, and even ``from None`` would leave it in ``__context__``.
     """
     try:
-        return np.array(value, dtype=np.float64)
+        array = np.array(value) if copy else np.asarray(value)
+        objects = array.dtype.kind == "O" and not any(map(_not_real, array.flat))
+        if not objects and array.dtype.kind not in REAL_KINDS:
+            return None
+        return array.astype(np.float64, copy=False)
     except Exception:
         return None
+
+
+def _not_real(item: Any) -> bool:
+    if isinstance(item, numbers.Complex):
+        return not isinstance(item, numbers.Real)
+    return isinstance(item, str | bytes | bytearray | np.datetime64)
 
 
 def vector(
@@ -130,21 +146,12 @@ def reject_non_finite(
 
 def matrix(name: str, value: Any, *, columns: int | None = None) -> sparse.csr_array:
     """A finite, canonical, read-only CSR matrix, from anything dense or sparse."""
-    csr: sparse.csr_array
-    try:
-        if sparse.issparse(value):
-            csr = cast(Any, sparse.csr_array)(value, dtype=np.float64, copy=True)
-        else:
-            dense = np.asarray(value, dtype=np.float64)
-            if dense.ndim != 2:
-                raise InvalidArgumentError(
-                    f"{name} must be two-dimensional, got {dense.ndim} dimensions"
-                )
-            csr = cast(Any, sparse.csr_array)(dense)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InvalidArgumentError):
-            raise
-        raise InvalidArgumentError(f"{name} must be a matrix of real numbers") from None
+    source = cast(Any, value if sparse.issparse(value) else float_array(value, copy=False))
+    if source is None or source.dtype.kind not in REAL_KINDS:
+        raise InvalidArgumentError(f"{name} must be a matrix of real numbers")
+    if source.ndim != 2:
+        raise InvalidArgumentError(f"{name} must be two-dimensional, got {source.ndim} dimensions")
+    csr = cast(Any, sparse.csr_array)(source, dtype=np.float64, copy=True)
     if columns is not None and csr.shape[1] != columns:
         raise InvalidArgumentError(
             f"{name} must have {columns} columns (one per variable), got {csr.shape[1]}"
