@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ENGINES = ("joblib", "dask")
+#: How long a Dask scheduler may take to answer.
+PATIENCE_SECONDS = 30
+ADDRESS_RULE = (
+    "scheduler (--scheduler) must be the address of a Dask scheduler, host and port, for example "
+    "tcp://127.0.0.1:8786"
+)
 
 
 def run_sweep(
@@ -43,7 +50,7 @@ def run_sweep(
     workers : int, optional
         Processes for joblib; all cores by default, 1 runs in this process.
     scheduler : str, optional
-        Address of the Dask scheduler.
+        Address of the Dask scheduler, for example ``tcp://127.0.0.1:8786``; for dask only.
     progress : bool
 
     Returns
@@ -52,36 +59,42 @@ def run_sweep(
         One row per draw, in an order that does not depend on how it was run;
         ``attrs["made_now"]`` is how many were not in the store yet.
     """
+    address = _address(engine, scheduler)
+    with nullcontext() if address is None else _connected(address) as client:
+        records = RecordStore(store)
+        try:
+            return _completed(sweep, records, client=client, workers=workers, progress=progress)
+        finally:
+            records.close()
+
+
+def _completed(
+    sweep: Sweep, records: RecordStore, *, client: Any, workers: int | None, progress: bool
+) -> pd.DataFrame:
+    """All records, after what was missing has been made."""
     import pandas as pd
     from tqdm import tqdm
 
-    _check.one_of("engine", engine, ENGINES)
-    if engine == "dask" and not scheduler:
-        raise InvalidArgumentError("scheduler must be the address of a Dask scheduler")
-    chunks, records = sweep.chunks(), RecordStore(store)
-    try:
-        done = records.done()
-        missing = [chunk for chunk in chunks if chunk.key not in done]
-        results = (
-            _on_dask(missing, scheduler or "")
-            if engine == "dask"
-            else _on_processes(missing, workers or os.cpu_count() or 1)
-        )
-        with tqdm(
-            total=len(chunks) * sweep.chunk,
-            initial=(len(chunks) - len(missing)) * sweep.chunk,
-            desc=sweep.name,
-            unit="draw",
-            disable=not progress,
-        ) as bar:
-            for chunk, rows in results:
-                records.add(chunk, rows)
-                bar.update(sweep.chunk)
-        frame = pd.DataFrame(records.rows(chunks))
-        frame.attrs["made_now"] = sum(chunk.count for chunk in missing)
-        return frame
-    finally:
-        records.close()
+    chunks, done = sweep.chunks(), records.done()
+    missing = [chunk for chunk in chunks if chunk.key not in done]
+    results = (
+        _on_processes(missing, workers or os.cpu_count() or 1)
+        if client is None
+        else _on_dask(missing, client)
+    )
+    with tqdm(
+        total=len(chunks) * sweep.chunk,
+        initial=(len(chunks) - len(missing)) * sweep.chunk,
+        desc=sweep.name,
+        unit="draw",
+        disable=not progress,
+    ) as bar:
+        for chunk, rows in results:
+            records.add(chunk, rows)
+            bar.update(sweep.chunk)
+    frame = pd.DataFrame(records.rows(chunks))
+    frame.attrs["made_now"] = sum(chunk.count for chunk in missing)
+    return frame
 
 
 def _run(chunk: Chunk) -> tuple[Chunk, list[Row]]:
@@ -100,13 +113,48 @@ def _on_processes(chunks: list[Chunk], workers: int) -> Iterator[tuple[Chunk, li
     yield from cast(Any, parallel(delayed(_run)(chunk) for chunk in chunks))
 
 
-def _on_dask(chunks: list[Chunk], scheduler: str) -> Iterator[tuple[Chunk, list[Row]]]:
+def _on_dask(chunks: list[Chunk], client: Any) -> Iterator[tuple[Chunk, list[Row]]]:
+    from distributed import as_completed  # pyright: ignore[reportMissingImports]
+
+    futures = client.map(_run, chunks, pure=True, retries=5)
+    for future in as_completed(futures):
+        yield future.result()
+        future.release()
+
+
+def _address(engine: str, scheduler: str | None) -> str | None:
+    """Where the Dask scheduler is, or None when none is needed."""
+    if _check.one_of("engine", engine, ENGINES) == "dask":
+        if not isinstance(scheduler, str) or not scheduler.strip():
+            raise InvalidArgumentError(f"{ADDRESS_RULE}; none was given")
+        return scheduler
+    if scheduler is not None:
+        raise InvalidArgumentError(
+            f"scheduler (--scheduler) is for the engine dask; {engine} would not use it: leave it "
+            "out or choose --engine dask"
+        )
+    return None
+
+
+def _connected(address: str) -> Any:
+    """A client of the scheduler there; one clear error when there can be none."""
     try:
-        from distributed import Client, as_completed  # pyright: ignore[reportMissingImports]
+        from distributed import Client  # pyright: ignore[reportMissingImports]
+        from distributed.comm.addressing import (  # pyright: ignore[reportMissingImports]
+            get_address_host,
+        )
     except ImportError:
         raise DPCMDPError("the Dask engine needs: pip install 'dp-cmdp[dask]'") from None
-    with Client(scheduler, timeout="30s") as client:
-        futures = client.map(_run, chunks, pure=True, retries=5)
-        for future in as_completed(futures):
-            yield future.result()
-            future.release()
+    try:
+        get_address_host(address)
+    except ValueError:
+        raise InvalidArgumentError(f"{ADDRESS_RULE}; got {address[:60]!r}") from None
+    try:
+        return Client(address, timeout=PATIENCE_SECONDS)
+    except Exception as error:  # also what the transports make of a missing configuration
+        waited = f"nobody answered within {PATIENCE_SECONDS:g} seconds"
+        reason = waited if isinstance(error, OSError) else f"{type(error).__name__}: {error}"[:200]
+        raise DPCMDPError(
+            f"no Dask scheduler can be reached at {address[:60]!r} ({reason}); start one with "
+            "dask-scheduler, or correct --scheduler"
+        ) from None

@@ -13,7 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dp_cmdp.experiments import ad_headline
+from dp_cmdp.cli import main
+from dp_cmdp.experiments import ad_headline, runner
 from dp_cmdp.experiments.records import RecordStore
 from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import Sweep
@@ -70,6 +71,31 @@ def finished(path) -> int:
         return len(store.done())
     finally:
         store.close()
+
+
+def reproduce(capsys, folder, scheduler) -> str:
+    """What `reproduce` says when it refuses a scheduler: one line, and nothing written."""
+    arguments = ["reproduce", "ad-headline", "--quick", "--engine", "dask"]
+    assert main([*arguments, "--scheduler", scheduler, "--out", str(folder / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "--scheduler" in said
+    assert not (folder / "out").exists()
+    return said
+
+
+@pytest.mark.parametrize("address", ["x", "tcp://x", "tcp://127.0.0.1:no", "foo://x:1", "[::1"])
+def test_what_is_no_address_is_refused_with_the_rule_and_an_example(capsys, tmp_path, address):
+    said = reproduce(capsys, tmp_path, address)
+    assert "host and port, for example tcp://127.0.0.1:8786" in said
+    assert repr(address) in said
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tls://127.0.0.1:1"])
+def test_a_scheduler_that_does_not_answer_is_one_line(capsys, tmp_path, monkeypatch, address):
+    monkeypatch.setattr(runner, "PATIENCE_SECONDS", 1)
+    assert "no Dask scheduler can be reached" in reproduce(capsys, tmp_path, address)
 
 
 @pytest.mark.filterwarnings("ignore")

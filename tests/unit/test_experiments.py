@@ -106,7 +106,13 @@ def test_headline_rows_have_the_published_columns():
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [({"engine": "abacus"}, "engine"), ({"engine": "dask"}, "scheduler")],
+    [
+        ({"engine": "abacus"}, "engine"),
+        ({"engine": "dask"}, "scheduler"),
+        ({"engine": "dask", "scheduler": " "}, "scheduler"),
+        ({"engine": "joblib", "scheduler": "tcp://127.0.0.1:8786"}, "scheduler"),
+        ({"scheduler": "x"}, "scheduler"),
+    ],
 )
 def test_bad_options_are_refused(options, named):
     with pytest.raises(InvalidArgumentError, match=named):
