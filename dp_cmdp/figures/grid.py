@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 #: (dx, dy) of left, down, right, up on axes whose rows grow downwards.
 ARROWS = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
 HEAT = "YlGnBu"
+CANDIDATE, WALL, GOAL, START = "#f59e0b", "#374151", "#16a34a", "#b91c1c"
+ARROW, PATH, HAZARD = "#111827", "#db2777", "#dc2626"
+FAINT = 0.25
+#: Discounted visits below which a cell counts as never visited.
+UNSEEN = 1e-6
 
 
 def policy_figure(layout: Layout, policy: Policy, *, title: str) -> Figure:
@@ -27,6 +32,7 @@ def policy_figure(layout: Layout, policy: Policy, *, title: str) -> Figure:
     figure, ax = new_figure(*_size(layout, 1))
     image = draw_policy(ax, layout, policy, title=title)
     _colorbar(figure, image, ax)
+    _legend(figure, layout, columns=3)
     return figure
 
 
@@ -50,6 +56,7 @@ def comparison_figure(
         image.set_clim(hottest.get_clim())
         _hazards(ax, layout, severity)
     _colorbar(figure, hottest, axes)
+    _legend(figure, layout, columns=4, hazards=True)
     figure.suptitle(f"{title}   CURATOR ONLY", x=0.01, ha="left", fontsize=11)
     return figure
 
@@ -71,8 +78,44 @@ def draw_policy(ax: Axes, layout: Layout, policy: Policy, *, title: str) -> Any:
 
 
 def _size(layout: Layout, panels: int) -> tuple[float, float]:
-    cell = min(0.62, 6.0 / max(layout.rows, layout.cols))
-    return panels * (cell * layout.cols + 0.6) + 1.4, cell * layout.rows + 1.2
+    cell = _cell(layout)
+    return panels * (cell * layout.cols + 0.6) + 1.4, cell * layout.rows + 1.7
+
+
+def _cell(layout: Layout) -> float:
+    """Side of a cell, in inches."""
+    return min(0.62, 6.0 / max(layout.rows, layout.cols))
+
+
+def _legend(figure: Figure, layout: Layout, *, columns: int, hazards: bool = False) -> None:
+    """What each mark means, below the grid."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    def mark(symbol: str, label: str, **look: Any) -> Line2D:
+        look = {"color": ARROW, "markersize": 10, **look}
+        return Line2D([], [], linestyle="none", marker=symbol, label=label, **look)
+
+    handles: list[Any] = [
+        Patch(
+            fill=False,
+            hatch="////",
+            edgecolor=CANDIDATE,
+            label="may be hazardous (public)",
+        ),
+        Line2D([], [], color=PATH, linewidth=2, alpha=0.7, label="likeliest path from the start S"),
+        Patch(facecolor=GOAL, label="goal G"),
+        mark(r"$\rightarrow$", "action: the longer, the likelier", markersize=12),
+        mark(r"$\rightarrow$", "action in a cell never visited", markersize=12, alpha=FAINT),
+    ]
+    if layout.walls:
+        handles.append(Patch(facecolor=WALL, label="wall"))
+    if hazards:
+        ring = {"markerfacecolor": "none", "color": HAZARD, "markeredgewidth": 1.8}
+        handles.append(mark("o", "true hazard: the larger, the worse", **ring))
+    figure.legend(
+        handles=handles, loc="outside lower left", ncols=columns, fontsize=8, frameon=False
+    )
 
 
 def _colorbar(figure: Figure, image: Any, ax: Any) -> None:
@@ -94,7 +137,7 @@ def _furniture(ax: Axes, layout: Layout) -> None:
     ax.grid(True, which="minor", color="#d1d5db", linewidth=0.6)
     ax.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
     for cell in layout.walls:
-        ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor="#374151", zorder=1))
+        ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor=WALL, zorder=1))
     for cell in layout.candidates:
         ax.add_patch(
             Rectangle(
@@ -103,16 +146,16 @@ def _furniture(ax: Axes, layout: Layout) -> None:
                 1,
                 fill=False,
                 hatch="////",
-                edgecolor="#f59e0b",
+                edgecolor=CANDIDATE,
                 linewidth=0.8,
                 zorder=2,
             )
         )
     for cell in layout.goals:
-        ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor="#16a34a", zorder=1))
+        ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor=GOAL, zorder=1))
         _letter(ax, layout, cell, "G", "white")
     for cell, _ in layout.starts:
-        _letter(ax, layout, cell, "S", "#b91c1c")
+        _letter(ax, layout, cell, "S", START)
 
 
 def _arrows(ax: Axes, layout: Layout, policy: Policy, visits: FloatArray) -> None:
@@ -121,10 +164,10 @@ def _arrows(ax: Axes, layout: Layout, policy: Policy, visits: FloatArray) -> Non
     keep = np.isfinite(visits[states])
     states, actions = states[keep], actions[keep]
     row, col = np.divmod(states, layout.cols)
-    length = 0.55 * policy.probs[states, actions]
+    length = 0.45 * policy.probs[states, actions]
     dx, dy = ARROWS[actions].T * length
-    for seen, alpha in ((True, 0.9), (False, 0.25)):
-        pick = (visits[states] > 1e-6) == seen
+    for seen, alpha in ((True, 0.9), (False, FAINT)):
+        pick = (visits[states] > UNSEEN) == seen
         ax.quiver(
             col[pick],
             row[pick],
@@ -133,9 +176,13 @@ def _arrows(ax: Axes, layout: Layout, policy: Policy, visits: FloatArray) -> Non
             angles="xy",
             scale_units="xy",
             scale=1,
-            pivot="mid",
-            width=0.006,
-            color="#111827",
+            pivot="tail",
+            units="xy",
+            width=0.05,
+            headwidth=4,
+            headlength=3.6,
+            headaxislength=3.2,
+            color=ARROW,
             alpha=alpha,
             zorder=4,
         )
@@ -152,15 +199,15 @@ def _path(ax: Axes, layout: Layout, policy: Policy, model: GridModel) -> None:
             break
         seen.append(state)
     row, col = np.divmod(np.array(seen), layout.cols)
-    ax.plot(col, row, color="#db2777", linewidth=2, alpha=0.7, solid_capstyle="round", zorder=3)
+    ax.plot(col, row, color=PATH, linewidth=2, alpha=0.7, solid_capstyle="round", zorder=3)
 
 
 def _hazards(ax: Axes, layout: Layout, severity: FloatArray) -> None:
     worst = severity.max(axis=0)
     for cell in np.flatnonzero(worst > 0):
         row, col = divmod(int(cell), layout.cols)
-        size = 10.0 * np.sqrt(worst[cell] / worst.max())
-        ax.plot(col, row, "o", markersize=size, mfc="none", mec="#dc2626", mew=1.8, zorder=5)
+        size = min(10.0, 36.0 * _cell(layout)) * np.sqrt(worst[cell] / worst.max())
+        ax.plot(col, row, "o", markersize=size, mfc="none", mec=HAZARD, mew=1.8, zorder=5)
 
 
 def _corner(layout: Layout, cell: int) -> tuple[float, float]:
@@ -169,8 +216,12 @@ def _corner(layout: Layout, cell: int) -> tuple[float, float]:
 
 
 def _letter(ax: Axes, layout: Layout, cell: int, letter: str, colour: str) -> None:
+    from matplotlib.patheffects import withStroke
+
     row, col = divmod(cell, layout.cols)
+    size = min(8.0, 24.0 * _cell(layout))
+    halo = [] if colour == "white" else [withStroke(linewidth=1.5, foreground="white")]
     ax.text(
-        col - 0.32, row - 0.22, letter, color=colour, fontsize=8, fontweight="bold", zorder=6,
-        ha="center", va="center",
+        col - 0.3, row - 0.26, letter, color=colour, fontsize=size, fontweight="bold", zorder=6,
+        ha="center", va="center", path_effects=halo,
     )  # fmt: skip
