@@ -34,9 +34,7 @@ UNDECIDED = 1e-9
 FIRST = 1e-3
 #: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the columns that the answer mixes.
 FLOW = 1e-14
-#: In smaller models every column is that exact.
-EXACT_STATES = 5000
-#: Flow residual of other columns in larger ones, relative to the distance between bound and value.
+#: Flow residual of loose columns, relative to the distance between bound and value.
 LOOSE = 0.01
 #: Gains of a new column that are taken for rounding, relative to max|r|/(1 − γ).
 NOISE = 1e-14
@@ -44,17 +42,27 @@ NOISE = 1e-14
 NEGATIVE = 1e-12
 #: Fresh starts of the master when it is; more mean that double precision is not enough.
 REPAIRS = 5
-ITERATIONS = 2000
+#: Pricing problems at most, with exact columns and with loose ones.
+ITERATIONS, LOOSE_ITERATIONS = 2000, 300
 #: Pricing accuracy, relative to the present distance between bound and value.
 SLACK = 0.1
 
 
 class ColumnGeneration:
-    """One solve: costs `table` (K, pairs) and tolerances `b` (K,) on the dynamics of `pool`."""
+    """One solve: costs `table` (K, pairs) and tolerances `b` (K,) on the dynamics of `pool`.
 
-    def __init__(self, pool: PolicyPool, table: FloatArray, b: FloatArray, *, gap: float) -> None:
+    Columns are solved to rounding when `exact`. Otherwise only those of the answer are, which saves
+    time in large models, but may fail where policies differ in cost by less than their error.
+    """
+
+    def __init__(
+        self, pool: PolicyPool, table: FloatArray, b: FloatArray, *, gap: float, exact: bool
+    ) -> None:
         rows, horizon = b.size, 1.0 / (1.0 - pool.dynamics.gamma)
         self.pool = pool
+        self.exact = exact
+        if exact:
+            pool.refine_all(residual=FLOW)
         self.table = table
         self.gap = gap
         self.scale = np.empty(rows)
@@ -96,8 +104,9 @@ class ColumnGeneration:
     ) -> float:
         """Find the best policy for weight·r − Σ dual_i f_i; return an upper bound on its value."""
         self.iterations += 1
-        if self.iterations > ITERATIONS:
-            raise ConvergenceError(f"column generation passed its limit of {ITERATIONS} iterations")
+        limit = ITERATIONS if self.exact else LOOSE_ITERATIONS
+        if self.iterations > limit:
+            raise ConvergenceError(f"column generation passed its limit of {limit} iterations")
         pool, pooled = self.pool, self.iterations == 1 and len(self.names) > 0
         if pooled:
             self.policy = pool.policies[self.names[self.mix.index(max(self.mix))]].copy()
@@ -117,9 +126,7 @@ class ColumnGeneration:
 
     def _add(self, *, residual: float) -> int:
         """Make the policy just priced a column; its occupancy starts from the mixture's."""
-        accuracy = min(max(FLOW, residual), FIRST)
-        if self.pool.shape[0] <= EXACT_STATES:
-            accuracy = FLOW
+        accuracy = FLOW if self.exact else min(max(FLOW, residual), FIRST)
         p = self.pool.add(self.policy, self.names, self.mix, residual=accuracy)
         if p == len(self.costs):
             self.costs = np.concatenate([self.costs, np.empty((1, self.b.size))])

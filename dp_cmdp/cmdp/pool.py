@@ -9,6 +9,7 @@ sweep most draws then need one pricing problem, to certify the mixture the pool 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,10 +23,12 @@ from dp_cmdp.cmdp.mixture import mean_occupancy, totals
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.pricing import dynamics_of
 from dp_cmdp.cmdp.solution import CMDPSolution
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.errors import ConvergenceError, InvalidArgumentError
 
 COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_residuals", "_used")
 ONE = np.ones(1)
+#: In models with more states, columns are loose where that will do.
+EXACT_STATES = 5000
 #: Draws in a batch: few at first, while the pool still learns.
 FIRST_BATCH, LARGEST_BATCH = 16, 512
 
@@ -198,8 +201,13 @@ class PolicyPool:
         return offers(self, tables, b, gap=gap)
 
     def _solve(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution:
+        """Column generation; in large models with loose columns first."""
         self._make_room()
-        return ColumnGeneration(self, frozen(table.view()), b, gap=gap).run()
+        table = frozen(table.view())
+        if self.shape[0] > EXACT_STATES:
+            with suppress(ConvergenceError):
+                return ColumnGeneration(self, table, b, gap=gap, exact=False).run()
+        return ColumnGeneration(self, table, b, gap=gap, exact=True).run()
 
     def add(
         self,
@@ -241,6 +249,11 @@ class PolicyPool:
             self._values[own].reshape(1, 1),
         )
         return True
+
+    def refine_all(self, *, residual: float) -> None:
+        """Solve the flow equations of every policy that exactly."""
+        for p in np.flatnonzero(self._residuals[: self._size] > residual).tolist():
+            self.refine(p, residual=residual)
 
     def touch(self, names: Sequence[int] | NDArray[np.int64]) -> None:
         """Mark policies as useful now."""

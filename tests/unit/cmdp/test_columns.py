@@ -5,11 +5,12 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from dp_cmdp.cmdp import CMDP
 from dp_cmdp.cmdp.batch import FEW_STATES
 from dp_cmdp.cmdp.occupancy import flow_matrix
-from dp_cmdp.cmdp.pool import PolicyPool
+from dp_cmdp.cmdp.pool import EXACT_STATES, PolicyPool
 from dp_cmdp.cmdp.solver import LP_STATES, solve_cmdp
 from dp_cmdp.errors import ConvergenceError, InfeasibleError, InvalidArgumentError
 
@@ -238,6 +239,23 @@ def test_a_gap_below_double_precision_is_refused_honestly():
 def test_auto_takes_the_linear_program_for_small_models_only():
     assert solve_cmdp(corridor(LP_STATES - 1, f0=9.0)).engine == "lp"
     assert solve_cmdp(corridor(LP_STATES, f0=9.0)).engine == "columns"
+
+
+def test_a_large_model_with_a_cost_that_is_the_same_everywhere_is_solved():
+    rng = np.random.default_rng(7)
+    size, num_actions = EXACT_STATES + 1000, 3
+    pairs = size * num_actions
+    rows, successors = np.repeat(np.arange(pairs), 4), rng.integers(0, size, pairs * 4)
+    T = sparse.csr_array(
+        (rng.dirichlet(np.ones(4), pairs).ravel(), (rows, successors)), shape=(pairs, size)
+    )
+    f = np.stack([np.ones((size, num_actions)), rng.random((size, num_actions))])
+    r, mu = -rng.random((size, num_actions)), np.full(size, 1.0 / size)
+    cmdp = CMDP(T, r, f=f, f0=[100.0, 45.0], mu=mu, gamma=0.99)
+    answer = solve_cmdp(cmdp, engine="columns")
+    assert answer.gap <= 1e-8
+    np.testing.assert_array_less(answer.costs, cmdp.f0 + 1e-7)
+    assert answer.occupancy.sum() == pytest.approx(100.0)
 
 
 def test_a_cost_that_is_always_zero_decides_by_its_tolerance_alone():
