@@ -181,7 +181,7 @@ class ColumnGeneration:
             if certain > 0.5 * excess or (certain > 0.0 and gain < FEASIBILITY):
                 raise infeasible(dual / self.scale, certain)
             stuck = gain <= 1e-3 * FEASIBILITY
-        if excess > UNDECIDED:
+        if excess > (UNDECIDED if self.exact else FEASIBILITY):
             raise ConvergenceError(
                 "double precision cannot decide whether the tolerances f0 can be kept; raise or "
                 "lower them a little"

@@ -28,7 +28,7 @@ from dp_cmdp.errors import ConvergenceError, InvalidArgumentError
 COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_residuals", "_used")
 ONE = np.ones(1)
 #: In models with more states, columns are loose where that will do.
-EXACT_STATES = 5000
+EXACT_STATES = 500
 #: Draws in a batch: few at first, while the pool still learns.
 FIRST_BATCH, LARGEST_BATCH = 16, 512
 

@@ -111,7 +111,7 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
     settled = 0.25 * tolerance / horizon
     if trust:
         evaluate(dyn, reward, policy, v, rank, settled)
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
         for _ in range(SWEEPS if changes else 0):
             sweep(dyn, reward, v, policy)
         start, low, high, changes = improve(dyn, reward, v, policy)
@@ -124,7 +124,8 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
         last = high - low
         if changes * MANY > dyn.num_states:
             assign(rank, ranking(dyn, policy))
-        goal = settled if changes == 0 else max(FORCING * max(high, -low), settled)
+        sure = changes == 0 and (turn > 0 or trust)
+        goal = settled if sure else max(FORCING * max(high, -low), settled)
         evaluate(dyn, reward, policy, v, rank, goal)
     return upper
 
