@@ -158,22 +158,26 @@ class ColumnGeneration:
 
     def _reach_feasibility(self) -> None:
         """Minimise the largest scaled excess until it vanishes or is proved positive."""
-        stuck, elastic = False, -1 - self.b.size
+        stuck, elastic, target = False, -1 - self.b.size, np.inf
         start_basis(self.costs, self.b, self.basis)
         if elastic not in self.basis:
             return
         while True:
             self._master()
             excess = float(self.weights[self.basis == elastic].sum())
-            if excess <= FEASIBILITY or (stuck and not self._refine()):
+            least = float(self.prices[-1])
+            if excess <= FEASIBILITY:
                 break
-            if stuck:
+            if stuck and self._refine():
                 start_basis(self.costs, self.b, self.basis)
                 stuck = False
                 continue
-            dual, least = np.maximum(self.prices[:-1], 0.0), float(self.prices[-1])
+            if stuck and target == np.inf:  # not even the best policy reduces the excess
+                break
+            target = np.inf if stuck else least
+            dual = np.maximum(self.prices[:-1], 0.0)
             upper = self._price(
-                dual / self.scale, tolerance=0.1 * FEASIBILITY, target=least, weight=0.0
+                dual / self.scale, tolerance=0.1 * FEASIBILITY, target=target, weight=0.0
             )
             certain = -upper - float(dual @ self.b)
             newest = self._add(residual=LOOSE * (upper - least))
