@@ -23,6 +23,8 @@ from dp_cmdp.privatizer import release_database
 
 SLIP = 0.2
 HAZARDS = 0.15
+#: Weight of hazards for the policy that is nearly indifferent to them.
+TIE = 1e-3
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 #: Radius of a severity, and of the tolerance relative to itself: those of the shipped layouts.
 RADIUS = 0.1
@@ -80,15 +82,22 @@ def _transitions(n: int) -> sparse.csr_array:
 
 
 def _binding_tolerances(model: CMDP) -> np.ndarray:
-    """Half-way between the costs of indifference and of utmost caution."""
+    """Half-way between the costs of indifference and of utmost caution.
+
+    Ties of the indifferent policy are broken towards low cost, so that the problem does not depend
+    on which of its optimal policies a solver finds.
+    """
+    total = model.f.sum(axis=0)
+    return 0.5 * (_costs(model, model.r - TIE * total) + _costs(model, -total))
+
+
+def _costs(model: CMDP, reward: np.ndarray) -> np.ndarray:
+    """Costs of the policy that is best for one reward."""
     from dp_cmdp.cmdp.pool import PolicyPool
 
-    anything = np.full(model.num_constraints, 1e9)
-    heedless = PolicyPool(model).solve(model.f, anything, gap=1e-3).costs
-    fearful = CMDP(model.T, -model.f.sum(axis=0), f=model.f, f0=anything, mu=model.mu,
-                   gamma=model.gamma)  # fmt: skip
-    careful = PolicyPool(fearful).solve(model.f, anything, gap=1e-3).costs
-    return 0.5 * (heedless + careful)
+    free = np.full(model.num_constraints, 1e9)
+    other = CMDP(model.T, reward, f=model.f, f0=free, mu=model.mu, gamma=model.gamma)
+    return PolicyPool(other).solve(model.f, free, gap=1e-7).costs
 
 
 def private_grid(model: CMDP, *, radius: float = RADIUS) -> tuple[ParametricCMDP, Database]:

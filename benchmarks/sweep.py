@@ -26,7 +26,8 @@ def sweep(
 ) -> None:
     """`number` draws with a pool of policies; peers solve the first `peer_number` of them."""
     model, tiny = grid_cmdp(n), grid_cmdp(4)
-    draws, small = private_draws(model, number, radius=radius), (tiny, private_draws(tiny, 2))
+    draws = private_draws(model, number, radius=radius)
+    small = (tiny, [(tiny.f, float(tiny.f0[0]))] * 2)
     mine = measure(pool, (model, draws), small=small, limit=1200, clock=clock, repeats=2)
     some = draws[:peer_number]
     found = {
