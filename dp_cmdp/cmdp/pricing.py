@@ -24,9 +24,9 @@ TIE = 1e-13
 #: Evaluations shrink the Bellman residual by this factor before the next improvement.
 FORCING = 0.05
 ROUNDS = 1000
-#: Value-iteration sweeps before the next improvement, while the policy changes.
+#: Value-iteration sweeps before the next improvement, while the policy changes a lot.
 SWEEPS = 2
-#: The states are ranked anew when more than one in this many changes its action.
+#: That is when more than one state in this many changes its action; states are then ranked anew.
 MANY = 50
 #: Rounds without progress, at an unchanged policy, after which rounding is to blame.
 STALLS = 3
@@ -107,12 +107,12 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
     """
     horizon = 1.0 / (1.0 - dyn.gamma)
     lower, upper, last = -np.inf, np.inf, np.inf
-    changes = stalls = 0
+    stalls, many = 0, False
     settled = 0.25 * tolerance / horizon
     if trust:
         evaluate(dyn, reward, policy, v, rank, settled)
     for turn in range(ROUNDS):
-        for _ in range(SWEEPS if changes else 0):
+        for _ in range(SWEEPS if many else 0):
             sweep(dyn, reward, v, policy)
         start, low, high, changes = improve(dyn, reward, v, policy)
         lower, upper = start + low * horizon, start + high * horizon
@@ -122,7 +122,8 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
         if stalls > STALLS:
             break
         last = high - low
-        if changes * MANY > dyn.num_states:
+        many = changes * MANY > dyn.num_states
+        if many:
             assign(rank, ranking(dyn, policy))
         sure = changes == 0 and (turn > 0 or trust)
         goal = settled if sure else max(FORCING * max(high, -low), settled)
