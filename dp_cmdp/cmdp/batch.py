@@ -1,12 +1,12 @@
 """Many draws at once, where states are few.
 
-In a sweep most draws need one pricing problem, which does no more than certify the mixture that the
-pool already offers: the mixture's heaviest policy π is evaluated for the reward r − λᵀf, and one
-Bellman step bounds the optimum. A batch of draws does this in two compiled passes, one over all
-master programs and one over all evaluations, draws with the same π one after the other, each from
-the values of the last. The bound μᵀv + max δ/(1 − γ) + λᵀf0 holds for whatever v comes out
-(:mod:`dp_cmdp.cmdp.pricing`), so rounding can cost a certificate but not make a false one. A draw
-without a certificate is left to :mod:`dp_cmdp.cmdp.columns`.
+In a sweep most draws need one or two pricing problems. A batch of draws takes them in rounds of two
+compiled passes: one over all master programs, which mix the policies that the pool knows, and one
+over all pricing problems, draws whose mixtures lean on the same policy one after the other, each
+from the values of the last. A draw whose bound meets its mixture is done; the others leave their
+best policies in the pool and try again. The bound μᵀv + max δ/(1 − γ) + λᵀf0 holds for whatever v
+comes out (:mod:`dp_cmdp.cmdp.pricing`), so rounding can cost a certificate but not make a false
+one. What rounds do not settle is left to :mod:`dp_cmdp.cmdp.columns`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.columns import FLOW, NEGATIVE
-from dp_cmdp.cmdp.krylov import assign, compiled, evaluate
+from dp_cmdp.cmdp.krylov import assign, compiled
 from dp_cmdp.cmdp.master import simplex, start_basis
 from dp_cmdp.cmdp.mixture import largest, occupancy_measure, totals
-from dp_cmdp.cmdp.pricing import improve
+from dp_cmdp.cmdp.pricing import price
 from dp_cmdp.cmdp.solution import CMDPSolution, relative_gap
 
 if TYPE_CHECKING:
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 #: Models with more states are solved draw by draw: there, the time between passes is not felt.
 FEW_STATES = 300
-#: Accuracy of an evaluation, relative to the accepted gap.
-ACCURACY = 0.05
+#: Accuracy of a pricing problem, relative to the accepted gap.
+ACCURACY = 0.25
+#: Rounds at most; one that settles nothing is the last, too.
+ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,15 +87,15 @@ def masters(tables, b, values, unit, horizon, policies, occupancies,
                     costs[d, i] += weights[d, j] * own[names[d, j], i] * scale[d, i]
 
 
-def offers(
+def solve_together(
     pool: PolicyPool, tables: FloatArray, b: FloatArray, *, gap: float
 ) -> list[CMDPSolution | None]:
-    """What the pool can certify: one solution per draw, or None.
+    """What rounds can settle: one solution per draw, or None.
 
     Parameters
     ----------
     pool : PolicyPool
-        With at least one policy.
+        With at least one policy; it learns from the draws.
     tables : (draws, K, pairs)
     b : (draws, K)
     gap : float
@@ -102,46 +104,62 @@ def offers(
     -----
     **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
     """
+    answers: list[CMDPSolution | None] = [None] * len(tables)
+    left = np.arange(len(tables))
+    for turn in range(1, ROUNDS + 1):
+        found = _round(pool, tables[left], b[left], gap=gap, turn=turn)
+        for d, answer in zip(left.tolist(), found, strict=True):
+            answers[d] = answer
+        before, left = left.size, left[[answer is None for answer in found]]
+        if left.size in (0, before):
+            break
+    return answers
+
+
+def _round(
+    pool: PolicyPool, tables: FloatArray, b: FloatArray, *, gap: float, turn: int
+) -> list[CMDPSolution | None]:
+    """Mix and price every draw once; what is not settled leaves its best policy in the pool."""
     found = Mixtures.of(pool, tables, b)
     used = np.unique(found.names[(found.mix > 0.0) & found.feasible[:, None]])
     refined = [pool.refine(p, residual=FLOW) for p in used.tolist()]
     if any(refined):
         found = Mixtures.of(pool, tables, b)
-    values = pool.values[np.maximum(found.names, 0)]
-    value = (found.mix * values).sum(axis=1)
-    allowed = gap * np.maximum(np.abs(value), pool.reward_scale)
-    upper = _bounds(pool, tables, found, allowed=allowed) + (found.dual * b).sum(axis=1)
-    certain = found.feasible & (upper - value <= allowed)
-    return _solutions(pool, found, value=value, upper=upper, chosen=certain)
-
-
-def _bounds(
-    pool: PolicyPool, tables: FloatArray, found: Mixtures, *, allowed: FloatArray
-) -> FloatArray:
-    """Upper bounds of max_π (c_π − λᵀa_π), one per draw."""
+    value = (found.mix * pool.values[np.maximum(found.names, 0)]).sum(axis=1)
+    share = (found.dual * b).sum(axis=1)
+    allowed = gap * np.maximum(np.abs(value), pool.reward_scale or 1.0)
+    upper, best = np.full(len(tables), np.inf), np.empty((len(tables), pool.shape[0]), np.int32)
     heaviest = np.take_along_axis(found.names, found.mix.argmax(axis=1)[:, None], axis=1)[:, 0]
-    upper = np.empty(len(tables))
-    certify(
+    order = np.argsort(heaviest, kind="stable")
+    price_all(
         pool.dynamics, pool.reward, tables, found.dual, pool.policies, heaviest,
-        np.argsort(heaviest, kind="stable"), ACCURACY * allowed, pool.guess, pool.rank, upper,
+        order[found.feasible[order]], ACCURACY * allowed, value - share, pool.guess, pool.rank,
+        upper, best,
     )  # fmt: skip
-    return upper
+    upper += share
+    certain = found.feasible & (upper - value <= allowed)
+    answers = _solutions(pool, found, value=value, upper=upper, chosen=certain, turn=turn)
+    for d in np.flatnonzero(found.feasible & ~certain).tolist():
+        mixed = found.mix[d] > 0.0
+        pool.add(best[d], found.names[d, mixed], found.mix[d, mixed], residual=FLOW)
+    return answers
 
 
 @compiled
-def certify(dyn, reward, tables, dual, policies, heaviest, order, accuracy, v, rank, upper):
-    """Bound the optimum of every draw by its heaviest policy's values, from the guess v."""
-    policy, income = np.empty(dyn.num_states, np.int32), np.empty(reward.size)
+def price_all(dyn, reward, tables, dual, policies, heaviest, order, tolerance, target,
+              v, rank, upper, best):  # fmt: skip
+    """Price the draws in `order`, from their heaviest policies and the guess v."""
+    income = np.empty(reward.size)
     for k in range(order.size):
         d = order[k]
-        assign(policy, policies[heaviest[d]])
+        assign(best[d], policies[heaviest[d]])
         for pair in range(income.size):
             income[pair] = reward[pair]
             for i in range(dual.shape[1]):
                 income[pair] -= dual[d, i] * tables[d, i, pair]
-        evaluate(dyn, income, policy, v, rank, accuracy[d] * (1.0 - dyn.gamma))
-        start, _, high, _ = improve(dyn, income, v, policy)
-        upper[d] = start + high / (1.0 - dyn.gamma)
+        upper[d] = price(
+            dyn, income, v, best[d], rank, tolerance[d], target[d], policies.shape[0] > 0
+        )
 
 
 def _solutions(
@@ -151,6 +169,7 @@ def _solutions(
     value: FloatArray,
     upper: FloatArray,
     chosen: NDArray[np.bool_],
+    turn: int,
 ) -> list[CMDPSolution | None]:
     answers: list[CMDPSolution | None] = [None] * chosen.size
     for d in np.flatnonzero(chosen).tolist():
@@ -167,7 +186,7 @@ def _solutions(
             upper_bound=float(upper[d]),
             gap=relative_gap(upper[d], value[d], reward_scale=pool.reward_scale),
             engine="columns",
-            iterations=1,
+            iterations=turn,
             weights=frozen(mix),
             policies=frozen(policies),
         )

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
-from dp_cmdp.cmdp.batch import FEW_STATES, offers
+from dp_cmdp.cmdp.batch import FEW_STATES, solve_together
 from dp_cmdp.cmdp.columns import ColumnGeneration
 from dp_cmdp.cmdp.krylov import occupy
 from dp_cmdp.cmdp.mixture import mean_occupancy, totals
@@ -30,7 +30,7 @@ ONE = np.ones(1)
 #: In models with more states, columns are loose where that will do.
 EXACT_STATES = 500
 #: Draws in a batch: few at first, while the pool still learns.
-FIRST_BATCH, LARGEST_BATCH = 16, 512
+FIRST_BATCH, LARGEST_BATCH = 16, 128
 
 
 class PolicyPool:
@@ -135,7 +135,7 @@ class PolicyPool:
         """Solve a sweep of draws; the same answers as one :meth:`solve` per draw, within the gap.
 
         In models of at most :data:`~dp_cmdp.cmdp.batch.FEW_STATES` states, batches of draws are
-        certified together; larger models are solved draw by draw.
+        solved together, in rounds; larger models are solved draw by draw.
 
         Parameters
         ----------
@@ -168,10 +168,10 @@ class PolicyPool:
         size = FIRST_BATCH
         while len(answers) < draws:
             own = slice(len(answers), len(answers) + size)
-            offered = self._offers(tables[own], b[own], gap=accuracy)
+            found = self._solve_together(tables[own], b[own], gap=accuracy)
             answers += [
                 self._solve(table, tolerance, gap=accuracy) if answer is None else answer
-                for answer, table, tolerance in zip(offered, tables[own], b[own], strict=True)
+                for answer, table, tolerance in zip(found, tables[own], b[own], strict=True)
             ]
             size = min(2 * size, LARGEST_BATCH)
         return answers
@@ -191,14 +191,14 @@ class PolicyPool:
         _check.reject_non_finite("f", table.ravel())
         return table
 
-    def _offers(
+    def _solve_together(
         self, tables: FloatArray, b: FloatArray, *, gap: float
     ) -> list[CMDPSolution | None]:
-        """What the policies at hand can certify."""
+        """What can be settled in rounds, where states are few."""
         self._make_room()
         if len(self) == 0 or self.shape[0] > FEW_STATES:
             return [None] * len(tables)
-        return offers(self, tables, b, gap=gap)
+        return solve_together(self, tables, b, gap=gap)
 
     def _solve(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution:
         """Column generation; in large models with loose columns first."""
@@ -212,8 +212,8 @@ class PolicyPool:
     def add(
         self,
         policy: NDArray[np.int32],
-        names: Sequence[int],
-        mix: Sequence[float],
+        names: ArrayLike,
+        mix: ArrayLike,
         *,
         residual: float,
     ) -> int:
@@ -228,7 +228,10 @@ class PolicyPool:
             self._policies[p] = policy
             self._residuals[p] = np.inf
             mean_occupancy(
-                self._occupancies, np.array(names, np.int64), np.array(mix), self._occupancies[p]
+                self._occupancies,
+                np.asarray(names, np.int64),
+                np.asarray(mix, np.float64),
+                self._occupancies[p],
             )
         self.refine(p, residual=residual)
         self.touch([p])
