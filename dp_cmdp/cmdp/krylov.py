@@ -260,10 +260,14 @@ def gauss_seidel(chain, b, x, residual, way):
 
 
 @compiled
-def solve_chain(chain, b, x, tolerance, way):
-    """Solve Mx = b (or Mᵀx = b) from the guess x, in place; return the true residual's norm."""
+def solve_chain(chain, b, x, tolerance, shrink, way):
+    """Solve Mx = b (or Mᵀx = b) from the guess x, in place; return the true residual's norm.
+
+    Stops when that is at most `tolerance`, or `shrink` times what it was for the guess.
+    """
     residual, guess = np.empty(x.size), np.empty(x.size)
     size = defect(chain, b, x, residual, way)
+    tolerance = max(tolerance, shrink * size)
     for _ in range(RESTARTS):
         rounding = ROUNDING * size_of(x, way)
         if size <= max(tolerance, rounding):
@@ -283,14 +287,14 @@ def solve_chain(chain, b, x, tolerance, way):
 
 
 @compiled
-def evaluate(dyn, reward, policy, v, rank, tolerance):
+def evaluate(dyn, reward, policy, v, rank, tolerance, shrink):
     """Values of `policy` from the guess v, in place; return the residual's largest entry."""
     chain = chain_of(dyn, policy, rank)
     b, x = np.empty(v.size), np.empty(v.size)
     for state in range(v.size):
         b[rank[state]] = reward[state * dyn.num_actions + policy[state]]
         x[rank[state]] = v[state]
-    size = solve_chain(chain, b, x, tolerance, PULL)
+    size = solve_chain(chain, b, x, tolerance, shrink, PULL)
     for state in range(v.size):
         v[state] = x[rank[state]]
     return size
@@ -304,7 +308,7 @@ def occupy(dyn, policy, y, rank, tolerance):
     for state in range(y.size):
         b[rank[state]] = dyn.mu[state]
         x[rank[state]] = y[state]
-    size = solve_chain(chain, b, x, tolerance, PUSH)
+    size = solve_chain(chain, b, x, tolerance, 0.0, PUSH)
     for state in range(y.size):
         y[state] = max(x[rank[state]], 0.0)
     return size

@@ -23,6 +23,8 @@ from dp_cmdp.errors import InvalidArgumentError
 TIE = 1e-13
 #: Evaluations shrink the Bellman residual by this factor before the next improvement.
 FORCING = 0.05
+#: The first evaluation of a trusted policy shrinks the residual of its guess by this factor.
+COARSE = 1e-4
 ROUNDS = 1000
 #: Value-iteration sweeps before the next improvement, while the policy changes a lot.
 SWEEPS = 2
@@ -110,7 +112,7 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
     stalls, many = 0, False
     settled = 0.25 * tolerance / horizon
     if trust:
-        evaluate(dyn, reward, policy, v, rank, settled)
+        evaluate(dyn, reward, policy, v, rank, settled, COARSE)
     for turn in range(ROUNDS):
         for _ in range(SWEEPS if many else 0):
             sweep(dyn, reward, v, policy)
@@ -127,7 +129,7 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
             assign(rank, ranking(dyn, policy))
         sure = changes == 0 and (turn > 0 or trust)
         goal = settled if sure else max(FORCING * max(high, -low), settled)
-        evaluate(dyn, reward, policy, v, rank, goal)
+        evaluate(dyn, reward, policy, v, rank, goal, 0.0)
     return upper
 
 
