@@ -21,7 +21,7 @@ from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.columns import FLOW, NEGATIVE
 from dp_cmdp.cmdp.krylov import assign, compiled
 from dp_cmdp.cmdp.master import simplex, start_basis
-from dp_cmdp.cmdp.mixture import largest, occupancy_measure, totals
+from dp_cmdp.cmdp.mixture import costly_states, largest, occupancy_measure, totals
 from dp_cmdp.cmdp.pricing import price
 from dp_cmdp.cmdp.solution import CMDPSolution, relative_gap
 
@@ -77,7 +77,8 @@ def masters(tables, b, values, unit, horizon, policies, occupancies,
         for i in range(rows):
             scale[d, i] = scale[d, i] * horizon if scale[d, i] > 0.0 else 1.0
             right[i] = b[d, i] / scale[d, i]
-        totals(tables[d], policies, occupancies, scale[d], own)
+        states = costly_states(tables[d], policies.shape[1])
+        totals(tables[d], states, policies, occupancies, scale[d], own)
         start_basis(own, right, names[d])
         simplex(values, unit, own, right, names[d], weights[d], prices[d])
         for i in range(rows):

@@ -20,7 +20,13 @@ import numpy as np
 
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.master import drive_out, simplex, start_basis
-from dp_cmdp.cmdp.mixture import interpolate, largest, occupancy_measure, totals
+from dp_cmdp.cmdp.mixture import (
+    costly_states,
+    interpolate,
+    largest,
+    occupancy_measure,
+    totals,
+)
 from dp_cmdp.cmdp.pricing import price_at
 from dp_cmdp.cmdp.solution import FEASIBILITY, CMDPSolution, infeasible, relative_gap
 from dp_cmdp.errors import ConvergenceError
@@ -64,6 +70,7 @@ class ColumnGeneration:
         if exact:
             pool.refine_all(residual=FLOW)
         self.table = table
+        self.states = costly_states(table, pool.shape[0])
         self.gap = gap
         self.scale = np.empty(rows)
         largest(table, self.scale)
@@ -92,7 +99,14 @@ class ColumnGeneration:
     def _find_costs(self, first: int, last: int) -> None:
         """Price the columns from `first` to before `last` under this draw."""
         own, pool = slice(first, last), self.pool
-        totals(self.table, pool.policies[own], pool.occupancies[own], self.scale, self.costs[own])
+        totals(
+            self.table,
+            self.states,
+            pool.policies[own],
+            pool.occupancies[own],
+            self.scale,
+            self.costs[own],
+        )
 
     def _price(
         self,

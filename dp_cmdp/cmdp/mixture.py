@@ -14,22 +14,28 @@ from dp_cmdp.cmdp.master import inverse_of, product
 
 
 @compiled
-def totals(table, policies, occupancies, scale, out):
-    """Totals of every policy (rows) under every row of `table` (columns), divided by `scale`."""
-    num_states = policies.shape[1]
+def costly_states(table, num_states):
+    """The states in which some action has a cost in some row of `table`."""
     num_actions = table.shape[1] // num_states
-    states = np.empty(num_states, np.uint32)
-    for i in range(table.shape[0]):
-        count = 0
-        for state in range(num_states):
-            some = False
+    states, count = np.empty(num_states, np.uint32), 0
+    for state in range(num_states):
+        some = False
+        for i in range(table.shape[0]):
             for pair in range(state * num_actions, (state + 1) * num_actions):
                 some |= table[i, pair] != 0.0
-            states[count] = state
-            count += some
-        for p in range(policies.shape[0]):
+        states[count] = state
+        count += some
+    return states[:count]
+
+
+@compiled
+def totals(table, states, policies, occupancies, scale, out):
+    """Totals over `states` of every policy (rows), under every row of `table`, by its scale."""
+    num_actions = table.shape[1] // policies.shape[1]
+    for p in range(policies.shape[0]):
+        for i in range(table.shape[0]):
             total = 0.0
-            for k in range(count):
+            for k in range(states.size):
                 state = states[k]
                 pair = state * num_actions + policies[p, state]
                 total += table[i, pair] * occupancies[p, state]

@@ -42,7 +42,8 @@ class PolicyPool:
         Its T, r, mu and gamma are used; its costs and tolerances are not looked at.
     capacity : int, optional
         Policies kept between solves; the least recently useful are dropped first. By default 256,
-        fewer in large models (at most 2²⁶ states over all policies), never below 16.
+        more in small models (up to 1,024, with 2¹⁸ states over all policies) and fewer in large
+        ones (at most 2²⁶ states over all policies, but never below 16 policies).
 
     Notes
     -----
@@ -54,7 +55,8 @@ class PolicyPool:
     def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:
         _check.instance("cmdp", cmdp, CMDP)
         if capacity is None:
-            capacity = min(256, max(16, 2**26 // cmdp.num_states))
+            few, many = 2**26 // cmdp.num_states, 2**18 // cmdp.num_states
+            capacity = max(min(256, max(16, few)), min(1024, many))
         self.capacity = _check.integer("capacity", capacity, low=2)
         self.shape = cmdp.r.shape
         self.dynamics = dynamics_of(cmdp)
@@ -62,6 +64,7 @@ class PolicyPool:
         self.reward_scale = float(np.abs(self.reward).max())
         self.guess = np.zeros(cmdp.num_states)
         self.rank = np.arange(cmdp.num_states, dtype=np.uint32)
+        self._states = self.rank.copy()
         self._size = 0
         self._clock = 0
         self._numbers: dict[int, int] = {}
@@ -246,6 +249,7 @@ class PolicyPool:
         own = slice(p, p + 1)
         totals(
             self.reward.reshape(1, -1),
+            self._states,
             self._policies[own],
             self._occupancies[own],
             ONE,
