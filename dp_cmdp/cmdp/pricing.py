@@ -127,7 +127,7 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
         many = changes * MANY > dyn.num_states
         if many:
             assign(rank, ranking(dyn, policy))
-        sure = changes == 0 and (turn > 0 or trust)
+        sure = not many and (changes > 0 or turn > 0 or trust)
         goal = settled if sure else max(FORCING * max(high, -low), settled)
         evaluate(dyn, reward, policy, v, rank, goal, 0.0)
     return upper
