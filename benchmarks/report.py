@@ -126,6 +126,15 @@ def sweep(lines: Lines) -> str:
     return table(head, rows)
 
 
+def grids(lines: Lines) -> str:
+    rows = [
+        [f"{line['size']:,}", number(line["radius"]), str(line["grid"]), seconds(line["ours_s"]),
+         seconds(line["peer_s"]), number(line["ratio"], unit="×")]
+        for line in select(lines, "grids")
+    ]  # fmt: skip
+    return table(["states", "radius", "grid", "ours per solve", "highs warm", "ratio"], rows)
+
+
 def general(lines: Lines) -> str:
     rows = [
         [f"{line['size']:,}", seconds(line["ours_s"]), line["peer"], seconds(line["peer_s"]),
@@ -182,6 +191,7 @@ TABLES: dict[str, Callable[[Lines], str]] = {
     "requirements": requirements,
     "single": single,
     "sweep": sweep,
+    "grids": grids,
     "general-lp": general,
     "privatizer": privatizer,
     "growth": growth,

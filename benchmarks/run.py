@@ -24,9 +24,10 @@ from general_lp import general_lp
 from growth import growth, physical_limit
 from measurement import Clock
 from privatizer import privatizer
+from problems import RADIUS
 from records import Records, machine
 from single import single
-from sweep import sweep
+from sweep import grids, sweep
 
 #: Radius of sweeps whose draws lie close together, which suits warm starts.
 CALM = 0.02
@@ -72,6 +73,9 @@ def full(records: Records, clock: Clock) -> list[Section]:
         ("single", partial(one, 10, limit=30.0)),
         ("sweep", partial(calm, 10, peer_number=2000, limit=60.0)),
         ("sweep", partial(calm, 32, limit=60.0)),
+        *(("grids", partial(grids, n, number=400, peer_number=count, records=records, clock=clock,
+                            radius=radius))
+          for n, count in ((10, 400), (32, 60)) for radius in (RADIUS, CALM)),
         ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=300.0,
                             enough=60.0)),
         ("single", partial(one, 1000, limit=600.0, general=False, gap=1e-6)),

@@ -14,6 +14,8 @@ from sweep_peers import PEERS, pool
 
 #: Peers that get so many times the draws, to be measured as long as the others.
 QUICK_PEERS = {"highs warm": 5}
+#: Random grids of the comparison with the warm simplex.
+GRIDS = 5
 
 
 def sweep(
@@ -64,6 +66,29 @@ def sweep(
             gap=mine.answer[1] if mine.answer else None,
             **more,
         )
+
+
+def grids(
+    n: int, *, number: int, peer_number: int, records: Records, clock: Clock, radius: float
+) -> None:
+    """Five random grids against the warm simplex: a line per grid, and one for all of them."""
+    tiny = grid_cmdp(4)
+    small, totals = (tiny, [(tiny.f, float(tiny.f0[0]))] * 2), np.zeros(2)
+    for seed in range(GRIDS):
+        model = grid_cmdp(n, seed=seed)
+        draws = private_draws(model, number, radius=radius)
+        mine = measure(pool, (model, draws), small=small, limit=120, clock=clock, repeats=2)
+        theirs = measure(
+            PEERS["highs warm"], (model, draws[:peer_number]), small=small, limit=120, clock=clock
+        )
+        times = _per(mine.seconds, number), _per(theirs.seconds, peer_number)
+        totals += [np.nan if time is None else time for time in times]
+        gap = mine.answer[1] if mine.answer else None
+        line = {"peer": "highs warm", "gap": gap, "grid": seed, "radius": radius}
+        records.add("grids", n * n, ours_s=times[0], peer_s=times[1], **line)
+    ours, warm = (totals / GRIDS).tolist()
+    line = {"peer": "highs warm", "gap": None, "grid": "all", "radius": radius}
+    records.add("grids", n * n, ours_s=ours, peer_s=warm, **line)
 
 
 def _per(seconds: float | None, number: int) -> float | None:
