@@ -23,11 +23,14 @@ Lines = Sequence[dict[str, Any]]
 
 
 def benchmark_figure(lines: list[dict[str, Any]], path: Path) -> Path:
-    """Draw what the lines hold; a panel without lines stays empty."""
+    """Draw what the lines hold; a panel without lines says so."""
     figure, axes = new_figure(13.0, 4.2, ncols=3)
     _against_states(axes[0], lines)
     _growth(axes[1], lines)
     _limit(axes[2], lines)
+    for ax in axes:
+        if not ax.lines:
+            ax.text(0.5, 0.5, "not part of this run", ha="center", transform=ax.transAxes)
     return save_figure(figure, path)
 
 
