@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.columns import FLOW, NEGATIVE
 from dp_cmdp.cmdp.krylov import assign, compiled
 from dp_cmdp.cmdp.master import simplex, start_basis
-from dp_cmdp.cmdp.mixture import costly_states, largest, occupancy_measure, totals
-from dp_cmdp.cmdp.pricing import price
-from dp_cmdp.cmdp.solution import CMDPSolution, relative_gap
+from dp_cmdp.cmdp.mixture import costly_states, largest, totals
+from dp_cmdp.cmdp.pricing import price_at
+from dp_cmdp.cmdp.solution import CMDPSolution
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.pool import PolicyPool
@@ -138,7 +138,7 @@ def _round(
         upper, best,
     )  # fmt: skip
     upper += share
-    certain = found.feasible & (upper - value <= allowed)
+    certain = found.feasible & (np.abs(upper - value) <= allowed)
     answers = _solutions(pool, found, value=value, upper=upper, chosen=certain, turn=turn)
     for d in np.flatnonzero(found.feasible & ~certain).tolist():
         mixed = found.mix[d] > 0.0
@@ -150,16 +150,12 @@ def _round(
 def price_all(dyn, reward, tables, dual, policies, heaviest, order, tolerance, target,
               v, rank, upper, best):  # fmt: skip
     """Price the draws in `order`, from their heaviest policies and the guess v."""
-    income = np.empty(reward.size)
+    trust = policies.shape[0] > 0  # always; a constant would be compiled apart
     for k in range(order.size):
         d = order[k]
         assign(best[d], policies[heaviest[d]])
-        for pair in range(income.size):
-            income[pair] = reward[pair]
-            for i in range(dual.shape[1]):
-                income[pair] -= dual[d, i] * tables[d, i, pair]
-        upper[d] = price(
-            dyn, income, v, best[d], rank, tolerance[d], target[d], policies.shape[0] > 0
+        upper[d] = price_at(
+            dyn, reward, 1.0, tables[d], dual[d], v, best[d], rank, tolerance[d], target[d], trust
         )
 
 
@@ -175,20 +171,13 @@ def _solutions(
     answers: list[CMDPSolution | None] = [None] * chosen.size
     for d in np.flatnonzero(chosen).tolist():
         mixed = found.mix[d] > 0.0
-        names, mix = found.names[d, mixed], found.mix[d, mixed]
-        policies, occupancy = pool.policies[names], np.zeros(pool.shape)
-        occupancy_measure(policies, pool.occupancies[names], mix, occupancy)
-        pool.touch(names)
-        answers[d] = CMDPSolution(
-            occupancy=frozen(occupancy),
+        answers[d] = pool.mixture(
+            found.names[d, mixed],
+            found.mix[d, mixed],
             value=float(value[d]),
-            costs=frozen(found.costs[d]),
-            dual=frozen(found.dual[d]),
-            upper_bound=float(upper[d]),
-            gap=relative_gap(upper[d], value[d], reward_scale=pool.reward_scale),
-            engine="columns",
+            costs=found.costs[d],
+            dual=found.dual[d],
+            bound=float(upper[d]),
             iterations=turn,
-            weights=frozen(mix),
-            policies=frozen(policies),
         )
     return answers

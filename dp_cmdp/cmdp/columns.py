@@ -18,17 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.master import drive_out, simplex, start_basis
-from dp_cmdp.cmdp.mixture import (
-    costly_states,
-    interpolate,
-    largest,
-    occupancy_measure,
-    totals,
-)
+from dp_cmdp.cmdp.mixture import costly_states, interpolate, largest, totals
 from dp_cmdp.cmdp.pricing import price_at
-from dp_cmdp.cmdp.solution import FEASIBILITY, CMDPSolution, infeasible, relative_gap
+from dp_cmdp.cmdp.solution import FEASIBILITY, CMDPSolution, infeasible
 from dp_cmdp.errors import ConvergenceError
 
 if TYPE_CHECKING:
@@ -280,19 +274,13 @@ class ColumnGeneration:
         )
 
     def _solution(self, value: float, *, dual: FloatArray, bound: float) -> CMDPSolution:
-        pool, mix = self.pool, np.array(self.mix)
-        policies, occupancy = pool.policies[self.names], np.zeros(pool.shape)
-        occupancy_measure(policies, pool.occupancies[self.names], mix, occupancy)
-        pool.touch(self.names)
-        return CMDPSolution(
-            occupancy=frozen(occupancy),
+        mix = np.array(self.mix)
+        return self.pool.mixture(
+            self.names,
+            mix,
             value=value,
-            costs=frozen(mix @ self.costs[self.names] * self.scale),
-            dual=frozen(dual),
-            upper_bound=bound,
-            gap=relative_gap(bound, value, reward_scale=pool.reward_scale),
-            engine="columns",
+            costs=mix @ self.costs[self.names] * self.scale,
+            dual=dual,
+            bound=bound,
             iterations=self.iterations,
-            weights=frozen(mix),
-            policies=frozen(policies),
         )

@@ -19,10 +19,10 @@ from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.batch import FEW_STATES, solve_together
 from dp_cmdp.cmdp.columns import ColumnGeneration
 from dp_cmdp.cmdp.krylov import occupy
-from dp_cmdp.cmdp.mixture import mean_occupancy, totals
+from dp_cmdp.cmdp.mixture import mean_occupancy, occupancy_measure, totals
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.pricing import dynamics_of
-from dp_cmdp.cmdp.solution import CMDPSolution
+from dp_cmdp.cmdp.solution import CMDPSolution, relative_gap
 from dp_cmdp.errors import ConvergenceError, InvalidArgumentError
 
 COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_residuals", "_used")
@@ -261,6 +261,34 @@ class PolicyPool:
         """Solve the flow equations of every policy that exactly."""
         for p in np.flatnonzero(self._residuals[: self._size] > residual).tolist():
             self.refine(p, residual=residual)
+
+    def mixture(
+        self,
+        names: Sequence[int] | NDArray[np.int64],
+        mix: FloatArray,
+        *,
+        value: float,
+        costs: FloatArray,
+        dual: FloatArray,
+        bound: float,
+        iterations: int,
+    ) -> CMDPSolution:
+        """The solution that mixes some of the policies, which are marked as useful."""
+        policies, occupancy = self.policies[names], np.zeros(self.shape)
+        occupancy_measure(policies, self.occupancies[names], mix, occupancy)
+        self.touch(names)
+        return CMDPSolution(
+            occupancy=frozen(occupancy),
+            value=value,
+            costs=frozen(costs),
+            dual=frozen(dual),
+            upper_bound=bound,
+            gap=relative_gap(bound, value, reward_scale=self.reward_scale),
+            engine="columns",
+            iterations=iterations,
+            weights=frozen(mix),
+            policies=frozen(policies),
+        )
 
     def touch(self, names: Sequence[int] | NDArray[np.int64]) -> None:
         """Mark policies as useful now."""
