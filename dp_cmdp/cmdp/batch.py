@@ -22,6 +22,7 @@ from dp_cmdp.cmdp.columns import FLOW, NEGATIVE
 from dp_cmdp.cmdp.krylov import assign, compiled
 from dp_cmdp.cmdp.master import simplex, start_basis
 from dp_cmdp.cmdp.mixture import costly_states, largest, totals
+from dp_cmdp.cmdp.newton import newton_each
 from dp_cmdp.cmdp.pricing import price_at
 from dp_cmdp.cmdp.solution import CMDPSolution
 
@@ -34,6 +35,8 @@ FEW_STATES = 300
 ACCURACY = 0.25
 #: Rounds at most; one that settles nothing is the last, too.
 ROUNDS = 8
+#: Least guess of a multiplier, relative to max|r|/max|f|.
+SMALL = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +48,7 @@ class Mixtures:
     dual: FloatArray  # (draws, K)
     costs: FloatArray  # (draws, K)
     feasible: NDArray[np.bool_]
+    least: FloatArray  # (draws,), a small multiplier
 
     @classmethod
     def of(cls, pool: PolicyPool, tables: FloatArray, b: FloatArray) -> Mixtures:
@@ -63,7 +67,12 @@ class Mixtures:
             dual=np.maximum(prices[:, :-1], 0.0) * unit / scale,
             costs=costs,
             feasible=(names > -1 - rows).all(axis=1) & (weights >= -NEGATIVE).all(axis=1),
+            least=SMALL * unit / scale[:, 0],
         )
+
+    def heaviest(self) -> NDArray[np.int64]:
+        """The policy of most weight, for every draw."""
+        return np.take_along_axis(self.names, self.mix.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
 @compiled
@@ -105,6 +114,8 @@ def solve_together(
     -----
     **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
     """
+    if b.shape[1] == 1:
+        return _by_newton(pool, tables, b, gap=gap)
     answers: list[CMDPSolution | None] = [None] * len(tables)
     left = np.arange(len(tables))
     for turn in range(1, ROUNDS + 1):
@@ -115,6 +126,45 @@ def solve_together(
         if left.size in (0, before):
             break
     return answers
+
+
+def _by_newton(
+    pool: PolicyPool, tables: FloatArray, b: FloatArray, *, gap: float
+) -> list[CMDPSolution | None]:
+    """One cost row: Newton's method from the heaviest policy of the pool's best mixture."""
+    found = Mixtures.of(pool, tables, b)
+    heaviest = found.heaviest()
+    order = np.argsort(heaviest, kind="stable")
+    start = np.where(found.names >= 0, found.names, heaviest[:, None])
+    start[:, 1] = np.where(start[:, 0] == heaviest, start[:, 1], start[:, 0])
+    start[:, 0] = heaviest
+    policies, occupancies = pool.policies[start], pool.occupancies[start]
+    answers = np.zeros((len(tables), 6))
+    newton_each(
+        pool.dynamics, pool.reward, tables, b, np.maximum(found.dual[:, 0], found.least), order,
+        gap, pool.reward_scale or 1.0, *pool.to_go, pool.rank, policies, occupancies, answers,
+    )  # fmt: skip
+    solutions: list[CMDPSolution | None] = []
+    for pair, flows, (dual, weight, value, cost, bound, steps) in zip(
+        policies, occupancies, answers.tolist(), strict=True
+    ):
+        if steps == 0:
+            solutions.append(None)
+            continue
+        mix = np.array([weight, 1.0 - weight])[: 2 if weight < 1.0 else 1]
+        names = [pool.insert(p, y, residual=FLOW) for p, y in zip(pair[: mix.size], flows, strict=False)]
+        solutions.append(
+            pool.mixture(
+                names,
+                mix,
+                value=value,
+                costs=np.array([cost]),
+                dual=np.array([dual]),
+                bound=bound,
+                iterations=int(steps),
+            )
+        )
+    return solutions
 
 
 def _round(
@@ -130,7 +180,7 @@ def _round(
     share = (found.dual * b).sum(axis=1)
     allowed = gap * np.maximum(np.abs(value), pool.reward_scale or 1.0)
     upper, best = np.full(len(tables), np.inf), np.empty((len(tables), pool.shape[0]), np.int32)
-    heaviest = np.take_along_axis(found.names, found.mix.argmax(axis=1)[:, None], axis=1)[:, 0]
+    heaviest = found.heaviest()
     order = np.argsort(heaviest, kind="stable")
     price_all(
         pool.dynamics, pool.reward, tables, found.dual, pool.policies, heaviest,

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 #: A larger excess that is neither removed nor proved is refused.
 UNDECIDED = 1e-9
-#: Accuracy of the first column, and the loosest flow residual of any column.
-FIRST = 1e-3
+#: The loosest flow residual of any column.
+ROUGH = 1e-3
 #: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the columns that the answer mixes.
 FLOW = 1e-14
 #: Flow residual of loose columns, relative to the distance between bound and value.
@@ -84,9 +84,6 @@ class ColumnGeneration:
 
     def run(self) -> CMDPSolution:
         """Find a feasible mixture, then the best one."""
-        if len(self.pool) == 0:
-            self._price(np.zeros(self.b.size), tolerance=FIRST * self.value_scale)
-            self._add(residual=FIRST)
         self._reach_feasibility()
         return self._optimise()
 
@@ -134,7 +131,7 @@ class ColumnGeneration:
 
     def _add(self, *, residual: float) -> int:
         """Make the policy just priced a column; its occupancy starts from the mixture's."""
-        accuracy = FLOW if self.exact else min(max(FLOW, residual), FIRST)
+        accuracy = FLOW if self.exact else min(max(FLOW, residual), ROUGH)
         p = self.pool.add(self.policy, self.names, self.mix, residual=accuracy)
         if p == len(self.costs):
             self.costs = np.concatenate([self.costs, np.empty((1, self.b.size))])

@@ -287,9 +287,8 @@ def solve_chain(chain, b, x, tolerance, shrink, way):
 
 
 @compiled
-def evaluate(dyn, reward, policy, v, rank, tolerance, shrink):
-    """Values of `policy` from the guess v, in place; return the residual's largest entry."""
-    chain = chain_of(dyn, policy, rank)
+def solve_values(dyn, chain, reward, policy, v, rank, tolerance, shrink):
+    """Values of `policy`, whose chain is known, from the guess v, in place."""
     b, x = np.empty(v.size), np.empty(v.size)
     for state in range(v.size):
         b[rank[state]] = reward[state * dyn.num_actions + policy[state]]
@@ -301,9 +300,8 @@ def evaluate(dyn, reward, policy, v, rank, tolerance, shrink):
 
 
 @compiled
-def occupy(dyn, policy, y, rank, tolerance):
-    """State occupancy of `policy` from the guess y, in place; return ‖μ − (I − γT_πᵀ)y‖₁."""
-    chain = chain_of(dyn, policy, rank)
+def solve_flow(dyn, chain, y, rank, tolerance):
+    """State occupancy of the policy whose chain this is, from the guess y, in place."""
     b, x = np.empty(y.size), np.empty(y.size)
     for state in range(y.size):
         b[rank[state]] = dyn.mu[state]
@@ -312,3 +310,16 @@ def occupy(dyn, policy, y, rank, tolerance):
     for state in range(y.size):
         y[state] = max(x[rank[state]], 0.0)
     return size
+
+
+@compiled
+def evaluate(dyn, reward, policy, v, rank, tolerance, shrink):
+    """Values of `policy` from the guess v, in place; return the residual's largest entry."""
+    chain = chain_of(dyn, policy, rank)
+    return solve_values(dyn, chain, reward, policy, v, rank, tolerance, shrink)
+
+
+@compiled
+def occupy(dyn, policy, y, rank, tolerance):
+    """State occupancy of `policy` from the guess y, in place; return ‖μ − (I − γT_πᵀ)y‖₁."""
+    return solve_flow(dyn, chain_of(dyn, policy, rank), y, rank, tolerance)

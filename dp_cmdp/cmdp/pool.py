@@ -19,9 +19,10 @@ from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.batch import FEW_STATES, solve_together
 from dp_cmdp.cmdp.columns import ColumnGeneration
 from dp_cmdp.cmdp.krylov import occupy
-from dp_cmdp.cmdp.mixture import mean_occupancy, occupancy_measure, totals
+from dp_cmdp.cmdp.mixture import mean_occupancy, occupancy_measure
+from dp_cmdp.cmdp.newton import total
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.pricing import dynamics_of
+from dp_cmdp.cmdp.pricing import dynamics_of, price
 from dp_cmdp.cmdp.solution import CMDPSolution, relative_gap
 from dp_cmdp.errors import ConvergenceError, InvalidArgumentError
 
@@ -29,8 +30,10 @@ COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_residuals", "_used")
 ONE = np.ones(1)
 #: In models with more states, columns are loose where that will do.
 EXACT_STATES = 500
-#: Draws in a batch: few at first, while the pool still learns.
-FIRST_BATCH, LARGEST_BATCH = 16, 128
+#: States over all draws of a batch, at most; the first batches are smaller.
+LARGEST_BATCH = 2**17
+#: Accuracy of the first policy, relative to max|r|/(1 − γ).
+FIRST = 1e-3
 
 
 class PolicyPool:
@@ -63,6 +66,7 @@ class PolicyPool:
         self.reward: FloatArray = frozen(np.ascontiguousarray(cmdp.r).reshape(-1))
         self.reward_scale = float(np.abs(self.reward).max())
         self.guess = np.zeros(cmdp.num_states)
+        self.to_go = np.zeros((2, cmdp.num_states))  # last values of reward and cost
         self.rank = np.arange(cmdp.num_states, dtype=np.uint32)
         self._states = self.rank.copy()
         self._size = 0
@@ -130,7 +134,9 @@ class PolicyPool:
         table = self._costs(f, form="(K, {}, {})").reshape(-1, self.reward.size)
         tolerance = _check.vector("f0", f0, size=len(table))
         tolerance = tolerance - _check.vector("margin", margin, size=len(table))
-        return self._solve(table, tolerance, gap=_check.real("gap", gap, low=0.0))
+        accuracy = _check.real("gap", gap, low=0.0)
+        answer = self._solve_together(table[None], tolerance[None], gap=accuracy)[0]
+        return self._solve(table, tolerance, gap=accuracy) if answer is None else answer
 
     def solve_many(
         self, f: ArrayLike, f0: ArrayLike, *, gap: float = 1e-8, margin: ArrayLike = 0.0
@@ -168,7 +174,7 @@ class PolicyPool:
         _check.reject_non_finite("f0", b.ravel())
         b = b - _check.vector("margin", margin, size=rows)
         answers: list[CMDPSolution] = []
-        size = FIRST_BATCH
+        size, most = 1, max(1, LARGEST_BATCH // self.shape[0])
         while len(answers) < draws:
             own = slice(len(answers), len(answers) + size)
             found = self._solve_together(tables[own], b[own], gap=accuracy)
@@ -176,7 +182,7 @@ class PolicyPool:
                 self._solve(table, tolerance, gap=accuracy) if answer is None else answer
                 for answer, table, tolerance in zip(found, tables[own], b[own], strict=True)
             ]
-            size = min(2 * size, LARGEST_BATCH)
+            size = min(2 * size, most)
         return answers
 
     def _costs(self, f: ArrayLike, *, form: str) -> FloatArray:
@@ -197,15 +203,25 @@ class PolicyPool:
     def _solve_together(
         self, tables: FloatArray, b: FloatArray, *, gap: float
     ) -> list[CMDPSolution | None]:
-        """What can be settled in rounds, where states are few."""
-        self._make_room()
-        if len(self) == 0 or self.shape[0] > FEW_STATES:
+        """What can be settled with one cost row, or in rounds where states are few."""
+        self._prepare()
+        if b.shape[1] > 1 and self.shape[0] > FEW_STATES:
             return [None] * len(tables)
         return solve_together(self, tables, b, gap=gap)
 
+    def _prepare(self) -> None:
+        """Make room; an empty pool gets the best policy without costs."""
+        if self._size > self.capacity:
+            self._make_room()
+        if self._size == 0:
+            policy = np.zeros(self.shape[0], np.int32)
+            tolerance = FIRST * self.reward_scale / (1.0 - self.dynamics.gamma)
+            price(self.dynamics, self.reward, self.guess, policy, self.rank, tolerance, np.inf, policy.size == 0)
+            self.add(policy, [], [], residual=FIRST)
+
     def _solve(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution:
         """Column generation; in large models with loose columns first."""
-        self._make_room()
+        self._prepare()
         table = frozen(table.view())
         if self.shape[0] > EXACT_STATES:
             with suppress(ConvergenceError):
@@ -221,15 +237,8 @@ class PolicyPool:
         residual: float,
     ) -> int:
         """Number of a policy, new or known; a new one's occupancy is found from a mixture's."""
-        key = hash(policy.tobytes())
-        p = self._numbers.get(key, self._size)
-        if p == self._size:
-            if p == len(self._values):
-                self._resize(2 * p)
-            self._size += 1
-            self._numbers[key] = p
-            self._policies[p] = policy
-            self._residuals[p] = np.inf
+        p = self._number(policy)
+        if p == self._size - 1 and self._residuals[p] == np.inf:
             mean_occupancy(
                 self._occupancies,
                 np.asarray(names, np.int64),
@@ -240,22 +249,38 @@ class PolicyPool:
         self.touch([p])
         return p
 
+    def insert(self, policy: NDArray[np.int32], occupancy: FloatArray, *, residual: float) -> int:
+        """Number of a policy, new or known, whose occupancy is given with its flow residual."""
+        p = self._number(policy)
+        if self._residuals[p] > residual:
+            self._occupancies[p] = occupancy
+            self._found(p, residual=residual)
+        return p
+
+    def _number(self, policy):
+        key = hash(policy.tobytes())
+        p = self._numbers.get(key, self._size)
+        if p == self._size:
+            if p == len(self._values):
+                self._resize(2 * p)
+            self._size += 1
+            self._numbers[key] = p
+            self._policies[p] = policy
+            self._residuals[p] = np.inf
+        return p
+
     def refine(self, p: int, *, residual: float) -> bool:
         """Solve the flow equations of policy `p` more exactly; False when they already were."""
         if self._residuals[p] <= residual:
             return False
         occupy(self.dynamics, self._policies[p], self._occupancies[p], self.rank, residual)
-        self._residuals[p] = residual
-        own = slice(p, p + 1)
-        totals(
-            self.reward.reshape(1, -1),
-            self._states,
-            self._policies[own],
-            self._occupancies[own],
-            ONE,
-            self._values[own].reshape(1, 1),
-        )
+        self._found(p, residual=residual)
         return True
+
+    def _found(self, p: int, *, residual: float) -> None:
+        """The occupancy of policy `p` is now this exact."""
+        self._residuals[p] = residual
+        self._values[p] = total(self.reward, self._policies[p], self._occupancies[p])
 
     def refine_all(self, *, residual: float) -> None:
         """Solve the flow equations of every policy that exactly."""
@@ -296,8 +321,6 @@ class PolicyPool:
         self._used[names] = self._clock
 
     def _make_room(self) -> None:
-        if self._size <= self.capacity:
-            return
         keep = np.sort(np.argsort(self._used[: self._size])[-(self.capacity // 2) :])
         for array in (getattr(self, name) for name in COLUMN_ARRAYS):
             array[: keep.size] = array[keep]
