@@ -12,22 +12,18 @@ one. What rounds do not settle is left to :mod:`dp_cmdp.cmdp.columns`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dp_cmdp._check import FloatArray
+from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.columns import FLOW, NEGATIVE
 from dp_cmdp.cmdp.krylov import assign, compiled
+from dp_cmdp.cmdp.library import PolicyLibrary
 from dp_cmdp.cmdp.master import simplex, start_basis
 from dp_cmdp.cmdp.mixture import costly_states, largest, totals
-from dp_cmdp.cmdp.newton import newton_each
 from dp_cmdp.cmdp.pricing import price_at
 from dp_cmdp.cmdp.solution import CMDPSolution
-
-if TYPE_CHECKING:
-    from dp_cmdp.cmdp.pool import PolicyPool
 
 #: Models with more states are solved draw by draw: there, the time between passes is not felt.
 FEW_STATES = 300
@@ -35,8 +31,6 @@ FEW_STATES = 300
 ACCURACY = 0.25
 #: Rounds at most; one that settles nothing is the last, too.
 ROUNDS = 8
-#: Least guess of a multiplier, relative to max|r|/max|f|.
-SMALL = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,10 +42,9 @@ class Mixtures:
     dual: FloatArray  # (draws, K)
     costs: FloatArray  # (draws, K)
     feasible: NDArray[np.bool_]
-    least: FloatArray  # (draws,), a small multiplier
 
     @classmethod
-    def of(cls, pool: PolicyPool, tables: FloatArray, b: FloatArray) -> Mixtures:
+    def of(cls, pool: PolicyLibrary, tables: FloatArray, b: FloatArray) -> Mixtures:
         """Solve the master program of every draw."""
         draws, rows = b.shape
         horizon = 1.0 / (1.0 - pool.dynamics.gamma)
@@ -67,12 +60,7 @@ class Mixtures:
             dual=np.maximum(prices[:, :-1], 0.0) * unit / scale,
             costs=costs,
             feasible=(names > -1 - rows).all(axis=1) & (weights >= -NEGATIVE).all(axis=1),
-            least=SMALL * unit / scale[:, 0],
         )
-
-    def heaviest(self) -> NDArray[np.int64]:
-        """The policy of most weight, for every draw."""
-        return np.take_along_axis(self.names, self.mix.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
 @compiled
@@ -98,13 +86,13 @@ def masters(tables, b, values, unit, horizon, policies, occupancies,
 
 
 def solve_together(
-    pool: PolicyPool, tables: FloatArray, b: FloatArray, *, gap: float
+    pool: PolicyLibrary, tables: FloatArray, b: FloatArray, *, gap: float
 ) -> list[CMDPSolution | None]:
     """What rounds can settle: one solution per draw, or None.
 
     Parameters
     ----------
-    pool : PolicyPool
+    pool : PolicyLibrary
         With at least one policy; it learns from the draws.
     tables : (draws, K, pairs)
     b : (draws, K)
@@ -114,12 +102,10 @@ def solve_together(
     -----
     **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
     """
-    if b.shape[1] == 1:
-        return _by_newton(pool, tables, b, gap=gap)
     answers: list[CMDPSolution | None] = [None] * len(tables)
     left = np.arange(len(tables))
     for turn in range(1, ROUNDS + 1):
-        found = _round(pool, tables[left], b[left], gap=gap, turn=turn)
+        found = _round(pool, frozen(tables[left]), b[left], gap=gap, turn=turn)
         for d, answer in zip(left.tolist(), found, strict=True):
             answers[d] = answer
         before, left = left.size, left[[answer is None for answer in found]]
@@ -128,47 +114,8 @@ def solve_together(
     return answers
 
 
-def _by_newton(
-    pool: PolicyPool, tables: FloatArray, b: FloatArray, *, gap: float
-) -> list[CMDPSolution | None]:
-    """One cost row: Newton's method from the heaviest policy of the pool's best mixture."""
-    found = Mixtures.of(pool, tables, b)
-    heaviest = found.heaviest()
-    order = np.argsort(heaviest, kind="stable")
-    start = np.where(found.names >= 0, found.names, heaviest[:, None])
-    start[:, 1] = np.where(start[:, 0] == heaviest, start[:, 1], start[:, 0])
-    start[:, 0] = heaviest
-    policies, occupancies = pool.policies[start], pool.occupancies[start]
-    answers = np.zeros((len(tables), 6))
-    newton_each(
-        pool.dynamics, pool.reward, tables, b, np.maximum(found.dual[:, 0], found.least), order,
-        gap, pool.reward_scale or 1.0, *pool.to_go, pool.rank, policies, occupancies, answers,
-    )  # fmt: skip
-    solutions: list[CMDPSolution | None] = []
-    for pair, flows, (dual, weight, value, cost, bound, steps) in zip(
-        policies, occupancies, answers.tolist(), strict=True
-    ):
-        if steps == 0:
-            solutions.append(None)
-            continue
-        mix = np.array([weight, 1.0 - weight])[: 2 if weight < 1.0 else 1]
-        names = [pool.insert(p, y, residual=FLOW) for p, y in zip(pair[: mix.size], flows, strict=False)]
-        solutions.append(
-            pool.mixture(
-                names,
-                mix,
-                value=value,
-                costs=np.array([cost]),
-                dual=np.array([dual]),
-                bound=bound,
-                iterations=int(steps),
-            )
-        )
-    return solutions
-
-
 def _round(
-    pool: PolicyPool, tables: FloatArray, b: FloatArray, *, gap: float, turn: int
+    pool: PolicyLibrary, tables: FloatArray, b: FloatArray, *, gap: float, turn: int
 ) -> list[CMDPSolution | None]:
     """Mix and price every draw once; what is not settled leaves its best policy in the pool."""
     found = Mixtures.of(pool, tables, b)
@@ -180,7 +127,7 @@ def _round(
     share = (found.dual * b).sum(axis=1)
     allowed = gap * np.maximum(np.abs(value), pool.reward_scale or 1.0)
     upper, best = np.full(len(tables), np.inf), np.empty((len(tables), pool.shape[0]), np.int32)
-    heaviest = found.heaviest()
+    heaviest = np.take_along_axis(found.names, found.mix.argmax(axis=1)[:, None], axis=1)[:, 0]
     order = np.argsort(heaviest, kind="stable")
     price_all(
         pool.dynamics, pool.reward, tables, found.dual, pool.policies, heaviest,
@@ -210,7 +157,7 @@ def price_all(dyn, reward, tables, dual, policies, heaviest, order, tolerance, t
 
 
 def _solutions(
-    pool: PolicyPool,
+    pool: PolicyLibrary,
     found: Mixtures,
     *,
     value: FloatArray,

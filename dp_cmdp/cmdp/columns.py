@@ -14,19 +14,15 @@ meets f0, the same loop runs on costs alone, minimising the largest excess; mult
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp.library import PolicyLibrary
 from dp_cmdp.cmdp.master import drive_out, simplex, start_basis
 from dp_cmdp.cmdp.mixture import costly_states, interpolate, largest, totals
 from dp_cmdp.cmdp.pricing import price_at
 from dp_cmdp.cmdp.solution import FEASIBILITY, CMDPSolution, infeasible
 from dp_cmdp.errors import ConvergenceError
-
-if TYPE_CHECKING:
-    from dp_cmdp.cmdp.pool import PolicyPool
 
 #: A larger excess that is neither removed nor proved is refused.
 UNDECIDED = 1e-9
@@ -56,7 +52,7 @@ class ColumnGeneration:
     """
 
     def __init__(
-        self, pool: PolicyPool, table: FloatArray, b: FloatArray, *, gap: float, exact: bool
+        self, pool: PolicyLibrary, table: FloatArray, b: FloatArray, *, gap: float, exact: bool
     ) -> None:
         rows, horizon = b.size, 1.0 / (1.0 - pool.dynamics.gamma)
         self.pool = pool

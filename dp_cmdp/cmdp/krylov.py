@@ -287,39 +287,24 @@ def solve_chain(chain, b, x, tolerance, shrink, way):
 
 
 @compiled
-def solve_values(dyn, chain, reward, policy, v, rank, tolerance, shrink):
-    """Values of `policy`, whose chain is known, from the guess v, in place."""
+def evaluate(dyn, chain, reward, policy, v, rank, tolerance, shrink):
+    """Values of the policy with this chain, from the guess v, in place."""
     b, x = np.empty(v.size), np.empty(v.size)
     for state in range(v.size):
         b[rank[state]] = reward[state * dyn.num_actions + policy[state]]
         x[rank[state]] = v[state]
-    size = solve_chain(chain, b, x, tolerance, shrink, PULL)
+    solve_chain(chain, b, x, tolerance, shrink, PULL)
     for state in range(v.size):
         v[state] = x[rank[state]]
-    return size
 
 
 @compiled
-def solve_flow(dyn, chain, y, rank, tolerance):
-    """State occupancy of the policy whose chain this is, from the guess y, in place."""
+def occupy(dyn, chain, y, rank, tolerance):
+    """State occupancy of the policy with this chain, from the guess y, in place."""
     b, x = np.empty(y.size), np.empty(y.size)
     for state in range(y.size):
         b[rank[state]] = dyn.mu[state]
         x[rank[state]] = y[state]
-    size = solve_chain(chain, b, x, tolerance, 0.0, PUSH)
+    solve_chain(chain, b, x, tolerance, 0.0, PUSH)
     for state in range(y.size):
         y[state] = max(x[rank[state]], 0.0)
-    return size
-
-
-@compiled
-def evaluate(dyn, reward, policy, v, rank, tolerance, shrink):
-    """Values of `policy` from the guess v, in place; return the residual's largest entry."""
-    chain = chain_of(dyn, policy, rank)
-    return solve_values(dyn, chain, reward, policy, v, rank, tolerance, shrink)
-
-
-@compiled
-def occupy(dyn, policy, y, rank, tolerance):
-    """State occupancy of `policy` from the guess y, in place; return ‖μ − (I − γT_πᵀ)y‖₁."""
-    return solve_flow(dyn, chain_of(dyn, policy, rank), y, rank, tolerance)

@@ -94,3 +94,12 @@ def interpolate(points, values, at, out):
         for j in range(rows + 1):
             mean += share[j] * values[j, state]
         out[state] = mean
+
+
+@compiled
+def total(table, policy, y):
+    """Σ_s t(s, π(s)) y(s)."""
+    num_actions, result = table.size // policy.size, 0.0
+    for state in range(policy.size):
+        result += table[state * num_actions + policy[state]] * y[state]
+    return result

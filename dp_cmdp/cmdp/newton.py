@@ -1,208 +1,192 @@
 """One cost row: policy and multiplier found together, by Newton's method.
 
-Let π have values v of the reward r and u of the cost f, occupancy y and advantages
-
-    A_r(s, a) = r(s, a) + γ T_a v − v(s),      A_f(s, a) = f(s, a) + γ T_a u − u(s).
-
-Another policy σ earns Σ_s y_σ(s) A_r(s, σ(s)) more and costs Σ_s y_σ(s) A_f(s, σ(s)) more. With y in
-place of y_σ, which is right to first order, the dual function of the multiplier λ becomes
-
-    c_π + λ(f0 − a_π) + Σ_s y(s) max_a (A_r − λ A_f)(s, a),
-
-a convex function with a kink for every state that changes its action. Its least value lies at a
-kink between two policies, of which one costs at most f0 (in the model) and the other more. One of
-them is the next π. Where the multipliers of column generation halve an interval, these steps
-converge at once; from the policy of a like draw, two or three will do.
+Around a policy π, the dual function of the multiplier is known to first order
+(:mod:`dp_cmdp.cmdp.kink`): its least value lies between two policies, and one of them is the next
+π. Where the multipliers of column generation halve an interval, these steps converge at once; from
+the policy of a like draw, two or three will do.
 
 Once π is one of its own two policies, nothing changes any more: π is optimal at λ, and
 
     optimum ≤ μᵀ(v − λu) + max_{s,a} (A_r − λ A_f)/(1 − γ) + λ f0
 
 holds for the numbers at hand, converged or not. The mixture of the two policies that costs f0
-attains it. What does not come so far is left to :mod:`dp_cmdp.cmdp.columns`.
+attains it. Steps may also lead nowhere, or in a circle, where a change of action moves much of the
+occupancy; such draws, and those that no policy can serve, are left to
+:mod:`dp_cmdp.cmdp.columns`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
+from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp.columns import FLOW
+from dp_cmdp.cmdp.kink import Model, advantages, highest, kink
 from dp_cmdp.cmdp.krylov import (
     PULL,
     assign,
     chain_of,
     compiled,
+    evaluate,
     inner,
+    occupy,
     ranking,
     size_of,
-    solve_flow,
-    solve_values,
 )
-from dp_cmdp.cmdp.pricing import MANY
+from dp_cmdp.cmdp.library import PolicyLibrary
+from dp_cmdp.cmdp.mixture import costly_states, largest, total, totals
+from dp_cmdp.cmdp.pricing import MANY, TIE, sweep
+from dp_cmdp.cmdp.solution import CMDPSolution
 
-#: Steps before column generation takes over, and trials for the kink of one model.
-STEPS, TRIALS = 40, 100
-#: A greedy action must beat the present one by this much, relative to the values.
-TIE = 1e-13
-#: Policies that are hardly the last are evaluated until the residual is so much smaller.
-COARSE = 1e-3
-#: Flow residual of occupancies that weigh the states of a model, and of those in the answer.
-LOOSE, FLOW = 1e-2, 1e-14
+#: Steps before column generation takes over.
+STEPS = 50
+#: After more changes than this the next policy is not the last: value iteration carries them on,
+#: and the evaluation stops when the residual is so much smaller.
+FEW, COARSE = 10, 1e-3
+#: Flow residual of the occupancies that weigh the states of a model.
+LOOSE = 1e-2
 #: Error of the evaluations, relative to the accepted gap.
 ACCURACY = 0.1
-#: First width of the bracket around the guessed multiplier, and its growth.
-WIDTH, GROWTH = 0.02, 4.0
-#: No bracket is wider, relative to the guess; the right policy then cares for costs alone.
-FAR = 1e6
+#: Least guess of a multiplier, relative to max|r|/max|f|.
+SMALL = 1e-3
 
 
-class Model(NamedTuple):
-    """Advantages of one policy for reward and cost, its occupancy, and what ties are."""
+def solve_one_row(
+    pool: PolicyLibrary, table: FloatArray, b: FloatArray, *, gap: float
+) -> CMDPSolution | None:
+    """Newton's method from the best mixture of pooled policies; None where it settles nothing.
 
-    gain: Any
-    load: Any
-    y: Any
-    policy: Any
-    num_actions: int
-    tie: float
+    Parameters
+    ----------
+    pool : PolicyLibrary
+        With at least one policy; it learns from the draw.
+    table : (1, pairs)
+    b : (1,)
+    gap : float
 
-
-@compiled
-def advantages(dyn, table, v, out):
-    """A(s, a) = t(s, a) + γ T_a v − v(s)."""
-    for state in range(dyn.num_states):
-        for pair in range(state * dyn.num_actions, (state + 1) * dyn.num_actions):
-            expected = 0.0
-            for k in range(dyn.indptr[pair], dyn.indptr[pair + 1]):
-                expected += dyn.data[k] * v[dyn.indices[k]]
-            out[pair] = table[pair] + dyn.gamma * expected - v[state]
-
-
-@compiled
-def greedy(model, multiplier, states, count, choice):
-    """Best actions of the first `count` of `states`, written to `choice`; their gain and load."""
-    gain, load = 0.0, 0.0
-    for k in range(count):
-        state = states[k]
-        first = state * model.num_actions
-        best = first + model.policy[state]
-        most = model.gain[best] - multiplier * model.load[best] + model.tie
-        for pair in range(first, first + model.num_actions):
-            q = model.gain[pair] - multiplier * model.load[pair]
-            if q > most:
-                most, best = q, pair
-        choice[state] = best - first
-        gain += model.y[state] * model.gain[best]
-        load += model.y[state] * model.load[best]
-    return gain, load
-
-
-@compiled
-def bracket(model, excess, multiplier, states, left, right):
-    """Greedy policies of a multiplier whose model is above f0 (left) and of one that is not.
-
-    Returns 1; or 0 when the cost stays at or below f0 down to λ = 0, where both are greedy; or −1
-    when it stays above.
+    Notes
+    -----
+    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draw.
     """
-    low, high, width = multiplier, multiplier, WIDTH * multiplier
-    _, load = greedy(model, multiplier, states, states.size, left)
-    assign(right, left)
-    above = load + excess > 0.0
-    while load + excess > 0.0:
-        if not width < FAR * multiplier:
-            return -1
-        high, width = high + width, GROWTH * width
-        assign(left, right)
-        _, load = greedy(model, high, states, states.size, right)
-    while not above:
-        if low == 0.0:
-            assign(right, left)
-            return 0
-        low, width = max(low - width, 0.0), GROWTH * width
-        assign(right, left)
-        _, load = greedy(model, low, states, states.size, left)
-        above = load + excess > 0.0
-    return 1
+    scale, tolerance = pool.reward_scale or 1.0, float(b[0])
+    first, second, guess = neighbours(
+        table, tolerance, pool.policies, pool.occupancies, pool.values, scale
+    )
+    policies, occupancies = pool.policies[[first, second]], pool.occupancies[[first, second]]
+    reward, cost, (v, u), answer = pool.reward.copy(), table[0].copy(), pool.to_go, np.zeros(6)
+    newton(
+        pool.dynamics, reward, cost, tolerance, guess, gap, scale, v, u, pool.rank,
+        policies, occupancies, answer,
+    )  # fmt: skip
+    dual, weight, value, cost, bound, steps = answer.tolist()
+    if steps == 0.0:
+        return None
+    used = [0, 1] if weight < 1.0 else [0]
+    return pool.mixture(
+        [pool.insert(policies[k], occupancies[k], residual=FLOW) for k in used],
+        np.array([weight, 1.0 - weight])[used],
+        value=value,
+        costs=np.array([cost]),
+        dual=np.array([dual]),
+        bound=bound,
+        iterations=int(steps),
+    )
 
 
 @compiled
-def narrow(model, states, count, left, right):
-    """Keep the states in which two policies differ; what they gain and load there and elsewhere."""
-    kept, common = 0, 0.0
-    gain_left, load_left, gain_right, load_right = 0.0, 0.0, 0.0, 0.0
-    for k in range(count):
-        state = states[k]
-        y, one = model.y[state], state * model.num_actions + left[state]
-        other = state * model.num_actions + right[state]
-        if one == other:
-            common += y * model.load[one]
-            continue
-        states[kept] = state
-        kept += 1
-        gain_left, load_left = gain_left + y * model.gain[one], load_left + y * model.load[one]
-        gain_right += y * model.gain[other]
-        load_right += y * model.load[other]
-    return kept, common, gain_left, load_left, gain_right, load_right
-
-
-@compiled
-def kink(model, excess, multiplier, left, right):
-    """The multiplier of least model value, and the policies on both sides; negative if none."""
-    states = np.empty(model.policy.size, np.uint32)
-    for state in range(states.size):
-        states[state] = state
-    found = bracket(model, excess, multiplier, states, left, right)
-    if found < 1:
-        return float(found)
-    count, trial, middle = states.size, np.empty_like(left), multiplier
-    for _ in range(TRIALS):
-        count, common, gain_left, load_left, gain_right, load_right = narrow(
-            model, states, count, left, right
-        )
-        excess += common
-        middle = (gain_left - gain_right) / (load_left - load_right)
-        gain, load = greedy(model, middle, states, count, trial)
-        higher = gain - middle * load > gain_left - middle * load_left
-        if not (higher and load_right < load < load_left):
+def neighbours(table, b, policies, occupancies, values, reward_scale):
+    """The two pooled policies of the best mixture, the heavier first, and a guess of λ."""
+    unit, costs = np.ones(1), np.empty((values.size, 1))
+    totals(table, costly_states(table, policies.shape[1]), policies, occupancies, unit, costs)
+    left, right = 0, 0
+    for p in range(values.size):
+        left = p if values[p] > values[left] else left
+        right = p if costs[p, 0] < costs[right, 0] else right
+    largest(table, unit)
+    unit[0] = reward_scale / unit[0] if unit[0] > 0.0 else 1.0
+    if costs[left, 0] <= b:
+        return left, left, SMALL * unit[0]
+    if costs[right, 0] >= b:
+        return right, right, unit[0]
+    while True:
+        multiplier = (values[left] - values[right]) / (costs[left, 0] - costs[right, 0])
+        best = left
+        for p in range(values.size):
+            if values[p] - values[best] > multiplier * (costs[p, 0] - costs[best, 0]):
+                best = p
+        if not costs[right, 0] < costs[best, 0] < costs[left, 0]:
             break
-        for k in range(count):
-            if load + excess > 0.0:
-                left[states[k]] = trial[states[k]]
-            else:
-                right[states[k]] = trial[states[k]]
-    for k in range(count):  # where nobody comes, neither policy need be greedy
-        mend(model, middle, states[k], trial, left)
-        mend(model, middle, states[k], trial, right)
-    return middle
+        if costs[best, 0] > b:
+            left = best
+        else:
+            right = best
+    if costs[left, 0] - b > b - costs[right, 0]:
+        left, right = right, left
+    return left, right, max(multiplier, SMALL * unit[0])
 
 
 @compiled
-def mend(model, multiplier, state, trial, policy):
-    """Take the action of `trial` in a state in which it is better."""
-    first = state * model.num_actions
-    one, other = first + policy[state], first + trial[state]
-    better = model.gain[other] - model.gain[one]
-    if better - multiplier * (model.load[other] - model.load[one]) > model.tie:
-        policy[state] = trial[state]
+def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupancies, answer):
+    """Solve one draw from two policies and guesses of the multiplier, v and u.
+
+    All but the multiplier are updated in place. `answer` gets multiplier, weight of the first
+    policy, value, cost, upper bound and steps; the last stays zero when they lead nowhere.
+    """
+    multiplier, policy, y, changes = guess, policies[0], occupancies[0], reward.size
+    left, right = np.empty_like(policy), np.empty_like(policy)
+    gain, load = np.empty(reward.size), np.empty(reward.size)
+    for step in range(STEPS):
+        chain, shrink = chain_of(dyn, policy, rank), COARSE if changes > FEW else 0.0
+        error = ACCURACY * gap * max(abs(inner(dyn.mu, v)), scale) * (1.0 - dyn.gamma)
+        evaluate(dyn, chain, reward, policy, v, rank, error, shrink)
+        evaluate(dyn, chain, cost, policy, u, rank, error / multiplier, shrink)
+        occupy(dyn, chain, y, rank, LOOSE)
+        advantages(dyn, reward, v, gain)
+        advantages(dyn, cost, u, load)
+        tie = TIE * (size_of(v, PULL) + multiplier * size_of(u, PULL))
+        model, excess = Model(gain, load, y, policy, dyn.num_actions, tie), inner(dyn.mu, u) - b
+        best = kink(model, excess, multiplier, left, right)
+        before, changes = changes, min(differing(left, policy), differing(right, policy))
+        if changes > 0:
+            assign(policy, right)
+            if changes > FEW and best >= 0.0:
+                sweep_at(dyn, reward, cost, best, v, u, policy)
+            if changes * MANY > policy.size:
+                assign(rank, ranking(dyn, policy))
+        elif not best >= 0.0:
+            return
+        elif before <= FEW:
+            partner = left if differing(left, policy) > 0 else right
+            complete(dyn, chain, rank, partner, policies, occupancies)
+            feasible = mix(reward, cost, b, policies, occupancies, answer)
+            upper = inner(dyn.mu, v) - best * excess + highest(model, best) / (1.0 - dyn.gamma)
+            if feasible and abs(upper - answer[2]) <= gap * max(abs(answer[2]), scale):
+                answer[0], answer[4], answer[5] = best, upper, step + 1
+                return
+            assign(policy, policies[1])
+            assign(y, occupancies[1])
+        multiplier = max(best, guess)
 
 
 @compiled
-def differing(one, other):
-    """In how many states two policies differ."""
-    count = 0
-    for state in range(one.size):
-        count += one[state] != other[state]
-    return count
+def sweep_at(dyn, reward, cost, multiplier, v, u, policy):
+    """Carry changes of the policy on to the states before, by a sweep of value iteration."""
+    income, w = np.empty(reward.size), np.empty(v.size)
+    for pair in range(income.size):
+        income[pair] = reward[pair] - multiplier * cost[pair]
+    for state in range(w.size):
+        w[state] = v[state] - multiplier * u[state]
+    sweep(dyn, income, w, policy)
 
 
 @compiled
-def total(table, policy, y):
-    """Σ_s t(s, π(s)) y(s)."""
-    num_actions, result = table.size // policy.size, 0.0
-    for state in range(policy.size):
-        result += table[state * num_actions + policy[state]] * y[state]
-    return result
+def complete(dyn, chain, rank, partner, policies, occupancies):
+    """Make `partner` the second policy, and both flows exact."""
+    occupy(dyn, chain, occupancies[0], rank, FLOW)
+    if differing(partner, policies[1]) > 0:
+        assign(policies[1], partner)
+        assign(occupancies[1], occupancies[0])
+    occupy(dyn, chain_of(dyn, partner, rank), occupancies[1], rank, FLOW)
 
 
 @compiled
@@ -223,71 +207,9 @@ def mix(reward, cost, b, policies, occupancies, answer):
 
 
 @compiled
-def highest(model, multiplier):
-    """max (A_r − λ A_f)."""
-    most = -np.inf
-    for pair in range(model.gain.size):
-        most = max(most, model.gain[pair] - multiplier * model.load[pair])
-    return most
-
-
-@compiled
-def complete(dyn, chain, rank, partner, policies, occupancies):
-    """Make `partner` the second policy, and both flows exact."""
-    solve_flow(dyn, chain, occupancies[0], rank, FLOW)
-    if differing(partner, policies[1]) > 0:
-        assign(policies[1], partner)
-        assign(occupancies[1], occupancies[0])
-    solve_flow(dyn, chain_of(dyn, partner, rank), occupancies[1], rank, FLOW)
-
-
-@compiled
-def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupancies, answer):
-    """Solve one draw from two policies and guesses of the multiplier, v and u.
-
-    All but the multiplier are updated in place. `answer` gets multiplier, weight of the first
-    policy, value, cost, upper bound and steps; the last stays zero when they lead nowhere.
-    """
-    multiplier, policy, y, many = guess, policies[0], occupancies[0], True
-    left, right = np.empty_like(policy), np.empty_like(policy)
-    gain, load = np.empty(reward.size), np.empty(reward.size)
-    for step in range(STEPS):
-        chain, shrink = chain_of(dyn, policy, rank), COARSE if many else 0.0
-        solve_flow(dyn, chain, y, rank, LOOSE)
-        error = ACCURACY * gap * max(abs(inner(dyn.mu, v)), scale) * (1.0 - dyn.gamma)
-        solve_values(dyn, chain, reward, policy, v, rank, error, shrink)
-        solve_values(dyn, chain, cost, policy, u, rank, error / multiplier, shrink)
-        advantages(dyn, reward, v, gain)
-        advantages(dyn, cost, u, load)
-        tie = TIE * (size_of(v, PULL) + multiplier * size_of(u, PULL))
-        model, excess = Model(gain, load, y, policy, dyn.num_actions, tie), inner(dyn.mu, u) - b
-        best = kink(model, excess, multiplier, left, right)
-        changes = min(differing(left, policy), differing(right, policy))
-        if changes > 0:
-            assign(policy, right)
-        elif not best >= 0.0:
-            return
-        elif not many:
-            partner = left if differing(left, policy) > 0 else right
-            complete(dyn, chain, rank, partner, policies, occupancies)
-            feasible = mix(reward, cost, b, policies, occupancies, answer)
-            upper = inner(dyn.mu, v) - best * excess + highest(model, best) / (1.0 - dyn.gamma)
-            if feasible and abs(upper - answer[2]) <= gap * max(abs(answer[2]), scale):
-                answer[0], answer[4], answer[5] = best, upper, step + 1
-                return
-            assign(policy, policies[1])
-            assign(y, occupancies[1])
-        multiplier = max(best, guess)
-        many = changes * MANY > policy.size
-        if many:
-            assign(rank, ranking(dyn, policy))
-
-
-@compiled
-def newton_each(dyn, reward, tables, b, guesses, order, gap, scale, v, u, rank,
-                policies, occupancies, answers):  # fmt: skip
-    """:func:`newton` for the draws in `order`, each from the values of the last."""
-    for k in range(order.size):
-        d = order[k]
-        newton(dyn, reward, tables[d, 0], b[d, 0], guesses[d], gap, scale, v, u, rank,
-               policies[d], occupancies[d], answers[d])  # fmt: skip
+def differing(one, other):
+    """In how many states two policies differ."""
+    count = 0
+    for state in range(one.size):
+        count += one[state] != other[state]
+    return count

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from dp_cmdp._check import frozen
-from dp_cmdp.cmdp.krylov import Dynamics, assign, compiled, evaluate, ranking
+from dp_cmdp.cmdp.krylov import Dynamics, assign, chain_of, compiled, evaluate, ranking
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -112,7 +112,7 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
     stalls, many = 0, False
     settled = 0.25 * tolerance / horizon
     if trust:
-        evaluate(dyn, reward, policy, v, rank, settled, COARSE)
+        evaluate(dyn, chain_of(dyn, policy, rank), reward, policy, v, rank, settled, COARSE)
     for turn in range(ROUNDS):
         for _ in range(SWEEPS if many else 0):
             sweep(dyn, reward, v, policy)
@@ -129,7 +129,7 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
             assign(rank, ranking(dyn, policy))
         sure = not many and (changes > 0 or turn > 0 or trust)
         goal = settled if sure else max(FORCING * max(high, -low), settled)
-        evaluate(dyn, reward, policy, v, rank, goal, 0.0)
+        evaluate(dyn, chain_of(dyn, policy, rank), reward, policy, v, rank, goal, 0.0)
     return upper
 
 

@@ -132,26 +132,27 @@ def test_a_repeated_draw_is_recognised_by_the_pool():
     pool = PolicyPool(cmdp)
     first = pool.solve(cmdp.f, cmdp.f0)
     again = pool.solve(cmdp.f, cmdp.f0)
-    assert again.iterations == 1 < first.iterations
+    assert again.iterations == 2 < first.iterations
     assert again.value == pytest.approx(first.value, rel=1e-12)
 
 
+@pytest.mark.parametrize("K", [1, 2])
 @pytest.mark.parametrize("length", [40, FEW_STATES + 20])
-def test_a_batch_of_draws_is_answered_as_one_by_one(length):
+def test_a_batch_of_draws_is_answered_as_one_by_one(length, K):
     cmdp = corridor(length, f0=10.0)
     rng = np.random.default_rng(3)
-    f = cmdp.f[0] * rng.uniform(0.9, 1.1, (60, *cmdp.f[0].shape))
-    f0 = rng.uniform(3.0, 6.0, 60)
+    f = cmdp.f[0] * rng.uniform(0.9, 1.1, (60, K, *cmdp.f[0].shape))
+    f0 = rng.uniform(3.0, 6.0, (60, K))
     together, alone = PolicyPool(cmdp).solve_many(f, f0), PolicyPool(cmdp)
     for answer, table, tolerance in zip(together, f, f0, strict=True):
         assert answer.value == pytest.approx(alone.solve(table, tolerance).value, rel=3e-8)
         assert answer.gap <= 1e-8
         assert answer.upper_bound >= answer.value - 1e-9
-        assert answer.costs[0] <= tolerance + 1e-9
-        assert (answer.occupancy * table).sum() == pytest.approx(answer.costs[0])
+        assert (answer.costs <= tolerance + 1e-9).all()
+        np.testing.assert_allclose((answer.occupancy * table).sum(axis=(1, 2)), answer.costs)
         residual = flow_matrix(cmdp) @ answer.occupancy.ravel() - cmdp.mu
         assert np.abs(residual).sum() < 1e-11
-    assert sum(answer.iterations == 1 for answer in together) > 5
+    assert sum(answer.iterations <= 2 for answer in together) > 5
 
 
 def test_a_batch_of_several_costs_keeps_every_margin():
