@@ -40,13 +40,13 @@ from dp_cmdp.cmdp.solution import CMDPSolution
 
 #: Steps before column generation takes over.
 STEPS = 50
-#: After more changes than this the next policy is not the last: value iteration carries them on,
-#: and the evaluation stops when the residual is so much smaller.
-FEW, COARSE = 10, 1e-3
+#: After more changes than this, value iteration carries them on. While there are more and the
+#: multiplier moves by so much, relatively, evaluations only make the residual so much smaller.
+FEW, CLOSE, COARSE = 10, 1e-3, 1e-3
 #: Flow residual of the occupancies that weigh the states of a model.
-LOOSE = 1e-2
-#: Error of the evaluations, relative to the accepted gap.
-ACCURACY = 0.1
+LOOSE = 1e-1
+#: Error of the evaluations and smallest gain of a change, relative to the accepted gap.
+ACCURACY, NEAR = 0.1, 0.5
 #: Least guess of a multiplier, relative to max|r|/max|f|.
 SMALL = 1e-3
 
@@ -132,21 +132,23 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
     All but the multiplier are updated in place. `answer` gets multiplier, weight of the first
     policy, value, cost, upper bound and steps; the last stays zero when they lead nowhere.
     """
-    multiplier, policy, y, changes = guess, policies[0], occupancies[0], reward.size
+    multiplier, last, sure = guess, -1.0, False
+    policy, y = policies[0], occupancies[0]
     left, right = np.empty_like(policy), np.empty_like(policy)
     gain, load = np.empty(reward.size), np.empty(reward.size)
     for step in range(STEPS):
-        chain, shrink = chain_of(dyn, policy, rank), COARSE if changes > FEW else 0.0
-        error = ACCURACY * gap * max(abs(inner(dyn.mu, v)), scale) * (1.0 - dyn.gamma)
+        chain, shrink = chain_of(dyn, policy, rank), 0.0 if sure else COARSE
+        allowed = gap * max(abs(inner(dyn.mu, v)), scale) * (1.0 - dyn.gamma)
+        error = ACCURACY * allowed
         evaluate(dyn, chain, reward, policy, v, rank, error, shrink)
         evaluate(dyn, chain, cost, policy, u, rank, error / multiplier, shrink)
         occupy(dyn, chain, y, rank, LOOSE)
         advantages(dyn, reward, v, gain)
         advantages(dyn, cost, u, load)
-        tie = TIE * (size_of(v, PULL) + multiplier * size_of(u, PULL))
+        tie = max(NEAR * allowed, TIE * (size_of(v, PULL) + multiplier * size_of(u, PULL)))
         model, excess = Model(gain, load, y, policy, dyn.num_actions, tie), inner(dyn.mu, u) - b
         best = kink(model, excess, multiplier, left, right)
-        before, changes = changes, min(differing(left, policy), differing(right, policy))
+        changes = min(differing(left, policy), differing(right, policy))
         if changes > 0:
             assign(policy, right)
             if changes > FEW and best >= 0.0:
@@ -155,7 +157,7 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
                 assign(rank, ranking(dyn, policy))
         elif not best >= 0.0:
             return
-        elif before <= FEW:
+        elif sure:
             partner = left if differing(left, policy) > 0 else right
             complete(dyn, chain, rank, partner, policies, occupancies)
             feasible = mix(reward, cost, b, policies, occupancies, answer)
@@ -165,7 +167,8 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
                 return
             assign(policy, policies[1])
             assign(y, occupancies[1])
-        multiplier = max(best, guess)
+        settled = abs(best - last) <= CLOSE * best and changes * MANY <= policy.size
+        sure, last, multiplier = changes <= FEW or settled, best, max(best, guess)
 
 
 @compiled

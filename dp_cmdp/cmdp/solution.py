@@ -37,7 +37,7 @@ class CMDPSolution:
     engine : str
         ``"columns"`` or ``"lp"``.
     iterations : int
-        Pricing problems solved, or simplex iterations.
+        Newton steps, pricing problems or simplex iterations.
     weights, policies : (m,) and (m, num_states), or None
         The deterministic policies whose occupancies are mixed, m ≤ K + 1 (columns engine).
 

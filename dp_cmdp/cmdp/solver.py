@@ -1,6 +1,7 @@
 """One door to both CMDP engines.
 
-``"columns"`` (:mod:`dp_cmdp.cmdp.columns`) is compiled column generation, ``"lp"``
+``"columns"`` mixes policies in compiled code, by Newton's method for one cost
+(:mod:`dp_cmdp.cmdp.newton`) and by column generation (:mod:`dp_cmdp.cmdp.columns`); ``"lp"``
 (:mod:`dp_cmdp.cmdp.lp_engine`) the occupancy program in HiGHS. Both return a certified gap.
 ``"auto"`` takes columns with a pool or from :data:`LP_STATES` states on. Below, one linear program
 is answered in less time than loading the compiled engine takes (half a second; some fifteen when it
