@@ -78,7 +78,7 @@ def full(records: Records, clock: Clock) -> list[Section]:
           for n, count in ((10, 400), (32, 60)) for radius in (RADIUS, CALM)),
         ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=300.0,
                             enough=60.0)),
-        ("single", partial(one, 1000, limit=600.0, general=False, gap=1e-6)),
+        ("million", partial(one, 1000, limit=300.0, general=False, gap=1e-6)),
         ("privatizer", partial(privatizer, 316, records=records, clock=clock)),
         ("privatizer", partial(privatizer, 1000, records=records, clock=clock)),
         ("growth", partial(growth, 100, records=records, clock=clock, limit=300.0)),

@@ -6,7 +6,8 @@ over all pricing problems, draws whose mixtures lean on the same policy one afte
 from the values of the last. A draw whose bound meets its mixture is done; the others leave their
 best policies in the pool and try again. The bound μᵀv + max δ/(1 − γ) + λᵀf0 holds for whatever v
 comes out (:mod:`dp_cmdp.cmdp.pricing`), so rounding can cost a certificate but not make a false
-one. What rounds do not settle is left to :mod:`dp_cmdp.cmdp.columns`.
+one. With one cost there is one round. What rounds do not settle is left to
+:mod:`dp_cmdp.cmdp.newton` and :mod:`dp_cmdp.cmdp.columns`.
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ def solve_together(
     **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
     """
     answers: list[CMDPSolution | None] = [None] * len(tables)
-    left = np.arange(len(tables))
-    for turn in range(1, ROUNDS + 1):
+    left, rounds = np.arange(len(tables)), 1 if b.shape[1] == 1 else ROUNDS
+    for turn in range(1, rounds + 1):
         found = _round(pool, frozen(tables[left]), b[left], gap=gap, turn=turn)
         for d, answer in zip(left.tolist(), found, strict=True):
             answers[d] = answer

@@ -1,9 +1,10 @@
 """A pool of policies shared by every CMDP with the same dynamics and reward.
 
 Dynamics are public, so the occupancy measure of a policy is a valid column for every draw of the
-costs f and tolerances f0, and a good start for the next. Draws with one cost row are solved by
-Newton's method from there (:mod:`dp_cmdp.cmdp.newton`), draws with several by column generation, in
-batches where states are few (:mod:`dp_cmdp.cmdp.batch`, :mod:`dp_cmdp.cmdp.columns`).
+costs f and tolerances f0, and a good start for the next. Where states are few, batches of draws are
+offered the mixtures that the pool knows (:mod:`dp_cmdp.cmdp.batch`). What these do not settle is
+solved by Newton's method when there is one cost (:mod:`dp_cmdp.cmdp.newton`), and by column
+generation (:mod:`dp_cmdp.cmdp.columns`).
 """
 
 from __future__ import annotations
@@ -94,8 +95,9 @@ class PolicyPool(PolicyLibrary):
     ) -> list[CMDPSolution]:
         """Solve a sweep of draws; the same answers as one :meth:`solve` per draw, within the gap.
 
-        Draws with several cost rows are solved in batches in models of at most
-        :data:`~dp_cmdp.cmdp.batch.FEW_STATES` states; all others are solved one after the other.
+        In models of at most :data:`~dp_cmdp.cmdp.batch.FEW_STATES` states, batches of draws are
+        first offered the mixtures that the pool knows; what these do not settle, and all draws of
+        larger models, are solved one after the other.
 
         Parameters
         ----------
@@ -148,9 +150,9 @@ class PolicyPool(PolicyLibrary):
         return table
 
     def _solve_batch(self, tables: FloatArray, b: FloatArray, *, gap: float) -> list[CMDPSolution]:
-        """Settle draws with several costs together, where states are few, the others one by one."""
+        """Settle together, where states are few, what can be; the others one by one."""
         found: list[CMDPSolution | None] = [None] * len(tables)
-        if b.shape[1] > 1 and self.shape[0] <= FEW_STATES:
+        if self.shape[0] <= FEW_STATES:
             self.prepare()
             found = solve_together(self, tables, b, gap=gap)
         return [
