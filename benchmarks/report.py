@@ -1,10 +1,10 @@
 """Fill the tables of docs/performance.md from the JSON lines of a run.
 
     python benchmarks/report.py                                    the newest run in out/bench
-    python benchmarks/report.py --rows out/bench/full.jsonl
+    python benchmarks/report.py --rows out/bench/quick.jsonl --rows out/bench/full.jsonl
 
-A table stands between ``<!-- bench:begin NAME -->`` and ``<!-- bench:end -->``. Tables for which
-the run has no lines are left as they are.
+Where two runs have lines of the same name and size, those of the last count. A table stands between
+``<!-- bench:begin NAME -->`` and ``<!-- bench:end -->``; without lines for it, it stays as it is.
 """
 
 from __future__ import annotations
@@ -211,19 +211,31 @@ def filled(text: str, lines: Lines) -> str:
     return MARKED.sub(replace, text)
 
 
+def merged(runs: Sequence[Lines]) -> Lines:
+    """The lines of several runs; a later one replaces all of a name and size that it measured."""
+    found: dict[tuple[str, int | None], Lines] = {}
+    for lines in runs:
+        parts: dict[tuple[str, int | None], Lines] = {}
+        for line in lines:
+            parts.setdefault((line["name"], line["size"]), []).append(line)
+        found |= parts
+    return [line for part in found.values() for line in part]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=Path)
+    parser.add_argument("--rows", type=Path, action="append", help="may be repeated")
     parser.add_argument("--page", type=Path, default=Path("docs/performance.md"))
     options = parser.parse_args()
     newest = sorted(Path("out/bench").glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     if options.rows is None and not newest:
         parser.error("out/bench holds no run; call make bench-quick first")
-    rows = options.rows or newest[-1]
-    write_text(options.page, filled(options.page.read_text(encoding="utf-8"), read_lines(rows)))
-    print(f"{options.page} filled from {rows}")
+    paths = options.rows or newest[-1:]
+    text = options.page.read_text(encoding="utf-8")
+    write_text(options.page, filled(text, merged([read_lines(path) for path in paths])))
+    print(f"{options.page} filled from {', '.join(map(str, paths))}")
 
 
 if __name__ == "__main__":

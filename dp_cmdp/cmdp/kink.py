@@ -159,13 +159,4 @@ def kink(model, excess, multiplier, left, right):
     for k in range(count):  # where nobody comes, neither policy need be greedy
         mend(model, middle, states[k], trial, left)
         mend(model, middle, states[k], trial, right)
-    return middle
-
-
-@compiled
-def highest(model, multiplier):
-    """max (A_r − λ A_f)."""
-    most = -np.inf
-    for pair in range(model.gain.size):
-        most = max(most, model.gain[pair] - multiplier * model.load[pair])
-    return most
+    return max(middle, 0.0)

@@ -5,14 +5,14 @@ Around a policy π, the dual function of the multiplier is known to first order
 π. Where the multipliers of column generation halve an interval, these steps converge at once; from
 the policy of a like draw, two or three will do.
 
-Once π is one of its own two policies, nothing changes any more: π is optimal at λ, and
+Once π is one of its own two policies, nothing changes any more: with the multiplier λ at which the
+two are equally good, and the values w and advantages A of π for the reward r − λf,
 
-    optimum ≤ μᵀ(v − λu) + max_{s,a} (A_r − λ A_f)/(1 − γ) + λ f0
+    optimum ≤ μᵀw + max_{s,a} A(s, a)/(1 − γ) + λ f0
 
-holds for the numbers at hand, converged or not. The mixture of the two policies that costs f0
-attains it. Steps may also lead nowhere, or in a circle, where a change of action moves much of the
-occupancy; such draws, and those that no policy can serve, are left to
-:mod:`dp_cmdp.cmdp.columns`.
+holds for the numbers at hand, converged or not. The mixture of the two that costs f0 attains it.
+Steps may also lead nowhere, or in a circle, where a change of action moves much of the occupancy;
+such draws, and those that no policy can serve, are left to :mod:`dp_cmdp.cmdp.columns`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.columns import FLOW
-from dp_cmdp.cmdp.kink import Model, advantages, highest, kink
+from dp_cmdp.cmdp.kink import Model, advantages, kink
 from dp_cmdp.cmdp.krylov import (
     PULL,
     assign,
@@ -132,12 +132,12 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
     All but the multiplier are updated in place. `answer` gets multiplier, weight of the first
     policy, value, cost, upper bound and steps; the last stays zero when they lead nowhere.
     """
-    multiplier, last, sure = guess, -1.0, False
+    multiplier, last, shrink = guess, -1.0, COARSE
     policy, y = policies[0], occupancies[0]
     left, right = np.empty_like(policy), np.empty_like(policy)
     gain, load = np.empty(reward.size), np.empty(reward.size)
     for step in range(STEPS):
-        chain, shrink = chain_of(dyn, policy, rank), 0.0 if sure else COARSE
+        chain = chain_of(dyn, policy, rank)
         allowed = gap * max(abs(inner(dyn.mu, v)), scale) * (1.0 - dyn.gamma)
         error = ACCURACY * allowed
         evaluate(dyn, chain, reward, policy, v, rank, error, shrink)
@@ -155,31 +155,52 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
                 sweep_at(dyn, reward, cost, best, v, u, policy)
             if changes * MANY > policy.size:
                 assign(rank, ranking(dyn, policy))
+            settled = abs(best - last) <= CLOSE * best and changes * MANY <= policy.size
+            shrink = 0.0 if settled else COARSE
         elif not best >= 0.0:
             return
-        elif sure:
+        else:
             partner = left if differing(left, policy) > 0 else right
             complete(dyn, chain, rank, partner, policies, occupancies)
-            feasible = mix(reward, cost, b, policies, occupancies, answer)
-            upper = inner(dyn.mu, v) - best * excess + highest(model, best) / (1.0 - dyn.gamma)
-            if feasible and abs(upper - answer[2]) <= gap * max(abs(answer[2]), scale):
-                answer[0], answer[4], answer[5] = best, upper, step + 1
-                return
-            assign(policy, policies[1])
-            assign(y, occupancies[1])
-        settled = abs(best - last) <= CLOSE * best and changes * MANY <= policy.size
-        sure, last, multiplier = changes <= FEW or settled, best, max(best, guess)
+            answer[0] = best
+            if mix(reward, cost, b, policies, occupancies, answer):
+                upper = bound(dyn, chain, reward, cost, answer[0], v, u, rank, policy, error)
+                answer[4] = upper + answer[0] * b
+                if abs(answer[4] - answer[2]) <= gap * max(abs(answer[2]), scale):
+                    answer[5] = step + 1
+                    return
+            if shrink == 0.0:
+                assign(policy, policies[1])
+                assign(y, occupancies[1])
+            shrink = 0.0
+        last, multiplier = best, max(best, guess)
+
+
+@compiled
+def priced(reward, cost, multiplier):
+    """r − λf, or v − λu."""
+    net = np.empty(reward.size)
+    for k in range(net.size):
+        net[k] = reward[k] - multiplier * cost[k]
+    return net
 
 
 @compiled
 def sweep_at(dyn, reward, cost, multiplier, v, u, policy):
     """Carry changes of the policy on to the states before, by a sweep of value iteration."""
-    income, w = np.empty(reward.size), np.empty(v.size)
+    sweep(dyn, priced(reward, cost, multiplier), priced(v, u, multiplier), policy)
+
+
+@compiled
+def bound(dyn, chain, reward, cost, multiplier, v, u, rank, policy, error):
+    """An upper bound on the value of every policy for r − λf, from the values of this one."""
+    income, w = priced(reward, cost, multiplier), priced(v, u, multiplier)
+    evaluate(dyn, chain, income, policy, w, rank, error, 0.0)
+    advantages(dyn, income, w, income)
+    most = -np.inf
     for pair in range(income.size):
-        income[pair] = reward[pair] - multiplier * cost[pair]
-    for state in range(w.size):
-        w[state] = v[state] - multiplier * u[state]
-    sweep(dyn, income, w, policy)
+        most = max(most, income[pair])
+    return inner(dyn.mu, w) + most / (1.0 - dyn.gamma)
 
 
 @compiled
@@ -196,15 +217,19 @@ def complete(dyn, chain, rank, partner, policies, occupancies):
 def mix(reward, cost, b, policies, occupancies, answer):
     """Weigh two policies so that they cost at most b; False when they cannot.
 
-    Writes the weight of the first, the value and the cost of the mixture to `answer`.
+    Writes weight, value and cost to `answer`, and the multiplier at which both are equally good.
     """
     one, other = total(cost, policies[0], occupancies[0]), total(cost, policies[1], occupancies[1])
-    weight = (b - other) / (one - other) if (one - b) * (other - b) < 0.0 else 1.0
+    first = total(reward, policies[0], occupancies[0])
+    second = total(reward, policies[1], occupancies[1])
+    between = (one - b) * (other - b) < 0.0
+    weight = (b - other) / (one - other) if between else 1.0
     if weight == 1.0 and one > b:
         return False
-    value = weight * total(reward, policies[0], occupancies[0])
+    if between:
+        answer[0] = max((first - second) / (one - other), 0.0)
     answer[1] = weight
-    answer[2] = value + (1.0 - weight) * total(reward, policies[1], occupancies[1])
+    answer[2] = weight * first + (1.0 - weight) * second
     answer[3] = weight * one + (1.0 - weight) * other
     return True
 

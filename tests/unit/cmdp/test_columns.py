@@ -132,7 +132,7 @@ def test_a_repeated_draw_is_recognised_by_the_pool():
     pool = PolicyPool(cmdp)
     first = pool.solve(cmdp.f, cmdp.f0)
     again = pool.solve(cmdp.f, cmdp.f0)
-    assert again.iterations == 2 < first.iterations
+    assert again.iterations == 1 < first.iterations
     assert again.value == pytest.approx(first.value, rel=1e-12)
 
 
@@ -152,7 +152,7 @@ def test_a_batch_of_draws_is_answered_as_one_by_one(length, K):
         np.testing.assert_allclose((answer.occupancy * table).sum(axis=(1, 2)), answer.costs)
         residual = flow_matrix(cmdp) @ answer.occupancy.ravel() - cmdp.mu
         assert np.abs(residual).sum() < 1e-11
-    assert sum(answer.iterations <= 2 for answer in together) > 5
+    assert sum(answer.iterations == 1 for answer in together) > 5
 
 
 def test_a_batch_of_several_costs_keeps_every_margin():
