@@ -4,7 +4,7 @@
 (:mod:`dp_cmdp.cmdp.newton`) and by column generation (:mod:`dp_cmdp.cmdp.columns`); ``"lp"``
 (:mod:`dp_cmdp.cmdp.lp_engine`) the occupancy program in HiGHS. Both return a certified gap.
 ``"auto"`` takes columns with a pool or from :data:`LP_STATES` states on. Below, one linear program
-is answered in less time than loading the compiled engine takes (half a second; some fifteen when it
+is answered in less time than loading the compiled engine takes (half a second; some twenty when it
 is compiled for the first time). Where one engine does not reach the gap, ``"auto"`` tries the other
 (HiGHS up to :data:`LP_LIMIT` states).
 """
