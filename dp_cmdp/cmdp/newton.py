@@ -24,6 +24,7 @@ from dp_cmdp.cmdp.columns import FLOW
 from dp_cmdp.cmdp.kink import Model, advantages, kink
 from dp_cmdp.cmdp.krylov import (
     PULL,
+    ROUNDING,
     assign,
     chain_of,
     compiled,
@@ -193,14 +194,18 @@ def sweep_at(dyn, reward, cost, multiplier, v, u, policy):
 
 @compiled
 def bound(dyn, chain, reward, cost, multiplier, v, u, rank, policy, error):
-    """An upper bound on the value of every policy for r − λf, from the values of this one."""
+    """An upper bound on the value of every policy for r − λf, from the values of this one.
+
+    Advantages carry the rounding of v and λu, whose difference may be small.
+    """
+    rounding = ROUNDING * (size_of(v, PULL) + multiplier * size_of(u, PULL))
     income, w = priced(reward, cost, multiplier), priced(v, u, multiplier)
     evaluate(dyn, chain, income, policy, w, rank, error, 0.0)
     advantages(dyn, income, w, income)
     most = -np.inf
     for pair in range(income.size):
         most = max(most, income[pair])
-    return inner(dyn.mu, w) + most / (1.0 - dyn.gamma)
+    return inner(dyn.mu, w) + (most + rounding) / (1.0 - dyn.gamma)
 
 
 @compiled
