@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray, frozen
-from dp_cmdp.cmdp.columns import FLOW, NEGATIVE
+from dp_cmdp.cmdp.columns import NEGATIVE
 from dp_cmdp.cmdp.krylov import assign, compiled
-from dp_cmdp.cmdp.library import PolicyLibrary
+from dp_cmdp.cmdp.library import FLOW, PolicyLibrary
 from dp_cmdp.cmdp.master import simplex, start_basis
 from dp_cmdp.cmdp.mixture import costly_states, largest, totals
 from dp_cmdp.cmdp.pricing import price_at

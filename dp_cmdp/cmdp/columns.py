@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp.library import PolicyLibrary
+from dp_cmdp.cmdp.library import FLOW, PolicyLibrary
 from dp_cmdp.cmdp.master import drive_out, simplex, start_basis
 from dp_cmdp.cmdp.mixture import costly_states, interpolate, largest, totals
 from dp_cmdp.cmdp.pricing import price_at
@@ -28,8 +28,6 @@ from dp_cmdp.errors import ConvergenceError
 UNDECIDED = 1e-9
 #: The loosest flow residual of any column.
 ROUGH = 1e-3
-#: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the columns that the answer mixes.
-FLOW = 1e-14
 #: Flow residual of loose columns, relative to the distance between bound and value.
 LOOSE = 0.01
 #: Gains of a new column that are taken for rounding, relative to max|r|/(1 − γ).

@@ -20,6 +20,8 @@ from dp_cmdp.cmdp.pricing import MANY, dynamics_of, sweep
 from dp_cmdp.cmdp.solution import CMDPSolution, relative_gap
 
 COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_residuals", "_used")
+#: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the columns that the answer mixes.
+FLOW = 1e-14
 #: Sweeps of value iteration towards the first policy, and flow residual of its occupancy.
 SWEEPS, FIRST = 50, 1e-3
 

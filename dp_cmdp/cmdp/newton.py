@@ -20,7 +20,6 @@ from __future__ import annotations
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp.columns import FLOW
 from dp_cmdp.cmdp.kink import Model, advantages, kink
 from dp_cmdp.cmdp.krylov import (
     PULL,
@@ -34,7 +33,7 @@ from dp_cmdp.cmdp.krylov import (
     ranking,
     size_of,
 )
-from dp_cmdp.cmdp.library import PolicyLibrary
+from dp_cmdp.cmdp.library import FLOW, PolicyLibrary
 from dp_cmdp.cmdp.mixture import costly_states, largest, total, totals
 from dp_cmdp.cmdp.pricing import MANY, TIE, sweep
 from dp_cmdp.cmdp.solution import CMDPSolution
@@ -79,7 +78,7 @@ def solve_one_row(
         pool.dynamics, reward, cost, tolerance, guess, gap, scale, v, u, pool.rank,
         policies, occupancies, answer,
     )  # fmt: skip
-    dual, weight, value, cost, bound, steps = answer.tolist()
+    dual, weight, value, paid, upper, steps = answer.tolist()
     if steps == 0.0:
         return None
     used = [0, 1] if weight < 1.0 else [0]
@@ -87,9 +86,9 @@ def solve_one_row(
         [pool.insert(policies[k], occupancies[k], residual=FLOW) for k in used],
         np.array([weight, 1.0 - weight])[used],
         value=value,
-        costs=np.array([cost]),
+        costs=np.array([paid]),
         dual=np.array([dual]),
-        bound=bound,
+        bound=upper,
         iterations=int(steps),
     )
 
