@@ -84,7 +84,7 @@ def release_database(
     _check_call(database, budget, rng, calibration, ledger)
     envelope = database.envelope
     plan = truncated_plan(
-        Query(envelope.radius, _largest(envelope), together=envelope.largest_record),
+        Query.of_entries(envelope),
         epsilon=budget.epsilon,
         delta=budget.delta,
         calibration=calibration,
@@ -172,13 +172,15 @@ def release_blocks(
     done = {}
     for block, plan in plans.items():
         index = target.envelope.index(block)
-        drawn = plan.draw(values[block]).widened(block_rounding(program, block))
-        cut = drawn.clipped(target.envelope.lower[index], target.envelope.upper[index])
+        drawn = plan.draw(values[block])
+        if realised_mask_NOT_PRIVATE and block in ("A", "c"):
+            drawn = drawn.with_exposed(values[block] == 0.0, values[block])
+        cut = drawn.widened(block_rounding(program, block)).clipped(
+            target.envelope.lower[index], target.envelope.upper[index]
+        )
         done[block] = replace(cut, noise=replace(cut.noise, block=block))
     if realised_mask_NOT_PRIVATE:
         leaks = (*leaks, REALISED_MASK)
-        for block in {"A", "c"} & set(done):
-            done[block] = done[block].with_exposed(values[block] == 0.0, values[block])
     return Release(
         estimate=np.concatenate([part.estimate for part in done.values()]),
         lower=np.concatenate([part.lower for part in done.values()]),
@@ -253,10 +255,6 @@ def _check_call(
     if rng is not None:
         _check.generator("rng", rng)
     _check.one_of("calibration", calibration, (*CALIBRATIONS, "optimal"))
-
-
-def _largest(envelope: Envelope) -> FloatArray:
-    return np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))
 
 
 def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np.bool_]:
