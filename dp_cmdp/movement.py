@@ -2,8 +2,8 @@
 
 A :class:`Movement` lists, for every pair of a record and a number that the record meets, the most
 that the number can move when that record changes. On a lattice of step g a number that moves by at
-most a moves by at most ⌈a/g⌉ integers, so the integers moved are counted, not estimated: per number,
-and per record over all of its numbers (ℓ1). The noise is calibrated to that count and its
+most a moves by at most ⌈a/g⌉ integers, so the integers moved are counted, not estimated: per
+number, and per record over all of its numbers (ℓ1). The noise is calibrated to that count and its
 certificate is compared with it before anything is drawn.
 """
 

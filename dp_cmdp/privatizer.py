@@ -32,7 +32,7 @@ from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entry_values
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.intervals import Query, truncated_plan
+from dp_cmdp.intervals import NoisePlan, Query, truncated_plan
 from dp_cmdp.lp import Solution, solve_certified
 from dp_cmdp.mechanisms import CALIBRATIONS
 from dp_cmdp.parametric import ParametricLP
@@ -83,15 +83,7 @@ def release_database(
     """
     _check_call(database, budget, rng, calibration, ledger)
     envelope = database.envelope
-    plan = truncated_plan(
-        Query.of_entries(envelope),
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        calibration=calibration,
-        entries=envelope.num_entries,
-        high=close_ends(envelope, close) if calibration == "optimal" else None,
-        rng=rng,
-    )
+    plan = plan_database(envelope, budget, calibration=calibration, close=close, rng=rng)
     _debit(ledger, database, budget, "release_database")
     cut = plan.draw(database.values).clipped(envelope.lower, envelope.upper)
     return Release(
@@ -103,6 +95,26 @@ def release_database(
         groups=envelope.groups,
         noise=(replace(cut.noise, block="database"),),
         secure=rng is None,
+    )
+
+
+def plan_database(
+    envelope: Envelope,
+    budget: PrivacyBudget,
+    *,
+    calibration: str = "tight",
+    close: str | Mapping[str, str] = "upper",
+    rng: np.random.Generator | None = None,
+) -> NoisePlan:
+    """The noise of :func:`release_database`, from public data alone."""
+    return truncated_plan(
+        Query.of_entries(envelope),
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        calibration=calibration,
+        entries=envelope.num_entries,
+        high=close_ends(envelope, close) if calibration == "optimal" else None,
+        rng=rng,
     )
 
 
