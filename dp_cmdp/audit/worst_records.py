@@ -173,9 +173,7 @@ def possible_integers(reading: Reading, record: int) -> dict[int, int]:
         if envelope.records[entry] == record:
             moved = abs(Fraction(factor)) * Fraction(float(envelope.radius[entry]))
             change[number] = change.get(number, Fraction(0)) + moved
-    plain = {
-        n for n in change if len(size[n]) == 1 and base[n] == 0 and _is_unit(part, position, n)
-    }
+    plain = {n for n in change if base[n] == 0 and _is_one_entry(part, position == n)}
     step = reading.plan.lattice.step
     return {
         n: math.ceil(
