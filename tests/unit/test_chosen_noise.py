@@ -171,6 +171,48 @@ def test_algorithm_1_holds_the_real_entries_at_both_ends_of_the_noise(
             assert high == np.inf or value <= Fraction(float(high))
 
 
+@pytest.mark.parametrize("share", [0, 1])
+@pytest.mark.parametrize("exposed", [False, True])
+def test_the_ends_leave_room_for_sums_that_cancel(monkeypatch, share, exposed):
+    """3·θ − 3e12 − 2^-5 is off by up to 2^-12 in floats, hundreds of lattice steps.
+
+    At 1e12 + 85/8192 and the next float it is 0 in floats, and is not.
+    """
+    chosen_shift(monkeypatch, share)
+    envelope = Envelope([1e12], [1e12 + 1], radius=[1.23e-4])
+    A = Affine((1, 1), constant=[[-3e12 - 2.0**-5]], at=([0], [0]), entry=[0], coefficient=3.0)
+    program = ParametricLP(envelope, c=[1.0], A=A, b=[5.0], upper=[10.0])
+    missed = {-1: 0, 1: 0}
+    for number in range(50, 100):
+        theta = 1e12 + number / 8192
+        release = release_blocks(
+            Database([theta], envelope),
+            PrivacyBudget(20, "1/2"),
+            program=program,
+            alphas={"A": 1},
+            calibration="tight",
+            realised_mask_NOT_PRIVATE=exposed,
+        )
+        (value,) = real_entries(program, [theta])
+        off = Fraction(float(program.at([theta]).A.toarray()[0, 0])) - value
+        missed[int(np.sign(off)) or 1] += off != 0
+        assert Fraction(float(release.lower[0])) <= value <= Fraction(float(release.upper[0]))
+    assert min(missed.values()) >= 10  # floats are off in both directions
+
+
+def test_the_papers_support_is_the_tight_one_for_its_share_of_delta():
+    budget = PrivacyBudget(1, "0.1")
+    plan = plan_database(envelope(), budget, calibration="paper")
+    assert isinstance(plan, LatticeBounded)
+    assert plan.noise.certificate.delta == Fraction(1, 10) / (2 * RADIUS.size)
+    program = next(iter(awkward_programs()))
+    share = Share(Fraction(1), Fraction(1), Fraction(1, 10))
+    for block, entries in (("A", 4), ("b", 2)):
+        plan = plan_block(program, block, share=share, calibration="paper", rng=None)
+        assert isinstance(plan, LatticeBounded)
+        assert plan.noise.certificate.delta == Fraction(1, 10) / (2 * entries)
+
+
 class ChosenQuantile(np.random.Generator):
     """A Generator whose uniform and Laplace draws are chosen."""
 
