@@ -146,6 +146,19 @@ def test_a_database_is_counted_per_entry_and_per_record():
     assert Lattice.of(envelope.radius, largest=1.0).steps == 2**20
 
 
+def test_a_certificate_must_cover_each_number_and_each_record():
+    movement = Movement(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([3.0, 2.0, 4.5]))
+    lattice = Lattice(np.ones(2), 1)
+    assert movement.integers(lattice) == (5, 5)
+    for steps, entries, covered in ((5, 1, True), (4, 2, False), (4, 1, False), (100, 1, True)):
+        law = LatticeTruncatedLaplace.calibrate(1, "0.1", steps=steps, entries=entries)
+        if covered:
+            movement.check_covered(lattice, law.certificate)
+        else:
+            with pytest.raises(InvalidArgumentError, match="more than the noise covers"):
+                movement.check_covered(lattice, law.certificate)
+
+
 @pytest.mark.parametrize("end", [1e308, 1.7e308])
 def test_a_range_beyond_the_floats_is_refused(end):
     with pytest.raises(InvalidArgumentError, match="finite"):
