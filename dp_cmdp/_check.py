@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from dp_cmdp import exact
 from dp_cmdp.errors import InvalidArgumentError
 
 FloatArray = NDArray[np.float64]
@@ -30,7 +31,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def frozen_sparse(matrix: sparse.csr_array) -> sparse.csr_array:
     """Return `matrix` itself in canonical form, its three buffers marked read-only."""
-    matrix.sum_duplicates()
+    matrix.sum_duplicates()  # of what :func:`matrix` has checked there is none left to add
     for buffer in (matrix.data, matrix.indices, matrix.indptr):
         buffer.flags.writeable = False
     return matrix
@@ -144,13 +145,21 @@ def reject_non_finite(
         raise InvalidArgumentError(f"{name} must {rule}{where}")
 
 
-def matrix(name: str, value: Any, *, columns: int | None = None) -> sparse.csr_array:
-    """A finite, canonical, read-only CSR matrix, from anything dense or sparse."""
+def matrix(
+    name: str, value: Any, *, columns: int | None = None, round_sums: bool = False
+) -> sparse.csr_array:
+    """A finite, canonical, read-only CSR matrix, from anything dense or sparse.
+
+    Entries at one place are added exactly. A sum that is not a float is refused, or rounded once
+    when `round_sums` is set (probabilities, which are normalised afterwards).
+    """
     source = cast(Any, value if sparse.issparse(value) else float_array(value, copy=False))
     if source is None or source.dtype.kind not in REAL_KINDS:
         raise InvalidArgumentError(f"{name} must be a matrix of real numbers")
     if source.ndim != 2:
         raise InvalidArgumentError(f"{name} must be two-dimensional, got {source.ndim} dimensions")
+    if sparse.issparse(source):
+        source = _added_up(name, source, round_sums=round_sums)
     csr = cast(Any, sparse.csr_array)(source, dtype=np.float64, copy=True)
     if columns is not None and csr.shape[1] != columns:
         raise InvalidArgumentError(
@@ -159,3 +168,25 @@ def matrix(name: str, value: Any, *, columns: int | None = None) -> sparse.csr_a
     if not np.isfinite(csr.data).all():
         raise InvalidArgumentError(f"{name} must be finite; it contains NaN or infinite entries")
     return frozen_sparse(csr)
+
+
+def _added_up(name: str, source: Any, *, round_sums: bool) -> Any:
+    """`source` itself, or a COO matrix with one exact sum for every place given several times."""
+    if source.format not in ("coo", "csr", "csc", "bsr") or source.has_canonical_format:
+        return source
+    table, width = source.tocoo(), max(source.shape[1], 1)
+    flat = np.asarray(table.coords[0], dtype=np.int64) * width + table.coords[1]
+    places, which, count = np.unique(flat, return_inverse=True, return_counts=True)
+    data = np.asarray(table.data, dtype=np.float64)
+    if places.size == data.size or not np.isfinite(data).all():
+        return source
+    row, col = places // width, places % width
+    sums = exact.row_sums(which, [data], num_rows=count.size)
+    lost = exact.residual_signs(sums, which, [data]) != 0
+    if not np.isfinite(sums).all() or (lost.any() and not round_sums):
+        bad = int(np.argmax(lost | ~np.isfinite(sums)))
+        raise InvalidArgumentError(
+            f"{name} has several entries at row {row[bad]}, column {col[bad]} whose sum is not a "
+            "floating-point number; give their sum as one entry"
+        )
+    return cast(Any, sparse.coo_array)((sums, (row, col)), shape=source.shape)

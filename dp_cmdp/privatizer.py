@@ -32,7 +32,7 @@ from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entry_values
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.intervals import Query, truncated_plan
+from dp_cmdp.intervals import NoisePlan, Query, truncated_plan
 from dp_cmdp.lp import Solution, solve_certified
 from dp_cmdp.mechanisms import CALIBRATIONS
 from dp_cmdp.parametric import ParametricLP
@@ -83,15 +83,7 @@ def release_database(
     """
     _check_call(database, budget, rng, calibration, ledger)
     envelope = database.envelope
-    plan = truncated_plan(
-        Query(envelope.radius, _largest(envelope), together=envelope.largest_record),
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        calibration=calibration,
-        entries=envelope.num_entries,
-        high=close_ends(envelope, close) if calibration == "optimal" else None,
-        rng=rng,
-    )
+    plan = plan_database(envelope, budget, calibration=calibration, close=close, rng=rng)
     _debit(ledger, database, budget, "release_database")
     cut = plan.draw(database.values).clipped(envelope.lower, envelope.upper)
     return Release(
@@ -103,6 +95,26 @@ def release_database(
         groups=envelope.groups,
         noise=(replace(cut.noise, block="database"),),
         secure=rng is None,
+    )
+
+
+def plan_database(
+    envelope: Envelope,
+    budget: PrivacyBudget,
+    *,
+    calibration: str = "tight",
+    close: str | Mapping[str, str] = "upper",
+    rng: np.random.Generator | None = None,
+) -> NoisePlan:
+    """The noise of :func:`release_database`, from public data alone."""
+    return truncated_plan(
+        Query.of_entries(envelope),
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        calibration=calibration,
+        entries=envelope.num_entries,
+        high=close_ends(envelope, close) if calibration == "optimal" else None,
+        rng=rng,
     )
 
 
@@ -172,13 +184,15 @@ def release_blocks(
     done = {}
     for block, plan in plans.items():
         index = target.envelope.index(block)
-        drawn = plan.draw(values[block]).widened(block_rounding(program, block))
-        cut = drawn.clipped(target.envelope.lower[index], target.envelope.upper[index])
+        drawn = plan.draw(values[block])
+        if realised_mask_NOT_PRIVATE and block in ("A", "c"):
+            drawn = drawn.with_exposed(values[block] == 0.0, values[block])
+        cut = drawn.widened(block_rounding(program, block)).clipped(
+            target.envelope.lower[index], target.envelope.upper[index]
+        )
         done[block] = replace(cut, noise=replace(cut.noise, block=block))
     if realised_mask_NOT_PRIVATE:
         leaks = (*leaks, REALISED_MASK)
-        for block in {"A", "c"} & set(done):
-            done[block] = done[block].with_exposed(values[block] == 0.0, values[block])
     return Release(
         estimate=np.concatenate([part.estimate for part in done.values()]),
         lower=np.concatenate([part.lower for part in done.values()]),
@@ -253,10 +267,6 @@ def _check_call(
     if rng is not None:
         _check.generator("rng", rng)
     _check.one_of("calibration", calibration, (*CALIBRATIONS, "optimal"))
-
-
-def _largest(envelope: Envelope) -> FloatArray:
-    return np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))
 
 
 def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np.bool_]:

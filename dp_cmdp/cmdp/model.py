@@ -161,7 +161,7 @@ def _transitions(T: Any, num_states: int, num_actions: int) -> sparse.csr_array:
         T = np.asarray(T)
         if T.ndim == 3:
             T = T.reshape(-1, T.shape[-1])
-    csr = _check.matrix("T", T, columns=num_states)
+    csr = _check.matrix("T", T, columns=num_states, round_sums=True)
     if csr.shape[0] != num_states * num_actions:
         raise InvalidArgumentError(
             f"T must have {num_states * num_actions} rows, one per (state, action) pair in the "

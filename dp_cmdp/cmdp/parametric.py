@@ -120,10 +120,10 @@ class ParametricCMDP:
         """
         candidates = np.asarray(states)
         inside = np.issubdtype(candidates.dtype, np.integer) and candidates.ndim == 1
-        if not inside or np.unique(candidates).size != severity.num_entries:
+        count = severity.num_entries
+        if not inside or not candidates.size == np.unique(candidates).size == count:
             raise InvalidArgumentError(
-                f"states must hold {severity.num_entries} distinct state numbers, one per entry of "
-                "severity"
+                f"states must hold {count} distinct state numbers, one per entry of severity"
             )
         if tolerance.num_entries != 1:
             raise InvalidArgumentError("tolerance must have one entry")
