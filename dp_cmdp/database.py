@@ -103,6 +103,8 @@ class _Deferred(Database):
     """Values that nobody has looked at yet; the first look keeps them."""
 
     __slots__ = ("_found", "_read")
+    _found: FloatArray | None
+    _read: Callable[[], ArrayLike | Mapping[str, ArrayLike]]
 
     def __init__(
         self,
@@ -121,9 +123,11 @@ class _Deferred(Database):
     @property
     def values(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The private numbers, read now if not before."""
-        if self._found is None:
-            object.__setattr__(self, "_found", Database(self._look(), self.envelope).values)
-        return self._found
+        found = self._found
+        if found is None:
+            found = Database(self._look(), self.envelope).values
+            object.__setattr__(self, "_found", found)
+        return found
 
     def _look(self) -> ArrayLike | Mapping[str, ArrayLike]:
         try:

@@ -134,12 +134,14 @@ class HazardGridEnv(gym.Env[Any, Any]):
         self._window = Window(title="HazardGrid", fps=self.metadata["render_fps"])
 
     @property
-    def spec(self) -> EnvSpec | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def spec(self) -> EnvSpec | None:
         """What Gymnasium made the environment from, without its hazards."""
         return self._spec
 
     @spec.setter
-    def spec(self, spec: EnvSpec | None) -> None:
+    def spec(  # pyright: ignore[reportIncompatibleVariableOverride]
+        self, spec: EnvSpec | None
+    ) -> None:
         self._spec = guarded(spec)
 
     @cached_property

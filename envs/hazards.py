@@ -212,8 +212,8 @@ class Hazards:
 
 def _readable(layout: Layout, source: str | Path) -> Path:
     """The path of a file that is there and may be read; it is not opened."""
+    path = Path(source).absolute()
     try:
-        path = Path(source).absolute()
         readable = path.exists() and not path.is_dir() and os.access(path, os.R_OK)
     except (OSError, ValueError):
         readable = False
