@@ -212,11 +212,14 @@ def _threshold(
             known[epsilon] = trials.recovery(noise, confidence=confidence)
         return known[epsilon]
 
-    crossings = (
-        _crossing(lambda epsilon, end=end: getattr(recovery(epsilon), end), worth)
-        for end in ("mean", "high", "low")
+    return Threshold(
+        delta=float(delta),
+        radius=factor,
+        epsilon=_crossing(lambda epsilon: recovery(epsilon).mean, worth),
+        low=_crossing(lambda epsilon: recovery(epsilon).high, worth),
+        high=_crossing(lambda epsilon: recovery(epsilon).low, worth),
+        limit=recovery(LARGEST_EPSILON),
     )
-    return Threshold(float(delta), factor, *crossings, recovery(LARGEST_EPSILON))
 
 
 def _crossing(share: Callable[[float], float], worth: float) -> float | None:

@@ -132,8 +132,8 @@ class _Table:
     def arrivals(self, through: PassedState | None) -> sparse.coo_array:
         """How often each pair's move is expected to enter each state of the environment."""
         entries = [(s, a, n, p) for s, a, p, n, _, _ in self.moves]
-        for s, a, p, n, reward, _ in self.moves if through is not None else ():
-            passed = through(s, a, n, reward)
+        for s, a, p, n, reward, _ in self.moves:
+            passed = None if through is None else through(s, a, n, reward)
             if passed is not None:
                 high = self.num_states - 1
                 entries.append((s, a, _check.integer("through(...)", passed, high=high), p))

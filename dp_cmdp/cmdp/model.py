@@ -127,9 +127,9 @@ class CMDP:
     def save(self, path: str | Path) -> None:
         """Write the model to an ``.npz`` file, atomically and without pickle."""
         T, entered = self.T, self.arrivals
-        parts = dict(zip(_T_PARTS, (T.data, T.indices, T.indptr), strict=True))
-        own = (entered.data, entered.indices, entered.indptr) if entered is not T else ([], [], [])
-        parts |= zip(_ARRIVAL_PARTS, map(np.asarray, own), strict=True)
+        own = (T.data, T.indices, T.indptr)
+        other = (entered.data, entered.indices, entered.indptr) if entered is not T else ([],) * 3
+        parts: dict[str, Any] = dict(zip(_T_PARTS + _ARRIVAL_PARTS, own + other, strict=True))
         write_npz(
             path,
             FORMAT,

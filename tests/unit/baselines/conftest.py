@@ -94,7 +94,7 @@ def knapsack(block: str) -> tuple[ParametricLP, np.ndarray]:
     if block == "b":
         envelope, values = Envelope([1.0], [2.0], radius=0.01), np.array([CAPACITY])
     else:
-        envelope = Envelope(0.1, 1.0, radius=0.1, shape=4)
+        envelope = Envelope(0.1, 5.0, radius=0.1, shape=4)  # wide: noise does not reach the ends
         values = WEIGHTS if block == "A" else GAINS
     program = ParametricLP(
         envelope,
