@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
+from dp_cmdp.cmdp.charges import OCCUPYING, Charges
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
@@ -35,7 +36,7 @@ class ParametricCMDP:
     ----------
     envelope : Envelope
         Public bounds, radius and records of the database.
-    T, r, mu, gamma
+    T, r, mu, gamma, arrivals
         Public dynamics, as in :class:`~dp_cmdp.cmdp.model.CMDP`.
     cost : Affine, (K, num_states·num_actions)
         f(θ), one row per constraint.
@@ -66,6 +67,7 @@ class ParametricCMDP:
         cost: Affine,
         tolerance: Affine,
         names: Sequence[str] | None = None,
+        arrivals: Any = None,
     ) -> None:
         shape = np.shape(r)
         if len(shape) != 2 or cost.shape[1:] != (shape[0] * shape[1],):
@@ -80,7 +82,7 @@ class ParametricCMDP:
         if len(labels) != K:
             raise InvalidArgumentError(f"names must hold {K} names")
         f = cost.constant.toarray().reshape(K, *shape)
-        public = CMDP(T, r, f=f, f0=tolerance.constant, mu=mu, gamma=gamma)
+        public = CMDP(T, r, f=f, f0=tolerance.constant, mu=mu, gamma=gamma, arrivals=arrivals)
         for name, value in (
             ("envelope", envelope),
             ("public", public),
@@ -99,6 +101,7 @@ class ParametricCMDP:
         severity: Envelope,
         tolerance: Envelope,
         name: str = "hazard",
+        on: str = OCCUPYING,
     ) -> ParametricCMDP:
         """One private cost per candidate state, whatever the action, and a private tolerance.
 
@@ -112,32 +115,58 @@ class ParametricCMDP:
             One entry per candidate.
         tolerance : Envelope
             One entry.
+        on : {"occupying", "entering"}
+            What is charged: every action taken in a candidate (at weight γ^t in step t), or every
+            move that enters one (at weight γ^t for the move of step t), moves that end the episode
+            included. Starting in a candidate is not entering it; staying in one enters it again.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A candidate can never be charged, or is charged for some of the visits only, because
+            episodes end in it; the text names it and says what to do.
+
+        Examples
+        --------
+        Falling into a hole ends the episode, so nobody ever acts in one:
+
+        >>> from dp_cmdp import Envelope
+        >>> from dp_cmdp.cmdp import ParametricCMDP, cmdp_from_gymnasium, robust_policy
+        >>> lake = cmdp_from_gymnasium("FrozenLake-v1", cost=lambda s, a: 0, f0=0, gamma=0.9)
+        >>> model = ParametricCMDP.for_states(
+        ...     lake,
+        ...     [5, 7, 11, 12],
+        ...     severity=Envelope(0, 1, shape=4),
+        ...     tolerance=Envelope([0.1], [0.3]),
+        ...     on="entering",
+        ... )
+        >>> bool(robust_policy(model).certificate.worst_case_cost[0] <= 0.1)
+        True
 
         Notes
         -----
-        The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``.
-        **Privacy.** Public.
+        The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``
+        (occupying). **Privacy.** Public.
         """
-        candidates = np.asarray(states)
-        inside = np.issubdtype(candidates.dtype, np.integer) and candidates.ndim == 1
-        count = severity.num_entries
-        if not inside or not candidates.size == np.unique(candidates).size == count:
-            raise InvalidArgumentError(
-                f"states must hold {count} distinct state numbers, one per entry of severity"
-            )
+        _check.instance("public", public, CMDP)
+        candidates = _candidates(states, severity.num_entries, public.num_states)
         if tolerance.num_entries != 1:
             raise InvalidArgumentError("tolerance must have one entry")
+        charges = Charges.of(public, candidates, on=on)
         envelope = Envelope.join({"severity": severity, "tolerance": tolerance})
-        actions = np.arange(public.num_actions)
-        pairs = (candidates[:, None] * public.num_actions + actions).ravel()
-        entries = np.repeat(envelope.index("severity").ravel(), public.num_actions)
         return cls(
             envelope,
             T=public.T,
             r=public.r,
             mu=public.mu,
             gamma=public.gamma,
-            cost=Affine((1, public.r.size), at=(0, pairs), entry=entries),
+            arrivals=public.arrivals,
+            cost=Affine(
+                (1, public.r.size),
+                at=(0, charges.pair),
+                entry=envelope.index("severity").ravel()[charges.candidate],
+                coefficient=charges.count,
+            ),
             tolerance=Affine(1, at=[0], entry=envelope.index("tolerance").ravel()),
             names=[name],
         )
@@ -229,3 +258,15 @@ class ParametricCMDP:
 
     def __repr__(self) -> str:
         return f"ParametricCMDP({self.public!r}, {self.envelope!r})"
+
+
+def _candidates(states: ArrayLike, count: int, num_states: int) -> NDArray[np.int64]:
+    candidates = np.asarray(states)
+    inside = np.issubdtype(candidates.dtype, np.integer) and candidates.ndim == 1
+    if not inside or not np.unique(candidates).size == candidates.size == count:
+        raise InvalidArgumentError(
+            f"states must hold {count} distinct state numbers, one per entry of severity"
+        )
+    if candidates.size and not 0 <= candidates.min() <= candidates.max() < num_states:
+        raise InvalidArgumentError(f"states must lie between 0 and {num_states - 1}")
+    return candidates.astype(np.int64)
