@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 METHODS = ("database", "benvenuti2025", "robust")
 #: What is written: all safe to publish but the last.
-FILES = POLICY, RELEASE, CERTIFICATE, PICTURE, COMPARISON = (
+FILES = POLICY, RELEASE, LAYOUT, CERTIFICATE, PICTURE, COMPARISON = (
     "policy.npz",
     "release.npz",
+    "layout.json",
     "certificate.json",
     "policy.png",
     "CURATOR_ONLY_comparison.png",
@@ -39,8 +40,8 @@ EPILOG = """examples:
 The noise is exact and comes from the operating system. --seed asks for reproducible float noise
 instead: a simulation, marked secure=false; do not publish it for real data.
 
-DIR gets policy.npz, release.npz, certificate.json and policy.png, all safe to publish, and
-CURATOR_ONLY_comparison.png, which is not."""
+DIR gets policy.npz, release.npz, layout.json, certificate.json and policy.png, all safe to publish
+(dp-cmdp verify judges the first three), and CURATOR_ONLY_comparison.png, which is not."""
 
 
 def add_parser(commands) -> None:
@@ -153,7 +154,10 @@ def _write(folder: Path, env: Any, answer: Any, release: Any, report: dict[str, 
     from dp_cmdp.figures.grid import policy_figure
     from dp_cmdp.figures.style import save_figure
 
-    answer.policy.save(folder / POLICY)
+    from envs import save_layout
+
+    answer.policy.save(folder / POLICY, release=release, model=env.model(), name=env.layout.name)
+    save_layout(env.layout, folder / LAYOUT)
     if release is not None:
         release.save(folder / RELEASE)
     write_public_json(folder / CERTIFICATE, report)

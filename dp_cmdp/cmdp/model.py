@@ -20,12 +20,15 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp.documents import Document, read_document
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.storage import read_npz, write_npz
+from dp_cmdp.structure_files import pack_sparse, sparse_names, unpack_sparse, unpacked
 
 #: A row of T may miss 1 by this much (rounding of the probabilities a user wrote down).
 ROW_SUM_TOLERANCE = 1e-9
-FORMAT = "dp_cmdp.CMDP/1"
+FORMAT = "dp_cmdp.CMDP/2"
+TABLES = ("r", "f", "f0", "mu")
+ARRAYS = (*TABLES, *sparse_names("T"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,31 +112,32 @@ class CMDP:
         """The same dynamics, reward and start with other costs and tolerances."""
         return CMDP(self.T, self.r, f=f, f0=f0, mu=self.mu, gamma=self.gamma)
 
-    def save(self, path: str | Path) -> None:
+    def document(self) -> Document:
+        """The content of the model's file."""
+        arrays = {name: getattr(self, name) for name in TABLES}
+        facts = {"T": pack_sparse("T", self.T, arrays), "gamma": self.gamma}
+        return Document(FORMAT, facts, arrays)
+
+    def save(self, path: str | Path) -> Path:
         """Write the model to an ``.npz`` file, atomically and without pickle."""
-        write_npz(
-            path,
-            FORMAT,
-            data=self.T.data,
-            indices=self.T.indices,
-            indptr=self.T.indptr,
-            r=self.r,
-            f=self.f,
-            f0=self.f0,
-            mu=self.mu,
-            gamma=np.float64(self.gamma),
-        )
+        return self.document().write(path)
 
     @classmethod
     def load(cls, path: str | Path) -> CMDP:
         """Read a model written by :meth:`save`; everything in it is checked again."""
-        part = read_npz(path, FORMAT, ("data", "indices", "indptr", "r", "f", "f0", "mu", "gamma"))
-        pairs = part["r"].size
-        T = sparse.csr_array(
-            (part["data"], part["indices"], part["indptr"]), shape=(pairs, part["r"].shape[0])
-        )
+        return unpacked(path, read_document(path, FORMAT, arrays=ARRAYS), cls.from_document)
+
+    @classmethod
+    def from_document(cls, source: Document) -> CMDP:
+        """The model that a document holds."""
+        part = source.arrays
         return cls(
-            T, part["r"], f=part["f"], f0=part["f0"], mu=part["mu"], gamma=float(part["gamma"])
+            unpack_sparse("T", source.facts["T"], part),
+            part["r"],
+            f=part["f"],
+            f0=part["f0"],
+            mu=part["mu"],
+            gamma=source.facts["gamma"],
         )
 
     def __repr__(self) -> str:
