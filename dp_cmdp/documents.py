@@ -1,4 +1,4 @@
-"""Public files: facts and arrays under one format name and one SHA-256, judged before they are read.
+"""Public files: facts and arrays under one format and one SHA-256, judged before they are read.
 
 A document is an ``.npz`` archive with the members ``format``, ``facts`` (JSON), ``digest`` and the
 arrays. Whoever reads one names the arrays it expects; every header is compared with the size of its
@@ -16,11 +16,12 @@ import hashlib
 import io
 import json
 import math
+import re
 import zipfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -37,6 +38,10 @@ FLOOR_BYTES = 1 << 23
 #: The longest header numpy writes for such types is far shorter.
 LONGEST_HEADER = 1000
 LONGEST_FORMAT = 200
+#: What building an object from a file that is not in order may raise.
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 _HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -77,6 +82,15 @@ class Document:
         if _too_large(sum(array.nbytes for array in members.values()), len(packed)):
             packed = _packed(np.savez, members)
         return write_bytes(path, packed)
+
+
+class Documented(Protocol):
+    """What can be written to a public file."""
+
+    def document(self) -> Document: ...
+
+
+T = TypeVar("T", bound=Documented)
 
 
 def read_document(
@@ -129,6 +143,54 @@ def format_of(path: str | Path) -> str | None:
         raise
     except Exception:
         return None
+
+
+def reference(part: Documented | None) -> str | None:
+    """The digest by which one document names another."""
+    return None if part is None else part.document().digest
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What an answer was made from: digests of its release and of its program, and a public name.
+
+    None where there was none: the robust answer has no release.
+    """
+
+    release: str | None = None
+    program: str | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for part in (self.release, self.program):
+            if part is not None and not (isinstance(part, str) and _DIGEST.fullmatch(part)):
+                raise InvalidArgumentError("a release or program is named by 64 hexadecimal digits")
+        if not isinstance(self.name, str) or not self.name.isprintable() or len(self.name) > 200:
+            raise InvalidArgumentError("name must be a printable text of at most 200 characters")
+
+    @classmethod
+    def of(cls, release: Documented | None, program: Documented | None, name: str) -> Origin:
+        """The origin of an answer, from the objects themselves."""
+        return cls(reference(release), reference(program), name)
+
+    def facts(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"release": self.release, "program": self.program, "name": self.name}
+
+
+def unpacked(path: str | Path, source: Document, build: Callable[[Document], T]) -> T:
+    """What `build` makes of a document, if writing it again gives the same document."""
+    try:
+        made = build(source)
+        if made.document().digest != source.digest:
+            raise InvalidArgumentError("it does not hold what would be written for its content")
+    except DAMAGE as error:
+        own = isinstance(error, InvalidArgumentError)
+        raise InvalidArgumentError(
+            f"path must name a {source.format} file; {path} is damaged or edited "
+            f"({error if own else type(error).__name__})"
+        ) from None
+    return made
 
 
 def canonical(array: Any) -> np.ndarray:

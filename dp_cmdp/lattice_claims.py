@@ -1,6 +1,11 @@
-"""Whether published numbers can have come from lattice noise at all.
+"""Lattice noise seen from outside: how far records move it, and what it can publish.
 
-With integer noise in {0, …, width} an entry is published as functions of one integer `top`,
+**Moves.** Let g_k be the lattice step of entry k, and let a record change, each of its entries by
+at most its radius. |⌊x/g⌋ − ⌊y/g⌋| ≤ ⌈|x − y|/g⌉, so entry k of a database release moves by at most
+⌈Δ_k/g_k⌉ integers, and a position p of a block of Algorithm 1, a sum of floats, by at most
+⌈(Σ|coefficient|·Δ + 2·rounding_p)/g_p⌉, the sum taken over the record's terms at p.
+
+**Numbers.** With integer noise in {0, …, width} an entry is published as functions of one integer `top`,
 
     estimate = (top − middle + 1/2)·g,   lower = g·(top − width) down,   upper = g·(top + 1) up,
 
@@ -11,16 +16,61 @@ drawn from that noise. Where all three were cut, many integers give them, and no
 
 from __future__ import annotations
 
+from collections import defaultdict
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.affine import Affine
 from dp_cmdp.sampling.certificate import NoiseCertificate
 from dp_cmdp.sampling.lattice import FLOAT_LIMIT, Lattice
 from dp_cmdp.sampling.optimal_noise import OptimalNoise
 
+if TYPE_CHECKING:
+    from dp_cmdp.envelope import Envelope
+
 Mask = NDArray[np.bool_]
 Interval = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def made_for(envelope: Envelope, step: FloatArray, proof: NoiseCertificate) -> bool:
+    """Whether every radius is exactly the certified number of lattice steps."""
+    pairs = np.unique(np.stack([envelope.radius, step]), axis=1).T.tolist()
+    return all(Fraction(radius) == proof.steps * Fraction(each) for radius, each in pairs)
+
+
+def entry_moves(envelope: Envelope, step: FloatArray) -> dict[int, list[int]]:
+    """⌈radius/step⌉ of every entry, by record."""
+    pairs, which = np.unique(np.stack([envelope.radius, step]), axis=1, return_inverse=True)
+    counts = [ceil(Fraction(radius) / Fraction(each)) for radius, each in pairs.T.tolist()]
+    moves: dict[int, list[int]] = defaultdict(list)
+    for record, place in zip(envelope.records.tolist(), which.ravel().tolist(), strict=True):
+        moves[record].append(counts[place])
+    return moves
+
+
+def position_moves(envelope: Envelope, part: Affine, step: FloatArray) -> dict[int, list[int]]:
+    """⌈(Σ|coefficient|·radius + 2·rounding)/step⌉ of every position a record meets, by record."""
+    room = [2 * Fraction(error) for error in part.rounding(envelope.lower, envelope.upper).tolist()]
+    size = [Fraction(each) for each in step.tolist()]
+    reach: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    terms = zip(
+        envelope.records[part.entry].tolist(),
+        part.sensitive()[2].tolist(),
+        part.coefficient.tolist(),
+        envelope.radius[part.entry].tolist(),
+        strict=True,
+    )
+    for record, position, coefficient, radius in terms:
+        reach[record, position] += abs(Fraction(coefficient)) * Fraction(radius)
+    moves: dict[int, list[int]] = defaultdict(list)
+    for (record, position), far in reach.items():
+        moves[record].append(ceil((far + room[position]) / size[position]))
+    return moves
 
 
 def off_lattice(

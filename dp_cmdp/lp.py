@@ -25,6 +25,7 @@ from scipy import sparse
 
 from dp_cmdp import _check, exact
 from dp_cmdp._check import FloatArray
+from dp_cmdp.documents import Origin
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
 
 if TYPE_CHECKING:
@@ -201,7 +202,6 @@ class Solution:
         and by `name`, so that ``dp-cmdp verify`` can judge it.
         """
         from dp_cmdp.solution_files import SolutionFile
-        from dp_cmdp.structure_files import Origin
 
         return SolutionFile(self, Origin.of(release, program, name)).document().write(path)
 

@@ -20,7 +20,7 @@ from scipy import sparse
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
-from dp_cmdp.documents import Document, read_document
+from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.lp import LinearProgram, inequality_slack
@@ -35,7 +35,6 @@ from dp_cmdp.structure_files import (
     unpack_affine,
     unpack_envelope,
     unpack_sparse,
-    unpacked,
 )
 
 BLOCKS = ("A", "b", "c")

@@ -105,9 +105,7 @@ def release_database(
         guarantee=Guarantee(budget.epsilon, budget.delta, envelope.largest_record),
         method="database",
         groups=envelope.groups,
-        noise=(
-            replace(cut.noise, block="database", epsilon=budget.epsilon, delta=budget.delta),
-        ),
+        noise=(replace(cut.noise, block="database", epsilon=budget.epsilon, delta=budget.delta),),
         secure=rng is None,
         envelope=envelope,
         step=_lattice_step(plan, envelope.num_entries),

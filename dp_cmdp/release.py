@@ -19,7 +19,7 @@ import numpy as np
 from dp_cmdp import __version__, _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
-from dp_cmdp.documents import Document, read_document
+from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.envelope import Envelope, Groups, describe
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import BLOCKS, PrivacyBudget, exact
@@ -32,7 +32,6 @@ from dp_cmdp.structure_files import (
     unpack_affine,
     unpack_envelope,
     unpack_groups,
-    unpacked,
 )
 
 if TYPE_CHECKING:

@@ -1,22 +1,15 @@
 """What a release claims, verified from the release alone, in integers and fractions.
 
-Let g_k be the lattice step of entry k, and let a record change, each of its entries by at most its
-radius. |⌊x/g⌋ − ⌊y/g⌋| ≤ ⌈|x − y|/g⌉, so entry k of a database release moves by at most ⌈Δ_k/g_k⌉
-integers; a position p of a block of Algorithm 1 by at most ⌈(Σ|coefficient|Δ + 2·rounding_p)/g_p⌉,
-the sum taken over the record's terms at p. Every record is moved by its worst, and the integers
-moved are compared with those its noise is certified for: `steps` in one entry, `steps · entries` in
-all (:mod:`dp_cmdp.sampling.certificate`).
-
-What no file can prove is said too: :func:`privacy_claims`.
+Every record is moved by its worst, and the integers moved (:mod:`dp_cmdp.lattice_claims`) are
+compared with those its noise is certified for: `steps` in one entry, `steps · entries` in all
+(:mod:`dp_cmdp.sampling.certificate`). What no file can prove is said too: :func:`privacy_claims`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +17,7 @@ import numpy as np
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.lattice_claims import off_lattice
+from dp_cmdp.lattice_claims import entry_moves, made_for, off_lattice, position_moves
 from dp_cmdp.privacy import BLOCKS
 from dp_cmdp.sampling.certificate import NoiseCertificate
 
@@ -243,9 +236,9 @@ def _laws(release: Release) -> str:
         )
     if not release.noise:
         return "no noise: no data was used"
+    words = {True: "no certificate", False: "certificate recomputed"}
     return "; ".join(
-        f"{noise.block}: {noise.law}, {'no' if noise.certificate is None else 'a sound'} certificate"
-        for noise in release.noise
+        f"{part.block}: {part.law}, {words[part.certificate is None]}" for part in release.noise
     )
 
 
@@ -300,9 +293,9 @@ def _moved(release: Release) -> str:
             continue
         proof, block = part.certificate, part.noise.block
         moves = (
-            _entry_moves(envelope, release.step)
+            entry_moves(envelope, release.step)
             if part.affine is None
-            else _position_moves(envelope, part.affine, release.step[part.span])
+            else position_moves(envelope, part.affine, release.step[part.span])
         )
         largest = max(max(each) for each in moves.values())
         total = max(sum(each) for each in moves.values())
@@ -313,41 +306,16 @@ def _moved(release: Release) -> str:
             f"certified are {proof.steps} and {proof.steps * proof.entries}",
         )
         _refuse_unless(
+            part.affine is not None
+            or (made_for(envelope, release.step, proof) and total == proof.steps * proof.entries),
+            "the lattice and the certificate were made for other radii or records",
+        )
+        _refuse_unless(
             proof.law != "table" or together == 1,
             f"block {block}: a table covers one entry, and a record moves {together}",
         )
         said.append(f"{block}: {total} of {proof.steps * proof.entries}")
     return "; ".join(said) or "nothing is certified"
-
-
-def _entry_moves(envelope: Envelope, step: FloatArray) -> dict[int, list[int]]:
-    """⌈radius/step⌉ of every entry, by record."""
-    pairs, which = np.unique(np.stack([envelope.radius, step]), axis=1, return_inverse=True)
-    counts = [ceil(Fraction(radius) / Fraction(each)) for radius, each in pairs.T.tolist()]
-    moves: dict[int, list[int]] = defaultdict(list)
-    for record, place in zip(envelope.records.tolist(), which.ravel().tolist(), strict=True):
-        moves[record].append(counts[place])
-    return moves
-
-
-def _position_moves(envelope: Envelope, part: Affine, step: FloatArray) -> dict[int, list[int]]:
-    """⌈(Σ|coefficient|·radius + 2·rounding)/step⌉ of every position a record meets, by record."""
-    room = [2 * Fraction(error) for error in part.rounding(envelope.lower, envelope.upper).tolist()]
-    size = [Fraction(each) for each in step.tolist()]
-    reach: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
-    terms = zip(
-        envelope.records[part.entry].tolist(),
-        part.sensitive()[2].tolist(),
-        part.coefficient.tolist(),
-        envelope.radius[part.entry].tolist(),
-        strict=True,
-    )
-    for record, position, coefficient, radius in terms:
-        reach[record, position] += abs(Fraction(coefficient)) * Fraction(radius)
-    moves: dict[int, list[int]] = defaultdict(list)
-    for (record, position), far in reach.items():
-        moves[record].append(ceil((far + room[position]) / size[position]))
-    return moves
 
 
 def _inside(release: Release) -> str:

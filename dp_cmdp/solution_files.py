@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dp_cmdp import _check
-from dp_cmdp.documents import Document, read_document
+from dp_cmdp.documents import Document, Origin, read_document, unpacked
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.lp import ENGINES, FeasibilityCertificate, Solution
-from dp_cmdp.structure_files import Origin, unpacked
 
 FORMAT = "dp_cmdp.Solution/1"
 ARRAYS = ("x", "dual", "dual_eq")

@@ -6,32 +6,19 @@ Each ``pack`` puts arrays under dotted names into a mapping and returns the fact
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from math import prod
-from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp.affine import Affine
-from dp_cmdp.documents import Document
 from dp_cmdp.envelope import Envelope, Groups
 from dp_cmdp.errors import InvalidArgumentError
 
 Arrays = dict[str, np.ndarray]
-
-
-class Documented(Protocol):
-    """What can be written to a public file."""
-
-    def document(self) -> Document: ...
-
-
-T = TypeVar("T", bound=Documented)
 
 _SPARSE = ("data", "indices", "indptr")
 _TERMS = ("row", "entry", "coefficient")
@@ -129,56 +116,3 @@ def unpack_affine(name: str, facts: Mapping[str, Any], arrays: Mapping[str, np.n
         at = (row, arrays[f"{name}.col"])
         constant = unpack_sparse(f"{name}.constant", shape, arrays)
     return Affine(shape, constant=constant, at=at, entry=entry, coefficient=coefficient)
-
-
-def reference(part: Documented | None) -> str | None:
-    """The digest by which one document names another."""
-    return None if part is None else part.document().digest
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What an answer was made from: digests of its release and of its program, and a public name.
-
-    None where there was none: the robust answer has no release.
-    """
-
-    release: str | None = None
-    program: str | None = None
-    name: str = ""
-
-    def __post_init__(self) -> None:
-        for part in (self.release, self.program):
-            if part is not None and not (isinstance(part, str) and _DIGEST.fullmatch(part)):
-                raise InvalidArgumentError("a release or program is named by 64 hexadecimal digits")
-        if not isinstance(self.name, str) or not self.name.isprintable() or len(self.name) > 200:
-            raise InvalidArgumentError("name must be a printable text of at most 200 characters")
-
-    @classmethod
-    def of(cls, release: Documented | None, program: Documented | None, name: str) -> Origin:
-        """The origin of an answer, from the objects themselves."""
-        return cls(reference(release), reference(program), name)
-
-    def facts(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {"release": self.release, "program": self.program, "name": self.name}
-
-
-def unpacked(path: str | Path, source: Document, build: Callable[[Document], T]) -> T:
-    """What `build` makes of a document, if writing it again gives the same document."""
-    try:
-        made = build(source)
-        if made.document().digest != source.digest:
-            raise InvalidArgumentError("it does not hold what would be written for its content")
-    except DAMAGE as error:
-        own = isinstance(error, InvalidArgumentError)
-        raise InvalidArgumentError(
-            f"path must name a {source.format} file; {path} is damaged or edited "
-            f"({error if own else type(error).__name__})"
-        ) from None
-    return made
-
-
-_DIGEST = re.compile("[0-9a-f]{64}")
-#: What reading a file that is not in order may raise.
-DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)

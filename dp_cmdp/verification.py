@@ -27,14 +27,13 @@ from dp_cmdp.cmdp.exact_costs import verify_exact
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import PolicyFile
 from dp_cmdp.cmdp.synthesis import EXACT_STATES
-from dp_cmdp.documents import format_of
+from dp_cmdp.documents import Origin, format_of
 from dp_cmdp.entrywise import entrywise
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.release import Release
 from dp_cmdp.release_claims import Claim, privacy_claims, release_claims
 from dp_cmdp.solution_files import SolutionFile
-from dp_cmdp.structure_files import Origin, reference
 
 WORDS = {True: "proved", False: "FAILED", None: "not provable"}
 
@@ -161,7 +160,7 @@ def _judged(claims: Callable[[], list[Claim]]) -> list[Claim]:
     """The claims of an answer; what cannot be put together is a failed one."""
     try:
         return claims()
-    except InvalidArgumentError as error:
+    except DPCMDPError as error:
         return [Claim("it fits its release and its program", False, str(error))]
 
 

@@ -153,7 +153,6 @@ def _write(folder: Path, env: Any, answer: Any, release: Any, report: dict[str, 
     from dp_cmdp.curator import write_public_json
     from dp_cmdp.figures.grid import policy_figure
     from dp_cmdp.figures.style import save_figure
-
     from envs import save_layout
 
     answer.policy.save(folder / POLICY, release=release, model=env.model(), name=env.layout.name)

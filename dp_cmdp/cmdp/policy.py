@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.documents import Document, read_document
+from dp_cmdp.documents import Document, Origin, read_document, unpacked
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.structure_files import Origin, unpacked
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.parametric import ParametricCMDP

@@ -31,7 +31,6 @@ from typing import Any
 from dp_cmdp import _check
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import HALF, exact, short
-from dp_cmdp.storage import parse_json
 from dp_cmdp.sampling.digits import (
     LARGEST,
     ONE,
@@ -42,6 +41,7 @@ from dp_cmdp.sampling.digits import (
     weight_below,
 )
 from dp_cmdp.sampling.weight_table import worst_hockey_stick
+from dp_cmdp.storage import parse_json
 
 MAX_EPSILON = 100
 MIN_DELTA = Fraction(1, 1 << 63)
