@@ -5,7 +5,7 @@ at most its radius. |⌊x/g⌋ − ⌊y/g⌋| ≤ ⌈|x − y|/g⌉, so entry k 
 ⌈Δ_k/g_k⌉ integers, and a position p of a block of Algorithm 1, a sum of floats, by at most
 ⌈(Σ|coefficient|·Δ + 2·rounding_p)/g_p⌉, the sum taken over the record's terms at p.
 
-**Numbers.** With integer noise in {0, …, width} an entry is published as functions of one integer `top`,
+**Numbers.** With integer noise in {0, …, width} an entry is published as functions of an integer,
 
     estimate = (top − middle + 1/2)·g,   lower = g·(top − width) down,   upper = g·(top + 1) up,
 
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.sampling.certificate import NoiseCertificate
 from dp_cmdp.sampling.lattice import FLOAT_LIMIT, Lattice
 from dp_cmdp.sampling.optimal_noise import OptimalNoise
@@ -96,6 +97,8 @@ def off_lattice(
         Widening of the intervals of a block (Algorithm 1); None for a database release, whose
         estimates are cut to the bounds as well.
     """
+    if not (step > 0.0).all():
+        raise InvalidArgumentError("a lattice step is missing")
     if proof.law == "laplace" or proof.support is None:
         return _off_unbounded(step, published, bounds)
     if proof.law == "table":

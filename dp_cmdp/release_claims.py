@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dp_cmdp._check import FloatArray
-from dp_cmdp.affine import Affine
+from dp_cmdp import _check
+from dp_cmdp.documents import DAMAGE
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.lattice_claims import entry_moves, made_for, off_lattice, position_moves
-from dp_cmdp.privacy import BLOCKS
+from dp_cmdp.release_parts import entry_bounds, envelope_of, parts_of, refuse_unless
 from dp_cmdp.sampling.certificate import NoiseCertificate
 
 if TYPE_CHECKING:
-    from dp_cmdp.envelope import Envelope
-    from dp_cmdp.release import Noise, Release
+    from dp_cmdp.release import Release
 
 #: Laws that carry no certificate: simulations in floats, and no noise at all.
 FLOAT_LAWS = ("truncated Laplace (float)", "Laplace (float)")
 NO_NOISE = "none"
+FLOAT_CALIBRATIONS = ("tight", "paper", "pure", "none")
 #: Calibrations that each certified law may have.
 CALIBRATIONS = {
     "truncated-laplace": ("tight", "paper"),
@@ -53,16 +53,6 @@ class Claim:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A block of a release: its noise, and where its entries are. `affine` for Algorithm 1."""
-
-    noise: Noise
-    certificate: NoiseCertificate | None
-    span: slice
-    affine: Affine | None
-
-
 def release_claims(release: Release) -> list[Claim]:
     """Every claim of a release that its content can prove, with the outcome.
 
@@ -74,8 +64,9 @@ def release_claims(release: Release) -> list[Claim]:
     for claim, prove in _CLAIMS.items():
         try:
             found.append(Claim(claim, True, prove(release)))
-        except InvalidArgumentError as error:
-            found.append(Claim(claim, False, str(error)))
+        except DAMAGE as error:
+            own = isinstance(error, InvalidArgumentError)
+            found.append(Claim(claim, False, str(error) if own else type(error).__name__))
     return found
 
 
@@ -116,22 +107,6 @@ def check_claims(release: Release) -> None:
             raise InvalidArgumentError(f"it is not so that {found.claim}: {found.why}")
 
 
-def entry_bounds(release: Release) -> tuple[FloatArray, FloatArray]:
-    """Public bounds of the released entries."""
-    envelope = _envelope(release)
-    if release.method == "database":
-        return envelope.lower, envelope.upper
-    ends = [
-        part.bounds(envelope.lower, envelope.upper) for part in _sensitive_blocks(release).values()
-    ]
-    return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
-
-
-def _refuse_unless(holds: bool, why: str) -> None:
-    if not holds:
-        raise InvalidArgumentError(why)
-
-
 def _ledger(release: Release) -> str:
     entry = release.ledger
     if entry is None:
@@ -142,65 +117,21 @@ def _ledger(release: Release) -> str:
     )
 
 
-def _envelope(release: Release) -> Envelope:
-    if release.envelope is None:
-        raise InvalidArgumentError("it does not carry its envelope")
-    return release.envelope
-
-
-def _sensitive_blocks(release: Release) -> dict[str, Affine]:
-    """The blocks that read the database, in the order of the released entries."""
-    blocks = release.blocks or {}
-    _refuse_unless(set(blocks) == set(BLOCKS), "a release of blocks must carry A, b and c")
-    return {name: blocks[name] for name in BLOCKS if not blocks[name].is_public}
-
-
-def _parts(release: Release) -> list[_Part]:
-    """The blocks of a release with their noise, once names and sizes agree."""
-    envelope = _envelope(release)
-    if release.method == "database":
-        _refuse_unless(release.groups == envelope.groups, "its groups are not the envelope's")
-        _refuse_unless(release.blocks is None, "a database release has no blocks")
-        affine: dict[str, Affine | None] = {"database": None}
-        sizes = [envelope.num_entries]
-    else:
-        affine = dict(_sensitive_blocks(release))
-        sizes = [part.sensitive()[0].size for part in _sensitive_blocks(release).values()]
-        groups = tuple((name, (size,)) for name, size in zip(affine, sizes, strict=True))
-        _refuse_unless(release.groups == groups, "its groups are not the entries of its blocks")
-        entries = max(int(part.entry.max()) for part in _sensitive_blocks(release).values())
-        _refuse_unless(entries < envelope.num_entries, "its blocks read beyond the envelope")
-    if not release.noise:
-        return []
-    named = [noise.block for noise in release.noise]
-    _refuse_unless(named == list(affine), f"its noise must name {', '.join(affine)}")
-    starts = np.cumsum([0, *sizes])
-    return [
-        _Part(
-            noise,
-            None if noise.certificate is None else NoiseCertificate.from_facts(noise.certificate),
-            slice(int(start), int(start) + size),
-            affine[noise.block],
-        )
-        for noise, start, size in zip(release.noise, starts, sizes, strict=False)
-    ]
-
-
 def _whole(release: Release) -> str:
     from dp_cmdp.release import REALISED_MASK, unprotected
 
-    envelope, parts = _envelope(release), _parts(release)
-    _refuse_unless(
+    envelope, parts = envelope_of(release), parts_of(release)
+    refuse_unless(
         release.guarantee.record_size == envelope.largest_record,
         f"records hold up to {envelope.largest_record} entries, and it says "
         f"{release.guarantee.record_size}",
     )
     exposed = {unprotected(part.noise.block) for part in parts if part.noise.law == NO_NOISE}
-    _refuse_unless(
+    refuse_unless(
         set(release.leaks) - {REALISED_MASK} == exposed and all(release.leaks),
         "its leaks are not the blocks that have no noise",
     )
-    _refuse_unless(
+    refuse_unless(
         release.version.isprintable() and 0 < len(release.version) <= 100,
         "its version is no short text",
     )
@@ -208,29 +139,32 @@ def _whole(release: Release) -> str:
 
 
 def _laws(release: Release) -> str:
-    for part in _parts(release):
+    for part in parts_of(release):
         noise, proof = part.noise, part.certificate
         steps = release.step[part.span]
         if proof is None:
-            _refuse_unless(
+            refuse_unless(
                 noise.law == NO_NOISE or (noise.law in FLOAT_LAWS and not release.secure),
                 f"block {noise.block}: noise without a certificate is float noise, not secure",
             )
-            _refuse_unless(not steps.any(), f"block {noise.block}: float noise has no lattice")
+            refuse_unless(not steps.any(), f"block {noise.block}: float noise has no lattice")
+            _check.one_of("calibration", noise.calibration, FLOAT_CALIBRATIONS)
+            for size in (noise.scale, 0.0 if noise.support is None else noise.support):
+                _check.real("scale and support", size, low=0.0)
             continue
-        _refuse_unless(proof.law == noise.law, f"block {noise.block}: its law is {proof.law}")
-        _refuse_unless(
+        refuse_unless(proof.law == noise.law, f"block {noise.block}: its law is {proof.law}")
+        refuse_unless(
             noise.calibration in CALIBRATIONS[proof.law],
             f"block {noise.block}: {proof.law} noise is not calibrated {noise.calibration!r}",
         )
-        _refuse_unless(
+        refuse_unless(
             release.secure or proof.law == "table",
             f"block {noise.block}: simulations do not draw {proof.law} noise on a lattice",
         )
-        _refuse_unless(proved(proof), f"block {noise.block}: its certificate proves nothing")
-        _refuse_unless(bool((steps > 0).all()), f"block {noise.block}: a lattice step is missing")
+        refuse_unless(proved(proof), f"block {noise.block}: its certificate proves nothing")
+        refuse_unless(bool((steps > 0).all()), f"block {noise.block}: a lattice step is missing")
         scale, support = _stated(proof)
-        _refuse_unless(
+        refuse_unless(
             (noise.scale, noise.support) == (scale, support),
             f"block {noise.block}: scale and support follow from its certificate and differ",
         )
@@ -257,20 +191,20 @@ def _stated(proof: NoiseCertificate) -> tuple[float, float | None]:
 
 
 def _spent(release: Release) -> str:
-    parts = _parts(release)
+    parts = parts_of(release)
     for part in parts:
         noise, proof = part.noise, part.certificate
         if noise.law == NO_NOISE:
-            _refuse_unless(noise.epsilon == noise.delta == 0, "a block without noise spends ε or δ")
+            refuse_unless(noise.epsilon == noise.delta == 0, "a block without noise spends ε or δ")
         if proof is None:
             continue
-        _refuse_unless(
+        refuse_unless(
             proof.epsilon == noise.epsilon, f"block {noise.block}: its certificate is for another ε"
         )
         # the paper's support for k entries is the tight one for δ/(2k)
         times = noise.delta / proof.delta if proof.delta else Fraction(noise.delta == 0)
         even = times.denominator == 1 and times.numerator % 2 == 0 and times > 0
-        _refuse_unless(
+        refuse_unless(
             even if noise.calibration == "paper" else times == 1,
             f"block {noise.block}: its certificate is for another δ",
         )
@@ -278,7 +212,7 @@ def _spent(release: Release) -> str:
     delta = sum((part.noise.delta for part in parts), Fraction(0))
     claimed = release.guarantee
     unspent = bool(parts) and delta == 0  # untruncated noise needs no δ
-    _refuse_unless(
+    refuse_unless(
         epsilon == claimed.epsilon and (delta == claimed.delta or unspent),
         f"its parts spend ({epsilon}, {delta}), and it says ({claimed.epsilon}, {claimed.delta})",
     )
@@ -287,8 +221,8 @@ def _spent(release: Release) -> str:
 
 def _moved(release: Release) -> str:
     """The integers that the worst record moves, against those certified."""
-    envelope, said = _envelope(release), []
-    for part in _parts(release):
+    envelope, said = envelope_of(release), []
+    for part in parts_of(release):
         if part.certificate is None:
             continue
         proof, block = part.certificate, part.noise.block
@@ -300,17 +234,17 @@ def _moved(release: Release) -> str:
         largest = max(max(each) for each in moves.values())
         total = max(sum(each) for each in moves.values())
         together = max(len(each) for each in moves.values())
-        _refuse_unless(
+        refuse_unless(
             largest <= proof.steps and total <= proof.steps * proof.entries,
             f"block {block}: a record moves {largest} integers in one entry and {total} in all, "
             f"certified are {proof.steps} and {proof.steps * proof.entries}",
         )
-        _refuse_unless(
+        refuse_unless(
             part.affine is not None
             or (made_for(envelope, release.step, proof) and total == proof.steps * proof.entries),
             "the lattice and the certificate were made for other radii or records",
         )
-        _refuse_unless(
+        refuse_unless(
             proof.law != "table" or together == 1,
             f"block {block}: a table covers one entry, and a record moves {together}",
         )
@@ -320,7 +254,7 @@ def _moved(release: Release) -> str:
 
 def _inside(release: Release) -> str:
     lower, upper = entry_bounds(release)
-    _refuse_unless(
+    refuse_unless(
         bool((lower <= release.lower).all() and (release.upper <= upper).all()),
         "an interval leaves the public bounds",
     )
@@ -334,17 +268,17 @@ def _inside(release: Release) -> str:
                 (release.estimate, middle),
             )
         )
-        _refuse_unless(same, "without noise the intervals must be the public bounds themselves")
+        refuse_unless(same, "without noise the intervals must be the public bounds themselves")
     return f"{lower.size} of {lower.size}"
 
 
 def _drawn(release: Release) -> str:
     from dp_cmdp.release import REALISED_MASK
 
-    envelope = _envelope(release)
+    envelope = envelope_of(release)
     lower, upper = entry_bounds(release)
     checked = 0
-    for part in _parts(release):
+    for part in parts_of(release):
         masked = REALISED_MASK in release.leaks and part.noise.block in ("A", "c")
         if part.certificate is None or masked:
             continue
@@ -357,7 +291,7 @@ def _drawn(release: Release) -> str:
             bounds=(lower[span], upper[span]),
             error=error,
         )
-        _refuse_unless(
+        refuse_unless(
             not off.any(),
             f"block {part.noise.block}: no draw of its noise gives entry {int(np.argmax(off))}",
         )

@@ -49,7 +49,7 @@ MAX_STEPS = 1 << 40
 #: Cells of a table, and products of cells and shifts, beyond what any law that is built needs:
 #: a file that claims more is not worth hours of checking.
 MAX_CELLS = 1 << 17
-MAX_TABLE_WORK = 1 << 23
+MAX_TABLE_WORK = 1 << 19
 
 _FRACTIONS = ("epsilon", "delta", "entries", "ratio", "outer_mass")
 

@@ -73,7 +73,7 @@ ORDER = [
     {"exact", "lp", "solution_files", "engines", "mechanisms", "ledger"},
     {"sampling"},
     {"envelope", "affine", "structure_files"},
-    {"database", "release", "release_claims", "lattice_claims", "robust"},
+    {"database", "release", "release_parts", "release_claims", "lattice_claims", "robust"},
     {"parametric", "intervals"},
     {"assumptions", "entrywise"},
     {"block_noise"},
