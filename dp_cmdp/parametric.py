@@ -269,13 +269,11 @@ class ParametricLP:
 
 def _build(source: Document) -> ParametricLP:
     facts, arrays = source.facts, source.arrays
-    return ParametricLP(
-        unpack_envelope(facts["envelope"], arrays),
-        row_names=facts["row_names"],
-        **{name: unpack_affine(name, facts[name], arrays) for name in BLOCKS},
-        **{name: unpack_sparse(name, facts[name], arrays) for name in _MATRICES},
-        **{name: arrays[name] for name in _VECTORS},
-    )
+    parts: dict[str, Any] = {name: arrays[name] for name in _VECTORS}
+    parts |= {name: unpack_affine(name, facts[name], arrays) for name in BLOCKS}
+    parts |= {name: unpack_sparse(name, facts[name], arrays) for name in _MATRICES}
+    envelope = unpack_envelope(facts["envelope"], arrays)
+    return ParametricLP(envelope, row_names=facts["row_names"], **parts)
 
 
 def _affine_vector(name: str, value: Affine | ArrayLike) -> Affine:

@@ -8,7 +8,7 @@ its file can be judged alone (:mod:`dp_cmdp.release_claims`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import prod
 from pathlib import Path
@@ -175,7 +175,7 @@ class Release:
     leaks: tuple[str, ...] = ()
     envelope: Envelope | None = None
     blocks: Mapping[str, Affine] | None = None
-    step: FloatArray | float = 0.0
+    step: FloatArray = field(default_factory=lambda: np.zeros(()))
     ledger: Debit | None = None
     version: str = __version__
 

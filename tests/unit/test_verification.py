@@ -39,6 +39,7 @@ from dp_cmdp.cmdp.policy import PolicyFile
 from dp_cmdp.documents import Document, Origin
 from dp_cmdp.entrywise import entrywise
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.release import Guarantee
 from dp_cmdp.release_claims import release_claims
 from dp_cmdp.solution_files import SolutionFile
 from dp_cmdp.verification import verify
