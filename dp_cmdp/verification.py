@@ -35,6 +35,8 @@ from dp_cmdp.release import Release
 from dp_cmdp.release_claims import Claim, privacy_claims, release_claims
 from dp_cmdp.solution_files import SolutionFile
 
+#: Endings of files that are read as layouts.
+LAYOUTS = (".json", ".txt")
 WORDS = {True: "proved", False: "FAILED", None: "not provable"}
 
 
@@ -93,8 +95,9 @@ def verify(*paths: str | Path) -> Report:
     ----------
     *paths
         Files written by ``save`` of a Release, Policy, Solution, ParametricLP or ParametricCMDP,
-        and layouts (``.json``). A policy needs its release and its model or layout among them
-        (layouts that come with the package are found by name), a solution its release and program.
+        and layouts (``.json``, ``.txt``). A policy needs its release, and its model or layout,
+        among them (layouts that come with the package are found by name), a solution its release
+        and program.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def verify(*paths: str | Path) -> Report:
 def _place(shelf: _Shelf, path: Path) -> None:
     """Read a file, put its content where answers look for it, and judge it if it can be alone."""
     file = str(path)
-    if path.suffix.lower() == ".json":
+    if path.suffix.lower() in LAYOUTS:
         _add_layout(shelf, path)
         shelf.say(file, [Claim("the file is in order", True, "a layout: public facts, no claim")])
         return

@@ -36,7 +36,7 @@ def test_synthesize_reports_what_it_promises(capsys, tmp_path):
     assert curator["cost_of_privacy_percent"] >= 0.0
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {
-        "policy.npz", "release.npz", "certificate.json", "policy.png",
+        "policy.npz", "release.npz", "layout.json", "certificate.json", "policy.png",
         "CURATOR_ONLY_comparison.png",
     }  # fmt: skip
     public = json.loads((tmp_path / "certificate.json").read_text())

@@ -32,6 +32,7 @@ from dp_cmdp.sampling import LatticeTruncatedLaplace
 from dp_cmdp.sampling.certificate import NoiseCertificate
 from dp_cmdp.sampling.optimal_noise import OptimalNoise
 from dp_cmdp.storage import parse_json
+from dp_cmdp.theory.extent import coordinate_ranges
 from envs.catalogue import named_layout
 from envs.hazards import Hazards
 from envs.layout_files import load_layout
@@ -376,6 +377,8 @@ def test_a_sparse_matrix_whose_indices_were_spoilt_is_refused_at_every_door(kind
             CMDP(bad, np.ones((2, 3)), f=np.ones((2, 3)), f0=[1.0], mu=[1.0, 0.0], gamma=0.5)
         with pytest.raises(InvalidArgumentError, match="sound sparse matrix"):
             Affine((6, 4), constant=bad)
+        with pytest.raises(InvalidArgumentError, match="sound sparse matrix"):
+            coordinate_ranges(LinearProgram(np.ones(4), upper=1.0), bad)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ from dp_cmdp.verification import verify
 ROOT = Path(__file__).parents[2]
 BUDGET = PrivacyBudget(1, "1/1000")
 THIRDS = {"A": "1/3", "b": "1/3", "c": "1/3"}
+INTERVAL = ("estimate", "lower", "upper")
 
 
 @pytest.fixture(scope="module")
@@ -332,11 +333,21 @@ def edited_arrays(made: Document, names: list[str]) -> Iterator[tuple[str, Docum
     """One number of an array moved up or down: by a hair, by a lattice step, by a lot."""
     for name in names:
         array = made.arrays[name]
-        for place in (0, array.size // 2, array.size - 1):
+        places = settled(made) if name in INTERVAL else np.arange(array.size)
+        for place in places[[0, places.size // 2, -1]]:
             for other in moved(array.flat[place], made.arrays["step"].flat[0]):
                 changed = np.array(array)
                 changed.flat[place] = other
                 yield name, Document(made.format, made.facts, {**made.arrays, name: changed})
+
+
+def settled(made: Document) -> np.ndarray:
+    """Entries of which two numbers were not cut: each of them tells what the other must be."""
+    if made.facts["method"] == "blocks":
+        return np.arange(made.arrays["estimate"].size)
+    low, high = made.arrays["envelope.lower"], made.arrays["envelope.upper"]
+    inside = [(low < made.arrays[name]) & (made.arrays[name] < high) for name in INTERVAL]
+    return np.flatnonzero(inside[0] & (inside[1] | inside[2]))
 
 
 def moved(value: Any, step: float) -> list[Any]:
