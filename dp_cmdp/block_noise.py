@@ -15,6 +15,7 @@ from dp_cmdp.intervals import Exposed, NoisePlan, Query, laplace_plan, truncated
 from dp_cmdp.movement import Movement
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Share
+from dp_cmdp.release import unprotected
 
 
 def plan_block(
@@ -86,4 +87,4 @@ def unprotected_blocks(
             f"block {', '.join(bare)} reads the database but has no budget: give it a share in "
             "alphas, or say allow_leak=True to publish it unprotected"
         )
-    return tuple(f"block {block} unprotected" for block in bare)
+    return tuple(map(unprotected, bare))

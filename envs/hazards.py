@@ -7,7 +7,6 @@ is no hazard has the lowest severity.
 
 from __future__ import annotations
 
-import json
 import numbers
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +21,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.storage import parse_json, read_text
 from envs.catalogue import data_file
 from envs.layout import HazardKind, Layout
 
@@ -236,7 +236,7 @@ def _parsed(layout: Layout, source: Path) -> tuple[list[list[Triple]], list[Any]
     whole text of the file.
     """
     try:
-        content = json.loads(source.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        content = parse_json(read_text(source))
         if content["format"] != FORMAT:
             return None
         kinds = [content["kinds"][kind.name] for kind in layout.kinds]
@@ -291,11 +291,3 @@ def _require_numbers(name: str, value: Any) -> None:
     for part in np.asarray(value, dtype=object).ravel().tolist():
         if isinstance(part, bool) or not isinstance(part, numbers.Real):
             raise InvalidArgumentError(f"{name} must hold real numbers, no text and no booleans")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, refused when it says something twice."""
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        raise ValueError
-    return content

@@ -17,7 +17,7 @@ from dp_cmdp.cmdp import robust_policy, rollout, safe_policy, synthesize
 from dp_cmdp.curator import report_to_curator
 from dp_cmdp.figures.grid import comparison_figure, policy_figure
 from dp_cmdp.figures.style import save_figure
-from envs import HazardGridEnv
+from envs import HazardGridEnv, save_layout
 
 parser = argparse.ArgumentParser(description="A private, certainly safe policy")
 parser.add_argument("--epsilon", default="2")
@@ -50,8 +50,11 @@ print(
 )
 if safe.value <= robust.value:
     print("  the robust policy is as good: no budget need be spent here")
-safe.policy.save(options.out / "policy.npz")
+# Three public files, from which anybody can prove it again: dp-cmdp verify.
+layout = curator.layout
+safe.policy.save(options.out / "policy.npz", release=release, model=model, name=layout.name)
 release.save(options.out / "release.npz")
+save_layout(layout, options.out / "layout.json")
 title = f"private policy, {release.guarantee.budget}"
 figure = policy_figure(curator.layout, safe.policy, title=title)
 print("figure", save_figure(figure, options.out / "policy.png"))

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 METHODS = ("database", "benvenuti2025", "robust")
 #: What is written, all of it safe to publish.
-FILES = POLICY, RELEASE, CERTIFICATE, PICTURE = (
+FILES = POLICY, RELEASE, LAYOUT, CERTIFICATE, PICTURE = (
     "policy.npz",
     "release.npz",
+    "layout.json",
     "certificate.json",
     "policy.png",
 )
@@ -49,9 +50,10 @@ instead: a simulation, marked secure=false; do not publish it for real data.
 
 The ledger is debited before the hazards are read; what is wrong with them then is not refunded.
 
-DIR gets policy.npz, release.npz, certificate.json and policy.png, all safe to publish, in place of
-those of an earlier run. Output and exit code depend on them alone. --compare looks at the truth
-once more and writes DIR/curator_only/, which is not to be published."""
+DIR gets policy.npz, release.npz, layout.json, certificate.json and policy.png, all safe to publish
+(dp-cmdp verify judges the first three), in place of those of an earlier run. Output and exit code
+depend on them alone. --compare looks at the truth once more and writes DIR/curator_only/, which is
+not to be published."""
 
 
 def add_parser(commands) -> None:
@@ -210,10 +212,14 @@ def _write(
     from dp_cmdp.figures.grid import policy_figure
     from dp_cmdp.figures.style import save_figure
     from dp_cmdp.storage import replaced_files
+    from envs import save_layout
 
     stale = [f"{CURATOR_FOLDER}/{name}" for name in CURATOR_FILES]
     with replaced_files(folder, [*FILES, *stale, OLD_COMPARISON]) as staged:
-        answer.policy.save(staged / POLICY)
+        answer.policy.save(
+            staged / POLICY, release=release, model=env.model(), name=env.layout.name
+        )
+        save_layout(env.layout, staged / LAYOUT)
         if release is not None:
             release.save(staged / RELEASE)
         write_public_json(staged / CERTIFICATE, report)

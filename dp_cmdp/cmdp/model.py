@@ -20,15 +20,17 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.storage import read_npz, write_npz
+from dp_cmdp.structure_files import pack_sparse, sparse_names, unpack_sparse
 
 #: A row of T may miss 1 by this much (rounding of the probabilities a user wrote down).
 ROW_SUM_TOLERANCE = 1e-9
 FORMAT = "dp_cmdp.CMDP/2"
-#: The members of a file that hold a sparse matrix; of arrivals, empty ones mean T.
-_T_PARTS = ("data", "indices", "indptr")
-_ARRIVAL_PARTS = ("arrivals_data", "arrivals_indices", "arrivals_indptr")
+TABLES = ("r", "f", "f0", "mu")
+ARRAYS = (*TABLES, *sparse_names("T"))
+#: Of a model whose arrivals are not its transitions.
+ARRIVALS = sparse_names("arrivals")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,43 +126,39 @@ class CMDP:
             self.T, self.r, f=f, f0=f0, mu=self.mu, gamma=self.gamma, arrivals=self.arrivals
         )
 
-    def save(self, path: str | Path) -> None:
+    def document(self) -> Document:
+        """The content of the model's file."""
+        arrays = {name: getattr(self, name) for name in TABLES}
+        entered = None if self.arrivals is self.T else self.arrivals
+        facts = {
+            "T": pack_sparse("T", self.T, arrays),
+            "gamma": self.gamma,
+            "arrivals": None if entered is None else pack_sparse("arrivals", entered, arrays),
+        }
+        return Document(FORMAT, facts, arrays)
+
+    def save(self, path: str | Path) -> Path:
         """Write the model to an ``.npz`` file, atomically and without pickle."""
-        T, entered = self.T, self.arrivals
-        own = (T.data, T.indices, T.indptr)
-        other = (entered.data, entered.indices, entered.indptr) if entered is not T else ([],) * 3
-        parts: dict[str, Any] = dict(zip(_T_PARTS + _ARRIVAL_PARTS, own + other, strict=True))
-        write_npz(
-            path,
-            FORMAT,
-            **parts,
-            r=self.r,
-            f=self.f,
-            f0=self.f0,
-            mu=self.mu,
-            gamma=np.float64(self.gamma),
-        )
+        return self.document().write(path)
 
     @classmethod
     def load(cls, path: str | Path) -> CMDP:
         """Read a model written by :meth:`save`; everything in it is checked again."""
-        names = (*_T_PARTS, *_ARRIVAL_PARTS, "r", "f", "f0", "mu", "gamma")
-        part = read_npz(path, FORMAT, names)
-        shape = part["r"].size, part["r"].shape[0]
-        T, arrivals = (
-            sparse.csr_array(tuple(part[name] for name in group), shape=shape)
-            if part[group[-1]].size
-            else None
-            for group in (_T_PARTS, _ARRIVAL_PARTS)
-        )
+        source = read_document(path, FORMAT, arrays=ARRAYS, optional=ARRIVALS)
+        return unpacked(path, source, cls.from_document)
+
+    @classmethod
+    def from_document(cls, source: Document) -> CMDP:
+        """The model that a document holds."""
+        part, entered = source.arrays, source.facts["arrivals"]
         return cls(
-            T,
+            unpack_sparse("T", source.facts["T"], part),
             part["r"],
             f=part["f"],
             f0=part["f0"],
             mu=part["mu"],
-            gamma=float(part["gamma"]),
-            arrivals=arrivals,
+            gamma=source.facts["gamma"],
+            arrivals=entered and unpack_sparse("arrivals", entered, part),
         )
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,32 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp.charges import OCCUPYING, Charges
-from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.model import ARRIVALS, CMDP
+from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.release import Release
+from dp_cmdp.structure_files import (
+    ENVELOPE_ARRAYS,
+    affine_names,
+    pack_affine,
+    pack_envelope,
+    sparse_names,
+    unpack_affine,
+    unpack_envelope,
+    unpack_sparse,
+)
+
+FORMAT = "dp_cmdp.ParametricCMDP/1"
+#: Arrays of a :class:`CMDP` that its private costs and tolerances have no part in.
+_DYNAMICS = (*sparse_names("T"), "r", "mu")
+_ARRAYS = (
+    *_DYNAMICS,
+    *ENVELOPE_ARRAYS,
+    *affine_names("cost", matrix=True),
+    *affine_names("tolerance", matrix=False),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,6 +278,31 @@ class ParametricCMDP:
             row_names=self.names,
         )
 
+    def document(self) -> Document:
+        """The content of the model's file; its digest names the model."""
+        public = self.public.document()
+        arrays = {
+            name: public.arrays[name] for name in (*_DYNAMICS, *ARRIVALS) if name in public.arrays
+        }
+        facts = {
+            **public.facts,
+            "envelope": pack_envelope(self.envelope, arrays),
+            "cost": pack_affine("cost", self.cost, arrays),
+            "tolerance": pack_affine("tolerance", self.tolerance, arrays),
+            "names": list(self.names),
+        }
+        return Document(FORMAT, facts, arrays)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the model to an ``.npz`` file, atomically and without pickle."""
+        return self.document().write(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ParametricCMDP:
+        """Read a model written by :meth:`save`; everything in it is checked again."""
+        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=ARRIVALS)
+        return unpacked(path, source, _build)
+
     def __repr__(self) -> str:
         return f"ParametricCMDP({self.public!r}, {self.envelope!r})"
 
@@ -270,3 +317,18 @@ def _candidates(states: ArrayLike, count: int, num_states: int) -> NDArray[np.in
     if candidates.size and not 0 <= candidates.min() <= candidates.max() < num_states:
         raise InvalidArgumentError(f"states must lie between 0 and {num_states - 1}")
     return candidates.astype(np.int64)
+
+
+def _build(source: Document) -> ParametricCMDP:
+    facts, arrays, entered = source.facts, source.arrays, source.facts["arrivals"]
+    return ParametricCMDP(
+        unpack_envelope(facts["envelope"], arrays),
+        T=unpack_sparse("T", facts["T"], arrays),
+        r=arrays["r"],
+        mu=arrays["mu"],
+        gamma=facts["gamma"],
+        cost=unpack_affine("cost", facts["cost"], arrays),
+        tolerance=unpack_affine("tolerance", facts["tolerance"], arrays),
+        names=facts["names"],
+        arrivals=entered and unpack_sparse("arrivals", entered, arrays),
+    )

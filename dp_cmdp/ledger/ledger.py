@@ -189,6 +189,10 @@ class PrivacyLedger:
         """The count and last hash, to be noted outside the ledger and given to :meth:`verify`."""
         return self._read().head
 
+    def ledger_id(self) -> str:
+        """The random name that the ledger got when it was made."""
+        return self._read().ledger_id
+
     def identities(self) -> list[str]:
         """Every identity that has a total, in order of creation."""
         return list(self._read().balances)

@@ -43,7 +43,8 @@ def test_synthesize_reports_what_it_promises(capsys, tmp_path):
     assert curator["within_tolerance"]
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {
-        "policy.npz", "release.npz", "certificate.json", "policy.png", "curator_only",
+        "policy.npz", "release.npz", "layout.json", "certificate.json", "policy.png",
+        "curator_only",
     }  # fmt: skip
     public = json.loads((tmp_path / "certificate.json").read_text())
     assert not set(curator) & set(public) - {"value"}

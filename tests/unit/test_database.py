@@ -1,18 +1,18 @@
 """Envelopes, databases, releases."""
 
 import copy
-import json
 import logging
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, Release, release_database
+from dp_cmdp.documents import Document
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.ledger.ledger import PrivacyLedger
 from dp_cmdp.privatizer import release_blocks
-from dp_cmdp.storage import write_npz
 
 SECRET = 0.123456789
 MARKS = ("0.1234", "123456")
@@ -167,10 +167,10 @@ def test_a_damaged_release_file_is_refused(tmp_path, content):
 def test_a_release_file_that_cannot_be_true_is_refused(tmp_path, wrong, named):
     database = Database([0.5, 0.5], Envelope(0.0, 1.0, shape=2))
     release = release_database(database, PrivacyBudget(1, 0.1), rng=np.random.default_rng(0))
-    numbers = {key: getattr(release, key) for key in ("estimate", "lower", "upper")}
-    for facts in (release.facts() | wrong, []):
-        path = tmp_path / "release.npz"
-        write_npz(path, "dp_cmdp.Release/1", facts=np.array(json.dumps(facts)), **numbers)
+    made = release.document()
+    facts: Any
+    for facts in ({**made.facts, **wrong}, []):
+        path = Document(made.format, facts, made.arrays).write(tmp_path / "release.npz")
         with pytest.raises(InvalidArgumentError, match=named if facts else "damaged"):
             Release.load(path)
 
