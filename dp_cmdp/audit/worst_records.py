@@ -259,7 +259,7 @@ def _pairs(reading: Reading, entry: int, sign: int) -> Iterator[tuple[float, flo
             for start in (math.nextafter(target, -sign * math.inf), target):
                 yield from _inside(start, sign, radius, low, high)
             for end in (target, math.nextafter(target, sign * math.inf)):
-                yield from (pair[::-1] for pair in _inside(end, -sign, radius, low, high))
+                yield from ((b, a) for a, b in _inside(end, -sign, radius, low, high))
     yield from _inside(low if sign > 0 else high, sign, radius, low, high)
     yield (low, low)
 

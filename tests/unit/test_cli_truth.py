@@ -74,6 +74,20 @@ def public_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
+def but_for_their_names(folder: Path) -> dict[str, object]:
+    """The public files, without what names this release: ledger entry, estimates, digest."""
+    release, policy = (folder / name for name in ("release.npz", "policy.npz"))
+    files: dict[str, object] = {**public_files(folder)}
+    del files[release.name], files[policy.name]
+    made = Release.load(release)
+    facts = {name: fact for name, fact in made.facts().items() if name != "ledger"}
+    return files | {
+        "facts": facts,
+        "intervals": (made.lower.tolist(), made.upper.tolist()),
+        "policy": Policy.load(policy).probs.tolist(),
+    }
+
+
 def seen(folder: Path, *command: str) -> tuple[int, bytes, bytes, dict[str, bytes]]:
     """All that a stranger sees of a command: exit code, both outputs, public files."""
     done = subprocess.run(
@@ -94,7 +108,7 @@ def test_without_a_release_nothing_that_is_seen_depends_on_the_truth(gate: Path)
         kept.append(json.loads((gate / "out/curator_only/comparison.json").read_text()))
     assert found[0] == found[1] == found[2]
     assert found[0][0] == 0
-    assert set(found[0][3]) == {"policy.npz", "certificate.json", "policy.png"}
+    assert set(found[0][3]) == {"policy.npz", "layout.json", "certificate.json", "policy.png"}
     closed, opened, failed = kept
     assert (closed["nonprivate_value"], closed["cost_of_privacy_percent"]) == (0.0, None)
     assert (closed["true_tolerance"], opened["true_tolerance"]) == ([0.0], [1.0])
@@ -110,7 +124,8 @@ def test_of_two_truths_with_one_release_nothing_tells_which_it_was(gate: Path) -
         ledger = PrivacyLedger(gate / "ledger.db")
         ledger.create(f"gate-{number}", PrivacyBudget(1, "1/1000"))
         more = ("--compare", "--ledger", "ledger.db", "--identity", f"gate-{number}")
-        found.append(seen(gate, "synthesize", *problem(*SAME_RELEASE, *more, "--out", "out")))
+        shown = seen(gate, "synthesize", *problem(*SAME_RELEASE, *more, "--out", "out"))[:3]
+        found.append((*shown, but_for_their_names(gate / "out")))
         assert ledger.entries()[-1].identity == f"gate-{number}"
     assert found[0] == found[1] == found[2]
     assert found[0][0] == 0
@@ -129,11 +144,7 @@ def test_every_truth_prints_the_same_by_either_method_and_output(
         set_truth(gate, truth)
         more = ["--method", method, "--out", "out", *(["--json"] if json_too else [])]
         code = main(["synthesize", *problem(*SAME_RELEASE, *more)])
-        files = public_files(gate / "out")
-        del files["release.npz"]
-        release = Release.load(gate / "out/release.npz")
-        intervals = release.lower.tolist(), release.upper.tolist()
-        found.append((code, *capfd.readouterr(), files, intervals))
+        found.append((code, *capfd.readouterr(), but_for_their_names(gate / "out")))
     assert all(one == found[0] for one in found)
     assert found[0][0] == 0
 
@@ -320,7 +331,9 @@ def test_nothing_of_an_earlier_run_is_left_beside_a_new_policy(
     (out / "notes.txt").write_text("mine")
     assert main(["synthesize", *problem(*options, "--method", "robust")]) == 0
     names = {path.name for path in out.iterdir()}
-    assert names == {"policy.npz", "certificate.json", "policy.png", "notes.txt"}
+    assert names == {
+        "policy.npz", "layout.json", "certificate.json", "policy.png", "notes.txt",
+    }  # fmt: skip
 
 
 def test_a_run_that_is_refused_leaves_the_earlier_one_as_it_was(
@@ -334,4 +347,4 @@ def test_a_run_that_is_refused_leaves_the_earlier_one_as_it_was(
     assert "remains" in capfd.readouterr().err
     after = public_files(gate / "out") | public_files(gate / "out/curator_only")
     assert after == before
-    assert len(after) == 6
+    assert len(after) == 7

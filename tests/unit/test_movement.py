@@ -70,6 +70,27 @@ def test_sensitivities_are_exact_sums_rounded_up():
             assert Fraction(np.nextafter(found, 0.0)) < wanted
 
 
+def test_amounts_are_exact_sums_of_radii_and_roundings_rounded_up():
+    for program in awkward_programs():
+        part, envelope = program.A, program.envelope
+        rounding = part.rounding(envelope.lower, envelope.upper).tolist()
+        wanted: dict[tuple[int, int], Fraction] = {}
+        for number, entry, factor in zip(
+            part.sensitive()[2].tolist(),
+            part.entry.tolist(),
+            part.coefficient.tolist(),
+            strict=True,
+        ):
+            pair = int(envelope.records[entry]), number
+            moved = abs(Fraction(factor)) * Fraction(float(envelope.radius[entry]))
+            wanted[pair] = wanted.get(pair, 2 * Fraction(rounding[number])) + moved
+        movement = Movement.of_block(part, envelope)
+        pairs = list(zip(movement.record.tolist(), movement.number.tolist(), strict=True))
+        assert sorted(pairs) == sorted(wanted)
+        for pair, amount in zip(pairs, movement.amount.tolist(), strict=True):
+            assert Fraction(np.nextafter(amount, 0.0)) < wanted[pair] <= Fraction(amount)
+
+
 def short_plan(reading, steps):
     """The plan of a reading with noise calibrated to fewer steps than it moves."""
     law = LatticeTruncatedLaplace.calibrate(1, "1e-9", steps=steps)
