@@ -1,8 +1,8 @@
-"""HiGHS, kept warm between solves that differ only in the right-hand side."""
+"""HiGHS, kept warm between solves that differ only in right-hand sides and bounds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import highspy
 import numpy as np
@@ -10,16 +10,24 @@ from scipy import sparse
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.errors import InfeasibleError, SolverError, UnboundedError
-from dp_cmdp.lp import RawSolution
+from dp_cmdp.lp import RawSolution, magnification
 
 if TYPE_CHECKING:
     from dp_cmdp.lp import LinearProgram
 
 _STATUS = highspy.HighsModelStatus
+_DECIDED = (_STATUS.kOptimal, _STATUS.kInfeasible, _STATUS.kUnbounded)
+#: Options under which an undecided program is tried again, from scratch.
+_OTHER_WAYS: tuple[dict[str, Any], ...] = (
+    {"presolve": "off"},
+    {"presolve": "off", "simplex_strategy": 4},
+    {"presolve": "off", "solver": "ipm"},
+)
+_DEFAULTS: dict[str, Any] = {"presolve": "choose", "simplex_strategy": 1, "solver": "choose"}
 
 
 class HighsEngine:
-    """One HiGHS instance holding one program; each run changes b and starts from the last basis."""
+    """One HiGHS instance holding one program; each run starts from the last basis."""
 
     def __init__(self, lp: LinearProgram) -> None:
         self._lp = lp
@@ -29,21 +37,45 @@ class HighsEngine:
         self._highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
         self._highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
         self._highs.passModel(_model(lp, self._rows, self._gain))
-        self._b = lp.b
+        self._limits = (lp.b, lp.b_eq, lp.lower, lp.upper)
 
     def run(self, b: FloatArray) -> RawSolution:
         """Maximise with right-hand side `b`."""
-        changed = np.flatnonzero(b != self._b).astype(np.int32)
-        for row in changed:
-            limit = float(b[row] * self._rows[row])
-            self._highs.changeRowBounds(int(row), -highspy.kHighsInf, limit)
-        self._b = b
+        self._limit(b, self._lp.b_eq, self._lp.lower, self._lp.upper)
+        return self._solve()
+
+    def correct(self, x: FloatArray, gap: FloatArray, gap_eq: FloatArray) -> RawSolution:
+        """Move x by the best d with A d ≤ gap, A_eq d = gap_eq and x + d within the bounds.
+
+        d is magnified, by a power of two, so that the largest violation counts as 1.
+        """
+        m = self._lp.num_rows
+        zoom = magnification(gap * self._rows[:m], gap_eq * self._rows[m:])
+        low, high = self._lp.lower - x, self._lp.upper - x
+        with np.errstate(over="ignore"):  # what is out of reach at this scale is infinite
+            self._limit(zoom * gap, zoom * gap_eq, zoom * low, zoom * high)
+        moved = self._solve()
+        return RawSolution(x=x + moved.x / zoom, dual=moved.dual, dual_eq=moved.dual_eq)
+
+    def _limit(self, b: FloatArray, b_eq: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Set right-hand sides and bounds, where they differ from those of the last run."""
+        old_b, old_b_eq, old_lower, old_upper = self._limits
+        m = b.size
+        high = np.concatenate([b, b_eq]) * self._rows
+        low = np.concatenate([np.full(m, -np.inf), high[m:]])
+        rows = np.flatnonzero(np.concatenate([b != old_b, b_eq != old_b_eq])).astype(np.int32)
+        if rows.size:
+            self._highs.changeRowsBounds(rows.size, rows, low[rows], high[rows])
+        columns = np.flatnonzero((lower != old_lower) | (upper != old_upper)).astype(np.int32)
+        if columns.size:
+            self._highs.changeColsBounds(columns.size, columns, lower[columns], upper[columns])
+        self._limits = (b, b_eq, lower, upper)
+
+    def _solve(self) -> RawSolution:
         self._highs.run()
         status = self._highs.getModelStatus()
-        if status == _STATUS.kUnboundedOrInfeasible:
-            self._highs.setOptionValue("presolve", "off")
-            self._highs.run()
-            status = self._highs.getModelStatus()
+        if status not in _DECIDED:
+            status = self._settle()
         if status != _STATUS.kOptimal:
             raise _failure(status)
         solution = self._highs.getSolution()
@@ -54,6 +86,37 @@ class HighsEngine:
             dual=np.maximum(dual[:m], 0.0),
             dual_eq=dual[m:].copy(),
         )
+
+    def _settle(self) -> highspy.HighsModelStatus:
+        """A verdict where HiGHS had none: feasibility apart from the objective, then other ways."""
+        status = self._in_two_phases()
+        for options in _OTHER_WAYS:
+            if status in _DECIDED:
+                break
+            self._highs.clearSolver()
+            status = self._run_with(options)
+        return status
+
+    def _in_two_phases(self) -> highspy.HighsModelStatus:
+        """Any feasible point first, without an objective; then the best, from its basis."""
+        columns = np.arange(self._lp.num_variables, dtype=np.int32)
+        cost = self._gain * self._lp.c
+        self._highs.clearSolver()
+        self._highs.changeColsCost(columns.size, columns, np.zeros(columns.size))
+        status = self._run_with({"presolve": "off"})
+        self._highs.changeColsCost(columns.size, columns, cost)
+        if status != _STATUS.kOptimal:
+            return status
+        return self._run_with({"presolve": "off", "simplex_strategy": 4})
+
+    def _run_with(self, options: dict[str, Any]) -> highspy.HighsModelStatus:
+        for name, value in options.items():
+            self._highs.setOptionValue(name, value)
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        for name in options:
+            self._highs.setOptionValue(name, _DEFAULTS[name])
+        return status
 
 
 def _scales(lp: LinearProgram) -> tuple[FloatArray, float]:
@@ -94,4 +157,7 @@ def _failure(status: highspy.HighsModelStatus) -> SolverError:
         return UnboundedError(
             "the objective grows without limit; add upper bounds on the variables or a budget row"
         )
-    return SolverError(f"HiGHS stopped with status {status.name}; rescale the program")
+    return SolverError(
+        f"HiGHS could not decide the program (status {status.name}), with and without presolve and "
+        "objective, by simplex and interior points; rescale rows and variables to sizes near 1"
+    )

@@ -70,7 +70,7 @@ def test_solving_a_linear_program_needs_none_of_the_optional_weight():
 ORDER = [
     {"errors"},
     {"_check", "storage", "privacy", "curator"},
-    {"exact", "lp", "engines", "mechanisms", "ledger"},
+    {"exact", "lp", "certified", "engines", "mechanisms", "ledger"},
     {"sampling"},
     {"envelope", "affine"},
     {"database", "release", "robust"},
