@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.engines.scaling import Scale, program_scale
 from dp_cmdp.errors import InfeasibleError, SolverError, UnboundedError
 from dp_cmdp.lp import RawSolution, magnification
 
@@ -31,12 +32,13 @@ class HighsEngine:
 
     def __init__(self, lp: LinearProgram) -> None:
         self._lp = lp
-        self._rows, self._gain = _scales(lp)
+        self._scale = scale = program_scale(lp)
         self._highs = highspy.Highs()
         self._highs.setOptionValue("output_flag", False)
         self._highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
         self._highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
-        self._highs.passModel(_model(lp, self._rows, self._gain))
+        self._highs.setOptionValue("small_matrix_value", 1e-12)  # the least that HiGHS allows
+        self._highs.passModel(_model(lp, scale))
         self._limits = (lp.b, lp.b_eq, lp.lower, lp.upper)
 
     def run(self, b: FloatArray) -> RawSolution:
@@ -50,7 +52,7 @@ class HighsEngine:
         d is magnified, by a power of two, so that the largest violation counts as 1.
         """
         m = self._lp.num_rows
-        zoom = magnification(gap * self._rows[:m], gap_eq * self._rows[m:])
+        zoom = magnification(gap * self._scale.rows[:m], gap_eq * self._scale.rows[m:])
         low, high = self._lp.lower - x, self._lp.upper - x
         with np.errstate(over="ignore"):  # what is out of reach at this scale is infinite
             self._limit(zoom * gap, zoom * gap_eq, zoom * low, zoom * high)
@@ -61,14 +63,16 @@ class HighsEngine:
         """Set right-hand sides and bounds, where they differ from those of the last run."""
         old_b, old_b_eq, old_lower, old_upper = self._limits
         m = b.size
-        high = np.concatenate([b, b_eq]) * self._rows
+        high = np.concatenate([b, b_eq]) * self._scale.rows
         low = np.concatenate([np.full(m, -np.inf), high[m:]])
         rows = np.flatnonzero(np.concatenate([b != old_b, b_eq != old_b_eq])).astype(np.int32)
         if rows.size:
             self._highs.changeRowsBounds(rows.size, rows, low[rows], high[rows])
         columns = np.flatnonzero((lower != old_lower) | (upper != old_upper)).astype(np.int32)
         if columns.size:
-            self._highs.changeColsBounds(columns.size, columns, lower[columns], upper[columns])
+            unit = self._scale.columns[columns]
+            low, high = lower[columns] / unit, upper[columns] / unit
+            self._highs.changeColsBounds(columns.size, columns, low, high)
         self._limits = (b, b_eq, lower, upper)
 
     def _solve(self) -> RawSolution:
@@ -79,10 +83,14 @@ class HighsEngine:
         if status != _STATUS.kOptimal:
             raise _failure(status)
         solution = self._highs.getSolution()
-        dual = np.asarray(solution.row_dual, dtype=np.float64) * self._rows / self._gain
+        dual = (
+            np.asarray(solution.row_dual, dtype=np.float64)
+            * self._scale.rows
+            / self._scale.objective
+        )
         m = self._lp.num_rows
         return RawSolution(
-            x=np.asarray(solution.col_value, dtype=np.float64),
+            x=np.asarray(solution.col_value, dtype=np.float64) * self._scale.columns,
             dual=np.maximum(dual[:m], 0.0),
             dual_eq=dual[m:].copy(),
         )
@@ -100,7 +108,7 @@ class HighsEngine:
     def _in_two_phases(self) -> highspy.HighsModelStatus:
         """Any feasible point first, without an objective; then the best, from its basis."""
         columns = np.arange(self._lp.num_variables, dtype=np.int32)
-        cost = self._gain * self._lp.c
+        cost = self._scale.objective * self._lp.c * self._scale.columns
         self._highs.clearSolver()
         self._highs.changeColsCost(columns.size, columns, np.zeros(columns.size))
         status = self._run_with({"presolve": "off"})
@@ -119,31 +127,21 @@ class HighsEngine:
         return status
 
 
-def _scales(lp: LinearProgram) -> tuple[FloatArray, float]:
-    """Powers of two that bring every row and the objective to size 1.
-
-    HiGHS has absolute tolerances and drops tiny coefficients; scaling by powers of two is exact.
-    """
-    rows = sparse.vstack([lp.A, lp.A_eq], format="csr")
-    largest = np.asarray(abs(rows).max(axis=1).todense()).ravel() if rows.nnz else np.ones(0)
-    largest = np.where(largest > 0.0, largest, 1.0) if rows.nnz else np.ones(rows.shape[0])
-    top = float(np.abs(lp.c).max())
-    return np.exp2(-np.round(np.log2(largest))), 2.0 ** -round(np.log2(top)) if top > 0 else 1.0
-
-
-def _model(lp: LinearProgram, scale: FloatArray, gain: float) -> highspy.HighsLp:
+def _model(lp: LinearProgram, scale: Scale) -> highspy.HighsLp:
     rows = sparse.vstack([lp.A, lp.A_eq], format="csr")
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = lp.num_variables, rows.shape[0]
     model.sense_ = highspy.ObjSense.kMaximize
-    model.col_cost_, model.col_lower_, model.col_upper_ = gain * lp.c, lp.lower, lp.upper
-    b, b_eq = lp.b * scale[: lp.num_rows], lp.b_eq * scale[lp.num_rows :]
-    model.row_lower_ = np.concatenate([np.full(lp.num_rows, -highspy.kHighsInf), b_eq])
-    model.row_upper_ = np.concatenate([b, b_eq])
+    model.col_cost_ = scale.objective * lp.c * scale.columns
+    model.col_lower_, model.col_upper_ = lp.lower / scale.columns, lp.upper / scale.columns
+    right = np.concatenate([lp.b, lp.b_eq]) * scale.rows
+    model.row_lower_ = np.concatenate([np.full(lp.num_rows, -np.inf), right[lp.num_rows :]])
+    model.row_upper_ = right
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     model.a_matrix_.start_ = rows.indptr
     model.a_matrix_.index_ = rows.indices
-    model.a_matrix_.value_ = rows.data * np.repeat(scale, np.diff(rows.indptr))
+    row_scale = np.repeat(scale.rows, np.diff(rows.indptr))
+    model.a_matrix_.value_ = rows.data * row_scale * scale.columns[rows.indices]
     return model
 
 
