@@ -45,6 +45,9 @@ MAX_ATTEMPTS = 14
 EQUALITY_GOAL = 2.0**-51
 #: A cube narrower than this, relative to the size of x, is no room for a point made of floats.
 NARROW = 2.0**-48
+#: Which rows get a margin: all that rounding could break, those that fail, none. A correction that
+#: has no solution is tried again with less: rows that bind together hold only without margin.
+NEAR, FAILING, NO_MARGIN = 2, 1, 0
 
 SlackOf = Callable[[FloatArray], FloatArray]
 
@@ -85,16 +88,11 @@ def solve_certified(lp: LinearProgram, *, slack_of: SlackOf, engine: str = "high
     point, margin, attempts = _corrected(lp, _at(lp, raw, slack_of), bound, slack_of=slack_of)
     if not point.feasible:
         point = _pulled_inside(lp, point, slack_of=slack_of, engine=engine)
-    if point.worst_eq > EQUALITY_TOLERANCE:
-        raise SolverError(
-            f"the equality rows hold only to {point.worst_eq:.2g} (relative), although corrected: "
-            "they nearly depend on each other. Leave out equality rows that follow from others, or "
-            f"rescale so that {EQUALITY_TOLERANCE:g} can be reached"
-        )
+    residual = _equality_residual(lp, point)
     certificate = FeasibilityCertificate(
         verified=True,
         worst_slack=float(point.slack[: point.checked].min(initial=np.inf)),
-        equality_residual=point.worst_eq,
+        equality_residual=residual,
         equality_tolerance=EQUALITY_TOLERANCE,
         margin=float(margin.max(initial=0.0)),
         attempts=attempts,
@@ -108,20 +106,23 @@ def _at(lp: LinearProgram, raw: RawSolution, slack_of: SlackOf) -> _Point:
     leading = slack_of(x)
     rest = slice(leading.size, None)
     gap_eq = inequality_slack(lp.A_eq, lp.b_eq, x=x)
-    size_eq = abs(lp.A_eq) @ np.abs(x) + np.abs(lp.b_eq)
-    wrong = gap_eq != 0.0
-    residual = np.zeros(gap_eq.size)
-    # never 0 for a row that is not exact, even where the quotient underflows
-    residual[wrong] = np.maximum(np.abs(gap_eq[wrong]) / size_eq[wrong], 5e-324)
     return _Point(
         x=x,
         raw=raw,
         slack=np.concatenate([leading, inequality_slack(lp.A[rest], lp.b[rest], x=x)]),
         size=abs(lp.A) @ np.abs(x) + np.abs(lp.b),
         gap_eq=gap_eq,
-        residual_eq=residual,
+        residual_eq=_relative(gap_eq, abs(lp.A_eq) @ np.abs(x) + np.abs(lp.b_eq)),
         checked=leading.size,
     )
+
+
+def _relative(gap: FloatArray, size: FloatArray) -> FloatArray:
+    """|gap|/size, 0 only where the gap is 0 even if the quotient underflows."""
+    wrong = gap != 0.0
+    share = np.zeros(gap.size)
+    share[wrong] = np.maximum(np.abs(gap[wrong]) / size[wrong], 5e-324)
+    return share
 
 
 def _corrected(
@@ -129,26 +130,35 @@ def _corrected(
 ) -> tuple[_Point, FloatArray, int]:
     """The best corrected point, feasible if one was met; the margins asked for; the solves."""
     margin = np.zeros(lp.num_rows)
-    best, attempts, tight = point, 1, True
+    best, attempts, caution = point, 1, NEAR
     while attempts < MAX_ATTEMPTS and (not point.feasible or point.worst_eq > EQUALITY_GOAL):
-        asked = point.slack < (ROUNDING * point.size if tight else 0.0)
-        asked &= not point.feasible
-        wanted = margin.copy()
-        wanted[asked] = np.maximum(GROWTH * margin[asked], ROUNDING * point.size[asked])
+        asked = _rows_to_move(point, caution)
+        wanted = np.where(asked, np.maximum(GROWTH * margin, ROUNDING * point.size), margin)
+        if caution == NO_MARGIN:
+            wanted[:] = 0.0
         attempts += 1
         try:
             raw = _correction(bound, point, asked=asked, margin=wanted)
         except SolverError:
-            if not tight:
+            if caution == NO_MARGIN or point.feasible:
                 break
-            tight = False  # rows that hold exactly may have no room: ask only those that fail
+            caution -= 1
             continue
-        tight, margin = False, wanted
-        point = _at(lp, raw, slack_of)
-        if best.feasible and not (point.feasible and point.worst_eq <= best.worst_eq / 2):
-            break  # the equalities are as exact as they get
-        best = point if point.feasible or not best.feasible else best
+        caution, margin = min(caution, FAILING), wanted
+        last, point = point, _at(lp, raw, slack_of)
+        settled = point.feasible and best.feasible and point.worst_eq > best.worst_eq / 2
+        if not best.feasible or (point.feasible and point.worst_eq < best.worst_eq):
+            best = point
+        if settled or (caution == NO_MARGIN and np.array_equal(point.x, last.x)):
+            break  # as exact as floats allow
     return best, margin, attempts
+
+
+def _rows_to_move(point: _Point, caution: int) -> np.ndarray:
+    """Rows that are to gain slack: none for the sake of the equalities alone."""
+    if point.feasible:
+        return np.zeros(point.slack.size, dtype=bool)
+    return point.slack < (ROUNDING * point.size if caution == NEAR else 0.0)
 
 
 def _correction(
@@ -159,6 +169,21 @@ def _correction(
     gap = np.where(asked | (point.slack < 0.0), room, np.maximum(room, 0.0))
     gap_eq = np.where(point.residual_eq > EQUALITY_GOAL, point.gap_eq, 0.0)
     return bound.correct(point.x, gap, gap_eq)
+
+
+def _equality_residual(lp: LinearProgram, point: _Point) -> float:
+    """The residual as reported, refused where it is above the tolerance."""
+    unit = np.zeros(lp.b_eq.size)
+    np.maximum.at(unit, lp.A_eq.tocoo().row, np.abs(lp.A_eq.data))
+    size = unit + abs(lp.A_eq) @ np.abs(point.x) + np.abs(lp.b_eq)
+    residual = float(_relative(point.gap_eq, size).max(initial=0.0))
+    if residual > EQUALITY_TOLERANCE:
+        raise SolverError(
+            f"the equality rows hold only to {residual:.2g} (relative), although corrected: they "
+            "nearly depend on each other. Leave out equality rows that follow from others, or "
+            f"rescale so that {EQUALITY_TOLERANCE:g} can be reached"
+        )
+    return residual
 
 
 def _pulled_inside(lp: LinearProgram, point: _Point, *, slack_of: SlackOf, engine: str) -> _Point:
@@ -188,7 +213,7 @@ def _widest(
 ) -> tuple[_Point, float]:
     """The centre of the largest cube within the checked rows, and half its width.
 
-        max τ   s.t.   A_i x + τ Σ_j|A_ij| ≤ b_i,   A_eq x = b_eq,   bounds,   |τ| ≤ 1 + max|x|
+    max τ   s.t.   A_i x + τ Σ_j|A_ij| ≤ b_i,   A_eq x = b_eq,   bounds,   |τ| ≤ 1 + max|x|
     """
     n, limit = lp.num_variables, 1.0 + float(np.abs(point.x).max(initial=0.0))
     weight = np.asarray(abs(lp.A).sum(axis=1)).ravel()
@@ -202,7 +227,7 @@ def _widest(
         lower=np.append(lp.lower, -limit),
         upper=np.append(lp.upper, limit),
     )
-    bound = make_engine(cube, engine)
+    bound = make_engine(cube, "highs")
     first = _at(cube, bound.run(cube.b), cube.slack)
     found, _, _ = _corrected(cube, first, bound, slack_of=cube.slack)
     return _at(lp, replace(point.raw, x=found.x[:n]), slack_of), float(found.x[n])

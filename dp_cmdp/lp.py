@@ -25,7 +25,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.errors import InvalidArgumentError
 
 ENGINES = ("highs", "cvxpy")
-#: Equality rows that hold only worse than this, relative to Σ|terms|, are refused.
+#: Points with a larger residual of an equality row, relative as reported, are refused.
 EQUALITY_TOLERANCE = 1e-7
 
 
@@ -139,9 +139,9 @@ class FeasibilityCertificate:
     worst_slack : float
         Smallest b_i − A_i x, computed exactly and rounded once (∞ without rows).
     equality_residual : float
-        Largest |A_eq x − b_eq| relative to Σ|terms| of its row, from exact sums; at most
-        `equality_tolerance`, and 2^-51 or less unless the equality rows are nearly dependent. Most
-        equalities have no solution in floats, so that 0 cannot be promised.
+        Largest |A_eq x − b_eq|, evaluated exactly, relative to Σ|terms| + max|coefficient| of its
+        row. At most `equality_tolerance`; 2^-51 or less unless equality rows nearly depend on each
+        other. Few equalities have a solution in floats: 0 cannot be promised.
     margin : float
         Largest amount by which a right-hand side had to be shrunk.
     attempts : int

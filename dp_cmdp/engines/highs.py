@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _STATUS = highspy.HighsModelStatus
 _DECIDED = (_STATUS.kOptimal, _STATUS.kInfeasible, _STATUS.kUnbounded)
+#: First verdicts that are taken at their word; presolve calls programs infeasible that are not.
+_TRUSTED = (_STATUS.kOptimal, _STATUS.kUnbounded)
 #: Options under which an undecided program is tried again, from scratch.
 _OTHER_WAYS: tuple[dict[str, Any], ...] = (
     {"presolve": "off"},
@@ -78,7 +80,7 @@ class HighsEngine:
     def _solve(self) -> RawSolution:
         self._highs.run()
         status = self._highs.getModelStatus()
-        if status not in _DECIDED:
+        if status not in _TRUSTED:
             status = self._settle()
         if status != _STATUS.kOptimal:
             raise _failure(status)
@@ -96,7 +98,7 @@ class HighsEngine:
         )
 
     def _settle(self) -> highspy.HighsModelStatus:
-        """A verdict where HiGHS had none: feasibility apart from the objective, then other ways."""
+        """A verdict without presolve: feasibility apart from the objective, then other ways."""
         status = self._in_two_phases()
         for options in _OTHER_WAYS:
             if status in _DECIDED:
