@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.engines.elastic import elastic_program
 from dp_cmdp.engines.scaling import Scale, program_scale
 from dp_cmdp.errors import InfeasibleError, SolverError, UnboundedError
 from dp_cmdp.lp import RawSolution, magnification
@@ -16,6 +17,8 @@ from dp_cmdp.lp import RawSolution, magnification
 if TYPE_CHECKING:
     from dp_cmdp.lp import LinearProgram
 
+#: Feasibility asked of HiGHS, primal and dual, on rows and objective scaled to size 1.
+TOLERANCE = 1e-9
 _STATUS = highspy.HighsModelStatus
 _DECIDED = (_STATUS.kOptimal, _STATUS.kInfeasible, _STATUS.kUnbounded)
 #: First verdicts that are taken at their word; presolve calls programs infeasible that are not.
@@ -35,12 +38,7 @@ class HighsEngine:
     def __init__(self, lp: LinearProgram) -> None:
         self._lp = lp
         self._scale = scale = program_scale(lp)
-        self._highs = highspy.Highs()
-        self._highs.setOptionValue("output_flag", False)
-        self._highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-        self._highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
-        self._highs.setOptionValue("small_matrix_value", 1e-12)  # the least that HiGHS allows
-        self._highs.passModel(_model(lp, scale))
+        self._highs = _quiet_highs(_model(lp, scale))
         self._limits = (lp.b, lp.b_eq, lp.lower, lp.upper)
 
     def run(self, b: FloatArray) -> RawSolution:
@@ -102,10 +100,31 @@ class HighsEngine:
         status = self._in_two_phases()
         for options in _OTHER_WAYS:
             if status in _DECIDED:
-                break
+                return status
             self._highs.clearSolver()
             status = self._run_with(options)
+        if status not in _DECIDED and self._contradiction():
+            return _STATUS.kInfeasible
         return status
+
+    def _contradiction(self) -> bool:
+        """Whether the rows cannot all hold, by the elastic program in the units of this engine."""
+        b, b_eq, lower, upper = self._limits
+        scale, m = self._scale, b.size
+        if not np.isfinite(b).all():
+            return False
+        program = elastic_program(
+            _scaled(self._lp.A, scale.rows[:m], scale.columns),
+            b * scale.rows[:m],
+            A_eq=_scaled(self._lp.A_eq, scale.rows[m:], scale.columns),
+            b_eq=b_eq * scale.rows[m:],
+            lower=lower / scale.columns,
+            upper=upper / scale.columns,
+        )
+        solver = _quiet_highs(_model(program, Scale.unit(program)))
+        solver.run()
+        missing = -solver.getInfo().objective_function_value
+        return solver.getModelStatus() == _STATUS.kOptimal and missing > TOLERANCE
 
     def _in_two_phases(self) -> highspy.HighsModelStatus:
         """Any feasible point first, without an objective; then the best, from its basis."""
@@ -129,8 +148,23 @@ class HighsEngine:
         return status
 
 
+def _quiet_highs(model: highspy.HighsLp) -> highspy.Highs:
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
+    highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+    highs.setOptionValue("small_matrix_value", 1e-12)  # the least that HiGHS allows
+    highs.passModel(model)
+    return highs
+
+
+def _scaled(matrix: sparse.csr_array, rows: FloatArray, columns: FloatArray) -> sparse.csr_array:
+    data = matrix.data * np.repeat(rows, np.diff(matrix.indptr)) * columns[matrix.indices]
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
 def _model(lp: LinearProgram, scale: Scale) -> highspy.HighsLp:
-    rows = sparse.vstack([lp.A, lp.A_eq], format="csr")
+    rows = _scaled(sparse.vstack([lp.A, lp.A_eq], format="csr"), scale.rows, scale.columns)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = lp.num_variables, rows.shape[0]
     model.sense_ = highspy.ObjSense.kMaximize
@@ -142,8 +176,7 @@ def _model(lp: LinearProgram, scale: Scale) -> highspy.HighsLp:
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     model.a_matrix_.start_ = rows.indptr
     model.a_matrix_.index_ = rows.indices
-    row_scale = np.repeat(scale.rows, np.diff(rows.indptr))
-    model.a_matrix_.value_ = rows.data * row_scale * scale.columns[rows.indices]
+    model.a_matrix_.value_ = rows.data
     return model
 
 
@@ -158,6 +191,6 @@ def _failure(status: highspy.HighsModelStatus) -> SolverError:
             "the objective grows without limit; add upper bounds on the variables or a budget row"
         )
     return SolverError(
-        f"HiGHS could not decide the program (status {status.name}), with and without presolve and "
-        "objective, by simplex and interior points; rescale rows and variables to sizes near 1"
+        f"HiGHS found no optimum (status {status.name}), with and without presolve, by simplex and "
+        "interior points; rescale rows and variables so that coefficients and values are near 1"
     )

@@ -30,6 +30,11 @@ class Scale:
     columns: FloatArray
     objective: float
 
+    @classmethod
+    def unit(cls, lp: LinearProgram) -> Scale:
+        """No change of units."""
+        return cls(np.ones(lp.num_rows + lp.b_eq.size), np.ones(lp.num_variables), 1.0)
+
 
 def program_scale(lp: LinearProgram) -> Scale:
     """Units in which the largest coefficient of every row, and of the objective, is near 1."""
