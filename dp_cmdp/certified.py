@@ -87,7 +87,7 @@ def solve_certified(lp: LinearProgram, *, slack_of: SlackOf, engine: str = "high
     raw = bound.run(lp.b)
     point, margin, attempts = _corrected(lp, _at(lp, raw, slack_of), bound, slack_of=slack_of)
     if not point.feasible:
-        point = _pulled_inside(lp, point, slack_of=slack_of, engine=engine)
+        point = _pulled_inside(lp, point, slack_of=slack_of)
     residual = _equality_residual(lp, point)
     certificate = FeasibilityCertificate(
         verified=True,
@@ -186,13 +186,13 @@ def _equality_residual(lp: LinearProgram, point: _Point) -> float:
     return residual
 
 
-def _pulled_inside(lp: LinearProgram, point: _Point, *, slack_of: SlackOf, engine: str) -> _Point:
+def _pulled_inside(lp: LinearProgram, point: _Point, *, slack_of: SlackOf) -> _Point:
     """The point moved towards the centre of the widest cube until its rows hold.
 
     Slacks are concave in x, so that a share λ with (1 − λ) slack(x) + λ slack(centre) ≥ 0 is
     enough but for rounding.
     """
-    centre, width = _widest(lp, point, slack_of=slack_of, engine=engine)
+    centre, width = _widest(lp, point, slack_of=slack_of)
     rows = slice(point.checked)
     if not centre.feasible:
         raise _no_room(width, float(np.abs(centre.x).max(initial=0.0)))
@@ -208,9 +208,7 @@ def _pulled_inside(lp: LinearProgram, point: _Point, *, slack_of: SlackOf, engin
     return replace(centre, raw=replace(point.raw, x=centre.x))
 
 
-def _widest(
-    lp: LinearProgram, point: _Point, *, slack_of: SlackOf, engine: str
-) -> tuple[_Point, float]:
+def _widest(lp: LinearProgram, point: _Point, *, slack_of: SlackOf) -> tuple[_Point, float]:
     """The centre of the largest cube within the checked rows, and half its width.
 
     max τ   s.t.   A_i x + τ Σ_j|A_ij| ≤ b_i,   A_eq x = b_eq,   bounds,   |τ| ≤ 1 + max|x|
@@ -234,14 +232,22 @@ def _widest(
 
 
 def _no_room(width: float, size: float) -> SolverError:
-    if width < -NARROW * (1.0 + size):
+    """Why no point was found, by the half-width of the widest cube within the rows."""
+    narrow = NARROW * (1.0 + size)
+    if width < -narrow:
         return InfeasibleError(
             "the inequality rows contradict each other, by less than the solver's tolerance: the "
             f"point that comes closest is {-width:.2g} away from satisfying them all. Relax a row "
             "or a bound by as much (ParametricLP.check_robust_feasibility names the rows)"
         )
+    if width > narrow:
+        return SolverError(
+            f"the rows leave room (the widest cube within them has half-width {width:.2g}), but no "
+            "point of it could be computed accurately enough; rescale rows and variables so that "
+            "coefficients and values are near 1"
+        )
     return SolverError(
         "no point satisfies the inequality rows in exact arithmetic with any margin: the feasible "
-        f"set has no interior (the widest cube in it has half-width {max(width, 0.0):.2g}). State "
-        "rows that always bind together as equalities (A_eq, b_eq), or relax them"
+        "set has no interior. State rows that always bind together as equalities (A_eq, b_eq), or "
+        "relax them"
     )
