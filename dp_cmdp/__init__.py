@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dp_cmdp.advice.adviser import advise
+    from dp_cmdp.answer import PrivateAnswer, release_and_solve
     from dp_cmdp.cmdp.evaluation import evaluate
     from dp_cmdp.cmdp.model import CMDP
     from dp_cmdp.cmdp.policy import Policy
@@ -49,6 +50,8 @@ _HOME = {
     "release_database": "privatizer",
     "release_blocks": "privatizer",
     "solve_private": "privatizer",
+    "release_and_solve": "answer",
+    "PrivateAnswer": "answer",
     "CMDP": "cmdp.model",
     "Policy": "cmdp.policy",
     "evaluate": "cmdp.evaluation",
@@ -70,6 +73,7 @@ __all__ = [
     "Policy",
     "PrivacyBudget",
     "PrivacyLedger",
+    "PrivateAnswer",
     "Release",
     "Solution",
     "TruncatedLaplace",
@@ -77,6 +81,7 @@ __all__ = [
     "advise",
     "cost_of_privacy",
     "evaluate",
+    "release_and_solve",
     "release_blocks",
     "release_database",
     "saturation",

@@ -50,7 +50,7 @@ def check_robust_feasibility(program: ParametricLP) -> None:
     except InfeasibleError:
         raise AssumptionError(
             "the public rows and bounds contradict each other; no relaxation of the sensitive rows "
-            "can help",
+            "can help. No data was read",
             label="ass:feast",
         ) from None
     size = abs(robust.A[:m]).max(axis=1).toarray().ravel() if m else np.empty(0)

@@ -173,6 +173,16 @@ class Envelope:
         """Whether a flat vector lies inside the bounds."""
         return bool(((self.lower <= values) & (values <= self.upper)).all())
 
+    def matches(self, other: Envelope) -> bool:
+        """Whether `other` states the same public facts about the same entries."""
+        return self is other or (
+            self.groups == other.groups
+            and np.array_equal(self.lower, other.lower)
+            and np.array_equal(self.upper, other.upper)
+            and np.array_equal(self.radius, other.radius)
+            and np.array_equal(self.records, other.records)
+        )
+
     def __repr__(self) -> str:
         return f"Envelope({describe(self.groups)}, largest_record={self.largest_record})"
 

@@ -3,18 +3,16 @@
     maximise  cᵀx   subject to   A x ≤ b,   A_eq x = b_eq,   lower ≤ x ≤ upper
 
 HiGHS (through highspy) is the engine. highspy rather than scipy's wrapper because the certificate
-loop below changes right-hand sides and solves again: that is a warm start from the last basis here
+changes right-hand sides and bounds and solves again: that is a warm start from the last basis here
 and a cold solve there.
 
 A solver's point satisfies A x ≤ b up to about 1e-7; most points violate a row by 1e-13 or so. The
-*certificate* is stronger: x is clipped to its bounds and every row is evaluated exactly (see
-:mod:`dp_cmdp.exact`); rows that fail get a smaller right-hand side and the program is solved again,
-until A x ≤ b holds in exact arithmetic.
+*certificate* is stronger: A x ≤ b and the bounds hold in exact arithmetic, and the equality rows to
+a residual that is evaluated exactly and reported (:mod:`dp_cmdp.certified`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,18 +24,15 @@ from scipy import sparse
 from dp_cmdp import _check, exact
 from dp_cmdp._check import FloatArray
 from dp_cmdp.documents import Origin
-from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
+from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from dp_cmdp.parametric import ParametricLP
     from dp_cmdp.release import Release
 
 ENGINES = ("highs", "cvxpy")
-#: Equality rows hold up to this, relative to 1 + Σ|terms|; the residual is reported.
+#: Points with a larger residual of an equality row, relative as reported, are refused.
 EQUALITY_TOLERANCE = 1e-7
-MAX_ATTEMPTS = 25
-#: First margin of a row that fails its exact check, relative to Σ|terms|.
-ROUNDING = 2.0**-44
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +145,9 @@ class FeasibilityCertificate:
     worst_slack : float
         Smallest b_i − A_i x, computed exactly and rounded once (∞ without rows).
     equality_residual : float
-        Largest |A_eq x − b_eq|, relative to 1 + Σ|terms|; at most `equality_tolerance`.
+        Largest |A_eq x − b_eq|, evaluated exactly, relative to Σ|terms| + max|coefficient| of its
+        row. At most `equality_tolerance`; 2^-51 or less unless equality rows nearly depend on each
+        other. Few equalities have a solution in floats: 0 cannot be promised.
     margin : float
         Largest amount by which a right-hand side had to be shrunk.
     attempts : int
@@ -163,6 +160,11 @@ class FeasibilityCertificate:
     equality_tolerance: float
     margin: float
     attempts: int
+
+    @property
+    def equalities_exact(self) -> bool:
+        """Whether the equality rows hold as rational numbers too."""
+        return self.equality_residual == 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,9 +233,21 @@ class RawSolution:
 
 
 class Engine(Protocol):
-    """An engine bound to one program; only the right-hand side b changes between runs."""
+    """An engine bound to one program; only right-hand sides and bounds change between runs."""
 
-    def run(self, b: FloatArray) -> RawSolution: ...
+    def run(self, b: FloatArray) -> RawSolution:
+        """Maximise with right-hand side `b`."""
+        ...
+
+    def correct(self, x: FloatArray, gap: FloatArray, gap_eq: FloatArray) -> RawSolution:
+        """Move x by d: maximise cᵀd, A d ≤ gap, A_eq d = gap_eq, lower ≤ x + d ≤ upper."""
+        ...
+
+
+def magnification(gap: FloatArray, gap_eq: FloatArray) -> float:
+    """The power of two, at least 1, that brings the largest violation to size 1."""
+    worst = max(-float(gap.min(initial=0.0)), float(np.abs(gap_eq).max(initial=0.0)))
+    return 2.0 ** min(max(0.0, -np.floor(np.log2(worst))), 900.0) if worst > 0.0 else 1.0
 
 
 def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> Solution:
@@ -245,89 +259,37 @@ def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> 
     engine : {"highs", "cvxpy"}
         cvxpy (Clarabel) is slower and independent: a second opinion.
     certify : bool
-        Prove A x ≤ b in exact arithmetic, solving again if needed.
+        Prove A x ≤ b in exact arithmetic and refine A_eq x = b_eq, correcting the point if needed.
 
     Raises
     ------
     InfeasibleError, UnboundedError
         With what to do about it.
     SolverError
-        When the engine fails or no exactly feasible point is found.
+        When the engine fails, or when the rows leave no room at all in which a point made of
+        floats could satisfy them.
 
     Notes
     -----
     **Privacy.** Post-processing when `lp` is public.
     """
-    if not certify:
-        raw = make_engine(lp, engine).run(lp.b)
-        return _solution(lp, raw, np.clip(raw.x, lp.lower, lp.upper), None, engine)
-    return solve_certified(lp, engine=engine, slack_of=lp.slack)
+    if certify:
+        from dp_cmdp.certified import solve_certified
+
+        return solve_certified(lp, engine=engine, slack_of=lp.slack)
+    raw = make_engine(lp, engine).run(lp.b)
+    return solution_at(lp, np.clip(raw.x, lp.lower, lp.upper), raw=raw, engine=engine)
 
 
-def solve_certified(
-    lp: LinearProgram, *, slack_of: Callable[[FloatArray], FloatArray], engine: str = "highs"
-) -> Solution:
-    """Solve and shrink b until `slack_of(x)`, the exact slack of the leading rows, is ≥ 0."""
-    bound = make_engine(lp, engine)
-    shrink = np.zeros(lp.num_rows)
-    for attempt in range(1, MAX_ATTEMPTS + 1):
-        try:
-            raw = bound.run(lp.b - shrink)
-        except InfeasibleError:
-            if attempt == 1:
-                raise
-            break
-        x = np.clip(raw.x, lp.lower, lp.upper)
-        slack = slack_of(x)
-        if (slack >= 0).all():
-            certificate = _certificate(lp, x, slack, shrink, attempt)
-            return _solution(lp, raw, x, certificate, engine)
-        _enlarge(shrink[: slack.size], slack, lp, x)
-    raise SolverError(
-        "no point satisfies the inequality rows in exact arithmetic with any margin: the feasible "
-        "set has no interior. State rows that always bind together as equalities (A_eq, b_eq), or "
-        "relax them"
-    )
-
-
-def _enlarge(shrink: FloatArray, slack: FloatArray, lp: LinearProgram, x: FloatArray) -> None:
-    """Grow, in place, the margin of the rows that failed or nearly did."""
-    rows = slice(slack.size)
-    rounding = ROUNDING * (abs(lp.A[rows]) @ np.abs(x) + np.abs(lp.b[rows]))
-    tight = slack < rounding
-    step = np.maximum(-4.0 * slack, rounding)
-    shrink[tight] = 2.0 * shrink[tight] + step[tight]
-
-
-def _certificate(
-    lp: LinearProgram, x: FloatArray, slack: FloatArray, shrink: FloatArray, attempts: int
-) -> FeasibilityCertificate:
-    residual = 0.0
-    if lp.b_eq.size:
-        scale = 1.0 + abs(lp.A_eq) @ np.abs(x) + np.abs(lp.b_eq)
-        residual = float(np.max(np.abs(inequality_slack(lp.A_eq, lp.b_eq, x=x)) / scale))
-        if residual > EQUALITY_TOLERANCE:
-            raise SolverError(
-                f"the equality rows hold only to {residual:.2g} (relative); rescale A_eq and b_eq "
-                f"so that {EQUALITY_TOLERANCE:g} can be reached"
-            )
-    return FeasibilityCertificate(
-        verified=True,
-        worst_slack=float(slack.min(initial=np.inf)),
-        equality_residual=residual,
-        equality_tolerance=EQUALITY_TOLERANCE,
-        margin=float(shrink.max(initial=0.0)),
-        attempts=attempts,
-    )
-
-
-def _solution(
+def solution_at(
     lp: LinearProgram,
-    raw: RawSolution,
     x: FloatArray,
-    certificate: FeasibilityCertificate | None,
+    *,
+    raw: RawSolution,
     engine: str,
+    certificate: FeasibilityCertificate | None = None,
 ) -> Solution:
+    """The point x with the multipliers that an engine found."""
     return Solution(
         x=_check.frozen(x),
         objective=float(lp.c @ x),

@@ -28,6 +28,7 @@ from dp_cmdp.block_noise import (
     plan_block,
     unprotected_blocks,
 )
+from dp_cmdp.certified import solve_certified
 from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entry_values
 from dp_cmdp.envelope import Envelope
@@ -39,7 +40,7 @@ from dp_cmdp.intervals import (
     Query,
     truncated_plan,
 )
-from dp_cmdp.lp import Solution, solve_certified
+from dp_cmdp.lp import Solution
 from dp_cmdp.mechanisms import CALIBRATIONS
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import BLOCKS, Number, PrivacyBudget, allocate

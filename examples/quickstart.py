@@ -5,9 +5,9 @@ Run it:  python examples/quickstart.py
 
 import gymnasium as gym
 
-from dp_cmdp import Database, Envelope, ParametricLP, PrivacyBudget, release_database, solve_private
+from dp_cmdp import Database, Envelope, ParametricLP, PrivacyBudget, release_and_solve
 from dp_cmdp.affine import Affine
-from dp_cmdp.cmdp import robust_policy, synthesize
+from dp_cmdp.cmdp import release_and_synthesize
 from envs import HazardGridEnv
 
 # maximise 3x + 2y subject to θ₀x + θ₁y ≤ θ₂; the three θ are private, their bounds are not
@@ -18,19 +18,18 @@ program = ParametricLP(
     A=Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1]),
     b=Affine(1, at=[0], entry=[2]),
 )
-program.check_robust_feasibility()  # public data only
-release = release_database(Database([1.0, 1.2, 10.0], envelope), PrivacyBudget(1, "1e-3"))
-print(release)
-print(release.to_frame().to_string(index=False))
-solution = solve_private(program, release)
-print("x, y =", solution.x, "  certificate:", solution.certificate)
+database = Database([1.0, 1.2, 10.0], envelope)
+answer = release_and_solve(program, database, PrivacyBudget(1, "1e-3"))  # checks, then spends
+print(answer.release)
+print(answer.release.to_frame().to_string(index=False))
+print("x, y =", answer.solution.x, "  certificate:", answer.solution.certificate)
+print(f"worth {answer.solution.objective:.3f}; without data: {answer.robust.objective:.3f}")
 
 # a policy for a grid world whose hazards are private
 curator = HazardGridEnv(access="curator")
-model = curator.model()
-robust = robust_policy(model)
-safe = synthesize(model, release_database(curator.database(), PrivacyBudget(1, "1e-3")))
-print(f"\npolicy: value {safe.value:.3f} (robust, without data: {robust.value:.3f})")
+private = release_and_synthesize(curator.model(), curator.database(), PrivacyBudget(1, "1e-3"))
+safe = private.safe
+print(f"\npolicy: value {safe.value:.3f} (robust, without data: {private.robust.value:.3f})")
 print("worst-case cost", safe.certificate.worst_case_cost, "tolerance", safe.certificate.tolerance)
 
 env = gym.make("dp_cmdp/HazardGrid-v0")  # what an agent sees: no hazard is in it

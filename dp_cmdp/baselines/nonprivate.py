@@ -12,8 +12,8 @@ import numpy as np
 
 from dp_cmdp.baselines.blocks import sensitive_blocks
 from dp_cmdp.baselines.method import Answer, Method
+from dp_cmdp.certified import solve_certified
 from dp_cmdp.database import Database
-from dp_cmdp.lp import solve_certified
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 

@@ -7,6 +7,7 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix, occupancy_of, policy_from_occupancy
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.private_policy import PrivatePolicy, release_and_synthesize
 from dp_cmdp.cmdp.rollout import Rollout, rollout
 from dp_cmdp.cmdp.solution import CMDPSolution
 from dp_cmdp.cmdp.solver import solve_cmdp
@@ -25,6 +26,7 @@ __all__ = [
     "ParametricCMDP",
     "Policy",
     "PolicyCertificate",
+    "PrivatePolicy",
     "Rollout",
     "SafePolicy",
     "certify_policy",
@@ -34,6 +36,7 @@ __all__ = [
     "flow_matrix",
     "occupancy_of",
     "policy_from_occupancy",
+    "release_and_synthesize",
     "robust_policy",
     "rollout",
     "safe_policy",

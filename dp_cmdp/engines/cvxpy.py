@@ -9,50 +9,63 @@ import numpy as np
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.errors import InfeasibleError, SolverError, UnboundedError
-from dp_cmdp.lp import RawSolution
+from dp_cmdp.lp import RawSolution, magnification
 
 if TYPE_CHECKING:
     from dp_cmdp.lp import LinearProgram
 
+#: A correction moves x by at most this many times the largest violation: Clarabel's accuracy is
+#: relative to the size of its numbers.
+_REACH = 2.0**10
+
 
 class CvxpyEngine:
-    """One cvxpy problem with b as a Parameter."""
+    """One program in cvxpy, stated anew with every right-hand side."""
 
     def __init__(self, lp: LinearProgram) -> None:
         self._lp = lp
-        self._x = cp.Variable(lp.num_variables)
-        self._rows: list[Any] = []
-        self._b = cp.Parameter(lp.num_rows) if lp.num_rows else None
-        if self._b is not None:
-            self._rows.append(lp.A @ self._x <= self._b)
-        self._equalities = [lp.A_eq @ self._x == lp.b_eq] if lp.b_eq.size else []
-        bounds = []
-        for side, finite in ((1.0, np.isfinite(lp.upper)), (-1.0, np.isfinite(lp.lower))):
-            if finite.any():
-                limit = lp.upper if side > 0 else lp.lower
-                bounds.append(side * self._x[finite] <= side * limit[finite])
-        self._problem = cp.Problem(
-            cp.Maximize(lp.c @ self._x), [*self._rows, *self._equalities, *bounds]
-        )
+        self._A1 = np.asarray(abs(lp.A).sum(axis=1)).ravel()
 
     def run(self, b: FloatArray) -> RawSolution:
         """Maximise with right-hand side `b`."""
-        if self._b is not None:
-            self._b.value = b
+        return self._solve(b, self._lp.b_eq, self._lp.lower, self._lp.upper)
+
+    def correct(self, x: FloatArray, gap: FloatArray, gap_eq: FloatArray) -> RawSolution:
+        """Move x by the best d with A d ≤ gap, A_eq d = gap_eq and x + d within the bounds."""
+        zoom = magnification(gap, gap_eq)
+        low = np.maximum(zoom * (self._lp.lower - x), -_REACH)
+        high = np.minimum(zoom * (self._lp.upper - x), _REACH)
+        # a row cannot use more room than the reach of its variables
+        room = np.minimum(zoom * gap, 2.0 * _REACH * self._A1)
+        moved = self._solve(room, zoom * gap_eq, low, high)
+        return RawSolution(x=x + moved.x / zoom, dual=moved.dual, dual_eq=moved.dual_eq)
+
+    def _solve(
+        self, b: FloatArray, b_eq: FloatArray, lower: FloatArray, upper: FloatArray
+    ) -> RawSolution:
+        lp, x = self._lp, cp.Variable(self._lp.num_variables)
+        rows: list[Any] = [lp.A @ x <= b] if b.size else []
+        equalities: list[Any] = [lp.A_eq @ x == b_eq] if b_eq.size else []
+        bounds = []
+        for side, limit in ((1.0, upper), (-1.0, lower)):
+            finite = np.isfinite(limit)
+            if finite.any():
+                bounds.append(side * x[finite] <= side * limit[finite])
+        problem = cp.Problem(cp.Maximize(lp.c @ x), [*rows, *equalities, *bounds])
         try:
-            self._problem.solve(solver=cp.CLARABEL)
+            problem.solve(solver=cp.CLARABEL)
         except cp.SolverError as error:
             raise SolverError(f"Clarabel failed ({error}); rescale the program") from None
-        if self._problem.status in ("infeasible", "infeasible_inaccurate"):
+        if problem.status in ("infeasible", "infeasible_inaccurate"):
             raise InfeasibleError("no point satisfies the constraints; relax a row or a bound")
-        if self._problem.status in ("unbounded", "unbounded_inaccurate"):
+        if problem.status in ("unbounded", "unbounded_inaccurate"):
             raise UnboundedError("the objective grows without limit; add upper bounds")
-        if self._x.value is None:
-            raise SolverError(f"Clarabel stopped with status {self._problem.status}")
+        if x.value is None:
+            raise SolverError(f"Clarabel stopped with status {problem.status}")
         return RawSolution(
-            x=np.array(self._x.value),
-            dual=_multipliers(self._rows, self._lp.num_rows),
-            dual_eq=_multipliers(self._equalities, self._lp.b_eq.size),
+            x=np.array(x.value),
+            dual=_multipliers(rows, b.size),
+            dual_eq=_multipliers(equalities, b_eq.size),
         )
 
 

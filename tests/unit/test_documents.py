@@ -449,7 +449,7 @@ def test_programs_models_and_solutions_come_back_as_they_were(tmp_path):
     )
     model = ParametricCMDP.for_states(
         small_cmdp(),
-        [1, 2],
+        [0, 2],
         severity=Envelope(0.0, 1.0, shape=2),
         tolerance=Envelope(1.0, 2.0, shape=1),
     )

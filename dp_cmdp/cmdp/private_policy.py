@@ -1,0 +1,103 @@
+"""A private policy in one call: check, release, synthesize."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp.answer import check_owns
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
+from dp_cmdp.database import Database
+from dp_cmdp.errors import SolverError
+from dp_cmdp.ledger.ledger import PrivacyLedger
+from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.privatizer import release_database
+from dp_cmdp.release import Release
+
+if TYPE_CHECKING:
+    from dp_cmdp.cmdp.pool import PolicyPool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivatePolicy:
+    """A private safe policy, what was released for it, and what costs no privacy at all.
+
+    Attributes
+    ----------
+    safe : SafePolicy
+        Certified for everything the release allows, hence for the true database.
+    release : Release
+    robust : SafePolicy
+        Certified for every database of the envelope: made without data.
+
+    Notes
+    -----
+    **Privacy.** Public: safe to publish.
+    """
+
+    safe: SafePolicy
+    release: Release
+    robust: SafePolicy
+
+    def __repr__(self) -> str:
+        return f"PrivatePolicy(value={self.safe.value:.10g}, robust: {self.robust.value:.10g})"
+
+
+def release_and_synthesize(
+    model: ParametricCMDP,
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    rng: np.random.Generator | None = None,
+    calibration: str = "tight",
+    close: str | Mapping[str, str] = "upper",
+    ledger: PrivacyLedger | None = None,
+    pool: PolicyPool | None = None,
+) -> PrivatePolicy:
+    """Check a model with private costs, release its database once, and find a safe policy.
+
+    Parameters
+    ----------
+    model : ParametricCMDP
+    database : Database
+        Of the model's envelope.
+    budget : PrivacyBudget
+    rng, calibration, close, ledger
+        As in :func:`dp_cmdp.privatizer.release_database`.
+    pool : PolicyPool, optional
+        Policies of earlier solves on the same dynamics, to start from.
+
+    Returns
+    -------
+    PrivatePolicy
+        Should no policy be found for the release, `safe` is the robust one.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the database belongs to another model.
+    AssumptionError
+        If no policy is safe for every database of the envelope. Like every other refusal, from
+        public data: nothing is read or spent.
+
+    Notes
+    -----
+    **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget.*
+    """
+    _check.instance("model", model, ParametricCMDP)
+    _check.instance("database", database, Database)
+    check_owns(model.envelope, database)
+    robust = robust_policy(model, pool=pool)
+    release = release_database(
+        database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger
+    )
+    try:
+        safe = synthesize(model, release, pool=pool)
+    except SolverError:
+        safe = robust
+    return PrivatePolicy(safe=safe, release=release, robust=robust)
