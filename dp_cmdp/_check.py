@@ -35,7 +35,7 @@ LONGEST_PATH = 4096
 #: More things than this are neither kept in memory nor done one by one.
 MOST = 10**9
 TABLE = (
-    "got a table: name its columns, for example table[\"price\"].to_numpy(), or pass a mapping "
+    'got a table: name its columns, for example table["price"].to_numpy(), or pass a mapping '
     "from group to column"
 )
 MASKED = "got masked entries: fill them or leave them out"
@@ -102,6 +102,15 @@ def integer(name: str, value: Any, *, low: int = 0, high: int | None = None) -> 
 def size(name: str, value: Any, *, low: int = 0) -> int:
     """A number of things that are kept in memory or done one by one."""
     return integer(name, value, low=low, high=MOST)
+
+
+def shape(name: str, value: Any) -> tuple[int, ...]:
+    """The shape of an array: a size, or a few of them."""
+    sizes = (value,) if is_integer(value) else items(name, value, most=DEEPEST)
+    found = tuple(integer(name, part, high=MOST) for part in sizes)
+    if math.prod(found) > MOST:
+        raise InvalidArgumentError(f"{name} must hold at most {MOST} entries")
+    return found
 
 
 def seed(name: str, value: Any) -> int:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import wraps
 from math import isfinite
-from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast, get_origin
 
@@ -24,7 +24,14 @@ from dp_cmdp.errors import InvalidArgumentError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Accepts = Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an argument may be: in words, and as a test."""
+
+    word: str
+    accepts: Callable[[Any], bool]
 
 
 def door(function: Callable[P, R]) -> Callable[P, R]:
@@ -42,55 +49,55 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
         if p.annotation is not p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
     }
     order = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    rules: dict[str, list[Accepts]] = {}  # made at the first call, when all names are known
+    rules: dict[str, list[Kind]] = {}  # made at the first call, when all names are known
 
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> R:
         if not rules:
             for name, annotation in annotations.items():
-                rules[name] = [_accepts(kind, function.__globals__) for kind in _kinds(annotation)]
+                rules[name] = [_kind(text, function.__globals__) for text in _texts(annotation)]
         for name, value in (*zip(order, given, strict=False), *named.items()):
-            if name in rules and not any(accepts(value) for accepts in rules[name]):
-                raise _refusal(name, value, _kinds(annotations[name]))
+            if name in rules and not any(kind.accepts(value) for kind in rules[name]):
+                raise _refusal(name, value, rules[name])
         return function(*given, **named)
 
     return cast(Callable[P, R], checked)
 
 
-def _kinds(annotation: str) -> list[str]:
+def _texts(annotation: str) -> list[str]:
     """The kinds of a union: split at each | outside of brackets."""
-    kinds, depth = [""], 0
+    texts, depth = [""], 0
     for sign in annotation:
         depth += (sign == "[") - (sign == "]")
         if sign == "|" and depth == 0:
-            kinds.append("")
+            texts.append("")
         else:
-            kinds[-1] += sign
-    return [kind.strip() for kind in kinds]
+            texts[-1] += sign
+    return [text.split("[")[0].strip() for text in texts]
 
 
-def _accepts(kind: str, scope: Mapping[str, Any]) -> Accepts:
-    outer = kind.split("[")[0]
-    if outer in KINDS:
-        return KINDS[outer][1]
+def _kind(text: str, scope: Mapping[str, Any]) -> Kind:
+    if text in KINDS:
+        return KINDS[text]
+    name = text.split(".")[-1]
+    word = f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
     try:
-        found = eval(outer, dict(scope))  # the text of an annotation in this package's own source
+        found = eval(text, dict(scope))  # an annotation in this package's own source
     except (NameError, AttributeError):
-        name = outer.split(".")[-1]
-        return lambda value: any(base.__name__ == name for base in type(value).__mro__)
+        return Kind(word, lambda value: any(t.__name__ == name for t in type(value).__mro__))
     origin = get_origin(found) or found
     if origin in COLLECTIONS:
         return COLLECTIONS[origin]
-    return lambda value: not isinstance(origin, type) or isinstance(value, origin)
+    return Kind(word, lambda value: not isinstance(origin, type) or isinstance(value, origin))
 
 
-def _refusal(name: str, value: Any, kinds: list[str]) -> InvalidArgumentError:
-    words = [KINDS[kind][0] if kind in KINDS else kind.split("[")[0] for kind in kinds]
-    reason = _check.why_no_array(value) if "ArrayLike" in kinds else None
+def _refusal(name: str, value: Any, kinds: list[Kind]) -> InvalidArgumentError:
+    wanted = " or ".join(dict.fromkeys(kind.word for kind in kinds))
     found = type(value).__name__
-    if isinstance(value, float | np.floating) and "float" in kinds:
-        found = f"{float(value)}"
-    return InvalidArgumentError(f"{name} must be {' or '.join(words)}; {reason or f'got {found}'}")
+    if isinstance(value, float | np.floating) and NUMBER in kinds:
+        found = str(float(value))
+    reason = _check.why_no_array(value) if ARRAY in kinds else None
+    return InvalidArgumentError(f"{name} must be {wanted}; {reason or f'got {found}'}")
 
 
 def _is_finite(value: Any) -> bool:
@@ -108,27 +115,30 @@ def _is_iterable(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
-def _anything(value: Any) -> bool:
-    return True
-
-
-#: Kinds by the name they have in annotations: their words, and the test.
-KINDS: dict[str, tuple[str, Accepts]] = {
-    "Any": ("anything", _anything),
-    "ArrayLike": ("an array of real numbers", lambda value: _check.why_no_array(value) is None),
-    "Number": ("a number", lambda value: _check.is_real(value) or isinstance(value, str | Decimal)),
-    "None": ("None", lambda value: value is None),
-    "Path": ("a path", lambda value: isinstance(value, Path)),
-    "PathLike": ("a path", lambda value: isinstance(value, PathLike)),
-    "bool": ("True or False", lambda value: isinstance(value, bool)),
-    "float": ("a finite real number", _is_finite),
-    "int": ("an integer", _check.is_integer),
-    "str": ("a text", _check.is_text),
+NUMBER = Kind("a finite real number", _is_finite)
+ARRAY = Kind("an array of real numbers", lambda value: _check.why_no_array(value) is None)
+#: Kinds by the name they have in annotations.
+KINDS = {
+    "Any": Kind("anything", lambda value: True),
+    "ArrayLike": ARRAY,
+    "None": Kind("None", lambda value: value is None),
+    "Number": Kind("a number", lambda x: _check.is_real(x) or isinstance(x, str | Decimal)),
+    "Path": Kind("a path", lambda value: isinstance(value, Path)),
+    "bool": Kind("True or False", lambda value: isinstance(value, bool)),
+    "float": NUMBER,
+    "int": Kind("an integer", _check.is_integer),
+    "np.random.Generator": Kind(
+        "a numpy.random.Generator (for example numpy.random.default_rng(0))",
+        lambda value: isinstance(value, np.random.Generator),
+    ),
+    "str": Kind("a text", _check.is_text),
 }
-#: Kinds of collection, by what an annotation's outer name stands for.
-COLLECTIONS: dict[Any, Accepts] = {
-    Callable: callable,
-    Iterable: _is_iterable,
-    Sequence: _is_sequence,
-    tuple: lambda value: isinstance(value, tuple | list),
+#: Kinds of collection, by what the outer name of an annotation stands for.
+COLLECTIONS: dict[Any, Kind] = {
+    Callable: Kind("a function", callable),
+    Iterable: Kind("a sequence", _is_iterable),
+    Mapping: Kind("a mapping", lambda value: isinstance(value, Mapping)),
+    Sequence: Kind("a sequence", _is_sequence),
+    dict: Kind("a mapping", lambda value: isinstance(value, dict)),
+    tuple: Kind("a tuple", lambda value: isinstance(value, tuple | list)),
 }

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dp_cmdp._door import door
 from dp_cmdp.errors import PrivacyLeakError
 from dp_cmdp.storage import write_text
 
@@ -73,6 +74,7 @@ for _name in ("neg", "pos", "abs", "round", "floor", "ceil", "trunc"):
     setattr(CuratorOnly, f"__{_name}__", _marking(f"__{_name}__"))
 
 
+@door
 def refuse_curator_values(content: Any, *, where: str = "content") -> None:
     """Raise :class:`PrivacyLeakError` if a curator-only number is anywhere inside `content`."""
     if isinstance(content, CuratorOnly):
@@ -92,6 +94,7 @@ def refuse_curator_values(content: Any, *, where: str = "content") -> None:
             refuse_curator_values(value, where=f"{where}[{number}]")
 
 
+@door
 def write_public_json(path: str | Path, content: Mapping[str, Any]) -> Path:
     """Write public facts as JSON, atomically; curator-only results are refused."""
     refuse_curator_values(content)

@@ -24,6 +24,7 @@ from scipy import sparse
 
 from dp_cmdp import _check, exact
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
 
 ENGINES = ("highs", "cvxpy")
@@ -61,6 +62,7 @@ class LinearProgram:
     lower: FloatArray
     upper: FloatArray
 
+    @door
     def __init__(
         self,
         c: ArrayLike,
@@ -98,6 +100,7 @@ class LinearProgram:
     def num_rows(self) -> int:
         return self.b.size
 
+    @door
     def slack(self, x: ArrayLike) -> FloatArray:
         """b − A x per row: the exact rational value, rounded once (so its sign is exact)."""
         point = _check.vector("x", x, size=self.num_variables)
@@ -202,6 +205,7 @@ class Engine(Protocol):
     def run(self, b: FloatArray) -> RawSolution: ...
 
 
+@door
 def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> Solution:
     """Solve a linear program.
 

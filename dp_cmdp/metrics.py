@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.curator import CuratorOnly
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
@@ -21,6 +22,7 @@ from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.release import Release
 
 
+@door
 def suboptimality(
     program: ParametricLP, database: Database, *, x: ArrayLike, optimum: float | None = None
 ) -> CuratorOnly:
@@ -45,6 +47,7 @@ def suboptimality(
     return _relative_loss(best, float(truth.c @ point))
 
 
+@door
 def cost_of_privacy(nonprivate_value: float, private_value: float) -> CuratorOnly:
     """ξ = (v* − v)/|v*| of two true values, as a fraction; rounding below 0 is cut off.
 
@@ -77,6 +80,7 @@ class Violation:
     num_rows: int
 
 
+@door
 def violation(program: ParametricLP, database: Database, *, x: ArrayLike) -> Violation:
     """Violation of the true inequality rows, in exact arithmetic.
 
@@ -99,6 +103,7 @@ class Saturation:
     whole: float
 
 
+@door
 def saturation(release: Release, envelope: Envelope) -> Saturation:
     """How many released intervals reach the envelope: there the release says nothing.
 
@@ -132,6 +137,7 @@ class Interval:
         return f"{self.mean:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
 
 
+@door
 def mean_interval(
     samples: ArrayLike,
     *,

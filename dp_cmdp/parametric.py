@@ -18,6 +18,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
@@ -62,6 +63,7 @@ class ParametricLP:
     upper: FloatArray
     row_names: tuple[str, ...]
 
+    @door
     def __init__(
         self,
         envelope: Envelope,
@@ -120,6 +122,7 @@ class ParametricLP:
     def num_variables(self) -> int:
         return self.c.shape[0]
 
+    @door
     def at(self, values: ArrayLike) -> LinearProgram:
         """The program at given database values: *curator only* when they are the true ones."""
         theta = _check.vector("values", values, size=self.envelope.num_entries, private=True)
@@ -133,6 +136,7 @@ class ParametricLP:
             upper=self.upper,
         )
 
+    @door
     def robust(
         self, lower: ArrayLike, upper: ArrayLike, *, estimate: ArrayLike | None = None
     ) -> LinearProgram:
@@ -172,6 +176,7 @@ class ParametricLP:
             upper=np.concatenate([self.upper, np.full(aux, np.inf)]),
         )
 
+    @door
     def worst_case_slack(self, x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike) -> FloatArray:
         """Smallest b(θ) − A(θ)x over the box, then b_ub − A_ub x: exact values, rounded once."""
         point = _check.vector("x", x, size=self.num_variables)
@@ -196,6 +201,7 @@ class ParametricLP:
             raise InvalidArgumentError("lower must not exceed upper")
         return low, high
 
+    @door
     def sensitivity(self, block: str) -> float:
         """ℓ1-sensitivity of one block when one record of the database changes."""
         part: Affine = getattr(self, _check.one_of("block", block, BLOCKS))
@@ -211,6 +217,7 @@ class ParametricLP:
 
         check_robust_feasibility(self)
 
+    @door
     def check_boundedness(self, *, any_objective: bool = False) -> None:
         """Raise unless the program is bounded for every database; see `assumptions`."""
         from dp_cmdp.assumptions import check_boundedness

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.block_noise import (
     block_rounding,
     checked_entrywise,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 REALISED_MASK = "realised zero pattern of A and c"
 
 
+@door
 def release_database(
     database: Database,
     budget: PrivacyBudget,
@@ -106,6 +108,7 @@ def release_database(
     )
 
 
+@door
 def release_blocks(
     database: Database,
     budget: PrivacyBudget,
@@ -192,6 +195,7 @@ def release_blocks(
     )
 
 
+@door
 def solve_private(program: ParametricLP, release: Release) -> Solution:
     """Solve the program so that its constraints hold for everything the release allows.
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.envelope import Groups, describe
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import PrivacyBudget, exact
@@ -120,6 +121,7 @@ class Release:
                 f"groups must hold all entries, {self.estimate.size}; they hold {grouped}"
             )
 
+    @door
     def group(self, name: str) -> dict[str, FloatArray]:
         """``estimate``, ``lower`` and ``upper`` of one group, in its own shape."""
         start = 0
@@ -155,12 +157,14 @@ class Release:
         columns = {key: getattr(self, key) for key in _INTERVAL}
         return pd.DataFrame({"group": names, "entry": inside, **columns})
 
+    @door
     def save(self, path: str | Path) -> Path:
         """Write the release to an ``.npz`` file, atomically and without pickle."""
         numbers = {key: getattr(self, key) for key in _INTERVAL}
         return write_npz(path, FORMAT, facts=np.array(json.dumps(self.facts())), **numbers)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> Release:
         """Read a release written by :meth:`save`; everything in it is checked again."""
         part = read_npz(path, FORMAT, ("facts", *_INTERVAL))

@@ -20,10 +20,10 @@ from scipy import sparse
 
 #: Methods that an awkward object may lack the manners to answer.
 RAISED = (
-    "__float__ __int__ __index__ __len__ __iter__ __getitem__ __contains__ __array__ __bool__ "
-    "__repr__ __str__ __eq__ __lt__ __hash__ __call__ __fspath__ __format__"
-).split()
-
+    "__float__", "__int__", "__index__", "__len__", "__iter__", "__getitem__", "__contains__",
+    "__array__", "__bool__", "__repr__", "__str__", "__eq__", "__lt__", "__hash__", "__call__",
+    "__fspath__", "__format__",
+)  # fmt: skip
 
 
 class AwkwardError(Exception):

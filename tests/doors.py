@@ -21,8 +21,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
 
 import dp_cmdp
 import envs
@@ -717,7 +715,7 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.privatizer.release_blocks": [{"ledger": lambda w: SpyLedger()}],
     "dp_cmdp.privatizer.release_database": [
         {"ledger": lambda w: SpyLedger()},
-        {"ledger": lambda w: SpyLedger(), "calibration": lambda w: "optimal"}
+        {"ledger": lambda w: SpyLedger(), "calibration": lambda w: "optimal"},
     ],
     "dp_cmdp.theory.accuracy.accuracy_bound": [
         {"draws": lambda w: 4, "rng": _generator},
@@ -732,7 +730,8 @@ def base_calls(door: Door, world: World) -> list[dict[str, Any]]:
     required = {
         parameter.name: builder_of(door, parameter.name)(world)
         for parameter in door.parameters
-        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+        if parameter.default is parameter.empty
+        and parameter.kind is not parameter.VAR_KEYWORD
         and parameter.kind is not parameter.VAR_POSITIONAL
     }
     extra = VARIANTS.get(door.name, [{}])

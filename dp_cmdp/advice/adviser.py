@@ -24,6 +24,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.advice.block_split import best_split
 from dp_cmdp.advice.remedies import remedies
 from dp_cmdp.advice.report import Advice, AdviceRow, Threshold
@@ -39,6 +40,7 @@ LARGEST_EPSILON = 100.0
 SMALLEST_EPSILON = 0.01
 
 
+@door
 def advise(
     program: ParametricLP | ParametricCMDP,
     *,

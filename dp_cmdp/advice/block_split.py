@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import product
 
 from dp_cmdp._check import integer
+from dp_cmdp._door import door
 from dp_cmdp.advice.trials import Trials, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import InvalidArgumentError
@@ -51,6 +52,7 @@ class Split:
         }
 
 
+@door
 def best_split(
     program: ParametricLP | ParametricCMDP,
     budget: PrivacyBudget,

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.advice.trials import Trials
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.curator import CuratorOnly
@@ -60,6 +61,7 @@ class Plan:
         return math.isfinite(self.epsilon)
 
 
+@door
 def smallest_epsilon(
     program: ParametricLP | ParametricCMDP,
     database: Database,

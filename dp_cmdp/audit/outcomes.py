@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 
 #: The user's mechanism: ``mechanism(values, rng)`` returns a vector.
@@ -43,6 +44,7 @@ class Outcomes:
     text: NDArray[Any]
 
     @classmethod
+    @door
     def of(cls, values: ArrayLike) -> Outcomes:
         """Runs that all returned a vector."""
         table = np.asarray(values, dtype=np.float64)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.audit.black_box import black_box
 from dp_cmdp.audit.certificates import certify
 from dp_cmdp.audit.coupling import Coupling, coupling
@@ -62,6 +63,7 @@ class Subject:
     most_runs: int = MOST_RUNS
 
 
+@door
 def audit_subject(
     subject: Subject, *, rng: np.random.Generator, runs: int, draws: int = DRAWS
 ) -> MethodAudit:
@@ -102,6 +104,7 @@ def _judge_noise(subject: Subject, draws: int, rng: np.random.Generator) -> Verd
     return noise_law(drawn, subject.facts, alpha=FALSE_ALARM / 2)
 
 
+@door
 def audit(
     mechanism: Mechanism,
     pair: tuple[ArrayLike, ArrayLike],

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.audit.injected import injected_bugs
 from dp_cmdp.audit.programs import program_subjects
 from dp_cmdp.audit.shipped import shipped_subjects
@@ -20,6 +21,7 @@ from dp_cmdp.errors import PrivacyWarning
 RUNS, QUICK_RUNS = 10_000, 3_000
 
 
+@door
 def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> AuditReport:
     """Audit all that is shipped, and the bugs that must be seen.
 

@@ -34,6 +34,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.baselines.composition import epsilon_per_step
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.baselines.optimistic import (
@@ -50,6 +51,7 @@ from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

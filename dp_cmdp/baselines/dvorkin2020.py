@@ -35,6 +35,7 @@ from scipy import linalg, sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
@@ -45,6 +46,7 @@ from dp_cmdp.privacy import PrivacyBudget
 PROBES = 8  # databases at which the sensitivity is estimated
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

@@ -36,6 +36,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.baselines.composition import epsilon_per_step
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.baselines.optimistic import optimistic_value, require_nonnegative
@@ -50,6 +51,7 @@ from dp_cmdp.privacy import Number, PrivacyBudget, allocate, exact
 TEST_SHARE = 0.25  # of the rows' ε, for the tests of the guesses
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

@@ -10,6 +10,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.parametric import ParametricLP
@@ -73,6 +74,7 @@ class Method:
     model: str
     solver: Solver
 
+    @door
     def run(
         self,
         program: ParametricLP,
@@ -124,6 +126,7 @@ class Method:
         except SolverError as error:
             return Answer(None, converged=False, note=f"{type(error).__name__}: {error}")
 
+    @door
     def leaks(self, program: ParametricLP) -> tuple[str, ...]:
         """The blocks that read the database and that this method does not protect."""
         return tuple(

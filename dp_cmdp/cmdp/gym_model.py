@@ -19,6 +19,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -26,6 +27,7 @@ from dp_cmdp.errors import InvalidArgumentError
 CostFunction = Callable[..., ArrayLike]
 
 
+@door
 def cmdp_from_gymnasium(
     env: Any,
     *,

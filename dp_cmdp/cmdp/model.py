@@ -20,6 +20,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.storage import read_npz, write_npz
 
@@ -60,6 +61,7 @@ class CMDP:
     mu: FloatArray
     gamma: float
 
+    @door
     def __init__(
         self,
         T: Any,
@@ -72,7 +74,7 @@ class CMDP:
     ) -> None:
         reward = _table("r", r, ndim=2)
         num_states, num_actions = reward.shape
-        costs = np.asarray(f)
+        costs = _check.array("f", f)
         costs = _table("f", costs[None] if costs.ndim == 2 else costs, ndim=3)
         if costs.shape[1:] != reward.shape:
             raise InvalidArgumentError(
@@ -105,10 +107,12 @@ class CMDP:
     def num_constraints(self) -> int:
         return self.f.shape[0]
 
+    @door
     def with_constraints(self, f: ArrayLike, f0: ArrayLike) -> CMDP:
         """The same dynamics, reward and start with other costs and tolerances."""
         return CMDP(self.T, self.r, f=f, f0=f0, mu=self.mu, gamma=self.gamma)
 
+    @door
     def save(self, path: str | Path) -> None:
         """Write the model to an ``.npz`` file, atomically and without pickle."""
         write_npz(
@@ -125,6 +129,7 @@ class CMDP:
         )
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> CMDP:
         """Read a model written by :meth:`save`; everything in it is checked again."""
         part = read_npz(path, FORMAT, ("data", "indices", "indptr", "r", "f", "f0", "mu", "gamma"))
@@ -144,10 +149,7 @@ class CMDP:
 
 
 def _table(name: str, value: ArrayLike, *, ndim: int) -> FloatArray:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(f"{name} must be an array of real numbers") from None
+    array = _check.array(name, value)
     if array.ndim != ndim or 0 in array.shape:
         raise InvalidArgumentError(
             f"{name} must be a non-empty {ndim}-dimensional array, got shape {array.shape}"
@@ -158,7 +160,7 @@ def _table(name: str, value: ArrayLike, *, ndim: int) -> FloatArray:
 
 def _transitions(T: Any, num_states: int, num_actions: int) -> sparse.csr_array:
     if not sparse.issparse(T):
-        T = np.asarray(T)
+        T = _check.array("T", T, what="a matrix of real numbers")
         if T.ndim == 3:
             T = T.reshape(-1, T.shape[-1])
     csr = _check.matrix("T", T, columns=num_states)

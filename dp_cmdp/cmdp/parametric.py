@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.envelope import Envelope
@@ -55,6 +56,7 @@ class ParametricCMDP:
     tolerance: Affine
     names: tuple[str, ...]
 
+    @door
     def __init__(
         self,
         envelope: Envelope,
@@ -91,6 +93,7 @@ class ParametricCMDP:
             object.__setattr__(self, name, value)
 
     @classmethod
+    @door
     def for_states(
         cls,
         public: CMDP,
@@ -142,6 +145,7 @@ class ParametricCMDP:
             names=[name],
         )
 
+    @door
     def at(self, values: ArrayLike) -> CMDP:
         """The CMDP at given database values: *curator only* when they are the true ones."""
         size = self.envelope.num_entries
@@ -149,6 +153,7 @@ class ParametricCMDP:
         f = self.cost.at(theta).toarray()
         return self.public.with_constraints(self._table(f), self.tolerance.at(theta))
 
+    @door
     def worst(self, lower: FloatArray, upper: FloatArray) -> CMDP:
         """The CMDP that is safe for every database in a box: f largest, f0 smallest.
 
@@ -168,6 +173,7 @@ class ParametricCMDP:
         """The CMDP that is safe for every database of the envelope: it costs no privacy (ε = 0)."""
         return self.worst(self.envelope.lower, self.envelope.upper)
 
+    @door
     def tightened(self, release: Release) -> CMDP:
         """The CMDP that is safe for everything a release allows.
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
@@ -27,6 +29,7 @@ DELTA = "1/10"
 THIRD = "1/3"
 
 
+@door
 @lru_cache(maxsize=32)
 def ad_auction_program(
     num_groups: int = 10,
@@ -45,7 +48,8 @@ def ad_auction_program(
     -----
     **Paper.** ``opt:EX1``. **Privacy.** Public.
     """
-    N, M = num_groups, num_advertisers
+    N = _check.size("num_groups", num_groups, low=1)
+    M = _check.size("num_advertisers", num_advertisers, low=1)
     parts = {"prices": Envelope(0.0, 1.0, radius=price_radius, shape=(N, M))}
     if private_budgets:
         parts["budgets"] = Envelope(0.9 * BUDGET, 1.1 * BUDGET, radius=budget_radius, shape=M)
@@ -72,6 +76,7 @@ def _supply(num_groups: int, num_advertisers: int):
     return sparse.kron(sparse.eye_array(num_groups), np.ones((1, num_advertisers)), format="csr")
 
 
+@door
 def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
     """Draw prices as the paper does; budgets are 1e7: *curator only*."""
     groups = dict(program.envelope.groups)
@@ -82,6 +87,7 @@ def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
     return Database(values, program.envelope)
 
 
+@door
 def split(alpha_c: str) -> dict[str, str]:
     """α_c for the objective, the rest shared equally by A and b."""
     rest = (1 - Fraction(alpha_c)) / 2

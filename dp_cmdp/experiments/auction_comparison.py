@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dp_cmdp._door import door
 from dp_cmdp.baselines import METHODS, Answer, Method
 from dp_cmdp.database import Database
 from dp_cmdp.experiments.ad_auction import BUDGET, DELTA, ad_auction_program, random_auction, split
@@ -36,12 +37,14 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@door
 def variant(name: str) -> tuple[Method, dict[str, Any]]:
     """The method behind a name, and the options that the name stands for: *public*."""
     method, options = VARIANTS.get(name, (name, {}))
     return METHODS[method], dict(options)
 
 
+@door
 def auction_setting(
     method: str,
     epsilon: str = "1",
@@ -106,6 +109,7 @@ def _auction_options(setting: Setting) -> dict[str, Any]:
     return options
 
 
+@door
 def judge(program: ParametricLP, database: Database, answer: Answer) -> Row:
     """The true worth of an answer: *curator only*.
 

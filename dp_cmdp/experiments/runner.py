@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyWarning
 from dp_cmdp.experiments.records import RecordStore
 from dp_cmdp.experiments.sweep import Chunk, Row, Sweep
@@ -30,6 +31,7 @@ ADDRESS_RULE = (
 )
 
 
+@door
 def run_sweep(
     sweep: Sweep,
     *,

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 
 Row = dict[str, Any]
@@ -94,6 +95,7 @@ class Sweep:
         ]
 
 
+@door
 def stream(seed: int, draw: int, *labels: str) -> np.random.Generator:
     """The random stream of one draw, independent for different labels."""
     key = (draw, *(zlib.crc32(label.encode()) for label in labels))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import COLOURS, LABELS, new_figure
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
+@door
 def allocation_figure(private: Any, nonprivate: Any, *, title: str) -> Figure:
     """Two allocations (groups × advertisers, in visits) side by side."""
     figure, axes = new_figure(8.0, 3.6, ncols=2, sharey=True)

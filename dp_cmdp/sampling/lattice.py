@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.exact import two_product
 from dp_cmdp.sampling.digits import IntArray, Source
@@ -62,6 +63,7 @@ class Lattice:
     steps: int
 
     @classmethod
+    @door
     def of(
         cls,
         radius: ArrayLike,
@@ -103,6 +105,7 @@ class Lattice:
         bits = min(bits, room)
         return cls(_check.frozen(np.ldexp(radii, -bits)), 2**bits + changed - 1)
 
+    @door
     def index(self, values: ArrayLike) -> IntArray:
         """⌊values/step⌋, exactly.
 
@@ -119,11 +122,13 @@ class Lattice:
             raise InvalidArgumentError("values must respect the public bound given as `largest`")
         return quotient.astype(np.int64) - (remainder < 0)
 
+    @door
     def floor(self, index: IntArray) -> FloatArray:
         """The greatest floats not above index·step."""
         product, error = self._product(index)
         return np.where(error < 0, np.nextafter(product, -np.inf), product)
 
+    @door
     def ceil(self, index: IntArray) -> FloatArray:
         """The least floats not below index·step."""
         product, error = self._product(index)
@@ -136,6 +141,7 @@ class Lattice:
         return two_product(index.astype(np.float64), self.step)
 
 
+@door
 def sure_intervals(
     values: ArrayLike,
     *,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import HALF
 from dp_cmdp.sampling.certificate import MAX_STEPS, NoiseCertificate, checked_budget
@@ -55,6 +56,7 @@ class LatticeLaplace:
             raise InvalidArgumentError("certificate must prove a laplace law")
 
     @classmethod
+    @door
     def calibrate(cls, epsilon: Any, *, steps: int) -> LatticeLaplace:
         """Noise for an ℓ1 sensitivity of `steps` lattice steps in total."""
         eps, _ = checked_budget(epsilon, HALF)
@@ -89,6 +91,7 @@ class LatticeLaplace:
         fall = 1 / self.scale
         return math.sqrt(2 * math.exp(-fall)) / -math.expm1(-fall)
 
+    @door
     def pmf(self, point: int) -> Fraction:
         """P(Z = point), exactly."""
         *digits, onward = self.certificate.thresholds
@@ -98,6 +101,7 @@ class LatticeLaplace:
         again = Fraction(onward, ONE)
         return weight * (1 - again) * again**block / (2 - self._zero())
 
+    @door
     def perturb(self, index: IntArray, *, source: Source = os.urandom) -> IntArray:
         """`index` + noise, clamped to ±2^61; `index` must stay within ±2^60.
 

@@ -17,6 +17,7 @@ import math
 from typing import Any
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.sampling.certificate import checked_budget
 from dp_cmdp.sampling.optimal_noise import OptimalNoise
 
@@ -45,6 +46,7 @@ def mean_shift_lower_bound(epsilon: Any, delta: Any) -> float:
         total += 1.0 - reached
 
 
+@door
 def mean_shift(kind: str, *, epsilon: Any, delta: Any, entries: int = 1) -> float:
     """Mean shift of one end of a sure interval, in units of Δ.
 

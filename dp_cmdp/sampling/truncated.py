@@ -22,6 +22,7 @@ from fractions import Fraction
 from typing import Any
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import exact, short
 from dp_cmdp.sampling.certificate import MAX_STEPS, NoiseCertificate, checked_budget, outer_mass
@@ -67,6 +68,7 @@ class LatticeTruncatedLaplace:
         object.__setattr__(self, "_acceptance", inside / (2 * everything))
 
     @classmethod
+    @door
     def calibrate(
         cls, epsilon: Any, delta: Any, *, steps: int, entries: int | Fraction = 1
     ) -> LatticeTruncatedLaplace:
@@ -130,6 +132,7 @@ class LatticeTruncatedLaplace:
         """Standard deviation in steps."""
         return math.sqrt(square_below(self._thresholds, self.support + 1) / self._acceptance)
 
+    @door
     def pmf(self, point: int) -> Fraction:
         """P(Z = point), exactly."""
         magnitude = abs(_check.integer("point", point, low=-LARGEST))
@@ -140,6 +143,7 @@ class LatticeTruncatedLaplace:
         weight -= weight_below(self._thresholds, magnitude)
         return Fraction(weight, 2 * inside - weight_below(self._thresholds, 1))
 
+    @door
     def sample(self, size: int, *, source: Source = os.urandom) -> IntArray:
         """`size` independent draws; memory beyond the answer is bounded.
 
@@ -156,6 +160,7 @@ class LatticeTruncatedLaplace:
             limit=limit,
         )
 
+    @door
     def sample_shift(self, size: int, *, source: Source = os.urandom) -> IntArray:
         """Draws of Z + support, in {0, …, width}."""
         return self.sample(size, source=source) + self.support

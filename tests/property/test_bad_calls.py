@@ -7,23 +7,20 @@ memory; and when an argument was at fault the database was not read and the ledg
 The default run takes a sample by structure, ``pytest -m long`` all of it.
 """
 
-import gc
 import resource
 import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import cycle, islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
-from dp_cmdp import Database, PrivacyBudget, release_blocks, release_database
-from dp_cmdp.errors import BudgetExceededError, DPCMDPError, InvalidArgumentError, PrivacyWarning
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 from tests.awkward import CATALOGUE
-from tests.doors import Door, SpyDatabase, SpyLedger, World, base_calls, doors, opened
+from tests.doors import Door, SpyDatabase, SpyLedger, World, base_calls, opened
 from tests.marked import leaks_from_error
 
 #: Nothing may take longer, and no call more memory than this beyond what is in use.
