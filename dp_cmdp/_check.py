@@ -27,13 +27,14 @@ FloatArray = NDArray[np.float64]
 REAL_KINDS = "biuf"
 PLAIN_ARRAYS = (np.ndarray, np.memmap, np.matrix)
 PLAIN_NUMBERS = {bool, int, float, np.float64, np.int64, Fraction}
-#: Deeper lists than this are no arrays to numpy.
-DEEPEST = 60
+#: Lists nested deeper than this have more dimensions than numpy can broadcast.
+DEEPEST = 30
 #: A list or range of more numbers than this is a mistake; arrays may be as long as they are.
 LONGEST = 10**8
-LONGEST_PATH = 4096
 #: More things than this are neither kept in memory nor done one by one.
 MOST = 10**9
+#: Nor are more objects than this read one by one.
+MOST_ITEMS = 10**6
 TABLE = (
     'got a table: name its columns, for example table["price"].to_numpy(), or pass a mapping '
     "from group to column"
@@ -148,16 +149,21 @@ def path(name: str, value: Any) -> Path:
         raise InvalidArgumentError(
             f"{name} must be a path (text or pathlib.Path), got {type(value).__name__}"
         )
-    written = str(value)
-    if not written or "\0" in written or len(written) > LONGEST_PATH:
+    text(name, str(value))
+    parts = Path(value).parts
+    if not str(value) or "\0" in str(value) or any(len(part.encode()) > 255 for part in parts):
         raise InvalidArgumentError(
-            f"{name} must be a path of 1 to {LONGEST_PATH} characters without NUL"
+            f"{name} must be a path whose parts have 1 to 255 bytes, none of them NUL"
         )
-    text(name, written)
     return Path(value)
 
 
-def items(name: str, value: Any, *, most: int = MOST) -> tuple[Any, ...]:
+def is_mapping(value: Any) -> bool:
+    """Whether `value` maps names to things; a sparse matrix that is a dict to Python does not."""
+    return isinstance(value, Mapping) and not sparse.issparse(value)
+
+
+def items(name: str, value: Any, *, most: int = MOST_ITEMS) -> tuple[Any, ...]:
     """The items of a list, a tuple or another iterable, of which there are at most `most`.
 
     A text or a mapping is one thing, not several, and an endless iterator is not waited for.
@@ -173,6 +179,11 @@ def items(name: str, value: Any, *, most: int = MOST) -> tuple[Any, ...]:
     if len(found) > most:
         raise InvalidArgumentError(f"{name} must hold at most {most} items")
     return found
+
+
+def names(name: str, value: Any) -> tuple[str, ...]:
+    """The texts of a sequence."""
+    return tuple(text(f"an item of {name}", item) for item in items(name, value))
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:

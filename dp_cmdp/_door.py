@@ -54,8 +54,9 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> R:
         if not rules:
+            scope = inspect.unwrap(function).__globals__
             for name, annotation in annotations.items():
-                rules[name] = [_kind(text, function.__globals__) for text in _texts(annotation)]
+                rules[name] = [_kind(text, scope) for text in _texts(annotation)]
         for name, value in (*zip(order, given, strict=False), *named.items()):
             if name in rules and not any(kind.accepts(value) for kind in rules[name]):
                 raise _refusal(name, value, rules[name])
@@ -88,6 +89,8 @@ def _kind(text: str, scope: Mapping[str, Any]) -> Kind:
     origin = get_origin(found) or found
     if origin in COLLECTIONS:
         return COLLECTIONS[origin]
+    if origin is np.ndarray:
+        return Kind("a numpy array of numbers", _is_array)
     return Kind(word, lambda value: not isinstance(origin, type) or isinstance(value, origin))
 
 
@@ -105,6 +108,11 @@ def _is_finite(value: Any) -> bool:
         return _check.is_real(value) and isfinite(float(value))
     except Exception:
         return False
+
+
+def _is_array(value: Any) -> bool:
+    is_plain = isinstance(value, np.ndarray) and _check.why_no_array(value) is None
+    return is_plain and value.dtype.kind in _check.REAL_KINDS
 
 
 def _is_sequence(value: Any) -> bool:
@@ -137,8 +145,8 @@ KINDS = {
 COLLECTIONS: dict[Any, Kind] = {
     Callable: Kind("a function", callable),
     Iterable: Kind("a sequence", _is_iterable),
-    Mapping: Kind("a mapping", lambda value: isinstance(value, Mapping)),
+    Mapping: Kind("a mapping", _check.is_mapping),
     Sequence: Kind("a sequence", _is_sequence),
-    dict: Kind("a mapping", lambda value: isinstance(value, dict)),
+    dict: Kind("a mapping", _check.is_mapping),
     tuple: Kind("a tuple", lambda value: isinstance(value, tuple | list)),
 }

@@ -7,7 +7,6 @@ Such numbers are :class:`CuratorOnly`, and the writers of public files refuse th
 from __future__ import annotations
 
 import json
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.errors import PrivacyLeakError
 from dp_cmdp.storage import write_text
@@ -50,9 +50,7 @@ def marked(result: Any) -> Any:
         table = np.empty(result.shape, dtype=object)
         table.ravel()[:] = [CuratorOnly(number) for number in result.ravel().tolist()]
         return table
-    if isinstance(result, bool | np.bool_) or not isinstance(result, numbers.Real):
-        return result
-    return CuratorOnly(result)
+    return CuratorOnly(_check.real("result", result)) if _check.is_real(result) else result
 
 
 def _marking(name: str) -> Callable[..., Any]:

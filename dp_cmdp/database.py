@@ -51,9 +51,7 @@ class Database:
     ) -> None:
         if identity is not None and not identity.strip():
             raise InvalidArgumentError("identity must be a non-empty text or None")
-        flat = (
-            _flatten(values, envelope) if isinstance(values, Mapping) else _flat(values, envelope)
-        )
+        flat = _flatten(values, envelope) if _check.is_mapping(values) else _flat(values, envelope)
         if not envelope.contains(flat):  # NaN fails too
             raise InvalidArgumentError(
                 "values must lie inside the envelope; some do not (their values and positions are "

@@ -42,6 +42,8 @@ def suboptimality(
     Negative only if x violates constraints. **Paper.** ``sec:sim``. **Privacy.** *Curator only.*
     """
     point = _check.vector("x", x, size=program.num_variables)
+    if optimum == 0.0:
+        raise InvalidArgumentError("optimum must not be 0: the relative loss has no meaning")
     truth = program.at(database.values)
     best = solve(truth, certify=False).objective if optimum is None else float(optimum)
     return _relative_loss(best, float(truth.c @ point))
@@ -88,8 +90,9 @@ def violation(program: ParametricLP, database: Database, *, x: ArrayLike) -> Vio
     -----
     **Privacy.** *Curator only.*
     """
+    point = _check.vector("x", x, size=program.num_variables)
     truth = database.values
-    slack = program.worst_case_slack(x, lower=truth, upper=truth)
+    slack = program.worst_case_slack(point, lower=truth, upper=truth)
     worst = max(-float(slack.min(initial=0.0)), 0.0)
     return Violation(CuratorOnly(worst), int((slack < 0).sum()), slack.size)
 

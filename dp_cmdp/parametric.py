@@ -94,9 +94,8 @@ class ParametricLP:
                     f"{name} reads database entry {part.entry.max()}, but the envelope has only "
                     f"{envelope.num_entries}"
                 )
-        if row_names is not None and not isinstance(row_names, Sequence):
-            raise InvalidArgumentError("row_names must be a sequence of names")
-        names = tuple(row_names or (f"row {i}" for i in range(rows.shape[0])))
+        given = () if row_names is None else _check.names("row_names", row_names)
+        names = given or tuple(f"row {i}" for i in range(rows.shape[0]))
         if len(names) != rows.shape[0]:
             raise InvalidArgumentError(f"row_names must hold {rows.shape[0]} names")
         # the public part of the program is checked by LinearProgram itself

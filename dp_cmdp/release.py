@@ -40,6 +40,8 @@ class Guarantee:
     record_size: int
 
     def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            _check.instance(name, getattr(self, name), Fraction)
         if self.epsilon < 0:
             raise InvalidArgumentError("epsilon must not be negative")
         if not 0 <= self.delta <= 1:
@@ -114,7 +116,14 @@ class Release:
             raise InvalidArgumentError("estimate, lower and upper must have one size")
         if (self.lower > self.upper).any():
             raise InvalidArgumentError("lower must not exceed upper")
+        _check.instance("guarantee", self.guarantee, Guarantee)
         _check.one_of("method", self.method, METHODS)
+        _check.flag("secure", self.secure)
+        object.__setattr__(self, "leaks", _check.names("leaks", self.leaks))
+        object.__setattr__(self, "groups", _groups(self.groups))
+        object.__setattr__(self, "noise", _check.items("noise", self.noise))
+        for part in self.noise:
+            _check.instance("an item of noise", part, Noise)
         grouped = sum(prod(shape) for _, shape in self.groups)
         if grouped != self.estimate.size:
             raise InvalidArgumentError(
@@ -202,10 +211,12 @@ class Release:
 
 
 def _groups(parts: Any) -> Groups:
-    """Names and shapes as they stand in a file."""
+    """Names and shapes of the released groups."""
+    pairs = [_check.items("a group", part) for part in _check.items("groups", parts)]
+    if not all(len(pair) == 2 for pair in pairs):
+        raise InvalidArgumentError("groups must hold pairs of a name and a shape")
     return tuple(
-        (str(name), tuple(_check.integer("groups", width) for width in shape))
-        for name, shape in parts
+        (_check.text("groups", name), _check.shape("groups", shape)) for name, shape in pairs
     )
 
 

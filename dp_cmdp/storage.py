@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dp_cmdp import _check
 from dp_cmdp.errors import InvalidArgumentError
 
 
@@ -19,7 +20,9 @@ def write_bytes(path: str | Path, content: bytes, *, private: bool = False) -> P
 
     Who may read the file is up to the umask, as for any other; a `private` one only its owner.
     """
-    target = Path(path)
+    target = _check.path("path", path)
+    if target.is_dir():
+        raise InvalidArgumentError(f"path must name a file; {target} is a folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
     mode = 0o600 if private else 0o666
@@ -53,7 +56,7 @@ def read_npz(path: str | Path, format: str, names: Sequence[str]) -> Mapping[str
 
     A damaged archive makes zip, zlib and numpy raise almost anything; all of it means "damaged".
     """
-    source = Path(path)
+    source = _check.path("path", path)
     if source.is_dir():
         raise InvalidArgumentError(f"path must name a {format} file; {source} is a folder")
     if not source.is_file():

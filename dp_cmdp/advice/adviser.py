@@ -94,9 +94,13 @@ def _advise(
     seed: int,
 ) -> Advice:
     eps, dlt = _numbers("epsilons", epsilons), _numbers("deltas", deltas)
-    factors = [1.0] if radii is None else [_check.real("radii", r, low=1e-9) for r in radii]
+    factors = (
+        [1.0]
+        if radii is None
+        else [_check.real("radii", r, low=1e-9, high=1e9) for r in _check.items("radii", radii)]
+    )
     share = _check.real("worth", worth, low=0.0, high=1.0)
-    count = _check.integer("draws", draws, low=2)
+    count, seed = _check.size("draws", draws, low=2), _check.seed("seed", seed)
     lp.check_robust_feasibility()
     interval = public_interval(lp)
     trials = Trials.of(
@@ -207,7 +211,7 @@ def _radius(program: ParametricLP, factor: float) -> FloatArray:
 
 
 def _numbers(name: str, values: Iterable[Number]) -> list[Number]:
-    found: list[Number] = [exact(name, value) for value in values]
+    found: list[Number] = [exact(name, value) for value in _check.items(name, values)]
     if not found:
         raise InvalidArgumentError(f"{name} must hold at least one number")
     return found

@@ -68,6 +68,8 @@ def audit_subject(
     subject: Subject, *, rng: np.random.Generator, runs: int, draws: int = DRAWS
 ) -> MethodAudit:
     """All four layers; each sampling layer gets half of the false-alarm probability."""
+    runs = _check.integer("runs", runs, low=1, high=MOST_RUNS)
+    draws = _check.size("draws", draws, low=1)
     seed = int(rng.integers(2**31))
     box, bound = black_box(
         subject.sample,
@@ -163,7 +165,9 @@ def audit(
     first, second = sides = checked_pair(pair)
     claim = PrivacyBudget(epsilon, delta)
     _check.generator("rng", rng)
-    _check.integer("runs", runs, low=100)
+    _check.integer("runs", runs, low=100, high=MOST_RUNS)
+    for proof in certificates:
+        _check.instance("a certificate", proof, NoiseCertificate)
     if law is not None and not additive:
         raise InvalidArgumentError("law needs additive=True: the noise is output minus data")
 

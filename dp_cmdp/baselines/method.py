@@ -17,6 +17,9 @@ from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.release import Release
 
+#: Rounds of multiplicative weights beyond which a game is not played.
+MOST_ROUNDS = 1_000_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:

@@ -69,7 +69,8 @@ def cmdp_from_gymnasium(
     try:
         model = _model(source)
         num_states, num_actions = len(model), len(model[0])
-        price, num_constraints = cost_reader(cost), np.size(_check.vector("f0", np.atleast_1d(f0)))
+        limits = _check.vector("f0", np.atleast_1d(_check.array("f0", f0)))
+        price, num_constraints = cost_reader(cost), limits.size
         r = np.zeros((num_states + 1, num_actions))
         f = np.zeros((num_constraints, num_states + 1, num_actions))
         entries: list[tuple[int, int, float]] = []
@@ -81,14 +82,15 @@ def cmdp_from_gymnasium(
                 step = _sized(price(state, action, int(successor)), num_constraints)
                 f[:, state, action] += probability * step
         entries += [(num_states * num_actions + a, num_states, 1.0) for a in range(num_actions)]
-        start = np.append(_start(source, num_states) if mu is None else np.asarray(mu), 0.0)
+        own = _start(source, num_states) if mu is None else _check.vector("mu", mu)
+        start = np.append(own, 0.0)
     finally:
         if opened:
             source.close()
     rows, columns, data = zip(*entries, strict=True)
     shape = ((num_states + 1) * num_actions, num_states + 1)
     T = sparse.coo_array((np.array(data), (np.array(rows), np.array(columns))), shape=shape)
-    return CMDP(T, r, f=f, f0=np.atleast_1d(f0), mu=start, gamma=gamma)
+    return CMDP(T, r, f=f, f0=limits, mu=start, gamma=gamma)
 
 
 def cost_reader(cost: CostFunction) -> Callable[[int, int, int], FloatArray]:
@@ -99,7 +101,10 @@ def cost_reader(cost: CostFunction) -> Callable[[int, int, int], FloatArray]:
             f"{type(cost).__name__}"
         )
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(cost).parameters.values()
+    try:
+        parameters = inspect.signature(cost).parameters.values()
+    except (TypeError, ValueError):
+        parameters = ()  # a built-in function that does not say
     arguments = sum(p.kind in kinds and p.default is p.empty for p in parameters)
     if arguments not in (2, 3):
         raise InvalidArgumentError(
@@ -134,7 +139,8 @@ def _model(env: Any) -> Any:
     model = getattr(getattr(env, "unwrapped", env), "P", None)
     if not model:
         raise InvalidArgumentError(
-            f"env must be tabular, with its transitions in env.unwrapped.P; {env} has none. "
+            f"env must be tabular, with its transitions in env.unwrapped.P; "
+            f"{type(env).__name__} has none. "
             "Build a CMDP from its arrays instead"
         )
     return model

@@ -69,7 +69,7 @@ class ParametricCMDP:
         tolerance: Affine,
         names: Sequence[str] | None = None,
     ) -> None:
-        shape = np.shape(r)
+        shape = _check.array("r", r).shape
         if len(shape) != 2 or cost.shape[1:] != (shape[0] * shape[1],):
             raise InvalidArgumentError(
                 "cost must have one column per (state, action) pair of r, in the order "
@@ -78,7 +78,8 @@ class ParametricCMDP:
         K = cost.shape[0]
         if tolerance.shape != (K,):
             raise InvalidArgumentError(f"tolerance must have {K} entries, one per row of cost")
-        labels = tuple(names or (f"constraint {i}" for i in range(K)))
+        given = () if names is None else _check.names("names", names)
+        labels = given or tuple(f"constraint {i}" for i in range(K))
         if len(labels) != K:
             raise InvalidArgumentError(f"names must hold {K} names")
         f = cost.constant.toarray().reshape(K, *shape)
@@ -121,9 +122,8 @@ class ParametricCMDP:
         The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``.
         **Privacy.** Public.
         """
-        candidates = np.asarray(states)
-        inside = np.issubdtype(candidates.dtype, np.integer) and candidates.ndim == 1
-        if not inside or np.unique(candidates).size != severity.num_entries:
+        candidates = _check.integers("states", states, high=public.num_states)
+        if candidates.ndim != 1 or np.unique(candidates).size != severity.num_entries:
             raise InvalidArgumentError(
                 f"states must hold {severity.num_entries} distinct state numbers, one per entry of "
                 "severity"

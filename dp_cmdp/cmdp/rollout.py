@@ -137,8 +137,13 @@ def rollout(
     discount = _check.real("gamma", gamma, low=0.0, high=1.0)
     count = _check.size("episodes", episodes, low=1)
     limit = _limit(max_steps, discount)
-    act = _actor(policy, _check.seed("seed", seed))
+    seed = _check.seed("seed", seed)
+    act = _actor(policy, seed)
     price = None if cost is None else cost_reader(cost)
+    if not (hasattr(env, "reset") and hasattr(env, "step")):
+        raise InvalidArgumentError(
+            f"env must be a Gymnasium environment with reset and step, got {type(env).__name__}"
+        )
     play = _vector_episodes if hasattr(env, "num_envs") else _episodes
     played: list[Episode] = []
     stream = play(env, act, seed=seed, gamma=discount, limit=limit, price=price)

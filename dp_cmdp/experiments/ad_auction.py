@@ -7,7 +7,6 @@ Prices and budgets are private. A price is 0 with probability 0.2 and uniform on
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,9 @@ from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.privacy import exact
 
 if TYPE_CHECKING:
     pass
@@ -80,6 +81,8 @@ def _supply(num_groups: int, num_advertisers: int):
 def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
     """Draw prices as the paper does; budgets are 1e7: *curator only*."""
     groups = dict(program.envelope.groups)
+    if "prices" not in groups:
+        raise InvalidArgumentError("program must be an auction: its envelope has no prices")
     shape = groups["prices"]
     values = {"prices": np.where(rng.random(shape) < 0.2, 0.0, rng.random(shape))}
     if "budgets" in groups:
@@ -90,5 +93,5 @@ def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
 @door
 def split(alpha_c: str) -> dict[str, str]:
     """α_c for the objective, the rest shared equally by A and b."""
-    rest = (1 - Fraction(alpha_c)) / 2
+    rest = (1 - exact("alpha_c", alpha_c)) / 2
     return {"A": str(rest), "b": str(rest), "c": alpha_c}

@@ -62,6 +62,8 @@ def run_sweep(
         ``attrs["made_now"]`` is how many were not in the store yet.
     """
     address = _address(engine, scheduler)
+    store = None if store is None else _check.path("store", store)
+    workers = None if workers is None else _check.integer("workers", workers, low=1, high=1024)
     with nullcontext() if address is None else _connected(address) as client:
         records = RecordStore(store)
         try:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures.style import COLOURS, LABELS, new_figure
 
 if TYPE_CHECKING:
@@ -57,13 +61,16 @@ def headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
 
 
 @door
-def allocation_figure(private: Any, nonprivate: Any, *, title: str) -> Figure:
+def allocation_figure(private: ArrayLike, nonprivate: ArrayLike, *, title: str) -> Figure:
     """Two allocations (groups × advertisers, in visits) side by side."""
+    tables = [_check.array(*part) for part in (("private", private), ("nonprivate", nonprivate))]
+    if tables[0].ndim != 2 or tables[0].size == 0 or tables[0].shape != tables[1].shape:
+        raise InvalidArgumentError("private and nonprivate must be two tables of one shape")
     figure, axes = new_figure(8.0, 3.6, ncols=2, sharey=True)
-    top = max(private.max(), nonprivate.max())
+    top = max(table.max() for table in tables)
     images = []
     for ax, table, name in zip(
-        axes, (private, nonprivate), ("private (public to see)", "no privacy"), strict=True
+        axes, tables, ("private (public to see)", "no privacy"), strict=True
     ):
         ax.grid(False)
         images.append(ax.imshow(table, cmap="viridis", vmin=0, vmax=top, aspect="auto"))

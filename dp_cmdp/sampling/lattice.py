@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,7 @@ FLOAT_LIMIT = 2**53
 SMALLEST, GREATEST = 2.0**-400, 2.0**400
 
 
+@runtime_checkable
 class ShiftNoise(Protocol):
     """Integer noise on {0, …, width}."""
 
@@ -85,7 +86,7 @@ class Lattice:
             1 when every entry has its own radius. When `radius` is a common ℓ1 bound, the number of
             entries that may share it.
         """
-        radii = np.atleast_1d(_check.vector("radius", np.atleast_1d(radius)))
+        radii = _check.vector("radius", np.atleast_1d(_check.array("radius", radius)))
         bounds = _check.vector("largest", largest, size=radii.size)
         _check.integer("bits", bits, low=0, high=40)
         _check.integer("changed", changed, low=1)
@@ -136,6 +137,9 @@ class Lattice:
 
     def _product(self, index: IntArray) -> tuple[FloatArray, FloatArray]:
         """index·step as a float and its exact rounding error (Dekker's product)."""
+        index = _check.integers("index", index, low=np.iinfo(np.int64).min)
+        if index.shape not in ((), self.step.shape):
+            raise InvalidArgumentError(f"index must hold {self.step.size} integers")
         if np.any((index > FLOAT_LIMIT) | (index < -FLOAT_LIMIT)):
             raise InvalidArgumentError("the noise must stay below 2^53 steps; use fewer bits")
         return two_product(index.astype(np.float64), self.step)

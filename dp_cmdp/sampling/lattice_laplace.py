@@ -33,6 +33,9 @@ from dp_cmdp.sampling.digits import (
     weight_below,
 )
 
+#: Blocks of 2^L steps beyond which :meth:`LatticeLaplace.pmf` is not written out.
+FARTHEST = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class LatticeLaplace:
@@ -52,6 +55,7 @@ class LatticeLaplace:
     certificate: NoiseCertificate
 
     def __post_init__(self) -> None:
+        _check.instance("certificate", self.certificate, NoiseCertificate)
         if self.certificate.law != "laplace" or not self.certificate.check():
             raise InvalidArgumentError("certificate must prove a laplace law")
 
@@ -62,9 +66,9 @@ class LatticeLaplace:
         eps, _ = checked_budget(epsilon, HALF)
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
         ratio = exp_lower(eps / steps)
-        digits = max(1, math.ceil(math.log2(45 * steps / float(eps))))
-        if digits > 59:
+        if 45 * steps > eps * 2**59:
             raise InvalidArgumentError("the noise would exceed 2^59 lattice steps; use fewer steps")
+        digits = max(1, math.ceil(math.log2(45 * steps / float(eps))))
         thresholds = digit_thresholds(ratio, digits)
         proof = NoiseCertificate(
             law="laplace",
@@ -95,7 +99,13 @@ class LatticeLaplace:
     def pmf(self, point: int) -> Fraction:
         """P(Z = point), exactly."""
         *digits, onward = self.certificate.thresholds
-        block, low = divmod(abs(_check.integer("point", point, low=-LARGEST)), 1 << len(digits))
+        magnitude = abs(_check.integer("point", point, low=-LARGEST, high=LARGEST))
+        block, low = divmod(magnitude, 1 << len(digits))
+        if block > FARTHEST:
+            raise InvalidArgumentError(
+                f"point must stay within {FARTHEST} times 2^{len(digits)} steps: beyond, its "
+                "probability has too many digits"
+            )
         everything = ONE ** len(digits)
         weight = Fraction(weight_below(digits, low + 1) - weight_below(digits, low), everything)
         again = Fraction(onward, ONE)
@@ -111,7 +121,7 @@ class LatticeLaplace:
         a saturated draw puts the sum beyond ±2^61 either way, and there it is clamped.
         **Privacy.** Spends the budget.
         """
-        index = np.asarray(index, dtype=np.int64)
+        index = _check.integers("index", index, low=-LARGEST)
         if np.any((index > LARGEST // 2) | (index < -(LARGEST // 2))):
             raise InvalidArgumentError("index must stay within ±2^60; use fewer steps")
         noise = self._noise(index.size, source).reshape(index.shape)

@@ -66,7 +66,8 @@ def mean_shift(kind: str, *, epsilon: Any, delta: Any, entries: int = 1) -> floa
     _check.one_of("kind", kind, KINDS)
     exact_eps, exact_dlt = checked_budget(epsilon, delta)
     eps, dlt = float(exact_eps), float(exact_dlt)
-    m = _check.integer("entries", entries, low=1, high=1 if kind in ("optimal", "bound") else None)
+    most = 1 if kind in ("optimal", "bound") else _check.MOST
+    m = _check.integer("entries", entries, low=1, high=most)
     if kind == "paper":
         return math.log1p(m * math.expm1(eps) / dlt) / eps
     if kind == "tight":

@@ -78,6 +78,7 @@ class OptimalNoise:
     certificate: NoiseCertificate
 
     def __post_init__(self) -> None:
+        _check.instance("certificate", self.certificate, NoiseCertificate)
         if self.certificate.law != "table" or not self.certificate.check():
             raise InvalidArgumentError("certificate must prove a table law")
 

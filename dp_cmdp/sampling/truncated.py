@@ -58,6 +58,7 @@ class LatticeTruncatedLaplace:
     _acceptance: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        _check.instance("certificate", self.certificate, NoiseCertificate)
         proof = self.certificate
         if proof.law != "truncated-laplace" or proof.support is None or not proof.check():
             raise InvalidArgumentError("certificate must prove a truncated-laplace law")
@@ -90,8 +91,8 @@ class LatticeTruncatedLaplace:
         eps, dlt = checked_budget(epsilon, delta)
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
         together = exact("entries", entries)
-        if together < 1:
-            raise InvalidArgumentError(f"entries must be at least 1, got {short(together)}")
+        if not 1 <= together <= MAX_STEPS:
+            raise InvalidArgumentError(f"entries must lie in [1, 2^40], got {short(together)}")
         ratio = exp_lower(eps / (together * steps))
 
         def spent(support: int) -> Fraction:
@@ -155,7 +156,7 @@ class LatticeTruncatedLaplace:
         limit = BATCH_WORDS // (len(self._thresholds) + 1)
         return collect(
             lambda batch: self._proposals(batch, source),
-            _check.integer("size", size),
+            _check.size("size", size),
             acceptance=self._acceptance,
             limit=limit,
         )
