@@ -17,9 +17,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast, get_origin
 
-import numpy as np
-
-from dp_cmdp import _check
+from dp_cmdp import _scalars
 from dp_cmdp.errors import InvalidArgumentError
 
 P = ParamSpec("P")
@@ -89,7 +87,7 @@ def _kind(text: str, scope: Mapping[str, Any]) -> Kind:
     origin = get_origin(found) or found
     if origin in COLLECTIONS:
         return COLLECTIONS[origin]
-    if origin is np.ndarray:
+    if getattr(origin, "__name__", None) == "ndarray":
         return Kind("a numpy array of numbers", _is_array)
     return Kind(word, lambda value: not isinstance(origin, type) or isinstance(value, origin))
 
@@ -97,22 +95,30 @@ def _kind(text: str, scope: Mapping[str, Any]) -> Kind:
 def _refusal(name: str, value: Any, kinds: list[Kind]) -> InvalidArgumentError:
     wanted = " or ".join(dict.fromkeys(kind.word for kind in kinds))
     found = type(value).__name__
-    if isinstance(value, float | np.floating) and NUMBER in kinds:
+    if isinstance(value, float) and NUMBER in kinds:
         found = str(float(value))
-    reason = _check.why_no_array(value) if ARRAY in kinds else None
+    reason = _why_no_array(value) if ARRAY in kinds else None
     return InvalidArgumentError(f"{name} must be {wanted}; {reason or f'got {found}'}")
 
 
 def _is_finite(value: Any) -> bool:
     try:
-        return _check.is_real(value) and isfinite(float(value))
+        return _scalars.is_real(value) and isfinite(float(value))
     except Exception:
         return False
 
 
+def _why_no_array(value: Any) -> str | None:
+    from dp_cmdp._check import why_no_array  # the ledger's doors work without numpy
+
+    return why_no_array(value)
+
+
 def _is_array(value: Any) -> bool:
-    is_plain = isinstance(value, np.ndarray) and _check.why_no_array(value) is None
-    return is_plain and value.dtype.kind in _check.REAL_KINDS
+    from dp_cmdp._check import REAL_KINDS
+
+    is_array = any(base.__name__ == "ndarray" for base in type(value).__mro__)
+    return is_array and _why_no_array(value) is None and value.dtype.kind in REAL_KINDS
 
 
 def _is_sequence(value: Any) -> bool:
@@ -124,29 +130,29 @@ def _is_iterable(value: Any) -> bool:
 
 
 NUMBER = Kind("a finite real number", _is_finite)
-ARRAY = Kind("an array of real numbers", lambda value: _check.why_no_array(value) is None)
+ARRAY = Kind("an array of real numbers", lambda value: _why_no_array(value) is None)
 #: Kinds by the name they have in annotations.
 KINDS = {
     "Any": Kind("anything", lambda value: True),
     "ArrayLike": ARRAY,
     "None": Kind("None", lambda value: value is None),
-    "Number": Kind("a number", lambda x: _check.is_real(x) or isinstance(x, str | Decimal)),
+    "Number": Kind("a number", lambda x: _scalars.is_real(x) or isinstance(x, str | Decimal)),
     "Path": Kind("a path", lambda value: isinstance(value, Path)),
     "bool": Kind("True or False", lambda value: isinstance(value, bool)),
     "float": NUMBER,
-    "int": Kind("an integer", _check.is_integer),
+    "int": Kind("an integer", _scalars.is_integer),
     "np.random.Generator": Kind(
         "a numpy.random.Generator (for example numpy.random.default_rng(0))",
-        lambda value: isinstance(value, np.random.Generator),
+        lambda value: any(base.__name__ == "Generator" for base in type(value).__mro__),
     ),
-    "str": Kind("a text", _check.is_text),
+    "str": Kind("a text", _scalars.is_text),
 }
 #: Kinds of collection, by what the outer name of an annotation stands for.
 COLLECTIONS: dict[Any, Kind] = {
     Callable: Kind("a function", callable),
     Iterable: Kind("a sequence", _is_iterable),
-    Mapping: Kind("a mapping", _check.is_mapping),
+    Mapping: Kind("a mapping", _scalars.is_mapping),
     Sequence: Kind("a sequence", _is_sequence),
-    dict: Kind("a mapping", _check.is_mapping),
+    dict: Kind("a mapping", _scalars.is_mapping),
     tuple: Kind("a tuple", lambda value: isinstance(value, tuple | list)),
 }

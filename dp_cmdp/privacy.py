@@ -18,9 +18,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from dp_cmdp import _check
+from dp_cmdp import _scalars
 from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 
@@ -44,7 +42,7 @@ def exact(name: str, value: Any) -> Fraction:
 
     A float stands for its shortest decimal text, not for its binary expansion.
     """
-    if isinstance(value, bool | np.timedelta64):
+    if isinstance(value, numbers.Real) and not _scalars.is_real(value):
         raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
@@ -153,7 +151,7 @@ def compose(budgets: Iterable[PrivacyBudget]) -> PrivacyBudget:
     -----
     **Paper.** ``lem:comp``. **Privacy.** Public.
     """
-    spent = _check.items("budgets", budgets)
+    spent = _scalars.items("budgets", budgets)
     if not spent or not all(isinstance(budget, PrivacyBudget) for budget in spent):
         raise InvalidArgumentError("budgets must hold at least one PrivacyBudget")
     return PrivacyBudget(sum(b.epsilon for b in spent), sum(b.delta for b in spent))

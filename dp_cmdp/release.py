@@ -216,7 +216,8 @@ def _groups(parts: Any) -> Groups:
     if not all(len(pair) == 2 for pair in pairs):
         raise InvalidArgumentError("groups must hold pairs of a name and a shape")
     return tuple(
-        (_check.text("groups", name), _check.shape("groups", shape)) for name, shape in pairs
+        (_check.text("groups", name), _check.shape("groups", _check.items("groups", shape)))
+        for name, shape in pairs
     )
 
 

@@ -45,6 +45,7 @@ CHECKED = "behind the door: takes what its callers have checked"
 #: Modules and callables that callers do not enter, with the reason.
 INSIDE: dict[str, str] = {
     "dp_cmdp._check": "the checks themselves, tested in unit/test_check.py",
+    "dp_cmdp._scalars": "the checks themselves, tested in unit/test_check.py",
     "dp_cmdp._door": "the checks themselves, tested in unit/test_check.py",
     "dp_cmdp.errors": "exceptions: made by the package, not by callers",
     "dp_cmdp.advice.remedies": CHECKED,

@@ -69,7 +69,7 @@ def test_solving_a_linear_program_needs_none_of_the_optional_weight():
 #: Later rooms may import earlier ones, never the other way round.
 ORDER = [
     {"errors"},
-    {"_check", "storage", "privacy", "curator"},
+    {"_scalars", "_check", "_door", "storage", "privacy", "curator"},
     {"exact", "lp", "engines", "mechanisms", "ledger"},
     {"sampling"},
     {"envelope", "affine"},
