@@ -7,7 +7,8 @@ that says which rule was broken. ``private=True`` keeps the offending value out 
 from __future__ import annotations
 
 import math
-import numbers
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -15,12 +16,49 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from dp_cmdp import exact
+from dp_cmdp._scalars import (
+    DEEPEST,
+    MOST,
+    flag,
+    instance,
+    integer,
+    is_integer,
+    is_mapping,
+    is_real,
+    is_text,
+    items,
+    names,
+    one_of,
+    path,
+    real,
+    seed,
+    shape,
+    size,
+    text,
+)
 from dp_cmdp.errors import InvalidArgumentError
+
+__all__ = [
+    "MOST", "FloatArray", "array", "flag", "float_array", "frozen", "frozen_sparse", "generator",
+    "instance", "integer", "integers", "is_integer", "is_mapping", "is_real", "is_text", "items",
+    "matrix", "names", "no_array", "one_of", "path", "real", "reject_non_finite", "seed", "shape",
+    "size", "text", "vector", "why_no_array",
+]  # fmt: skip
 
 FloatArray = NDArray[np.float64]
 
 #: numpy's kinds of truth values, integers and floats.
 REAL_KINDS = "biuf"
+PLAIN_ARRAYS = (np.ndarray, np.memmap, np.matrix)
+PLAIN_NUMBERS = {bool, int, float, np.float64, np.int64, Fraction}
+#: A list or range of more numbers than this is a mistake; arrays may be as long as they are.
+LONGEST = 10**8
+TABLE = (
+    'got a table: name its columns, for example table["price"].to_numpy(), or pass a mapping '
+    "from group to column"
+)
+MASKED = "got masked entries: fill them or leave them out"
+LONG = f"got more than {LONGEST} items"
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -37,46 +75,6 @@ def frozen_sparse(matrix: sparse.csr_array) -> sparse.csr_array:
     return matrix
 
 
-def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite real number in [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf  # a rational beyond the floats, of either sign
-    if not math.isfinite(number):
-        raise InvalidArgumentError(f"{name} must be finite, got {number}")
-    if not low <= number <= high:
-        raise InvalidArgumentError(f"{name} must lie in [{low:g}, {high:g}], got {number:g}")
-    return number
-
-
-def integer(name: str, value: Any, *, low: int = 0, high: int | None = None) -> int:
-    """An integer in [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InvalidArgumentError(f"{name} must be an integer, got {type(value).__name__}")
-    number = int(value)
-    if number < low or (high is not None and number > high):
-        top = "" if high is None else f" and at most {high}"
-        raise InvalidArgumentError(f"{name} must be at least {low}{top}, got {number}")
-    return number
-
-
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """One of a fixed set of words."""
-    if not isinstance(value, str) or value not in choices:
-        shown = repr(value) if isinstance(value, str) else type(value).__name__
-        raise InvalidArgumentError(f"{name} must be one of {', '.join(choices)}; got {shown}")
-    return value
-
-
-def instance(name: str, value: Any, kind: type) -> None:
-    """An object of one of the package's own types."""
-    if not isinstance(value, kind):
-        raise InvalidArgumentError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
-
-
 def generator(name: str, value: Any) -> np.random.Generator:
     """An explicit numpy Generator."""
     if not isinstance(value, np.random.Generator):
@@ -91,14 +89,17 @@ def float_array(value: Any, *, copy: bool = True) -> FloatArray | None:
     """A float array (a new one, unless `copy` is off), or None when `value` is none.
 
     Truth values, integers, floats and objects such as fractions are numbers; complex numbers,
-    whose imaginary part would be dropped, and texts, even of digits, are not.
+    whose imaginary part would be dropped, and texts, even of digits, are not. Nor is what
+    :func:`why_no_array` names. A Series is read by position: its labels are not looked at.
 
     No exception is under way when the caller raises its own: the text of numpy's quotes the
     offending value, and even ``from None`` would leave it in ``__context__``.
     """
+    if why_no_array(value) is not None:
+        return None
     try:
         array = np.array(value) if copy else np.asarray(value)
-        objects = array.dtype.kind == "O" and not any(map(_not_real, array.flat))
+        objects = array.dtype.kind == "O" and all(map(_is_number, array.flat))
         if not objects and array.dtype.kind not in REAL_KINDS:
             return None
         return array.astype(np.float64, copy=False)
@@ -106,10 +107,79 @@ def float_array(value: Any, *, copy: bool = True) -> FloatArray | None:
         return None
 
 
-def _not_real(item: Any) -> bool:
-    if isinstance(item, numbers.Complex):
-        return not isinstance(item, numbers.Real)
-    return isinstance(item, str | bytes | bytearray | np.datetime64)
+def _is_number(item: Any) -> bool:
+    return is_real(item) or isinstance(item, bool | np.bool_ | Decimal)
+
+
+def why_no_array(value: Any, *, depth: int = 0) -> str | None:
+    """Why numpy would read something else than a person means, or None if it would not.
+
+    Columns of a table arrive interleaved, masks and units are dropped, bytes are taken for
+    numbers, and a list may hold any of these.
+    """
+    kind = type(value)
+    if hasattr(kind, "__dataframe__") or hasattr(kind, "columns"):
+        return TABLE
+    if isinstance(value, np.ma.MaskedArray):
+        return MASKED if np.ma.is_masked(value) else None
+    if isinstance(value, np.ndarray):
+        return None if kind in PLAIN_ARRAYS else f"got {kind.__name__}: pass plain numbers"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return "got bytes"
+    if kind in (list, tuple):
+        return _why_no_items(value, depth)
+    return LONG if _length(value) > LONGEST else None
+
+
+def _why_no_items(value: list[Any] | tuple[Any, ...], depth: int) -> str | None:
+    if set(map(type, value)) <= PLAIN_NUMBERS:
+        return None
+    if depth > DEEPEST:
+        return f"got lists nested more than {DEEPEST} deep"
+    reasons = (why_no_array(item, depth=depth + 1) for item in value)
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _length(value: Any) -> float:
+    try:
+        return len(value)
+    except OverflowError:
+        return math.inf
+    except Exception:
+        return 0.0
+
+
+def array(name: str, value: Any, *, what: str = "an array of real numbers") -> FloatArray:
+    """A new float array of any shape."""
+    found = float_array(value)
+    if found is None:
+        raise no_array(name, value, what=what)
+    return found
+
+
+def no_array(
+    name: str, value: Any, *, what: str = "an array of real numbers"
+) -> InvalidArgumentError:
+    """The refusal of what :func:`float_array` does not take; it quotes nothing."""
+    reason = why_no_array(value)
+    return InvalidArgumentError(f"{name} must be {what}" + (f"; {reason}" if reason else ""))
+
+
+def integers(name: str, value: Any, *, low: int = 0, high: int | None = None) -> NDArray[np.int64]:
+    """A new array of integers in [low, high), of any shape; truth values are none."""
+    found = None
+    if why_no_array(value) is None:
+        try:
+            found = np.array(value)
+        except Exception:
+            found = None
+    rule = f"{name} must hold integers" + (f" in [{low}, {high - 1}]" if high is not None else "")
+    if found is None or (found.size and found.dtype.kind not in "iu"):
+        raise InvalidArgumentError(rule)
+    top = np.iinfo(np.int64).max if high is None else high - 1
+    if found.size and not (found.min() >= low and found.max() <= top):
+        raise InvalidArgumentError(f"{rule}, got {found.min()} to {found.max()}")
+    return found.astype(np.int64)
 
 
 def vector(
@@ -123,7 +193,7 @@ def vector(
     """A read-only float vector of a given size; a scalar is spread over it."""
     array = float_array(value)
     if array is None:
-        raise InvalidArgumentError(f"{name} must be an array of real numbers")
+        raise no_array(name, value)
     if array.ndim == 0 and size is not None:
         array = np.full(size, float(array))
     if array.ndim != 1:
@@ -157,7 +227,7 @@ def matrix(
     """
     source = cast(Any, value if sparse.issparse(value) else float_array(value, copy=False))
     if source is None or source.dtype.kind not in REAL_KINDS:
-        raise InvalidArgumentError(f"{name} must be a matrix of real numbers")
+        raise no_array(name, value, what="a matrix of real numbers")
     if source.ndim != 2:
         raise InvalidArgumentError(f"{name} must be two-dimensional, got {source.ndim} dimensions")
     if sparse.issparse(source):

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from dp_cmdp import _check, exact
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 
 IntArray = NDArray[np.int64]
@@ -60,6 +61,7 @@ class Affine:
     entry: IntArray
     coefficient: FloatArray
 
+    @door
     def __init__(
         self,
         shape: int | tuple[int, ...],
@@ -69,19 +71,15 @@ class Affine:
         entry: ArrayLike = (),
         coefficient: ArrayLike = 1.0,
     ) -> None:
-        full = (shape,) if isinstance(shape, int | np.integer) else shape
-        if (
-            not isinstance(full, tuple | list)
-            or len(full) not in (1, 2)
-            or not all(isinstance(size, int | np.integer) and size >= 0 for size in full)
-        ):
-            raise InvalidArgumentError(f"shape must be (m,) or (m, n), got {shape}")
-        full = tuple(int(size) for size in full)
+        full = _check.shape("shape", shape)
+        if len(full) not in (1, 2):
+            raise InvalidArgumentError(f"shape must be (m,) or (m, n), got {len(full)} sizes")
         row, col, entries, factors = _terms(full, at, entry, coefficient)
         object.__setattr__(self, "shape", full)
         object.__setattr__(self, "constant", _constant(full, constant))
         _store_terms(self, row, col, entries, factors)
 
+    @door
     def plus(self, *, at: Any, entry: ArrayLike, coefficient: ArrayLike = 1.0) -> Affine:
         """The same expression with more terms."""
         more = Affine(self.shape, at=at, entry=entry, coefficient=coefficient)
@@ -102,6 +100,9 @@ class Affine:
 
     def at(self, values: FloatArray) -> Any:
         """The vector, or the CSR matrix, at the given database values."""
+        values = _check.vector("values", values, private=True)
+        if self.entry.size and values.size <= self.entry.max():
+            raise InvalidArgumentError("values must hold every entry that is read")
         terms = self.coefficient * values[self.entry]
         if len(self.shape) == 1:
             return self.constant + np.bincount(self.row, weights=terms, minlength=self.shape[0])
@@ -199,7 +200,7 @@ def _terms(
         parts = np.broadcast_arrays(
             *(_integers(name, part) for name, part in (("at", rows), ("at", cols))),
             _integers("entry", entry),
-            np.asarray(coefficient, dtype=np.float64),
+            _check.array("coefficient", coefficient),
         )
     except (ValueError, TypeError) as error:
         if isinstance(error, InvalidArgumentError):
@@ -217,12 +218,7 @@ def _terms(
 
 
 def _integers(name: str, value: ArrayLike) -> IntArray:
-    array = np.asarray(value)
-    if array.size == 0:
-        return array.astype(np.int64)
-    if not np.issubdtype(array.dtype, np.integer):
-        raise InvalidArgumentError(f"{name} must hold integers, got {array.dtype}")
-    return array.astype(np.int64)
+    return _check.integers(name, value, low=np.iinfo(np.int64).min)
 
 
 def _store_terms(

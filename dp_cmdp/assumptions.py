@@ -18,6 +18,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
+from dp_cmdp._door import door
 from dp_cmdp.errors import AssumptionError, InfeasibleError
 from dp_cmdp.lp import LinearProgram, Solution, solve
 from dp_cmdp.parametric import ParametricLP
@@ -26,6 +27,7 @@ _SHOWN = 8  # names in a message
 _SPLIT = 8  # free variables whose signs are tried apart
 
 
+@door
 def check_robust_feasibility(program: ParametricLP) -> None:
     """Raise :class:`AssumptionError` unless one x is feasible for every database.
 
@@ -74,6 +76,7 @@ def _refuse(program: ParametricLP, relaxation: np.ndarray, failing: np.ndarray) 
     )
 
 
+@door
 def check_boundedness(program: ParametricLP, *, any_objective: bool = False) -> None:
     """Raise :class:`AssumptionError` unless the program is bounded for every database.
 

@@ -8,7 +8,6 @@ results lie in one place, a folder ``curator_only`` that its owner alone may ope
 from __future__ import annotations
 
 import json
-import numbers
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -17,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.storage import write_bytes, write_text
 
@@ -54,9 +55,7 @@ def marked(result: Any) -> Any:
         table = np.empty(result.shape, dtype=object)
         table.ravel()[:] = [CuratorOnly(number) for number in result.ravel().tolist()]
         return table
-    if isinstance(result, bool | np.bool_) or not isinstance(result, numbers.Real):
-        return result
-    return CuratorOnly(result)
+    return CuratorOnly(_check.real("result", result)) if _check.is_real(result) else result
 
 
 def _marking(name: str) -> Callable[..., Any]:
@@ -78,6 +77,7 @@ for _name in ("neg", "pos", "abs", "round", "floor", "ceil", "trunc"):
     setattr(CuratorOnly, f"__{_name}__", _marking(f"__{_name}__"))
 
 
+@door
 def refuse_curator_values(content: Any, *, where: str = "content") -> None:
     """Raise :class:`PrivacyLeakError` if a curator-only number is anywhere inside `content`."""
     if isinstance(content, CuratorOnly):
@@ -97,6 +97,7 @@ def refuse_curator_values(content: Any, *, where: str = "content") -> None:
             refuse_curator_values(value, where=f"{where}[{number}]")
 
 
+@door
 def write_public_json(path: str | Path, content: Mapping[str, Any]) -> Path:
     """Write public facts as JSON, atomically; curator-only results are refused."""
     refuse_curator_values(content)

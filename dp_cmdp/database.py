@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.envelope import Envelope, Shape, describe
+from dp_cmdp._door import door
+from dp_cmdp.envelope import Envelope, describe
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyLeakError
 
 
@@ -22,8 +23,10 @@ class Database:
     Parameters
     ----------
     values : array_like or mapping of array_like
-        The private numbers, flat or by group name. Numbers outside the envelope, NaN and wrong
-        shapes are refused without being quoted.
+        The private numbers: one vector, the only group in its own shape, or a mapping from group
+        to array. Numbers outside the envelope, NaN and wrong shapes are refused without being
+        quoted; so are tables (name the columns: ``{"price": table["price"], …}``, each read by
+        position), masked and complex numbers.
     envelope : Envelope
     identity : str, optional
         Public label under which a :class:`~dp_cmdp.ledger.ledger.PrivacyLedger` keeps its budget.
@@ -38,6 +41,7 @@ class Database:
     envelope: Envelope
     identity: str | None
 
+    @door
     def __init__(
         self,
         values: ArrayLike | Mapping[str, ArrayLike],
@@ -46,16 +50,7 @@ class Database:
         identity: str | None = None,
     ) -> None:
         _check_public(envelope, identity)
-        flat = (
-            _flatten(values, envelope)
-            if isinstance(values, Mapping)
-            else _private_array("values", values, None)
-        )
-        if flat.size != envelope.num_entries:
-            raise InvalidArgumentError(
-                f"values must have {envelope.num_entries} entries ({describe(envelope.groups)}), "
-                f"got {flat.size}"
-            )
+        flat = _flatten(values, envelope) if _check.is_mapping(values) else _flat(values, envelope)
         if not envelope.contains(flat):  # NaN fails too
             raise InvalidArgumentError(
                 "values must lie inside the envelope; some do not (their values and positions are "
@@ -146,13 +141,15 @@ def _check_public(envelope: Envelope, identity: str | None) -> None:
         raise InvalidArgumentError("identity must be a non-empty text or None")
 
 
-def _private_array(name: str, value: Any, shape: Shape | None) -> FloatArray:
-    """A flat private float array; the error texts say what is wrong without quoting anything."""
-    array = _check.float_array(value)
-    if array is None:
-        raise InvalidArgumentError(f"{name} must be an array of real numbers")
-    if shape is not None and array.shape != shape:
-        raise InvalidArgumentError(f"{name} must have shape {shape}, got {array.shape}")
+def _flat(values: ArrayLike, envelope: Envelope) -> FloatArray:
+    """One vector of all entries, or the only group in its own shape."""
+    array = _check.array("values", values)
+    own = envelope.groups[0][1] if len(envelope.groups) == 1 else ()
+    if array.shape not in ((envelope.num_entries,), own):
+        raise InvalidArgumentError(
+            f"values must have {envelope.num_entries} entries ({describe(envelope.groups)}), got "
+            f"shape {array.shape}; pass one vector, or a mapping from group to array"
+        )
     return array.ravel()
 
 
@@ -161,9 +158,12 @@ def _flatten(values: Mapping[str, ArrayLike], envelope: Envelope) -> FloatArray:
     expected = [name for name, _ in groups]
     if set(values) != set(expected):
         raise InvalidArgumentError(f"values must name exactly the groups {', '.join(expected)}")
-    return np.concatenate(
-        [
-            _private_array(f"values[{name!r}]", values[name], shape)
-            for name, shape in envelope.groups
-        ]
-    )
+    parts = []
+    for name, shape in groups:
+        part = _check.array(f"values[{name!r}]", values[name])
+        if part.shape != shape:
+            raise InvalidArgumentError(
+                f"values[{name!r}] must have shape {shape}, got {part.shape}"
+            )
+        parts.append(part.ravel())
+    return np.concatenate(parts)

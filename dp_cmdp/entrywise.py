@@ -11,12 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.movement import Movement
 from dp_cmdp.parametric import BLOCKS, ParametricLP
 
 
+@door
 def entrywise(program: ParametricLP) -> ParametricLP:
     """The same program over its own sensitive entries: groups ``A``, ``b``, ``c``.
 

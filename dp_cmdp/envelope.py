@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 
 Shape = tuple[int, ...]
@@ -53,6 +54,7 @@ class Envelope:
     groups: Groups
     records: NDArray[np.int64]
 
+    @door
     def __init__(
         self,
         lower: ArrayLike,
@@ -64,14 +66,13 @@ class Envelope:
         records: ArrayLike | None = None,
     ) -> None:
         lo, hi = _bounds("lower", lower), _bounds("upper", upper)
+        rad = None if radius is None else _bounds("radius", radius)
+        wanted = None if shape is None else _check.shape("shape", shape)
         try:
-            rad = whole_range(lo, hi) if radius is None else _bounds("radius", radius)
-            full = np.broadcast_shapes(lo.shape, hi.shape, rad.shape)
-            full = full if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+            rad = whole_range(lo, hi) if rad is None else rad
+            full = np.broadcast_shapes(lo.shape, hi.shape, rad.shape) if wanted is None else wanted
             lo, hi, rad = (np.broadcast_to(part, full).ravel() for part in (lo, hi, rad))
-        except (ValueError, TypeError) as error:
-            if isinstance(error, InvalidArgumentError):
-                raise
+        except ValueError:
             raise InvalidArgumentError(
                 "lower, upper and radius must broadcast to one shape (see the shape argument)"
             ) from None
@@ -109,6 +110,7 @@ class Envelope:
         object.__setattr__(self, "records", _check.frozen(compact))
 
     @classmethod
+    @door
     def join(
         cls,
         envelopes: Mapping[str, Envelope],
@@ -122,6 +124,9 @@ class Envelope:
         """
         if not envelopes:
             raise InvalidArgumentError("envelopes must name at least one group")
+        for name, part in envelopes.items():
+            _check.text("a name of envelopes", name)
+            _check.instance(f"envelopes[{name!r}]", part, cls)
         parts = list(envelopes.values())
         groups = tuple((name, part._single_shape(name)) for name, part in envelopes.items())
         if records is None:
@@ -157,21 +162,25 @@ class Envelope:
 
     def index(self, name: str) -> NDArray[np.int64]:
         """Positions of a group's entries in the flat database, in the group's own shape."""
+        _check.text("name", name)
         start = 0
         for group, shape in self.groups:
             if group == name:
                 return np.arange(start, start + prod(shape)).reshape(shape)
             start += prod(shape)
         known = ", ".join(group for group, _ in self.groups)
-        raise InvalidArgumentError(f"name must be one of the groups {known}; got {name!r}")
+        raise InvalidArgumentError(f"name must be one of the groups {known}; got {name[:60]!r}")
 
-    def encloses(self, lower: FloatArray, upper: FloatArray) -> bool:
+    def encloses(self, lower: ArrayLike, upper: ArrayLike) -> bool:
         """Whether a box lies inside the bounds."""
         return self.contains(lower) and self.contains(upper)
 
-    def contains(self, values: FloatArray) -> bool:
+    def contains(self, values: ArrayLike) -> bool:
         """Whether a flat vector lies inside the bounds."""
-        return bool(((self.lower <= values) & (values <= self.upper)).all())
+        flat = _check.array("values", values)
+        if flat.shape != self.lower.shape:
+            raise InvalidArgumentError(f"values must have {self.num_entries} entries")
+        return bool(((self.lower <= flat) & (flat <= self.upper)).all())
 
     def matches(self, other: Envelope) -> bool:
         """Whether `other` states the same public facts about the same entries."""
@@ -197,23 +206,17 @@ def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:
 
 
 def _bounds(name: str, value: ArrayLike) -> FloatArray:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(f"{name} must be an array of real numbers") from None
+    array = _check.array(name, value)
     _check.reject_non_finite(name, array.ravel())
     return array
 
 
 def _labels(records: ArrayLike, shape: Shape) -> NDArray[np.int64]:
+    labels = _check.integers("records", records)
     try:
-        array = np.asarray(records)
-        labels = np.broadcast_to(array, shape).ravel()
+        return np.broadcast_to(labels, shape).ravel()
     except ValueError:
         raise InvalidArgumentError(f"records must broadcast to the shape {shape}") from None
-    if not np.issubdtype(labels.dtype, np.integer) or (labels.size and labels.min() < 0):
-        raise InvalidArgumentError("records must be non-negative integer labels")
-    return labels.astype(np.int64)
 
 
 def describe(groups: Groups) -> str:

@@ -23,6 +23,7 @@ from scipy import sparse
 
 from dp_cmdp import _check, exact
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.documents import Origin
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -62,6 +63,7 @@ class LinearProgram:
     lower: FloatArray
     upper: FloatArray
 
+    @door
     def __init__(
         self,
         c: ArrayLike,
@@ -99,6 +101,7 @@ class LinearProgram:
     def num_rows(self) -> int:
         return self.b.size
 
+    @door
     def slack(self, x: ArrayLike) -> FloatArray:
         """b − A x per row: the exact rational value, rounded once (so its sign is exact)."""
         point = _check.vector("x", x, size=self.num_variables)
@@ -250,6 +253,7 @@ def magnification(gap: FloatArray, gap_eq: FloatArray) -> float:
     return 2.0 ** min(max(0.0, -np.floor(np.log2(worst))), 900.0) if worst > 0.0 else 1.0
 
 
+@door
 def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> Solution:
     """Solve a linear program.
 

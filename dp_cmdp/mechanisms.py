@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import Number, exact, short
 
@@ -49,6 +50,7 @@ class Laplace:
         _positive("scale", self.scale)
 
     @classmethod
+    @door
     def calibrate(cls, sensitivity: float, epsilon: Number) -> Laplace:
         """The law that makes a query of the given ℓ1-sensitivity (ε, 0)-private.
 
@@ -66,25 +68,31 @@ class Laplace:
     def variance(self) -> float:
         return 2.0 * self.scale**2
 
+    @door
     def pdf(self, z: ArrayLike) -> FloatArray:
         """Density."""
-        return np.exp(-np.abs(np.asarray(z, dtype=float)) / self.scale) / (2.0 * self.scale)
+        return np.exp(-np.abs(_points("z", z)) / self.scale) / (2.0 * self.scale)
 
+    @door
     def cdf(self, z: ArrayLike) -> FloatArray:
         """P(Z ≤ z)."""
-        z = np.asarray(z, dtype=float)
+        z = _points("z", z)
         tail = 0.5 * np.exp(-np.abs(z) / self.scale)
         return np.where(z < 0, tail, 1.0 - tail)
 
+    @door
     def ppf(self, p: ArrayLike) -> FloatArray:
         """Quantile: the inverse of :meth:`cdf`."""
         p = _probabilities(p)
         with np.errstate(divide="ignore"):
             return self.scale * np.where(p < 0.5, np.log(2.0 * p), -np.log(2.0 * (1.0 - p)))
 
+    @door
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw with floats, for simulation only: *not secure*."""
-        return _check.generator("rng", rng).laplace(scale=self.scale, size=size)
+        return _check.generator("rng", rng).laplace(
+            scale=self.scale, size=_check.shape("size", size)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,7 @@ class TruncatedLaplace:
         _positive("support", self.support)
 
     @classmethod
+    @door
     def calibrate(
         cls,
         sensitivity: float,
@@ -132,9 +141,9 @@ class TruncatedLaplace:
         if not 0 < dlt <= exact("half", "1/2"):
             raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {short(dlt)}")
         if _check.one_of("calibration", calibration, CALIBRATIONS) == "paper":
-            factor, exponent = float(_check.integer("entries", entries, low=1)), eps
+            factor, exponent = float(_check.size("entries", entries, low=1)), eps
         else:
-            m = _check.integer("together", together, low=1)
+            m = _check.size("together", together, low=1)
             factor, exponent = m / 2.0, eps / m
         return cls(scale, scale * _log1p_expm1(factor / float(dlt), exponent))
 
@@ -155,35 +164,40 @@ class TruncatedLaplace:
             return s**2 / 3.0
         return (2 * sigma**2 - decay * (s**2 + 2 * s * sigma + 2 * sigma**2)) / (1.0 - decay)
 
+    @door
     def pdf(self, z: ArrayLike) -> FloatArray:
         """Density; 0 outside [−s, s]."""
-        z = np.abs(np.asarray(z, dtype=float))
+        z = np.abs(_points("z", z))
         return np.where(z <= self.support, np.exp(-z / self.scale) / self.normalisation, 0.0)
 
+    @door
     def cdf(self, z: ArrayLike) -> FloatArray:
         """P(Z ≤ z)."""
-        z = np.clip(np.asarray(z, dtype=float), -self.support, self.support)
+        z = np.clip(_points("z", z), -self.support, self.support)
         half = -self.scale * np.expm1(-np.abs(z) / self.scale) / self.normalisation
         return 0.5 + np.sign(z) * half
 
+    @door
     def ppf(self, p: ArrayLike) -> FloatArray:
         """Quantile: the inverse of :meth:`cdf`."""
         q = _probabilities(p) - 0.5
         inner = np.log1p(-2.0 * np.abs(q) * -math.expm1(-self.support / self.scale))
         return np.clip(-np.sign(q) * self.scale * inner, -self.support, self.support)
 
+    @door
     def outside_mass(self, shift: ArrayLike) -> FloatArray:
         """P(Z + d leaves [−s, s]) for a shift d: g(d) of the proof above, at most 1."""
-        d = np.abs(np.asarray(shift, dtype=float))
+        d = np.abs(_points("shift", shift))
         near = np.minimum(d, self.support)
         # (e^(d/σ) − 1)/(2(e^(s/σ) − 1)), written so that nothing overflows or cancels
         g = 0.5 * np.exp((near - self.support) / self.scale) * np.expm1(-near / self.scale)
         g = g / math.expm1(-self.support / self.scale)
         return np.where(d <= self.support, g, 1.0 - self.cdf(self.support - d))
 
+    @door
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw with floats by inversion, for simulation only: *not secure*."""
-        return self.ppf(_check.generator("rng", rng).random(size))
+        return self.ppf(_check.generator("rng", rng).random(_check.shape("size", size)))
 
 
 def _log1p_expm1(factor: float, exponent: float) -> float:
@@ -204,8 +218,14 @@ def _epsilon(value: Number) -> float:
     return _positive("epsilon", exact("epsilon", value))
 
 
+def _points(name: str, value: ArrayLike) -> FloatArray:
+    array = _check.array(name, value)
+    _check.reject_non_finite(name, array.ravel(), allow_infinite=True)
+    return array
+
+
 def _probabilities(p: ArrayLike) -> FloatArray:
-    array = np.asarray(p, dtype=float)
+    array = _check.array("p", p)
     if not ((array >= 0) & (array <= 1)).all():
         raise InvalidArgumentError("p must lie in [0, 1]")
     return array

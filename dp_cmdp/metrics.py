@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.curator import CuratorOnly
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
@@ -21,6 +22,7 @@ from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.release import Release
 
 
+@door
 def suboptimality(
     program: ParametricLP, database: Database, *, x: ArrayLike, optimum: float | None = None
 ) -> CuratorOnly:
@@ -40,11 +42,14 @@ def suboptimality(
     Negative only if x violates constraints. **Paper.** ``sec:sim``. **Privacy.** *Curator only.*
     """
     point = _check.vector("x", x, size=program.num_variables)
+    if optimum == 0.0:
+        raise InvalidArgumentError("optimum must not be 0: the relative loss has no meaning")
     truth = program.at(database.values)
     best = solve(truth, certify=False).objective if optimum is None else float(optimum)
     return _relative_loss(best, float(truth.c @ point))
 
 
+@door
 def cost_of_privacy(nonprivate_value: float, private_value: float) -> CuratorOnly:
     """ξ = (v* − v)/|v*| of two true values, as a fraction; rounding below 0 is cut off.
 
@@ -77,6 +82,7 @@ class Violation:
     num_rows: int
 
 
+@door
 def violation(program: ParametricLP, database: Database, *, x: ArrayLike) -> Violation:
     """Violation of the true inequality rows, in exact arithmetic.
 
@@ -84,8 +90,9 @@ def violation(program: ParametricLP, database: Database, *, x: ArrayLike) -> Vio
     -----
     **Privacy.** *Curator only.*
     """
+    point = _check.vector("x", x, size=program.num_variables)
     truth = database.values
-    slack = program.worst_case_slack(x, lower=truth, upper=truth)
+    slack = program.worst_case_slack(point, lower=truth, upper=truth)
     worst = max(-float(slack.min(initial=0.0)), 0.0)
     return Violation(CuratorOnly(worst), int((slack < 0).sum()), slack.size)
 
@@ -99,6 +106,7 @@ class Saturation:
     whole: float
 
 
+@door
 def saturation(release: Release, envelope: Envelope) -> Saturation:
     """How many released intervals reach the envelope: there the release says nothing.
 
@@ -132,6 +140,7 @@ class Interval:
         return f"{self.mean:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
 
 
+@door
 def mean_interval(
     samples: ArrayLike,
     *,

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.envelope import Envelope
@@ -84,6 +85,7 @@ class ParametricLP:
     upper: FloatArray
     row_names: tuple[str, ...]
 
+    @door
     def __init__(
         self,
         envelope: Envelope,
@@ -114,9 +116,8 @@ class ParametricLP:
                     f"{name} reads database entry {part.entry.max()}, but the envelope has only "
                     f"{envelope.num_entries}"
                 )
-        if row_names is not None and not isinstance(row_names, Sequence):
-            raise InvalidArgumentError("row_names must be a sequence of names")
-        names = tuple(row_names or (f"row {i}" for i in range(rows.shape[0])))
+        given = () if row_names is None else _check.names("row_names", row_names)
+        names = given or tuple(f"row {i}" for i in range(rows.shape[0]))
         if len(names) != rows.shape[0]:
             raise InvalidArgumentError(f"row_names must hold {rows.shape[0]} names")
         # the public part of the program is checked by LinearProgram itself
@@ -142,6 +143,7 @@ class ParametricLP:
     def num_variables(self) -> int:
         return self.c.shape[0]
 
+    @door
     def at(self, values: ArrayLike) -> LinearProgram:
         """The program at given database values: *curator only* when they are the true ones."""
         theta = _check.vector("values", values, size=self.envelope.num_entries, private=True)
@@ -155,6 +157,7 @@ class ParametricLP:
             upper=self.upper,
         )
 
+    @door
     def robust(
         self, lower: ArrayLike, upper: ArrayLike, *, estimate: ArrayLike | None = None
     ) -> LinearProgram:
@@ -194,6 +197,7 @@ class ParametricLP:
             upper=np.concatenate([self.upper, np.full(aux, np.inf)]),
         )
 
+    @door
     def worst_case_slack(self, x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike) -> FloatArray:
         """Smallest b(θ) − A(θ)x over the box, then b_ub − A_ub x: exact values, rounded once."""
         point = _check.vector("x", x, size=self.num_variables)
@@ -218,6 +222,7 @@ class ParametricLP:
             raise InvalidArgumentError("lower must not exceed upper")
         return low, high
 
+    @door
     def sensitivity(self, block: str) -> float:
         """ℓ1-sensitivity of one block when one record of the database changes."""
         part: Affine = getattr(self, _check.one_of("block", block, BLOCKS))
@@ -233,6 +238,7 @@ class ParametricLP:
 
         check_robust_feasibility(self)
 
+    @door
     def check_boundedness(self, *, any_objective: bool = False) -> None:
         """Raise unless the program is bounded for every database; see `assumptions`."""
         from dp_cmdp.assumptions import check_boundedness

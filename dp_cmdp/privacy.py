@@ -18,6 +18,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from dp_cmdp import _scalars
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 
 Number = int | float | str | Fraction | Decimal
@@ -40,8 +42,8 @@ def exact(name: str, value: Any) -> Fraction:
 
     A float stands for its shortest decimal text, not for its binary expansion.
     """
-    if isinstance(value, bool):
-        raise InvalidArgumentError(f"{name} must be a real number, got bool")
+    if isinstance(value, numbers.Real) and not _scalars.is_real(value):
+        raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     try:
@@ -55,7 +57,9 @@ def exact(name: str, value: Any) -> Fraction:
     except (ValueError, ZeroDivisionError, OverflowError) as error:
         if isinstance(error, InvalidArgumentError):
             raise
-        raise InvalidArgumentError(f"{name} must be a real number, got {value!r}") from None
+        raise InvalidArgumentError(
+            f"{name} must be a real number, got {str(value)[:60]!r}"
+        ) from None
     raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
 
 
@@ -139,6 +143,7 @@ def shown_up(value: Fraction, digits: int = 6) -> str:
     return f"{float(math.ceil(value / unit) * unit):.{digits}g}"
 
 
+@door
 def compose(budgets: Iterable[PrivacyBudget]) -> PrivacyBudget:
     """Basic composition: the budget spent by several releases of the same database.
 
@@ -146,8 +151,8 @@ def compose(budgets: Iterable[PrivacyBudget]) -> PrivacyBudget:
     -----
     **Paper.** ``lem:comp``. **Privacy.** Public.
     """
-    spent = list(budgets)
-    if not spent:
+    spent = _scalars.items("budgets", budgets)
+    if not spent or not all(isinstance(budget, PrivacyBudget) for budget in spent):
         raise InvalidArgumentError("budgets must hold at least one PrivacyBudget")
     return PrivacyBudget(sum(b.epsilon for b in spent), sum(b.delta for b in spent))
 
@@ -164,6 +169,7 @@ class Share:
 BLOCKS = ("A", "b", "c")
 
 
+@door
 def allocate(budget: PrivacyBudget, alphas: Mapping[str, Number]) -> dict[str, Share]:
     """Split a budget over the blocks A, b, c of a linear program.
 
@@ -185,19 +191,14 @@ def allocate(budget: PrivacyBudget, alphas: Mapping[str, Number]) -> dict[str, S
     **Paper.** ``algo:solve`` (its "2" is this half-and-half rule), ``rem:modify``.
     **Privacy.** Public.
     """
-    if not isinstance(budget, PrivacyBudget):
-        raise InvalidArgumentError(f"budget must be a PrivacyBudget, got {type(budget).__name__}")
-    if not isinstance(alphas, Mapping):
-        raise InvalidArgumentError('alphas must be a mapping such as {"A": "1/2", "b": "1/2"}')
-    unknown = sorted(str(block) for block in set(alphas) - set(BLOCKS))
-    if unknown:
-        raise InvalidArgumentError(f"alphas may name the blocks A, b, c only; got {unknown}")
+    if not set(alphas) <= set(BLOCKS):
+        raise InvalidArgumentError("alphas may name the blocks A, b and c only")
     alpha = {block: exact(f"alphas[{block!r}]", alphas.get(block, 0)) for block in BLOCKS}
     if any(value < 0 for value in alpha.values()):
         raise InvalidArgumentError("alphas must be non-negative")
-    total = sum(alpha.values())
+    total = sum(alpha.values(), Fraction(0))
     if abs(total - 1) > Fraction(1, 10**9):
-        raise InvalidArgumentError(f"alphas must sum to 1, got {float(total):g}")
+        raise InvalidArgumentError(f"alphas must sum to 1, got {short(total)}")
     bounded = [block for block in ("A", "b") if alpha[block] > 0]
     return {
         block: Share(

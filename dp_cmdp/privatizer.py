@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.block_noise import (
     block_rounding,
     checked_entrywise,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from dp_cmdp.ledger.ledger import PrivacyLedger
 
 
+@door
 def release_database(
     database: Database,
     budget: PrivacyBudget,
@@ -126,6 +128,7 @@ def plan_database(
     )
 
 
+@door
 def release_blocks(
     database: Database,
     budget: PrivacyBudget,
@@ -221,6 +224,7 @@ def release_blocks(
     )
 
 
+@door
 def solve_private(program: ParametricLP, release: Release) -> Solution:
     """Solve the program so that its constraints hold for everything the release allows.
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from dp_cmdp import __version__, _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.envelope import Envelope, Groups, describe
@@ -56,6 +57,8 @@ class Guarantee:
     record_size: int
 
     def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            _check.instance(name, getattr(self, name), Fraction)
         if self.epsilon < 0:
             raise InvalidArgumentError("epsilon must not be negative")
         if not 0 <= self.delta <= 1:
@@ -188,13 +191,21 @@ class Release:
         object.__setattr__(self, "step", steps)
         if (self.lower > self.upper).any():
             raise InvalidArgumentError("lower must not exceed upper")
+        _check.instance("guarantee", self.guarantee, Guarantee)
         _check.one_of("method", self.method, METHODS)
+        _check.flag("secure", self.secure)
+        object.__setattr__(self, "leaks", _check.names("leaks", self.leaks))
+        object.__setattr__(self, "groups", unpack_groups(self.groups))
+        object.__setattr__(self, "noise", _check.items("noise", self.noise))
+        for part in self.noise:
+            _check.instance("an item of noise", part, Noise)
         grouped = sum(prod(shape) for _, shape in self.groups)
         if grouped != self.estimate.size:
             raise InvalidArgumentError(
                 f"groups must hold all entries, {self.estimate.size}; they hold {grouped}"
             )
 
+    @door
     def group(self, name: str) -> dict[str, FloatArray]:
         """``estimate``, ``lower`` and ``upper`` of one group, in its own shape."""
         start = 0
@@ -245,11 +256,13 @@ class Release:
         }
         return Document(FORMAT, facts, arrays)
 
+    @door
     def save(self, path: str | Path) -> Path:
         """Write the release to an ``.npz`` file, atomically and without pickle."""
         return self.document().write(path)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> Release:
         """Read a release written by :meth:`save`; whatever it claims is verified again.
 

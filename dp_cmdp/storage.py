@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dp_cmdp import _check
 from dp_cmdp.errors import InvalidArgumentError
 
 #: Texts beyond this many bytes are not read: no layout or list of facts is near it.
@@ -23,7 +24,9 @@ def write_bytes(path: str | Path, content: bytes, *, private: bool = False) -> P
 
     Who may read the file is up to the umask, as for any other; a `private` one only its owner.
     """
-    target = Path(path)
+    target = _check.path("path", path)
+    if target.is_dir():
+        raise InvalidArgumentError(f"path must name a file; {target} is a folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
     mode = 0o600 if private else 0o666
@@ -65,7 +68,7 @@ def replaced_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 def check_is_file(path: str | Path, kind: str) -> Path:
     """The path, if it names a file."""
-    source = Path(path)
+    source = _check.path("path", path)
     if source.is_dir():
         raise InvalidArgumentError(f"path must name a {kind} file; {source} is a folder")
     if not source.is_file():

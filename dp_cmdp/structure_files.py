@@ -69,11 +69,14 @@ def pack_groups(groups: Groups) -> list[Any]:
 
 def unpack_groups(parts: Any) -> Groups:
     """Names and shapes as they stand in a file."""
+    pairs = [_check.items("a group", part) for part in _check.items("groups", parts)]
+    if not all(len(pair) == 2 for pair in pairs):
+        raise InvalidArgumentError("groups must hold pairs of a name and a shape")
     groups = tuple(
-        (name, tuple(_check.integer("groups", width) for width in shape)) for name, shape in parts
+        (_check.text("groups", name), _check.shape("groups", _check.items("groups", shape)))
+        for name, shape in pairs
     )
-    names = [name for name, _ in groups]
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+    if len({name for name, _ in groups}) < len(groups):
         raise InvalidArgumentError("groups must have different names")
     return groups
 

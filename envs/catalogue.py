@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from envs.dynamics import GridModel
 from envs.layout import HazardKind, Layout, connected
@@ -36,6 +37,7 @@ def layout_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in folder.glob("*.json")))
 
 
+@door
 def named_layout(name: str) -> Layout:
     """One of the layouts of :func:`layout_names`."""
     if name not in layout_names():
@@ -45,6 +47,7 @@ def named_layout(name: str) -> Layout:
     return load_layout(data_file("layouts", name))
 
 
+@door
 def as_layout(layout: Layout | Mapping[str, Any] | str | Path) -> Layout:
     """A layout from itself, from the content of a JSON file, from a name or from a path."""
     if isinstance(layout, Layout):
@@ -60,6 +63,7 @@ def as_layout(layout: Layout | Mapping[str, Any] | str | Path) -> Layout:
     )
 
 
+@door
 def random_layout(
     size: int = 25,
     *,

@@ -23,6 +23,7 @@ from scipy.sparse.linalg import spsolve
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
@@ -65,6 +66,7 @@ class GridModel:
     kinds: NDArray[np.int64]
     cells: NDArray[np.int64]
 
+    @door
     def __init__(self, layout: Layout) -> None:
         absorbing = np.zeros(layout.num_cells, dtype=bool)
         absorbing[[*layout.goals, *layout.walls]] = True
@@ -90,6 +92,7 @@ class GridModel:
     def num_states(self) -> int:
         return self.r.shape[0]
 
+    @door
     def cost_table(self, severity: ArrayLike) -> FloatArray:
         """Cost of a step spent in each state, (num_kinds, num_states), for given severities."""
         table = np.zeros((self.layout.num_kinds, self.num_states))
@@ -100,6 +103,7 @@ class GridModel:
         """:meth:`cost_table` with every severity at its public upper bound."""
         return self.cost_table([self.layout.kinds[kind].severity[1] for kind in self.kinds])
 
+    @door
     def cmdp(self, severity: ArrayLike, *, tolerance: ArrayLike) -> CMDP:
         """The constrained MDP with given severities and tolerances."""
         f = np.repeat(self.cost_table(severity)[:, :, None], NUM_ACTIONS, axis=2)
@@ -138,6 +142,7 @@ class GridModel:
         place = bisect_right(self.levels, rng.random() * self.levels[last], first, last)
         return int(self.T.indices[place])
 
+    @door
     def cautious_costs(self, step_price: float = STEP_PRICE) -> FloatArray:
         """Worst-case discounted cost of each kind under a policy that goes to the goal with care.
 

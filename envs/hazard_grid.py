@@ -16,6 +16,7 @@ from gymnasium.error import ResetNeeded
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.database import Database
@@ -89,6 +90,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
         "render_fps": 8,
     }
 
+    @door
     def __init__(
         self,
         layout: Layout | Mapping[str, Any] | str | Path = "islands",
@@ -166,6 +168,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
             return self._hazards.tolerance
         return _check.frozen(np.array([kind.tolerance[0] for kind in self.layout.kinds]))
 
+    @door
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
@@ -296,6 +299,7 @@ class RandomHazardGridEnv(HazardGridEnv):
     * v0: first version
     """
 
+    @door
     def __init__(
         self,
         *,

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.storage import parse_json, read_text
@@ -52,6 +53,7 @@ class Hazards:
 
     __slots__ = ("_database", "layout")
 
+    @door
     def __init__(
         self,
         layout: Layout,
@@ -83,6 +85,7 @@ class Hazards:
         self._database = Database(values, envelope, identity=identity or f"hazards/{layout.name}")
 
     @classmethod
+    @door
     def place(
         cls,
         layout: Layout,
@@ -104,6 +107,7 @@ class Hazards:
         return cls(layout, values, tolerance=tolerance, identity=identity)
 
     @classmethod
+    @door
     def draw(cls, layout: Layout, *, seed: int, share: float = 0.5) -> Hazards:
         """Simulated hazards: each candidate is hazardous with probability `share`.
 
@@ -122,6 +126,7 @@ class Hazards:
         return cls(layout, severity, tolerance=tolerance)
 
     @classmethod
+    @door
     def load(cls, layout: Layout, path: str | Path) -> Hazards:
         """Read hazards from a JSON file; no value appears in an error text.
 
@@ -147,6 +152,7 @@ class Hazards:
         return cls(layout, list(chain.from_iterable(values)), tolerance=tolerance)
 
     @classmethod
+    @door
     def of(cls, layout: Layout, source: Hazards | int | str | Path | None) -> Hazards:
         """Hazards from themselves, a seed, a file, or (None) the simulation that comes along.
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.storage import parse_json, read_text, write_text
 from envs.layout import HazardKind, Layout
@@ -33,6 +34,7 @@ DYNAMICS = ("slip", "gamma", "step_reward", "goal_reward")
 KIND_FACTS = ("name", "severity", "severity_radius", "tolerance", "tolerance_radius")
 
 
+@door
 def parse_map(
     text: str | Sequence[str],
     *,
@@ -112,6 +114,7 @@ def _rectangle(lines: Sequence[str], num_kinds: int, source: str) -> int:
     return len(lines[0])
 
 
+@door
 def format_map(layout: Layout) -> str:
     """The map of a layout, readable by :func:`parse_map`.
 
@@ -134,6 +137,7 @@ def format_map(layout: Layout) -> str:
     return "\n".join("".join(letters[first : first + layout.cols]) for first in rows)
 
 
+@door
 def load_layout(path: str | Path) -> Layout:
     """Read a layout from a ``.json`` file or, with any other ending, from a text map.
 
@@ -162,6 +166,7 @@ def load_layout(path: str | Path) -> Layout:
     return layout_from_dict(content, source=source.name, default_name=source.stem)
 
 
+@door
 def layout_from_dict(
     content: Any, *, source: str = "layout", default_name: str = "custom"
 ) -> Layout:
@@ -214,6 +219,7 @@ def _places(value: Any, rows: list[Any], source: str, *, width: int) -> list[tup
     return places
 
 
+@door
 def layout_to_dict(layout: Layout) -> dict[str, Any]:
     """Everything about a layout, ready for JSON."""
     picture = format_map(layout)
@@ -233,6 +239,7 @@ def layout_to_dict(layout: Layout) -> dict[str, Any]:
     }
 
 
+@door
 def save_layout(layout: Layout, path: str | Path) -> Path:
     """Write a layout to a JSON file, atomically."""
     return write_text(path, json.dumps(layout_to_dict(layout), indent=2, ensure_ascii=False) + "\n")

@@ -8,6 +8,7 @@ import gymnasium as gym
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.release import Release
 from envs.drawing import Image
@@ -33,6 +34,7 @@ class PrivateCostWrapper(gym.Wrapper[int, int, int, int], gym.utils.RecordConstr
     release, however long it trains.
     """
 
+    @door
     def __init__(self, env: gym.Env[int, int], release: Release) -> None:
         gym.utils.RecordConstructorArgs.__init__(self, _disable_deepcopy=True, release=release)
         super().__init__(env)

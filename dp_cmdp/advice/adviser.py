@@ -27,6 +27,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.advice.block_split import best_split
 from dp_cmdp.advice.recovery import CONFIDENCE, verdict
 from dp_cmdp.advice.remedies import remedies
@@ -44,6 +45,7 @@ LARGEST_EPSILON = 100.0
 SMALLEST_EPSILON = 0.01
 
 
+@door
 def advise(
     program: ParametricLP | ParametricCMDP,
     *,
@@ -103,9 +105,13 @@ def _advise(
     confidence: float,
 ) -> Advice:
     eps, dlt = _numbers("epsilons", epsilons), _numbers("deltas", deltas)
-    factors = [1.0] if radii is None else [_check.real("radii", r, low=1e-9) for r in radii]
+    factors = (
+        [1.0]
+        if radii is None
+        else [_check.real("radii", r, low=1e-9, high=1e9) for r in _check.items("radii", radii)]
+    )
     share = _check.real("worth", worth, low=0.0, high=1.0)
-    count = _check.integer("draws", draws, low=2)
+    count, seed = _check.size("draws", draws, low=2), _check.seed("seed", seed)
     level = _check.real("confidence", confidence, low=0.5, high=0.999999)
     lp.check_robust_feasibility()
     interval = public_interval(lp)
@@ -241,7 +247,7 @@ def _radius(program: ParametricLP, factor: float) -> FloatArray:
 
 
 def _numbers(name: str, values: Iterable[Number]) -> list[Number]:
-    found: list[Number] = [exact(name, value) for value in values]
+    found: list[Number] = [exact(name, value) for value in _check.items(name, values)]
     if not found:
         raise InvalidArgumentError(f"{name} must hold at least one number")
     return found

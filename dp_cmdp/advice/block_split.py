@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import product
 
-from dp_cmdp._check import integer
+from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.advice.recovery import CONFIDENCE
 from dp_cmdp.advice.trials import Trials, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
@@ -21,6 +22,9 @@ from dp_cmdp.parametric import BLOCKS, ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.theory.public_interval import as_program
 from dp_cmdp.theory.reach import reach
+
+#: Finer grids of shares than this take longer than they teach.
+MOST_STEPS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Split:
         }
 
 
+@door
 def best_split(
     program: ParametricLP | ParametricCMDP,
     budget: PrivacyBudget,
@@ -88,9 +93,11 @@ def best_split(
     used = [block for block in BLOCKS if not getattr(lp, block).is_public]
     if not used:
         raise InvalidArgumentError("program must read the database in A, b or c")
+    count, seed = _check.size("draws", draws, low=2), _check.seed("seed", seed)
+    steps = _check.integer("steps", steps, low=2, high=MOST_STEPS)
     tried = trials or Trials.of(
         lp,
-        reference_databases(lp, position=position, draws=draws, seed=seed),
+        reference_databases(lp, position=position, draws=count, seed=seed),
         seed=seed,
     )
     scores = {
@@ -98,7 +105,7 @@ def best_split(
             reach(lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True))),
             confidence=confidence,
         )
-        for shares in {*_simplex(len(used), integer("steps", steps, low=2)), _equal(len(used))}
+        for shares in {*_simplex(len(used), steps), _equal(len(used))}
     }
     best = max(scores, key=lambda shares: (scores[shares].mean, shares))
     return Split(

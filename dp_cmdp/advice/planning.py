@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.advice.recovery import pair_means
 from dp_cmdp.advice.trials import Trials
 from dp_cmdp.cmdp.parametric import ParametricCMDP
@@ -61,6 +62,7 @@ class Plan:
         return math.isfinite(self.epsilon)
 
 
+@door
 def smallest_epsilon(
     program: ParametricLP | ParametricCMDP,
     database: Database,
@@ -101,8 +103,12 @@ def smallest_epsilon(
     if lp.envelope is not database.envelope:
         raise InvalidArgumentError("program and database must share one Envelope object")
     goal = _check.real("target", target, low=0.0)
+    if len(epsilons) != 2:
+        raise InvalidArgumentError("epsilons must hold two numbers, the lowest and the highest")
     first, last = (_check.real("epsilons", end, low=1e-6, high=1e4) for end in epsilons)
-    count = _check.integer("draws", draws, low=4)
+    count, seed = _check.size("draws", draws, low=4), _check.seed("seed", seed)
+    _check.real("confidence", confidence, low=0.5, high=0.999999)
+    reach(lp, PrivacyBudget(1, delta), mechanism=mechanism, alphas=alphas)  # refuses what is bad
     trials = Trials.of(lp, np.tile(database.values, (count, 1)), seed=seed)
     best = float(trials.optimum[0])
     if best == 0.0:

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 
 #: The user's mechanism: ``mechanism(values, rng)`` returns a vector.
@@ -43,9 +45,12 @@ class Outcomes:
     text: NDArray[Any]
 
     @classmethod
+    @door
     def of(cls, values: ArrayLike) -> Outcomes:
         """Runs that all returned a vector."""
-        table = np.asarray(values, dtype=np.float64)
+        table = _check.array("values", values)
+        if table.ndim != 2:
+            raise InvalidArgumentError(f"values must have a row per run, got shape {table.shape}")
         labels = np.full(table.shape[0], NORMAL)
         return cls(table, labels, labels)
 
@@ -106,12 +111,12 @@ def _table(side: list[tuple[FloatArray, str, str]], size: int) -> Outcomes:
 
 def checked_pair(pair: Any) -> tuple[FloatArray, FloatArray]:
     """A database and its neighbour, as flat float vectors of one size."""
-    try:
-        first, second = (np.array(side, dtype=np.float64).ravel() for side in pair)
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(
-            "pair must hold two vectors: a database, its neighbour"
-        ) from None
+    sides = _check.items("pair", pair, most=2)
+    if len(sides) != 2:
+        raise InvalidArgumentError("pair must hold two vectors: a database, its neighbour")
+    first, second = (
+        _check.vector("a vector of pair", side, size=np.size(side), private=True) for side in sides
+    )
     if first.size != second.size or first.size == 0:
         raise InvalidArgumentError("pair must hold two vectors of one size, at least 1")
     return first, second

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.audit.black_box import black_box
 from dp_cmdp.audit.certificates import certify
 from dp_cmdp.audit.coupling import Coupling, coupling
@@ -62,10 +63,13 @@ class Subject:
     most_runs: int = MOST_RUNS
 
 
+@door
 def audit_subject(
     subject: Subject, *, rng: np.random.Generator, runs: int, draws: int = DRAWS
 ) -> MethodAudit:
     """All four layers; each sampling layer gets half of the false-alarm probability."""
+    runs = _check.integer("runs", runs, low=1, high=MOST_RUNS)
+    draws = _check.size("draws", draws, low=1)
     seed = int(rng.integers(2**31))
     box, bound = black_box(
         subject.sample,
@@ -102,6 +106,7 @@ def _judge_noise(subject: Subject, draws: int, rng: np.random.Generator) -> Verd
     return noise_law(drawn, subject.facts, alpha=FALSE_ALARM / 2)
 
 
+@door
 def audit(
     mechanism: Mechanism,
     pair: tuple[ArrayLike, ArrayLike],
@@ -160,7 +165,9 @@ def audit(
     first, second = sides = checked_pair(pair)
     claim = PrivacyBudget(epsilon, delta)
     _check.generator("rng", rng)
-    _check.integer("runs", runs, low=100)
+    _check.integer("runs", runs, low=100, high=MOST_RUNS)
+    for proof in certificates:
+        _check.instance("a certificate", proof, NoiseCertificate)
     if law is not None and not additive:
         raise InvalidArgumentError("law needs additive=True: the noise is output minus data")
 

@@ -9,10 +9,11 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.audit.injected import injected_bugs
 from dp_cmdp.audit.programs import program_subjects
 from dp_cmdp.audit.shipped import shipped_subjects
-from dp_cmdp.audit.subject import Subject, audit_subject
+from dp_cmdp.audit.subject import MOST_RUNS, Subject, audit_subject
 from dp_cmdp.audit.verdicts import AuditReport, InjectedBug, MethodAudit
 from dp_cmdp.audit.worst_records import shipped_readings, worst_row
 from dp_cmdp.errors import PrivacyWarning
@@ -23,6 +24,7 @@ Found = TypeVar("Found")
 RUNS, QUICK_RUNS = 10_000, 3_000
 
 
+@door
 def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> AuditReport:
     """Audit all that is shipped, and the bugs that must be seen.
 
@@ -43,8 +45,9 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
     -----
     **Privacy.** Public: every database here is invented.
     """
-    _check.integer("runs", runs, low=100)
-    _check.integer("seed", seed)
+    _check.integer("runs", runs, low=100, high=MOST_RUNS)
+    _check.integer("seed", seed, high=2**64 - 1)
+    _check.integer("workers", workers, low=1, high=1024)
     number = len(makers())
     bugs = list(injected_bugs())
     found = _map(_one, [(place, runs, seed) for place in range(number)], workers)

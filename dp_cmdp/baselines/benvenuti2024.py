@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dp_cmdp._door import door
 from dp_cmdp.baselines.blocks import publish_blocks, sensitive_blocks, shifted_noise
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.database import Database
@@ -25,6 +26,7 @@ from dp_cmdp.privacy import PrivacyBudget, allocate
 from dp_cmdp.privatizer import solve_private
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dp_cmdp._door import door
 from dp_cmdp.baselines.blocks import equal_shares
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.database import Database
@@ -31,6 +32,7 @@ from dp_cmdp.privacy import Number, PrivacyBudget
 from dp_cmdp.privatizer import release_blocks, solve_private
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

@@ -34,8 +34,9 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.baselines.composition import epsilon_per_step
-from dp_cmdp.baselines.method import Answer, Method
+from dp_cmdp.baselines.method import MOST_ROUNDS, Answer, Method
 from dp_cmdp.baselines.optimistic import (
     optimistic_program,
     optimistic_value,
@@ -51,6 +52,7 @@ from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,
@@ -75,7 +77,7 @@ def answer(
     """
     require_nonnegative(program, method="cummings2015")
     market = _Market.of(program, split(program, players))
-    T = _check.integer("rounds", rounds, low=1)
+    T = _check.integer("rounds", rounds, low=1, high=MOST_ROUNDS)
     step = epsilon_per_step(float(budget.epsilon), float(budget.delta), steps=T)
     noise = Laplace(market.sensitivity / step) if market.sensitivity > 0 else None
     truth = program.at(database.values)

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dp_cmdp._door import door
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.database import Database
 from dp_cmdp.parametric import ParametricLP
@@ -26,6 +27,7 @@ from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.privatizer import release_database, solve_private
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

@@ -30,11 +30,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
@@ -45,6 +46,7 @@ from dp_cmdp.privacy import PrivacyBudget
 PROBES = 8  # databases at which the sensitivity is estimated
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,
@@ -71,16 +73,18 @@ def answer(
     **Privacy.** *Spends the budget* on b, if `sensitivity` is a true bound.
     """
     eta = _check.real("violation_probability", violation_probability, low=1e-12, high=1 / 6)
+    fixed = None if released is None else _released(released, program.num_variables)
+    if sensitivity is not None:
+        _check.real("sensitivity", sensitivity, low=0.0)
     truth = program.at(database.values)
-    query = _query(truth, released)
+    query = _query(truth, fixed)
     if program.b.is_public:
         reach = 0.0
     elif sensitivity is None:
         reach = _estimated_sensitivity(program, database, truth, query)
     else:
-        reach = _check.real("sensitivity", sensitivity, low=0.0)
+        reach = float(sensitivity)
     sigma = reach / float(budget.epsilon)
-    fixed = None if released is None else np.asarray(released)
     mean, reaction = _decision_rule(truth, query, fixed, math.sqrt(2 / (9 * eta)) * sigma)
     x = mean
     if sigma > 0:
@@ -91,17 +95,19 @@ def answer(
     return Answer(x, converged=True, note="; ".join(leaks))
 
 
-def _query(truth: LinearProgram, released: ArrayLike | None) -> FloatArray:
+def _released(released: ArrayLike, num_variables: int) -> NDArray[np.int64]:
+    index = _check.integers("released", released, high=num_variables)
+    if index.ndim != 1 or not index.size or np.unique(index).size < index.size:
+        raise InvalidArgumentError("released must be a vector of different variable numbers")
+    return index
+
+
+def _query(truth: LinearProgram, released: NDArray[np.int64] | None) -> FloatArray:
     """Q (n, k): the released numbers are Qᵀx."""
     n = truth.num_variables
     if released is None:
         return linalg.null_space(truth.A_eq.toarray()) if truth.b_eq.size else np.eye(n)
-    index = np.asarray(released)
-    if index.ndim != 1 or not np.issubdtype(index.dtype, np.integer) or not index.size:
-        raise InvalidArgumentError("released must be a non-empty vector of variable numbers")
-    if index.min() < 0 or index.max() >= n or np.unique(index).size < index.size:
-        raise InvalidArgumentError(f"released must hold different numbers below {n}")
-    return np.eye(n)[:, index]
+    return np.eye(n)[:, released]
 
 
 def _estimated_sensitivity(

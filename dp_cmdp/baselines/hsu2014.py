@@ -31,13 +31,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.baselines.composition import epsilon_per_step
-from dp_cmdp.baselines.method import Answer, Method
+from dp_cmdp.baselines.method import MOST_ROUNDS, Answer, Method
 from dp_cmdp.baselines.optimistic import optimistic_value, require_nonnegative
 from dp_cmdp.baselines.simplex_rows import SimplexRows, simplex_rows
 from dp_cmdp.database import Database
@@ -50,6 +52,7 @@ from dp_cmdp.privacy import Number, PrivacyBudget, allocate, exact
 TEST_SHARE = 0.25  # of the rows' ε, for the tests of the guesses
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,
@@ -89,9 +92,12 @@ def answer(
     ones = np.ones(program.num_variables)
     S = optimistic_value(program, ones, method="hsu2014") if scale is None else scale
     S = _check.real("scale", S, low=np.finfo(float).tiny)
-    runs = 1 if realised_optimum_NOT_PRIVATE else _check.integer("guesses", guesses, low=1)
-    steps = 2 * _check.integer("rounds", rounds, low=1) * runs
-    epsilon, c_hat = _private_objective(program, database, budget, objective_share, rng)
+    guesses = _check.integer("guesses", guesses, low=1, high=100)
+    runs = 1 if realised_optimum_NOT_PRIVATE else guesses
+    steps = 2 * _check.integer("rounds", rounds, low=1, high=MOST_ROUNDS) * runs
+    allowed = _check.real("tolerance", tolerance, low=0.0)
+    alpha = _objective_share(program, objective_share)
+    epsilon, c_hat = _private_objective(program, database, budget, alpha, rng)
     rows = simplex_rows(program, database.values, scale=S)
     game = _Game(
         rows=rows,
@@ -100,7 +106,7 @@ def answer(
         rounds=rounds,
         step=epsilon_per_step((1 - TEST_SHARE) * epsilon, float(budget.delta), steps=steps),
         test=TEST_SHARE * epsilon / runs,
-        tolerance=_check.real("tolerance", tolerance, low=0.0),
+        tolerance=allowed,
         rng=rng,
     )
     if realised_optimum_NOT_PRIVATE:
@@ -114,26 +120,32 @@ def answer(
     return Answer(S * y[:-1], converged=passed, note="; ".join(notes))
 
 
+def _objective_share(program: ParametricLP, share: Number) -> Fraction:
+    """The share of ε for c: all of it when nothing else reads the database."""
+    alpha = exact("objective_share", share)
+    if program.A.is_public and program.b.is_public:
+        return Fraction(1)
+    if not (program.c.is_public or 0 < alpha < 1):
+        raise InvalidArgumentError("objective_share must lie in (0, 1): c and the rows both spend")
+    return alpha
+
+
 def _private_objective(
     program: ParametricLP,
     database: Database,
     budget: PrivacyBudget,
-    share: Number,
+    alpha: Fraction,
     rng: np.random.Generator,
 ) -> tuple[float, FloatArray]:
     """ε left for the rows, and ĉ."""
     c = np.array(program.c.at(database.values))
     if program.c.is_public:
         return float(budget.epsilon), c
-    only_c = program.A.is_public and program.b.is_public
-    alpha = exact("objective_share", 1 if only_c else share)
-    if not (only_c or 0 < alpha < 1):
-        raise InvalidArgumentError("objective_share must lie in (0, 1): c and the rows both spend")
     shares = allocate(budget, {"c": alpha, "A": 1 - alpha})
     positions = program.c.sensitive()[0]
     law = Laplace.calibrate(program.sensitivity("c"), shares["c"].epsilon)
     c[positions] += law.sample(rng, positions.size)
-    return float(shares["A"].epsilon) if not only_c else math.inf, c
+    return float(shares["A"].epsilon) if alpha < 1 else math.inf, c
 
 
 def _interval(program: ParametricLP, c_hat: FloatArray) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.baselines.blocks import (
     BlockNoise,
     equal_shares,
@@ -35,6 +36,7 @@ from dp_cmdp.privacy import Number, PrivacyBudget, allocate
 from dp_cmdp.privatizer import solve_private
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

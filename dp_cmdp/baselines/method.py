@@ -10,11 +10,15 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.release import Release
+
+#: Rounds of multiplicative weights beyond which a game is not played.
+MOST_ROUNDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +77,7 @@ class Method:
     model: str
     solver: Solver
 
+    @door
     def run(
         self,
         program: ParametricLP,
@@ -124,6 +129,7 @@ class Method:
         except SolverError as error:
             return Answer(None, converged=False, note=f"{type(error).__name__}: {error}")
 
+    @door
     def leaks(self, program: ParametricLP) -> tuple[str, ...]:
         """The blocks that read the database and that this method does not protect."""
         return tuple(

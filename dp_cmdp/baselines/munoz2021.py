@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dp_cmdp._door import door
 from dp_cmdp.baselines.blocks import (
     BlockNoise,
     plain_noise,
@@ -36,6 +37,7 @@ from dp_cmdp.privacy import Number, PrivacyBudget, allocate, exact
 from dp_cmdp.privatizer import solve_private
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dp_cmdp._door import door
 from dp_cmdp.baselines.blocks import sensitive_blocks
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.certified import solve_certified
@@ -18,6 +19,7 @@ from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

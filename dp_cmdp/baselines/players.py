@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from dp_cmdp import _check
 from dp_cmdp.affine import Affine, IntArray
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 from dp_cmdp.parametric import ParametricLP
@@ -54,8 +55,8 @@ def split(program: ParametricLP, labels: ArrayLike | None = None) -> Players:
     -----
     **Privacy.** Public.
     """
-    owner = _by_record(program) if labels is None else np.asarray(labels)
-    if owner.shape != (program.num_variables,) or not np.issubdtype(owner.dtype, np.integer):
+    owner = _by_record(program) if labels is None else _check.integers("players", labels)
+    if owner.shape != (program.num_variables,):
         raise InvalidArgumentError("players must hold one integer label per variable")
     owner = np.unique(owner, return_inverse=True)[1].astype(np.int64)
     _check_ownership(program, owner)

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dp_cmdp._door import door
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.database import Database
 from dp_cmdp.parametric import ParametricLP
@@ -22,6 +23,7 @@ from dp_cmdp.privatizer import solve_private
 from dp_cmdp.release import Guarantee, Release
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

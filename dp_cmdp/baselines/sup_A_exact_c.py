@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.baselines.blocks import publish_blocks
 from dp_cmdp.baselines.method import Answer, Method
 from dp_cmdp.database import Database
@@ -27,6 +28,7 @@ from dp_cmdp.privatizer import solve_private
 from dp_cmdp.release import Noise
 
 
+@door
 def answer(
     program: ParametricLP,
     database: Database,

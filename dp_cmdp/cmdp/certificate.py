@@ -47,6 +47,7 @@ from scipy.sparse import csgraph
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.chain import DiscountedChain, choice_matrix
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
@@ -101,6 +102,7 @@ class PolicyCertificate:
         )
 
 
+@door
 def certify_policy(
     cmdp: CMDP, policy: Policy, *, chain: DiscountedChain | None = None
 ) -> PolicyCertificate:

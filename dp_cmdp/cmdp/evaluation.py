@@ -14,6 +14,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
@@ -49,6 +50,7 @@ class Evaluation:
             return f"Evaluation(value={self.value:.6g}, costs={self.costs}, slack={self.slack})"
 
 
+@door
 def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
     """Evaluate `policy` in `cmdp` by solving its linear systems.
 

@@ -28,6 +28,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -39,6 +40,7 @@ PassedState = Callable[[int, int, int, float], int | None]
 ROUNDING = 1e-9
 
 
+@door
 def cmdp_from_gymnasium(
     env: Any,
     *,
@@ -104,15 +106,15 @@ def cmdp_from_gymnasium(
     source, opened = _environment(env, options)
     try:
         table = _table(_model(source))
-        start = np.append(_start(source, table.num_states) if mu is None else np.asarray(mu), 0.0)
+        own = _start(source, table.num_states) if mu is None else _check.vector("mu", mu)
     finally:
         if opened:
             source.close()
     T, arrivals = table.transitions(), table.arrivals(through)
-    f = _costs(table, cost_reader(cost), np.size(_check.vector("f0", np.atleast_1d(f0))))
-    return CMDP(
-        T, table.rewards(), f=f, f0=np.atleast_1d(f0), mu=start, gamma=gamma, arrivals=arrivals
-    )
+    limits = _check.vector("f0", np.atleast_1d(_check.array("f0", f0)))
+    f = _costs(table, cost_reader(cost), limits.size)
+    start = np.append(own, 0.0)
+    return CMDP(T, table.rewards(), f=f, f0=limits, mu=start, gamma=gamma, arrivals=arrivals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,10 @@ def cost_reader(cost: CostFunction) -> Callable[[int, int, int], FloatArray]:
             f"{type(cost).__name__}"
         )
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(cost).parameters.values()
+    try:
+        parameters = inspect.signature(cost).parameters.values()
+    except (TypeError, ValueError):
+        parameters = ()  # a built-in function that does not say
     arguments = sum(p.kind in kinds and p.default is p.empty for p in parameters)
     if arguments not in (2, 3):
         raise InvalidArgumentError(
@@ -227,7 +232,8 @@ def _model(env: Any) -> Any:
     model = getattr(getattr(env, "unwrapped", env), "P", None)
     if not model:
         raise InvalidArgumentError(
-            f"env must be tabular, with its transitions in env.unwrapped.P; {env} has none. "
+            f"env must be tabular, with its transitions in env.unwrapped.P; "
+            f"{type(env).__name__} has none. "
             "Build a CMDP from its arrays instead"
         )
     return model

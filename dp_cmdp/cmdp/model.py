@@ -20,6 +20,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.structure_files import pack_sparse, sparse_names, unpack_sparse
@@ -70,6 +71,7 @@ class CMDP:
     gamma: float
     arrivals: sparse.csr_array
 
+    @door
     def __init__(
         self,
         T: Any,
@@ -83,7 +85,7 @@ class CMDP:
     ) -> None:
         reward = _table("r", r, ndim=2)
         num_states, num_actions = reward.shape
-        costs = np.asarray(f)
+        costs = _check.array("f", f)
         costs = _table("f", costs[None] if costs.ndim == 2 else costs, ndim=3)
         if costs.shape[1:] != reward.shape:
             raise InvalidArgumentError(
@@ -120,6 +122,7 @@ class CMDP:
     def num_constraints(self) -> int:
         return self.f.shape[0]
 
+    @door
     def with_constraints(self, f: ArrayLike, f0: ArrayLike) -> CMDP:
         """The same dynamics, reward and start with other costs and tolerances."""
         return CMDP(
@@ -142,6 +145,7 @@ class CMDP:
         return self.document().write(path)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> CMDP:
         """Read a model written by :meth:`save`; everything in it is checked again."""
         source = read_document(path, FORMAT, arrays=ARRAYS, optional=ARRIVALS)
@@ -169,10 +173,7 @@ class CMDP:
 
 
 def _table(name: str, value: ArrayLike, *, ndim: int) -> FloatArray:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(f"{name} must be an array of real numbers") from None
+    array = _check.array(name, value)
     if array.ndim != ndim or 0 in array.shape:
         raise InvalidArgumentError(
             f"{name} must be a non-empty {ndim}-dimensional array, got shape {array.shape}"
@@ -183,7 +184,7 @@ def _table(name: str, value: ArrayLike, *, ndim: int) -> FloatArray:
 
 def _pair_matrix(name: str, value: Any, num_states: int, num_actions: int) -> sparse.csr_array:
     if not sparse.issparse(value):
-        value = np.asarray(value)
+        value = _check.array(name, value, what="a matrix of real numbers")
         if value.ndim == 3:
             value = value.reshape(-1, value.shape[-1])
     csr = _check.matrix(name, value, columns=num_states, round_sums=True)

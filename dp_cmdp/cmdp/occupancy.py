@@ -18,6 +18,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
@@ -28,6 +29,7 @@ from dp_cmdp.errors import InvalidArgumentError
 NOISE = 1e-12
 
 
+@door
 def flow_matrix(cmdp: CMDP) -> sparse.csr_array:
     """The matrix F of the flow equations F x = μ.
 
@@ -48,6 +50,7 @@ def flow_matrix(cmdp: CMDP) -> sparse.csr_array:
     return _check.frozen_sparse(sparse.csr_array(leaving - cmdp.gamma * cmdp.T.T))
 
 
+@door
 def occupancy_of(cmdp: CMDP, policy: Policy) -> FloatArray:
     """The (num_states, num_actions) occupancy measure of `policy`, by a sparse solve.
 
@@ -59,6 +62,7 @@ def occupancy_of(cmdp: CMDP, policy: Policy) -> FloatArray:
     return _check.frozen(visits[:, None] * policy.probs)
 
 
+@door
 def policy_from_occupancy(cmdp: CMDP, x: ArrayLike, *, noise: float = NOISE) -> Policy:
     """Read a policy off an occupancy measure, with the safest action where it says nothing.
 
@@ -102,7 +106,7 @@ def policy_from_occupancy(cmdp: CMDP, x: ArrayLike, *, noise: float = NOISE) -> 
 
 
 def _measure(cmdp: CMDP, x: ArrayLike) -> FloatArray:
-    flat = np.array(x, dtype=np.float64)
+    flat = _check.array("x", x)
     if flat.shape not in (cmdp.r.shape, (cmdp.r.size,)):
         raise InvalidArgumentError(
             f"x must have shape {cmdp.r.shape} or ({cmdp.r.size},), got {flat.shape}"

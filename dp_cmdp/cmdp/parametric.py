@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp.charges import OCCUPYING, Charges
 from dp_cmdp.cmdp.model import ARRIVALS, CMDP
@@ -78,6 +79,7 @@ class ParametricCMDP:
     tolerance: Affine
     names: tuple[str, ...]
 
+    @door
     def __init__(
         self,
         envelope: Envelope,
@@ -91,7 +93,7 @@ class ParametricCMDP:
         names: Sequence[str] | None = None,
         arrivals: Any = None,
     ) -> None:
-        shape = np.shape(r)
+        shape = _check.array("r", r).shape
         if len(shape) != 2 or cost.shape[1:] != (shape[0] * shape[1],):
             raise InvalidArgumentError(
                 "cost must have one column per (state, action) pair of r, in the order "
@@ -100,7 +102,8 @@ class ParametricCMDP:
         K = cost.shape[0]
         if tolerance.shape != (K,):
             raise InvalidArgumentError(f"tolerance must have {K} entries, one per row of cost")
-        labels = tuple(names or (f"constraint {i}" for i in range(K)))
+        given = () if names is None else _check.names("names", names)
+        labels = given or tuple(f"constraint {i}" for i in range(K))
         if len(labels) != K:
             raise InvalidArgumentError(f"names must hold {K} names")
         f = cost.constant.toarray().reshape(K, *shape)
@@ -115,6 +118,7 @@ class ParametricCMDP:
             object.__setattr__(self, name, value)
 
     @classmethod
+    @door
     def for_states(
         cls,
         public: CMDP,
@@ -170,8 +174,12 @@ class ParametricCMDP:
         The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``
         (occupying). **Privacy.** Public.
         """
-        _check.instance("public", public, CMDP)
-        candidates = _candidates(states, severity.num_entries, public.num_states)
+        candidates = _check.integers("states", states, high=public.num_states)
+        count = severity.num_entries
+        if candidates.ndim != 1 or not np.unique(candidates).size == candidates.size == count:
+            raise InvalidArgumentError(
+                f"states must hold {count} distinct state numbers, one per entry of severity"
+            )
         if tolerance.num_entries != 1:
             raise InvalidArgumentError("tolerance must have one entry")
         charges = Charges.of(public, candidates, on=on)
@@ -193,6 +201,7 @@ class ParametricCMDP:
             names=[name],
         )
 
+    @door
     def at(self, values: ArrayLike) -> CMDP:
         """The CMDP at given database values: *curator only* when they are the true ones."""
         size = self.envelope.num_entries
@@ -200,6 +209,7 @@ class ParametricCMDP:
         f = self.cost.at(theta).toarray()
         return self.public.with_constraints(self._table(f), self.tolerance.at(theta))
 
+    @door
     def worst(self, lower: FloatArray, upper: FloatArray) -> CMDP:
         """The CMDP that is safe for every database in a box: f largest, f0 smallest.
 
@@ -219,6 +229,7 @@ class ParametricCMDP:
         """The CMDP that is safe for every database of the envelope: it costs no privacy (ε = 0)."""
         return self.worst(self.envelope.lower, self.envelope.upper)
 
+    @door
     def tightened(self, release: Release) -> CMDP:
         """The CMDP that is safe for everything a release allows.
 
@@ -305,18 +316,6 @@ class ParametricCMDP:
 
     def __repr__(self) -> str:
         return f"ParametricCMDP({self.public!r}, {self.envelope!r})"
-
-
-def _candidates(states: ArrayLike, count: int, num_states: int) -> NDArray[np.int64]:
-    candidates = np.asarray(states)
-    inside = np.issubdtype(candidates.dtype, np.integer) and candidates.ndim == 1
-    if not inside or not np.unique(candidates).size == candidates.size == count:
-        raise InvalidArgumentError(
-            f"states must hold {count} distinct state numbers, one per entry of severity"
-        )
-    if candidates.size and not 0 <= candidates.min() <= candidates.max() < num_states:
-        raise InvalidArgumentError(f"states must lie between 0 and {num_states - 1}")
-    return candidates.astype(np.int64)
 
 
 def _build(source: Document) -> ParametricCMDP:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.documents import Document, Origin, read_document, unpacked
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -54,28 +55,32 @@ class Policy:
     probs: FloatArray
     _random: np.random.Generator = field(compare=False)
 
+    @door
     def __init__(self, probs: ArrayLike) -> None:
         object.__setattr__(self, "probs", _distributions(probs))
         object.__setattr__(self, "_random", np.random.default_rng())
 
     @classmethod
+    @door
     def deterministic(cls, actions: ArrayLike, num_actions: int) -> Policy:
         """The policy that takes ``actions[s]`` in state s."""
-        width = _check.integer("num_actions", num_actions, low=1)
+        width = _check.size("num_actions", num_actions, low=1)
         chosen = _indices("actions", actions, high=width)
         if chosen.ndim != 1 or chosen.size == 0:
             raise InvalidArgumentError(
                 f"actions must hold one action per state, got shape {chosen.shape}"
             )
-        probs = np.zeros((chosen.size, width))
+        probs = np.zeros(_check.shape("num_actions", (chosen.size, width)))
         probs[np.arange(chosen.size), chosen] = 1.0
         return cls(probs)
 
     @classmethod
+    @door
     def uniform(cls, num_states: int, num_actions: int) -> Policy:
         """The policy that takes every action with the same probability."""
-        height = _check.integer("num_states", num_states, low=1)
-        width = _check.integer("num_actions", num_actions, low=1)
+        height, width = _check.shape("num_states and num_actions", (num_states, num_actions))
+        if not (height and width):
+            raise InvalidArgumentError("num_states and num_actions must be at least 1")
         return cls(np.full((height, width), 1.0 / width))
 
     @property
@@ -125,16 +130,18 @@ class Policy:
         (action, state)
             An int for one observation, an int64 array for an array of them.
         """
-        if deterministic:
+        if _check.flag("deterministic", deterministic):
             states = _indices("observation", observation, high=self.num_states)
             return _action(np.argmax(self.probs[states], axis=-1)), state
         return self.sample(observation, self._random), state
 
+    @door
     def reseed(self, seed: int) -> None:
         """Restart the Generator behind :meth:`predict` from `seed`."""
-        fresh = np.random.default_rng(_check.integer("seed", seed))
+        fresh = np.random.default_rng(_check.seed("seed", seed))
         self._random.bit_generator.state = fresh.bit_generator.state
 
+    @door
     def save(
         self,
         path: str | Path,
@@ -151,6 +158,7 @@ class Policy:
         return PolicyFile(self, Origin.of(release, model, name)).document().write(path)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> Policy:
         """Read a policy written by :meth:`save`; everything in it is checked again.
 
@@ -199,10 +207,7 @@ class PolicyFile:
 
 
 def _distributions(probs: ArrayLike) -> FloatArray:
-    try:
-        table = np.array(probs, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgumentError("probs must be an array of real numbers") from None
+    table = _check.array("probs", probs)
     if table.ndim != 2 or table.size == 0:
         raise InvalidArgumentError(
             f"probs must have shape (num_states, num_actions), got {table.shape}"
@@ -223,16 +228,10 @@ def _distributions(probs: ArrayLike) -> FloatArray:
 
 
 def _indices(name: str, value: ArrayLike, *, high: int) -> NDArray[np.int64]:
-    array = np.asarray(value)
-    if array.dtype.kind not in "iu":
-        raise InvalidArgumentError(
-            f"{name} must hold integers in [0, {high - 1}], got dtype {array.dtype}"
-        )
-    if array.size and not (array.min() >= 0 and array.max() < high):
-        raise InvalidArgumentError(
-            f"{name} must hold integers in [0, {high - 1}], got {array.min()} to {array.max()}"
-        )
-    return array.astype(np.int64)
+    array = _check.integers(name, value, high=high)
+    if array.size == 0:
+        raise InvalidArgumentError(f"{name} must hold at least one integer")
+    return array
 
 
 def _action(chosen: Any) -> Any:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.batch import FEW_STATES, solve_together
 from dp_cmdp.cmdp.columns import ColumnGeneration
 from dp_cmdp.cmdp.library import PolicyLibrary
@@ -49,6 +50,7 @@ class PolicyPool(PolicyLibrary):
     from a Release, *curator only* otherwise.
     """
 
+    @door
     def fits(self, cmdp: CMDP) -> bool:
         """Whether `cmdp` has the pool's dynamics, reward, start and discount."""
         own = self.dynamics
@@ -63,6 +65,7 @@ class PolicyPool(PolicyLibrary):
             and np.array_equal(cmdp.mu, own.mu)
         )
 
+    @door
     def solve(
         self, f: ArrayLike, f0: ArrayLike, *, gap: float = 1e-8, margin: ArrayLike = 0.0
     ) -> CMDPSolution:
@@ -90,6 +93,7 @@ class PolicyPool(PolicyLibrary):
         accuracy = _check.real("gap", gap, low=0.0)
         return self._solve(table, tolerance, gap=accuracy)
 
+    @door
     def solve_many(
         self, f: ArrayLike, f0: ArrayLike, *, gap: float = 1e-8, margin: ArrayLike = 0.0
     ) -> SweepSolution:

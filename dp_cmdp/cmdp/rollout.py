@@ -21,6 +21,7 @@ from scipy.special import stdtrit
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.gym_model import CostFunction, cost_reader
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
@@ -69,11 +70,13 @@ class Rollout:
         """Mean tail; times max|r|/(1 − γ) it bounds the bias of the mean return."""
         return float(self.tail.mean())
 
+    @door
     def return_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Student's t-interval of the mean return."""
         low, high = _interval(self.returns[:, None], confidence)[0]
         return float(low), float(high)
 
+    @door
     def cost_intervals(self, confidence: float = 0.95) -> FloatArray:
         """Student's t-intervals of the mean costs, (K, 2)."""
         return _interval(self.costs, confidence)
@@ -94,6 +97,7 @@ class Rollout:
             )
 
 
+@door
 def rollout(
     env: Any,
     policy: Any,
@@ -131,10 +135,15 @@ def rollout(
     **Privacy.** Curator only where the environment holds the true hazards: costs depend on them.
     """
     discount = _check.real("gamma", gamma, low=0.0, high=1.0)
-    count = _check.integer("episodes", episodes, low=1)
+    count = _check.size("episodes", episodes, low=1)
     limit = _limit(max_steps, discount)
-    act = _actor(policy, _check.integer("seed", seed))
+    seed = _check.seed("seed", seed)
+    act = _actor(policy, seed)
     price = None if cost is None else cost_reader(cost)
+    if not (hasattr(env, "reset") and hasattr(env, "step")):
+        raise InvalidArgumentError(
+            f"env must be a Gymnasium environment with reset and step, got {type(env).__name__}"
+        )
     play = _vector_episodes if hasattr(env, "num_envs") else _episodes
     played: list[Episode] = []
     stream = play(env, act, seed=seed, gamma=discount, limit=limit, price=price)
@@ -219,7 +228,7 @@ def _actor(policy: Any, seed: int) -> Act:
 
 def _limit(max_steps: int | None, gamma: float) -> int:
     if max_steps is not None:
-        return _check.integer("max_steps", max_steps, low=1)
+        return _check.size("max_steps", max_steps, low=1)
     if gamma == 1.0:
         raise InvalidArgumentError("max_steps must be given when gamma is 1")
     return 1 if gamma == 0.0 else max(1, math.ceil(math.log(NEGLIGIBLE_TAIL) / math.log(gamma)))

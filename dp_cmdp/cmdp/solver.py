@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.solution import CMDPSolution
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError, UnboundedError
@@ -31,6 +32,7 @@ LP_STATES = 800
 LP_LIMIT = 20_000
 
 
+@door
 def solve_cmdp(
     cmdp: CMDP,
     *,

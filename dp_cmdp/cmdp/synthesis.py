@@ -24,6 +24,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.certificate import UNIT, PolicyCertificate, certify_policy
 from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.exact_costs import exact_costs
@@ -96,6 +97,7 @@ class SafePolicy:
         }
 
 
+@door
 def synthesize(
     model: ParametricCMDP, release: Release, *, pool: PolicyPool | None = None
 ) -> SafePolicy:
@@ -118,6 +120,7 @@ def synthesize(
     return safe_policy(model.tightened(release), pool=pool)
 
 
+@door
 def robust_policy(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
     """The best policy that is safe for every database of the envelope: costs no privacy (ε = 0).
 
@@ -130,6 +133,7 @@ def robust_policy(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> S
     return safe_policy(model.robust(), pool=pool)
 
 
+@door
 def safe_policy(cmdp: CMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
     """The best policy of a CMDP whose certificate holds.
 
@@ -205,6 +209,7 @@ def _exact_certificate(cmdp: CMDP, policy: Policy) -> PolicyCertificate:
     return PolicyCertificate(worst_case_cost=_check.frozen(np.array(bounds)), tolerance=cmdp.f0)
 
 
+@door
 def check_robust_policy(model: ParametricCMDP) -> None:
     """Raise unless some policy is safe for every database of the envelope.
 

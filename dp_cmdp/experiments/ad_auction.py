@@ -7,16 +7,19 @@ Prices and budgets are private. A price is 0 with probability 0.2 and uniform on
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.database import Database
 from dp_cmdp.envelope import Envelope
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.privacy import exact
 
 if TYPE_CHECKING:
     pass
@@ -27,6 +30,7 @@ DELTA = "1/10"
 THIRD = "1/3"
 
 
+@door
 @lru_cache(maxsize=32)
 def ad_auction_program(
     num_groups: int = 10,
@@ -45,7 +49,8 @@ def ad_auction_program(
     -----
     **Paper.** ``opt:EX1``. **Privacy.** Public.
     """
-    N, M = num_groups, num_advertisers
+    N = _check.size("num_groups", num_groups, low=1)
+    M = _check.size("num_advertisers", num_advertisers, low=1)
     parts = {"prices": Envelope(0.0, 1.0, radius=price_radius, shape=(N, M))}
     if private_budgets:
         parts["budgets"] = Envelope(0.9 * BUDGET, 1.1 * BUDGET, radius=budget_radius, shape=M)
@@ -72,9 +77,12 @@ def _supply(num_groups: int, num_advertisers: int):
     return sparse.kron(sparse.eye_array(num_groups), np.ones((1, num_advertisers)), format="csr")
 
 
+@door
 def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
     """Draw prices as the paper does; budgets are 1e7: *curator only*."""
     groups = dict(program.envelope.groups)
+    if "prices" not in groups:
+        raise InvalidArgumentError("program must be an auction: its envelope has no prices")
     shape = groups["prices"]
     values = {"prices": np.where(rng.random(shape) < 0.2, 0.0, rng.random(shape))}
     if "budgets" in groups:
@@ -82,7 +90,8 @@ def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
     return Database(values, program.envelope)
 
 
+@door
 def split(alpha_c: str) -> dict[str, str]:
     """α_c for the objective, the rest shared equally by A and b."""
-    rest = (1 - Fraction(alpha_c)) / 2
+    rest = (1 - exact("alpha_c", alpha_c)) / 2
     return {"A": str(rest), "b": str(rest), "c": alpha_c}

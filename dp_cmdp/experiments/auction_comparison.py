@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.baselines import METHODS, Answer, Method
 from dp_cmdp.database import Database
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.experiments.ad_auction import BUDGET, DELTA, ad_auction_program, random_auction, split
 from dp_cmdp.experiments.sweep import Row, Setting, stream
 from dp_cmdp.lp import solve
@@ -36,12 +39,15 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@door
 def variant(name: str) -> tuple[Method, dict[str, Any]]:
     """The method behind a name, and the options that the name stands for: *public*."""
     method, options = VARIANTS.get(name, (name, {}))
+    _check.one_of("name", method, tuple(METHODS))
     return METHODS[method], dict(options)
 
 
+@door
 def auction_setting(
     method: str,
     epsilon: str = "1",
@@ -67,12 +73,15 @@ def auction_setting(
     rounds : int, optional
         Of multiplicative weights.
     """
+    groups, advertisers = _check.shape("size", size) if len(size) == 2 else (0, 0)
+    if not (groups and advertisers):
+        raise InvalidArgumentError("size must be two positive integers: groups, advertisers")
     return {
         "method": method,
         "epsilon": epsilon,
         "case": case,
-        "groups": size[0],
-        "advertisers": size[1],
+        "groups": groups,
+        "advertisers": advertisers,
         "alpha": alpha,
         "rounds": rounds,
     }
@@ -106,6 +115,7 @@ def _auction_options(setting: Setting) -> dict[str, Any]:
     return options
 
 
+@door
 def judge(program: ParametricLP, database: Database, answer: Answer) -> Row:
     """The true worth of an answer: *curator only*.
 

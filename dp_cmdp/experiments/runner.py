@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyWarning
 from dp_cmdp.experiments.records import RecordStore
 from dp_cmdp.experiments.sweep import Chunk, Row, Sweep
@@ -30,6 +31,7 @@ ADDRESS_RULE = (
 )
 
 
+@door
 def run_sweep(
     sweep: Sweep,
     *,
@@ -60,6 +62,8 @@ def run_sweep(
         ``attrs["made_now"]`` is how many were not in the store yet.
     """
     address = _address(engine, scheduler)
+    store = None if store is None else _check.path("store", store)
+    workers = None if workers is None else _check.integer("workers", workers, low=1, high=1024)
     with nullcontext() if address is None else _connected(address) as client:
         records = RecordStore(store)
         try:

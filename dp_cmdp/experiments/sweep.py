@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 
 Row = dict[str, Any]
@@ -80,9 +81,13 @@ class Sweep:
     chunk: int = 25
 
     def __post_init__(self) -> None:
-        _check.integer("draws", self.draws, low=1)
-        _check.integer("chunk", self.chunk, low=1)
-        _check.integer("seed", self.seed, low=0)
+        for name in ("name", "function"):
+            _check.text(name, getattr(self, name))
+        if not all(map(_check.is_mapping, _check.items("settings", self.settings))):
+            raise InvalidArgumentError("settings must hold mappings of names to parameters")
+        _check.size("draws", self.draws, low=1)
+        _check.size("chunk", self.chunk, low=1)
+        _check.seed("seed", self.seed)
 
     def chunks(self) -> list[Chunk]:
         """All units of work, interleaved so that partial results cover every setting."""
@@ -94,9 +99,11 @@ class Sweep:
         ]
 
 
+@door
 def stream(seed: int, draw: int, *labels: str) -> np.random.Generator:
     """The random stream of one draw, independent for different labels."""
-    key = (draw, *(zlib.crc32(label.encode()) for label in labels))
+    seed, draw = _check.seed("seed", seed), _check.size("draw", draw)
+    key = (draw, *(zlib.crc32(_check.text("labels", label).encode()) for label in labels))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 

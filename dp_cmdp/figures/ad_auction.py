@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp._door import door
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures.style import COLOURS, LABELS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dp_cmdp._check import FloatArray
 
 #: Numbers the paper states (``sec:sim``, ``subsec:priv_budget``): ε, α_c, percent.
 PAPER = ((1.0, "α = 1/3", 28.25), (1.0, "α_c = 0.99", 16.88), (2.0, "", 20.0))
@@ -57,19 +61,24 @@ def headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
-def allocation_figure(allocations: Mapping[str, FloatArray], *, title: str) -> Figure:
+@door
+def allocation_figure(allocations: Mapping[str, ArrayLike], *, title: str) -> Figure:
     """Named allocations (groups × advertisers, in visits) side by side.
 
     Notes
     -----
     **Privacy.** Public for allocations solved from a release, *curator only* otherwise.
     """
-    count = len(allocations)
+    tables = {name: _check.array("allocations", table) for name, table in allocations.items()}
+    shapes = {table.shape for table in tables.values()}
+    if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or 0 in shape:
+        raise InvalidArgumentError("allocations must be tables of one shape, groups × advertisers")
+    count = len(tables)
     figure, grid = new_figure(1.5 + 3.25 * count, 3.6, ncols=count, sharey=True, squeeze=False)
     axes = grid[0]
-    top = max(table.max() for table in allocations.values())
+    top = max(table.max() for table in tables.values())
     images = []
-    for ax, (name, table) in zip(axes, allocations.items(), strict=True):
+    for ax, (name, table) in zip(axes, tables.items(), strict=True):
         ax.grid(False)
         images.append(ax.imshow(table, cmap="viridis", vmin=0, vmax=top, aspect="auto"))
         ax.set_title(name, loc="left", fontsize=10)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.figures.style import new_figure
@@ -27,6 +28,7 @@ FAINT = 0.25
 UNSEEN = 1e-6
 
 
+@door
 def policy_figure(layout: Layout, policy: Policy, *, title: str) -> Figure:
     """The public picture of one policy."""
     figure, ax = new_figure(*_size(layout, 1))
@@ -36,6 +38,7 @@ def policy_figure(layout: Layout, policy: Policy, *, title: str) -> Figure:
     return figure
 
 
+@door
 def comparison_figure(
     layout: Layout, private: Policy, nonprivate: Policy, *, severity: FloatArray, title: str
 ) -> Figure:

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dp_cmdp._door import door
 from dp_cmdp.storage import write_bytes
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ LABELS = {
 }
 
 
+@door
 def new_figure(width: float = 7.0, height: float = 4.2, **subplots):
     """(figure, axes) in the project's look, without touching global state."""
     from matplotlib.figure import Figure
@@ -50,6 +52,7 @@ def new_figure(width: float = 7.0, height: float = 4.2, **subplots):
     return figure, axes
 
 
+@door
 def save_figure(figure: Figure, path: str | Path, *, private: bool = False) -> Path:
     """Write a PNG atomically; its metadata says nothing about the data or the machine.
 

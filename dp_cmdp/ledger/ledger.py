@@ -21,6 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dp_cmdp._door import door
 from dp_cmdp.errors import BudgetExceededError, InvalidArgumentError, LedgerError
 from dp_cmdp.ledger.hashchain import Amount, Balance, Chain, LedgerEntry, LedgerHead
 from dp_cmdp.ledger.ledger_file import (
@@ -79,6 +80,7 @@ class PrivacyLedger:
     path: Path
     timeout_seconds: float
 
+    @door
     def __init__(self, path: str | PathLike[str], *, timeout_seconds: float = 30.0) -> None:
         if isinstance(timeout_seconds, bool) or not isinstance(timeout_seconds, int | float):
             raise InvalidArgumentError("timeout_seconds must be a real number")
@@ -92,6 +94,7 @@ class PrivacyLedger:
             with self._transaction() as database:
                 is_ledger(database, self.path)
 
+    @door
     def create(self, identity: str, budget: PrivacyBudget) -> LedgerEntry:
         """Set the total budget of an identity, once and for ever.
 
@@ -119,6 +122,7 @@ class PrivacyLedger:
 
         return write(self.path, step, timeout_seconds=self.timeout_seconds, may_create=True)
 
+    @door
     def debit(self, identity: str, budget: PrivacyBudget, *, note: str = "") -> LedgerEntry:
         """Spend from an identity's total; once this returns, the debit is on disk for good.
 
@@ -159,6 +163,7 @@ class PrivacyLedger:
 
         return write(self.path, step, timeout_seconds=self.timeout_seconds)
 
+    @door
     def verify(self, pinned: LedgerHead | str | None = None) -> LedgerReport:
         """Check the file, its schema, every link of the chain, every sum and the head.
 
@@ -201,18 +206,22 @@ class PrivacyLedger:
         """Total, spent and remaining of every identity, in one consistent look."""
         return list(self._read().balances.values())
 
+    @door
     def total(self, identity: str) -> Amount:
         """The total set by :meth:`create`."""
         return _balance(self._read(), _identity(identity)).total
 
+    @door
     def spent(self, identity: str) -> Amount:
         """The exact sum of all debits."""
         return _balance(self._read(), _identity(identity)).spent
 
+    @door
     def remaining(self, identity: str) -> Amount:
         """Total minus spent, exactly."""
         return _balance(self._read(), _identity(identity)).remaining
 
+    @door
     def entries(self, identity: str | None = None) -> list[LedgerEntry]:
         """All debits, or those of one identity, oldest first.
 
@@ -227,6 +236,7 @@ class PrivacyLedger:
             if entry.kind == "debit" and identity in (None, entry.identity)
         ]
 
+    @door
     def to_frame(self, identity: str | None = None) -> pd.DataFrame:
         """The debits as a pandas table; ε and δ stay exact fractions."""
         import pandas as pd

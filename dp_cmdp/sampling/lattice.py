@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.exact import two_product
 from dp_cmdp.sampling.digits import IntArray
@@ -51,6 +52,7 @@ class Lattice:
     steps: int
 
     @classmethod
+    @door
     def of(
         cls,
         radius: ArrayLike,
@@ -68,7 +70,7 @@ class Lattice:
             Public bound on the absolute value of every entry. Where largest/radius is huge, `bits`
             is lowered so that the integers fit; beyond 2^48 the lattice is refused.
         """
-        radii = np.atleast_1d(_check.vector("radius", np.atleast_1d(radius)))
+        radii = _check.vector("radius", np.atleast_1d(_check.array("radius", radius)))
         bounds = _check.vector("largest", largest, size=radii.size)
         _check.integer("bits", bits, low=0, high=40)
         if not (np.all(radii >= SMALLEST) and np.all(radii <= GREATEST)):
@@ -85,6 +87,7 @@ class Lattice:
         bits = min(bits, room)
         return cls(_check.frozen(np.ldexp(radii, -bits)), 2**bits)
 
+    @door
     def index(self, values: ArrayLike) -> IntArray:
         """⌊values/step⌋, exactly.
 
@@ -110,11 +113,13 @@ class Lattice:
             raise InvalidArgumentError("radius must cover what one record moves")
         return quotient.astype(np.int64) + (remainder > 0)
 
+    @door
     def floor(self, index: IntArray) -> FloatArray:
         """The greatest floats not above index·step."""
         product, error = self._product(index)
         return np.where(error < 0, np.nextafter(product, -np.inf), product)
 
+    @door
     def ceil(self, index: IntArray) -> FloatArray:
         """The least floats not below index·step."""
         product, error = self._product(index)
@@ -122,6 +127,9 @@ class Lattice:
 
     def _product(self, index: IntArray) -> tuple[FloatArray, FloatArray]:
         """index·step as a float and its exact rounding error (Dekker's product)."""
+        index = _check.integers("index", index, low=np.iinfo(np.int64).min)
+        if index.shape not in ((), self.step.shape):
+            raise InvalidArgumentError(f"index must hold {self.step.size} integers")
         if np.any((index > FLOAT_LIMIT) | (index < -FLOAT_LIMIT)):
             raise InvalidArgumentError("the noise must stay below 2^53 steps; use fewer bits")
         return two_product(index.astype(np.float64), self.step)

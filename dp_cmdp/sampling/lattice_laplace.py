@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import HALF
 from dp_cmdp.sampling.certificate import MAX_STEPS, NoiseCertificate, checked_budget
@@ -32,6 +33,9 @@ from dp_cmdp.sampling.digits import (
     weight_below,
 )
 
+#: Blocks of 2^L steps beyond which :meth:`LatticeLaplace.pmf` is not written out.
+FARTHEST = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class LatticeLaplace:
@@ -51,18 +55,20 @@ class LatticeLaplace:
     certificate: NoiseCertificate
 
     def __post_init__(self) -> None:
+        _check.instance("certificate", self.certificate, NoiseCertificate)
         if self.certificate.law != "laplace" or not self.certificate.check():
             raise InvalidArgumentError("certificate must prove a laplace law")
 
     @classmethod
+    @door
     def calibrate(cls, epsilon: Any, *, steps: int) -> LatticeLaplace:
         """Noise for an ℓ1 sensitivity of `steps` lattice steps in total."""
         eps, _ = checked_budget(epsilon, HALF)
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
         ratio = exp_lower(eps / steps)
-        digits = max(1, math.ceil(math.log2(45 * steps / float(eps))))
-        if digits > 59:
+        if 45 * steps > eps * 2**59:
             raise InvalidArgumentError("the noise would exceed 2^59 lattice steps; use fewer steps")
+        digits = max(1, math.ceil(math.log2(45 * steps / float(eps))))
         thresholds = digit_thresholds(ratio, digits)
         proof = NoiseCertificate(
             law="laplace",
@@ -89,15 +95,23 @@ class LatticeLaplace:
         fall = 1 / self.scale
         return math.sqrt(2 * math.exp(-fall)) / -math.expm1(-fall)
 
+    @door
     def pmf(self, point: int) -> Fraction:
         """P(Z = point), exactly."""
         *digits, onward = self.certificate.thresholds
-        block, low = divmod(abs(_check.integer("point", point, low=-LARGEST)), 1 << len(digits))
+        magnitude = abs(_check.integer("point", point, low=-LARGEST, high=LARGEST))
+        block, low = divmod(magnitude, 1 << len(digits))
+        if block > FARTHEST:
+            raise InvalidArgumentError(
+                f"point must stay within {FARTHEST} times 2^{len(digits)} steps: beyond, its "
+                "probability has too many digits"
+            )
         everything = ONE ** len(digits)
         weight = Fraction(weight_below(digits, low + 1) - weight_below(digits, low), everything)
         again = Fraction(onward, ONE)
         return weight * (1 - again) * again**block / (2 - self._zero())
 
+    @door
     def perturb(self, index: IntArray, *, source: Source = os.urandom) -> IntArray:
         """`index` + noise, clamped to ±2^61; `index` must stay within ±2^60.
 
@@ -107,7 +121,7 @@ class LatticeLaplace:
         a saturated draw puts the sum beyond ±2^61 either way, and there it is clamped.
         **Privacy.** Spends the budget.
         """
-        index = np.asarray(index, dtype=np.int64)
+        index = _check.integers("index", index, low=-LARGEST)
         if np.any((index > LARGEST // 2) | (index < -(LARGEST // 2))):
             raise InvalidArgumentError("index must stay within ±2^60; use fewer steps")
         noise = self._noise(index.size, source).reshape(index.shape)

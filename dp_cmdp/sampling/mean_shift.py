@@ -17,6 +17,7 @@ import math
 from typing import Any
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.sampling.certificate import checked_budget
 from dp_cmdp.sampling.optimal_noise import OptimalNoise
 
@@ -45,6 +46,7 @@ def mean_shift_lower_bound(epsilon: Any, delta: Any) -> float:
         total += 1.0 - reached
 
 
+@door
 def mean_shift(kind: str, *, epsilon: Any, delta: Any, entries: int = 1) -> float:
     """Mean shift of one end of a sure interval, in units of Δ.
 
@@ -64,7 +66,8 @@ def mean_shift(kind: str, *, epsilon: Any, delta: Any, entries: int = 1) -> floa
     _check.one_of("kind", kind, KINDS)
     exact_eps, exact_dlt = checked_budget(epsilon, delta)
     eps, dlt = float(exact_eps), float(exact_dlt)
-    m = _check.integer("entries", entries, low=1, high=1 if kind in ("optimal", "bound") else None)
+    most = 1 if kind in ("optimal", "bound") else _check.MOST
+    m = _check.integer("entries", entries, low=1, high=most)
     if kind == "paper":
         return math.log1p(m * math.expm1(eps) / dlt) / eps
     if kind == "tight":

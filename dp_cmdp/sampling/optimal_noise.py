@@ -34,6 +34,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.sampling.certificate import MAX_STEPS, NoiseCertificate, checked_budget
 from dp_cmdp.sampling.digits import ONE, IntArray, Source, exp_lower
@@ -77,10 +78,12 @@ class OptimalNoise:
     certificate: NoiseCertificate
 
     def __post_init__(self) -> None:
+        _check.instance("certificate", self.certificate, NoiseCertificate)
         if self.certificate.law != "table" or not self.certificate.check():
             raise InvalidArgumentError("certificate must prove a table law")
 
     @classmethod
+    @door
     def calibrate(
         cls, epsilon: Any, delta: Any, *, steps: int, resolution: int = RESOLUTION
     ) -> OptimalNoise:
@@ -136,6 +139,7 @@ class OptimalNoise:
         cell = self.certificate.cell
         return cell * _mean(self.certificate.thresholds) + (cell - 1) / 2
 
+    @door
     def pmf(self, point: int) -> Fraction:
         """P(W = point), exactly."""
         if not 0 <= point <= self.width:
@@ -143,6 +147,7 @@ class OptimalNoise:
         cell = self.certificate.cell
         return Fraction(self.certificate.thresholds[point // cell], ONE * cell)
 
+    @door
     def sample_shift(self, size: int, *, source: Source = os.urandom) -> IntArray:
         """`size` independent draws of W (curator only)."""
         size = _check.integer("size", size)

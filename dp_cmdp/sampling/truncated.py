@@ -22,6 +22,7 @@ from fractions import Fraction
 from typing import Any
 
 from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import exact, short
 from dp_cmdp.sampling.certificate import MAX_STEPS, NoiseCertificate, checked_budget, outer_mass
@@ -57,6 +58,7 @@ class LatticeTruncatedLaplace:
     _acceptance: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        _check.instance("certificate", self.certificate, NoiseCertificate)
         proof = self.certificate
         if proof.law != "truncated-laplace" or proof.support is None or not proof.check():
             raise InvalidArgumentError("certificate must prove a truncated-laplace law")
@@ -67,6 +69,7 @@ class LatticeTruncatedLaplace:
         object.__setattr__(self, "_acceptance", inside / (2 * everything))
 
     @classmethod
+    @door
     def calibrate(
         cls, epsilon: Any, delta: Any, *, steps: int, entries: int | Fraction = 1
     ) -> LatticeTruncatedLaplace:
@@ -88,8 +91,8 @@ class LatticeTruncatedLaplace:
         eps, dlt = checked_budget(epsilon, delta)
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
         together = exact("entries", entries)
-        if together < 1:
-            raise InvalidArgumentError(f"entries must be at least 1, got {short(together)}")
+        if not 1 <= together <= MAX_STEPS:
+            raise InvalidArgumentError(f"entries must lie in [1, 2^40], got {short(together)}")
         ratio = exp_lower(eps / (together * steps))
 
         def spent(support: int) -> Fraction:
@@ -130,6 +133,7 @@ class LatticeTruncatedLaplace:
         """Standard deviation in steps."""
         return math.sqrt(square_below(self._thresholds, self.support + 1) / self._acceptance)
 
+    @door
     def pmf(self, point: int) -> Fraction:
         """P(Z = point), exactly."""
         magnitude = abs(_check.integer("point", point, low=-LARGEST))
@@ -140,6 +144,7 @@ class LatticeTruncatedLaplace:
         weight -= weight_below(self._thresholds, magnitude)
         return Fraction(weight, 2 * inside - weight_below(self._thresholds, 1))
 
+    @door
     def sample(self, size: int, *, source: Source = os.urandom) -> IntArray:
         """`size` independent draws; memory beyond the answer is bounded.
 
@@ -151,11 +156,12 @@ class LatticeTruncatedLaplace:
         limit = BATCH_WORDS // (len(self._thresholds) + 1)
         return collect(
             lambda batch: self._proposals(batch, source),
-            _check.integer("size", size),
+            _check.size("size", size),
             acceptance=self._acceptance,
             limit=limit,
         )
 
+    @door
     def sample_shift(self, size: int, *, source: Source = os.urandom) -> IntArray:
         """Draws of Z + support, in {0, …, width}."""
         return self.sample(size, source=source) + self.support

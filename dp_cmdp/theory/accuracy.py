@@ -31,6 +31,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.affine import IntArray
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.curator import CuratorOnly
@@ -100,6 +101,7 @@ class AccuracyBound:
         return {key: CuratorOnly(float(bound) / size) for key, bound in found.items()}
 
 
+@door
 def accuracy_bound(
     program: ParametricLP | ParametricCMDP,
     database: Database,

@@ -21,12 +21,14 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import UnboundedError
 from dp_cmdp.lp import LinearProgram, solve
 
 
+@door
 def coordinate_ranges(lp: LinearProgram, directions: Any = None) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest value of linear functions over the feasible set.
 
@@ -78,6 +80,7 @@ def _holds_at_zero(lp: LinearProgram) -> bool:
     return bool(inside and (lp.b >= 0).all() and (lp.b_eq == 0).all())
 
 
+@door
 def diameter_bound(feasible: LinearProgram | CMDP | ParametricCMDP) -> float:
     """An upper bound of the Euclidean diameter of a feasible set.
 
@@ -102,6 +105,7 @@ def diameter_bound(feasible: LinearProgram | CMDP | ParametricCMDP) -> float:
     return found
 
 
+@door
 def concentration_radius(diameter: float, *, failure: float) -> float:
     """ν with P(‖x* − x̃‖ − E‖x* − x̃‖ > ν) ≤ `failure`.
 

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.lp import LinearProgram, solve
 
@@ -60,6 +61,7 @@ class HoffmanConstant:
     sets: int
 
 
+@door
 def hoffman_constant(
     G: Any, C: Any = None, *, max_programs: int = 3000, max_supports: int = 300_000
 ) -> HoffmanConstant:

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.curator import CuratorOnly
 from dp_cmdp.database import Database
@@ -29,6 +30,7 @@ from dp_cmdp.theory.public_interval import as_program
 SHARES = (0.02, 0.1, 0.3, 0.6, 0.95)
 
 
+@door
 def instance_bound(
     program: ParametricLP | ParametricCMDP,
     release: Release,

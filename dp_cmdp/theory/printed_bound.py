@@ -31,6 +31,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.curator import CuratorOnly
 from dp_cmdp.database import Database
 from dp_cmdp.parametric import ParametricLP
@@ -80,6 +81,7 @@ class PaperBound:
         return CuratorOnly(self.c_norm * self.hoffman.lower * self.rho)
 
 
+@door
 def paper_bound(
     program: ParametricLP,
     database: Database,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp._door import door
 from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import UnboundedError
@@ -37,11 +38,13 @@ class PublicInterval:
         return self.optimistic - self.robust
 
 
+@door
 def as_program(program: ParametricLP | ParametricCMDP) -> ParametricLP:
     """A linear program: the occupancy-measure program of a CMDP, a program itself otherwise."""
     return program.program() if isinstance(program, ParametricCMDP) else program
 
 
+@door
 def public_interval(program: ParametricLP | ParametricCMDP) -> PublicInterval:
     """Bounds of the true optimum that need no data.
 

@@ -220,7 +220,7 @@ def test_an_error_of_the_system_is_one_line(capsys, tmp_path):
     (tmp_path / "advice.png").mkdir()  # in the way of the picture
     assert main(["advise", "--auction", "2", "2", "--out", str(tmp_path)]) == 2
     said = capsys.readouterr().err
-    assert "error: Is a directory" in said
+    assert "error: path must name a file" in said
     assert said.count("\n") == 1
 
 

@@ -71,7 +71,7 @@ def test_solving_a_linear_program_needs_none_of_the_optional_weight():
 #: Later rooms may import earlier ones, never the other way round.
 ORDER = [
     {"errors", "exact"},
-    {"_check", "storage", "documents", "privacy", "curator"},
+    {"_scalars", "_check", "_door", "storage", "documents", "privacy", "curator"},
     {"lp", "certified", "solution_files", "engines", "mechanisms", "ledger"},
     {"sampling"},
     {"envelope", "affine", "structure_files"},

@@ -235,7 +235,7 @@ def test_one_entry_in_cost_and_tolerance_is_named_as_such():
 
 
 @pytest.mark.parametrize(
-    ("states", "named"), [([0, 0], "distinct"), ([0.5, 1.0], "distinct"), ([0], "distinct")]
+    ("states", "named"), [([0, 0], "distinct"), ([0.5, 1.0], "integers"), ([0], "distinct")]
 )
 def test_bad_candidates_are_refused(states, named):
     with pytest.raises(InvalidArgumentError, match=named):

@@ -1,0 +1,759 @@
+"""Every public callable, found by introspection, with a base call that it accepts.
+
+Public is what has a public name in a module that is not inside a room (:data:`INSIDE`): functions,
+constructors, public methods and class methods. The arguments of a base call come from their
+parameters' names (:data:`VALUES`, :data:`SPECIAL`), so a new callable with known names is met
+without being listed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, is_dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import dp_cmdp
+import envs
+import envs.layout_files
+from dp_cmdp import (
+    CMDP,
+    Database,
+    Envelope,
+    LinearProgram,
+    ParametricLP,
+    Policy,
+    PrivacyBudget,
+    PrivacyLedger,
+    Release,
+    release_database,
+)
+from dp_cmdp.affine import Affine
+from dp_cmdp.errors import BudgetExceededError
+from tests.marked import MARKS
+
+CHECKED = "behind the door: takes what its callers have checked"
+#: Modules and callables that callers do not enter, with the reason.
+INSIDE: dict[str, str] = {
+    "dp_cmdp._check": "the checks themselves, tested in unit/test_check.py",
+    "dp_cmdp._scalars": "the checks themselves, tested in unit/test_check.py",
+    "dp_cmdp._door": "the checks themselves, tested in unit/test_check.py",
+    "dp_cmdp.errors": "exceptions: made by the package, not by callers",
+    "dp_cmdp.advice.remedies": CHECKED,
+    "dp_cmdp.advice.trials": CHECKED,
+    "dp_cmdp.affine.Affine.base": CHECKED,
+    "dp_cmdp.affine.Affine.bounds": CHECKED,
+    "dp_cmdp.affine.Affine.rounding": CHECKED,
+    "dp_cmdp.affine.Affine.sensitivity": CHECKED,
+    "dp_cmdp.advice.adviser.expected_saturation": CHECKED,
+    "dp_cmdp.advice.adviser.forced_changes": CHECKED,
+    "dp_cmdp.audit.black_box": CHECKED,
+    "dp_cmdp.audit.certificates": CHECKED,
+    "dp_cmdp.audit.coupling": CHECKED,
+    "dp_cmdp.audit.events": CHECKED,
+    "dp_cmdp.audit.injected": CHECKED,
+    "dp_cmdp.audit.noise_law": CHECKED,
+    "dp_cmdp.audit.outcomes.checked_pair": CHECKED,
+    "dp_cmdp.audit.outcomes.refuse_silence": CHECKED,
+    "dp_cmdp.audit.outcomes.repeated": CHECKED,
+    "dp_cmdp.audit.programs": CHECKED,
+    "dp_cmdp.audit.shipped": CHECKED,
+    "dp_cmdp.baselines.blocks": CHECKED,
+    "dp_cmdp.baselines.composition": CHECKED,
+    "dp_cmdp.baselines.optimistic": CHECKED,
+    "dp_cmdp.baselines.players": CHECKED,
+    "dp_cmdp.baselines.simplex_rows": CHECKED,
+    "dp_cmdp.block_noise": CHECKED,
+    "dp_cmdp.cli": "commands: their texts are parsed by argparse, tested in unit/test_cli.py",
+    "dp_cmdp.cmdp.batch": CHECKED,
+    "dp_cmdp.cmdp.chain": CHECKED,
+    "dp_cmdp.cmdp.columns": CHECKED,
+    "dp_cmdp.cmdp.exact_costs": CHECKED,
+    "dp_cmdp.cmdp.kink": CHECKED,
+    "dp_cmdp.cmdp.krylov": CHECKED,
+    "dp_cmdp.cmdp.library": CHECKED,
+    "dp_cmdp.cmdp.lp_engine": CHECKED,
+    "dp_cmdp.cmdp.master": CHECKED,
+    "dp_cmdp.cmdp.mixture": CHECKED,
+    "dp_cmdp.cmdp.newton": CHECKED,
+    "dp_cmdp.cmdp.pricing": CHECKED,
+    "dp_cmdp.cmdp.safest": CHECKED,
+    "dp_cmdp.cmdp.solution.infeasible": CHECKED,
+    "dp_cmdp.cmdp.solution.relative_gap": CHECKED,
+    "dp_cmdp.cmdp.gym_model.cost_reader": CHECKED,
+    "dp_cmdp.engines": CHECKED,
+    "dp_cmdp.exact": CHECKED,
+    "dp_cmdp.experiments.ad_budget": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.ad_epsilon": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.ad_headline": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.ad_size": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.auction_comparison.comparison_rows": "called by its sweep",
+    "dp_cmdp.experiments.auction_comparison.draw_auction": "called by its sweep",
+    "dp_cmdp.experiments.bounds": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.catalogue": "the list of reproductions",
+    "dp_cmdp.experiments.cost_of_privacy": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.exact_feasibility": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.exposure": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.hsu_cmdp": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.mean_shift": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.munoz_ads": "a reproduction: called by its sweep",
+    "dp_cmdp.experiments.records": CHECKED,
+    "dp_cmdp.experiments.sweep.resolve": CHECKED,
+    "dp_cmdp.experiments.table1": "a reproduction: called by its sweep",
+    "dp_cmdp.figures.ad_curves": "a picture of a reproduction's records",
+    "dp_cmdp.figures.ad_auction.headline_figure": "a picture of a reproduction's records",
+    "dp_cmdp.figures.advice": "a picture of a reproduction's records",
+    "dp_cmdp.figures.audit": "a picture of a reproduction's records",
+    "dp_cmdp.figures.bands": CHECKED,
+    "dp_cmdp.figures.bounds": "a picture of a reproduction's records",
+    "dp_cmdp.figures.cost_of_privacy": "a picture of a reproduction's records",
+    "dp_cmdp.figures.grid.draw_policy": CHECKED,
+    "dp_cmdp.figures.hsu_cmdp": "a picture of a reproduction's records",
+    "dp_cmdp.figures.mean_shift": "a picture of a reproduction's records",
+    "dp_cmdp.figures.munoz_ads": "a picture of a reproduction's records",
+    "dp_cmdp.figures.table1": "a picture of a reproduction's records",
+    "dp_cmdp.entrywise.entry_values": CHECKED,
+    "dp_cmdp.envelope.describe": CHECKED,
+    "dp_cmdp.envelope.whole_range": CHECKED,
+    "dp_cmdp.intervals": CHECKED,
+    "dp_cmdp.ledger.hashchain": CHECKED,
+    "dp_cmdp.ledger.ledger_file": CHECKED,
+    "dp_cmdp.lp.constraint_block": CHECKED,
+    "dp_cmdp.lp.inequality_slack": CHECKED,
+    "dp_cmdp.lp.make_engine": CHECKED,
+    "dp_cmdp.lp.solve_certified": CHECKED,
+    "dp_cmdp.privatizer.close_ends": CHECKED,
+    "dp_cmdp.privacy.short": CHECKED,
+    "dp_cmdp.privacy.shown_up": CHECKED,
+    "dp_cmdp.robust": CHECKED,
+    "dp_cmdp.sampling.certificate.outer_mass": CHECKED,
+    "dp_cmdp.sampling.certificate.NoiseCertificate": "a record; check() judges it as it stands",
+    "dp_cmdp.sampling.digits": CHECKED,
+    "dp_cmdp.sampling.weight_table": CHECKED,
+    "dp_cmdp.storage": CHECKED,
+    "dp_cmdp.theory.comparison": CHECKED,
+    "dp_cmdp.theory.laws": CHECKED,
+    "dp_cmdp.theory.objective_error": CHECKED,
+    "dp_cmdp.theory.positive_part": CHECKED,
+    "dp_cmdp.theory.printed_bound.optimality_constant": CHECKED,
+    "dp_cmdp.theory.printed_bound.optimality_system": CHECKED,
+    "dp_cmdp.theory.printed_bound.repaired_terms": CHECKED,
+    "dp_cmdp.theory.public_interval.harmful_ends": CHECKED,
+    "dp_cmdp.theory.public_interval.optimistic_value": CHECKED,
+    "dp_cmdp.theory.public_interval.robust_solution": CHECKED,
+    "dp_cmdp.theory.public_interval.worst_objective": CHECKED,
+    "dp_cmdp.theory.reach": CHECKED,
+    "dp_cmdp.theory.row_tails": CHECKED,
+    "dp_cmdp.theory.mean_limit": CHECKED,
+    "dp_cmdp.theory.sampled": CHECKED,
+    "dp_cmdp.theory.standard_form": CHECKED,
+    "dp_cmdp.theory.worst_answer": CHECKED,
+    "envs.drawing": CHECKED,
+    "envs.catalogue.data_file": CHECKED,
+    "envs.hazard_grid.HazardGridEnv.picture": CHECKED,
+    "envs.hazard_grid.cost_at": CHECKED,
+    "envs.layout.reaching": CHECKED,
+    "envs.window": CHECKED,
+}
+
+
+@dataclass(frozen=True)
+class Door:
+    """A public callable: a function, a constructor, or a method of an instance or a class."""
+
+    name: str
+    target: Any
+    owner: type | None = None
+
+    @property
+    def needs_instance(self) -> bool:
+        return self.owner is not None and inspect.isfunction(self.target)
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        found = list(inspect.signature(self.target).parameters.values())
+        return found[1:] if self.needs_instance else found
+
+
+def modules() -> Iterator[ModuleType]:
+    for package in (dp_cmdp, envs):
+        yield package
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            yield importlib.import_module(found.name)
+
+
+def is_inside(name: str) -> bool:
+    return any(name == inner or name.startswith(f"{inner}.") for inner in INSIDE)
+
+
+def is_record(kind: type) -> bool:
+    """A dataclass whose constructor stores what it is given: nothing there can fail."""
+    return (
+        is_dataclass(kind)
+        and not hasattr(kind, "__post_init__")
+        and kind.__init__.__code__.co_filename == "<string>"
+    )
+
+
+def doors() -> list[Door]:
+    """All of them, in the order of modules and definitions."""
+    return [
+        door
+        for module in modules()
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+        for door in _doors_of(f"{module.__name__}.{name}", value)
+        if not is_inside(door.name)
+    ]
+
+
+def _doors_of(name: str, value: Any) -> Iterator[Door]:
+    if not inspect.isclass(value):
+        if inspect.isfunction(inspect.unwrap(value)):
+            yield Door(name, value)
+        return
+    if getattr(value, "_is_protocol", False):
+        return
+    if not is_record(value):
+        yield Door(name, value)
+    for method, member in vars(value).items():
+        if method.startswith("_"):
+            continue
+        if isinstance(member, classmethod | staticmethod):
+            yield Door(f"{name}.{method}", getattr(value, method), value)
+        elif inspect.isfunction(member):
+            yield Door(f"{name}.{method}", member, value)
+
+
+class SpyDatabase(Database):
+    """Counts how often its values are read."""
+
+    reads = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "values":
+            SpyDatabase.reads += 1
+        return super().__getattribute__(name)
+
+
+class SpyLedger(PrivacyLedger):
+    """Counts debits, refuses them when told to; it keeps no file."""
+
+    debits = 0
+    refuses = False
+
+    def __init__(self) -> None:
+        pass
+
+    def debit(self, *arguments: Any, **named: Any) -> Any:
+        SpyLedger.debits += 1
+        if self.refuses:
+            raise BudgetExceededError("nothing is left")
+
+
+class World:
+    """Small, valid things of every kind, in a folder of their own; private numbers are marked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.count = 0
+
+    def path(self, suffix: str = ".npz") -> Path:
+        self.count += 1
+        return self.folder / f"file-{self.count % 64}{suffix}"
+
+    envelope = cached_property(lambda self: Envelope([0.05, 0.05], [1.0, 1.0], radius=0.25))
+    budget = cached_property(lambda self: PrivacyBudget(1, "1/1000"))
+
+    @cached_property
+    def program(self) -> ParametricLP:
+        return ParametricLP(
+            self.envelope,
+            c=[1.0],
+            A=Affine((1, 1), at=([0], [0]), entry=[0]),
+            b=Affine(1, at=[0], entry=[1]),
+            upper=4.0,
+        )
+
+    @cached_property
+    def database(self) -> Database:
+        return SpyDatabase(MARKS[:2], self.envelope, identity="spy")
+
+    @cached_property
+    def release(self) -> Release:
+        database = Database(MARKS[:2], self.envelope)
+        return release_database(database, self.budget, rng=np.random.default_rng(0))
+
+    @cached_property
+    def cmdp(self) -> CMDP:
+        T = np.array([[[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.0, 1.0]]])
+        table = np.array([[1.0, 0.0], [0.0, 2.0]])
+        return CMDP(T, table, f=table / 4, f0=[9.0], mu=[0.5, 0.5], gamma=0.5)
+
+    policy = cached_property(lambda self: Policy([[0.5, 0.5], [1.0, 0.0]]))
+    affine = cached_property(lambda self: Affine(2, at=[0, 1], entry=[0, 1]))
+    lp = cached_property(lambda self: LinearProgram([1.0, 1.0], [[1.0, 1.0]], b=[1.0]))
+    model = cached_property(lambda self: _model(self))
+    layout = cached_property(lambda self: envs.parse_map(["S?.", "..G"]))
+
+    @cached_property
+    def hazards(self) -> envs.Hazards:
+        kind = self.layout.kinds[0]
+        return envs.Hazards(self.layout, MARKS[: len(kind.cells)], tolerance=[MARKS[60]])
+
+    @cached_property
+    def ledger(self) -> PrivacyLedger:
+        found = PrivacyLedger(self.folder / "ledger.sqlite")
+        found.create("spy", PrivacyBudget(100, "1/2"))
+        return found
+
+    def env(self, **named: Any) -> Any:
+        env = envs.HazardGridEnv(self.layout, **named)
+        env.reset(seed=0)
+        return env
+
+    @cached_property
+    def certificate(self) -> Any:
+        from dp_cmdp.sampling import LatticeTruncatedLaplace
+
+        return LatticeTruncatedLaplace.calibrate(1, "1/1000", steps=8).certificate
+
+    @cached_property
+    def laplace_certificate(self) -> Any:
+        from dp_cmdp.sampling import LatticeLaplace
+
+        return LatticeLaplace.calibrate(1, steps=8).certificate
+
+    @cached_property
+    def optimal_certificate(self) -> Any:
+        from dp_cmdp.sampling import OptimalNoise
+
+        return OptimalNoise.calibrate(1, "1/10", steps=8).certificate
+
+    @cached_property
+    def sweep(self) -> Any:
+        from dp_cmdp.experiments.mean_shift import sweep
+
+        return sweep(draws=1)
+
+    @cached_property
+    def subject(self) -> Any:
+        from dp_cmdp.audit.shipped import database_subject
+
+        return database_subject("tight")
+
+    @cached_property
+    def lattice(self) -> Any:
+        from dp_cmdp.sampling import Lattice
+
+        return Lattice.of([0.25, 0.25], largest=1.0, bits=3)
+
+    @cached_property
+    def lattice_noise(self) -> Any:
+        from dp_cmdp.sampling import LatticeTruncatedLaplace
+
+        return LatticeTruncatedLaplace(self.certificate)
+
+    @cached_property
+    def lattice_laplace(self) -> Any:
+        from dp_cmdp.sampling import LatticeLaplace
+
+        return LatticeLaplace(self.laplace_certificate)
+
+    @cached_property
+    def optimal_noise(self) -> Any:
+        from dp_cmdp.sampling import OptimalNoise
+
+        return OptimalNoise(self.optimal_certificate)
+
+    @cached_property
+    def advice(self) -> Any:
+        return dp_cmdp.advise(self.program, draws=2, epsilons=[1], deltas=["1/10"])
+
+    @cached_property
+    def bound(self) -> Any:
+        return dp_cmdp.accuracy_bound(self.program, self.database, self.budget)
+
+    @cached_property
+    def method(self) -> Any:
+        from dp_cmdp.baselines import METHODS
+
+        return METHODS["database"]
+
+    @cached_property
+    def answer(self) -> Any:
+        return self.method.run(
+            self.program, self.database, self.budget, rng=np.random.default_rng(0)
+        )
+
+    @cached_property
+    def report(self) -> Any:
+        from dp_cmdp.audit import AuditReport, audit_subject
+        from dp_cmdp.audit.verdicts import InjectedBug
+
+        found = audit_subject(self.subject, rng=np.random.default_rng(0), runs=100, draws=100)
+        return AuditReport(methods=(found,), injected=(InjectedBug("none", found),))
+
+    @cached_property
+    def played(self) -> Any:
+        from dp_cmdp.cmdp import rollout
+
+        policy = Policy.uniform(6, 4)
+        return rollout(self.env(), policy, episodes=3, seed=0, gamma=0.5)
+
+    @cached_property
+    def pool(self) -> Any:
+        from dp_cmdp.cmdp.pool import PolicyPool
+
+        return PolicyPool(self.cmdp)
+
+    @cached_property
+    def auction(self) -> ParametricLP:
+        from dp_cmdp.experiments.ad_auction import ad_auction_program
+
+        return ad_auction_program(2, 2)
+
+    @cached_property
+    def figure(self) -> Any:
+        from dp_cmdp.figures.style import new_figure
+
+        return new_figure(1.0, 1.0)[0]
+
+    @cached_property
+    def layout_file(self) -> Path:
+        return envs.save_layout(self.layout, self.folder / "layout.json")
+
+    @cached_property
+    def hazard_file(self) -> Path:
+        path = self.folder / "hazards.json"
+        kinds = {"hazard": {"severity": [[0, 1, 0.5]], "tolerance": 0.75}}
+        path.write_text(json.dumps({"format": "dp_cmdp.Hazards/1", "kinds": kinds}))
+        return path
+
+    @cached_property
+    def hazard_release(self) -> Release:
+        rng = np.random.default_rng(0)
+        return release_database(self.hazards.database(), self.budget, rng=rng)
+
+    def wrapped(self) -> Any:
+        env = envs.PrivateCostWrapper(self.env(), self.hazard_release)
+        env.reset(seed=0)
+        return env
+
+    @cached_property
+    def safe_policy(self) -> Any:
+        from dp_cmdp.cmdp import safe_policy
+
+        return safe_policy(self.cmdp)
+
+
+def _model(world: World) -> Any:
+    from dp_cmdp.cmdp import ParametricCMDP
+
+    return ParametricCMDP(
+        world.envelope,
+        T=world.cmdp.T,
+        r=world.cmdp.r,
+        mu=world.cmdp.mu,
+        gamma=0.5,
+        cost=Affine((1, 4), at=([0, 0], [0, 1]), entry=[0, 0]),
+        tolerance=Affine(1, constant=[9.0], at=[0], entry=[1]),
+    )
+
+
+Builder = Callable[[World], Any]
+
+
+def _generator(world: World) -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def _spent(world: World) -> dict[str, str]:
+    return {"A": "1/2", "b": "1/2"}
+
+
+def _saved(name: str, suffix: str = ".npz") -> Builder:
+    """A file that holds the named thing of the world."""
+
+    def make(world: World) -> Path:
+        path = world.folder / f"{name}{suffix}"
+        if not path.exists():
+            getattr(world, name).save(path)
+        return path
+
+    return make
+
+
+#: What a parameter of this name is given, whatever it belongs to.
+VALUES: dict[str, Builder] = {
+    "action": lambda w: 0,
+    "actions": lambda w: [0, 1],
+    "alpha_c": lambda w: "1/3",
+    "alphas": _spent,
+    "at": lambda w: [0],
+    "block": lambda w: "A",
+    "budget": lambda w: w.budget,
+    "budgets": lambda w: [w.budget, w.budget],
+    "c": lambda w: [1.0, 1.0],
+    "cell": lambda w: 0,
+    "cells": lambda w: [1],
+    "cmdp": lambda w: w.cmdp,
+    "col": lambda w: 0,
+    "cols": lambda w: 3,
+    "content": lambda w: {"a": 1},
+    "cost": lambda w: lambda state, action: 0.5,
+    "database": lambda w: w.database,
+    "delta": lambda w: "1/1000",
+    "diameter": lambda w: 1.0,
+    "draw": lambda w: 0,
+    "entry": lambda w: [0],
+    "env": lambda w: w.env(),
+    "envelope": lambda w: w.envelope,
+    "envelopes": lambda w: {"a": w.envelope},
+    "episodes": lambda w: 2,
+    "epsilon": lambda w: 1,
+    "f": lambda w: w.cmdp.f,
+    "f0": lambda w: [9.0],
+    "failure": lambda w: 0.05,
+    "feasible": lambda w: LinearProgram([1.0], upper=1.0),
+    "gamma": lambda w: 0.5,
+    "goals": lambda w: [5],
+    "identity": lambda w: "spy",
+    "index": lambda w: np.array([1, 2]),
+    "kind": lambda w: "tight",
+    "largest": lambda w: 1.0,
+    "lattice": lambda w: INSTANCES["dp_cmdp.sampling.lattice.Lattice"](w),
+    "layout": lambda w: w.layout,
+    "lower": lambda w: [0.05, 0.05],
+    "lp": lambda w: w.lp,
+    "mechanism": lambda w: lambda values, rng: values + rng.random(values.size),
+    "model": lambda w: w.model,
+    "mu": lambda w: [0.5, 0.5],
+    "name": lambda w: "values",
+    "nonprivate": lambda w: w.policy,
+    "nonprivate_value": lambda w: 2.0,
+    "num_actions": lambda w: 2,
+    "num_states": lambda w: 2,
+    "observation": lambda w: 0,
+    "p": lambda w: [0.25, 0.5],
+    "pair": lambda w: ([0.0, 0.5], [1.0, 0.5]),
+    "path": lambda w: w.path(),
+    "point": lambda w: 1,
+    "policy": lambda w: w.policy,
+    "private": lambda w: w.policy,
+    "private_value": lambda w: 1.0,
+    "probs": lambda w: [[0.5, 0.5]],
+    "program": lambda w: w.program,
+    "public": lambda w: w.cmdp,
+    "r": lambda w: w.cmdp.r,
+    "radius": lambda w: [0.25, 0.25],
+    "release": lambda w: w.release,
+    "result": lambda w: 1.0,
+    "rng": _generator,
+    "row": lambda w: 0,
+    "rows": lambda w: 2,
+    "runs": lambda w: 100,
+    "samples": lambda w: [1.0, 2.0, 3.0],
+    "scale": lambda w: 1.0,
+    "seed": lambda w: 0,
+    "sensitivity": lambda w: 1.0,
+    "settings": lambda w: ({"epsilon": "1"},),
+    "severities": lambda w: {(0, 1): MARKS[0]},
+    "severity": lambda w: MARKS[:1],
+    "shift": lambda w: [0.5],
+    "size": lambda w: 3,
+    "start": lambda w: 0,
+    "state": lambda w: 0,
+    "states": lambda w: [0],
+    "steps": lambda w: 8,
+    "subject": lambda w: w.subject,
+    "support": lambda w: 2.0,
+    "sweep": lambda w: w.sweep,
+    "T": lambda w: w.cmdp.T,
+    "target": lambda w: 0.5,
+    "text": lambda w: ["S?.", "..G"],
+    "title": lambda w: "title",
+    "tolerance": lambda w: [MARKS[60]],
+    "upper": lambda w: [1.0, 1.0],
+    "value": lambda w: 1.5,
+    "values": lambda w: MARKS[:2],
+    "x": lambda w: [0.01],
+    "z": lambda w: [0.5],
+}
+
+#: What a parameter is given where its name alone does not say it: callable.parameter.
+SPECIAL: dict[str, Builder] = {
+    "dp_cmdp.affine.Affine.shape": lambda w: 2,
+    "dp_cmdp.baselines.dvorkin2020.answer.budget": lambda w: PrivacyBudget(100, "1/10"),
+    "dp_cmdp.baselines.method.Answer.converged": lambda w: True,
+    "dp_cmdp.cmdp.model.CMDP.load.path": _saved("cmdp"),
+    "dp_cmdp.cmdp.occupancy.policy_from_occupancy.x": lambda w: np.full((2, 2), 0.5),
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.cost": lambda w: w.model.cost,
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.tolerance": lambda w: w.model.tolerance,
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.for_states.severity": lambda w: Envelope(
+        0.0, 1.0, shape=1
+    ),
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.for_states.tolerance": lambda w: Envelope(
+        1.0, 2.0, shape=1
+    ),
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.worst.lower": lambda w: w.envelope.lower,
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.worst.upper": lambda w: w.envelope.upper,
+    "dp_cmdp.cmdp.policy.Policy.load.path": _saved("policy"),
+    "dp_cmdp.cmdp.pool.PolicyPool.solve_many.f": lambda w: np.stack([w.cmdp.f] * 2),
+    "dp_cmdp.cmdp.pool.PolicyPool.solve_many.f0": lambda w: [[9.0], [9.0]],
+    "dp_cmdp.cmdp.rollout.rollout.policy": lambda w: Policy.uniform(6, 4),
+    "dp_cmdp.cmdp.gym_model.cmdp_from_gymnasium.env": lambda w: "FrozenLake-v1",
+    "dp_cmdp.experiments.ad_auction.random_auction.program": lambda w: w.auction,
+    "dp_cmdp.experiments.auction_comparison.auction_setting.method": lambda w: "database",
+    "dp_cmdp.experiments.auction_comparison.judge.answer": lambda w: w.answer,
+    "dp_cmdp.experiments.auction_comparison.variant.name": lambda w: "database",
+    "dp_cmdp.experiments.sweep.Sweep.draws": lambda w: 2,
+    "dp_cmdp.experiments.sweep.Sweep.function": lambda w: w.sweep.function,
+    "dp_cmdp.figures.ad_auction.allocation_figure.nonprivate": lambda w: np.eye(2),
+    "dp_cmdp.figures.ad_auction.allocation_figure.private": lambda w: np.eye(2),
+    "dp_cmdp.figures.grid.comparison_figure.nonprivate": lambda w: Policy.uniform(6, 4),
+    "dp_cmdp.figures.grid.comparison_figure.private": lambda w: Policy.uniform(6, 4),
+    "dp_cmdp.figures.grid.comparison_figure.severity": lambda w: np.full((1, 6), 0.5),
+    "dp_cmdp.figures.grid.policy_figure.policy": lambda w: Policy.uniform(6, 4),
+    "dp_cmdp.figures.style.save_figure.figure": lambda w: w.figure,
+    "dp_cmdp.figures.style.save_figure.path": lambda w: w.path(".png"),
+    "dp_cmdp.ledger.ledger.PrivacyLedger.create.identity": lambda w: f"new-{w.path().name}",
+    "dp_cmdp.lp.LinearProgram.slack.x": lambda w: [0.25, 0.25],
+    "dp_cmdp.privacy.exact.name": lambda w: "epsilon",
+    "dp_cmdp.release.Guarantee.delta": lambda w: Fraction(1, 1000),
+    "dp_cmdp.release.Guarantee.epsilon": lambda w: Fraction(1),
+    "dp_cmdp.release.Guarantee.record_size": lambda w: 1,
+    "dp_cmdp.release.Release.estimate": lambda w: [0.5, 0.5],
+    "dp_cmdp.release.Release.groups": lambda w: w.release.groups,
+    "dp_cmdp.release.Release.guarantee": lambda w: w.release.guarantee,
+    "dp_cmdp.release.Release.load.path": _saved("release"),
+    "dp_cmdp.release.Release.method": lambda w: "database",
+    "dp_cmdp.release.Release.noise": lambda w: w.release.noise,
+    "dp_cmdp.release.Release.secure": lambda w: False,
+    "dp_cmdp.sampling.lattice.sure_intervals.noise": lambda w: w.lattice_noise,
+    "dp_cmdp.sampling.lattice_laplace.LatticeLaplace.certificate": lambda w: w.laplace_certificate,
+    "dp_cmdp.sampling.optimal_noise.OptimalNoise.certificate": lambda w: w.optimal_certificate,
+    "dp_cmdp.sampling.truncated.LatticeTruncatedLaplace.certificate": lambda w: w.certificate,
+    "dp_cmdp.theory.hoffman.hoffman_constant.G": lambda w: [[1.0, 0.0], [0.0, 1.0]],
+    "envs.catalogue.named_layout.name": lambda w: "islands",
+    "envs.hazards.Hazards.load.path": lambda w: w.hazard_file,
+    "envs.hazards.Hazards.of.source": lambda w: 0,
+    "envs.layout.Layout.kinds": lambda w: w.layout.kinds,
+    "envs.layout_files.layout_from_dict.content": lambda w: envs.layout_files.layout_to_dict(
+        w.layout
+    ),
+    "envs.layout_files.load_layout.path": lambda w: w.layout_file,
+    "envs.layout_files.save_layout.path": lambda w: w.path(".json"),
+    "envs.wrappers.PrivateCostWrapper.release": lambda w: w.hazard_release,
+}
+
+#: An instance of each class that has public methods.
+INSTANCES: dict[str, Builder] = {
+    "dp_cmdp.advice.block_split.Split": lambda w: w.advice.split,
+    "dp_cmdp.advice.report.Advice": lambda w: w.advice,
+    "dp_cmdp.affine.Affine": lambda w: w.affine,
+    "dp_cmdp.audit.verdicts.AuditReport": lambda w: w.report,
+    "dp_cmdp.audit.verdicts.InjectedBug": lambda w: w.report.injected[0],
+    "dp_cmdp.audit.verdicts.MethodAudit": lambda w: w.report.methods[0],
+    "dp_cmdp.audit.verdicts.Verdict": lambda w: w.report.methods[0].layers["black_box"],
+    "dp_cmdp.baselines.method.Method": lambda w: w.method,
+    "dp_cmdp.cmdp.certificate.PolicyCertificate": lambda w: w.safe_policy.certificate,
+    "dp_cmdp.cmdp.model.CMDP": lambda w: w.cmdp,
+    "dp_cmdp.cmdp.parametric.ParametricCMDP": lambda w: w.model,
+    "dp_cmdp.cmdp.policy.Policy": lambda w: w.policy,
+    "dp_cmdp.cmdp.pool.PolicyPool": lambda w: w.pool,
+    "dp_cmdp.cmdp.rollout.Rollout": lambda w: w.played,
+    "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
+    "dp_cmdp.envelope.Envelope": lambda w: w.envelope,
+    "dp_cmdp.experiments.sweep.Chunk": lambda w: w.sweep.chunks()[0],
+    "dp_cmdp.experiments.sweep.Sweep": lambda w: w.sweep,
+    "dp_cmdp.ledger.ledger.PrivacyLedger": lambda w: w.ledger,
+    "dp_cmdp.lp.LinearProgram": lambda w: w.lp,
+    "dp_cmdp.mechanisms.Laplace": lambda w: dp_cmdp.Laplace(1.0),
+    "dp_cmdp.mechanisms.TruncatedLaplace": lambda w: dp_cmdp.TruncatedLaplace(1.0, 2.0),
+    "dp_cmdp.parametric.ParametricLP": lambda w: w.program,
+    "dp_cmdp.release.Release": lambda w: w.release,
+    "dp_cmdp.sampling.lattice.Lattice": lambda w: w.lattice,
+    "dp_cmdp.sampling.lattice_laplace.LatticeLaplace": lambda w: w.lattice_laplace,
+    "dp_cmdp.sampling.optimal_noise.OptimalNoise": lambda w: w.optimal_noise,
+    "dp_cmdp.sampling.truncated.LatticeTruncatedLaplace": lambda w: w.lattice_noise,
+    "dp_cmdp.theory.accuracy.AccuracyBound": lambda w: w.bound,
+    "envs.dynamics.GridModel": lambda w: envs.GridModel(w.layout),
+    "envs.hazard_grid.HazardGridEnv": lambda w: w.env(access="curator", hazards=w.hazards),
+    "envs.hazards.Hazards": lambda w: w.hazards,
+    "envs.layout.Layout": lambda w: w.layout,
+    "envs.wrappers.PrivateCostWrapper": lambda w: w.wrapped(),
+}
+
+#: Optional arguments of the base calls, where they bring other rules into play or save time.
+VARIANTS: dict[str, list[dict[str, Builder]]] = {
+    "dp_cmdp.advice.adviser.advise": [
+        {"epsilons": lambda w: [1], "deltas": lambda w: ["1/10"], "draws": lambda w: 2}
+    ],
+    "dp_cmdp.advice.block_split.best_split": [{"draws": lambda w: 2, "steps": lambda w: 2}],
+    "dp_cmdp.advice.planning.smallest_epsilon": [
+        {"draws": lambda w: 4},
+        {"draws": lambda w: 4, "mechanism": lambda w: "blocks"},
+    ],
+    "dp_cmdp.audit.subject.audit": [
+        {"additive": lambda w: True, "law": lambda w: dp_cmdp.Laplace(1.0), "runs": lambda w: 100}
+    ],
+    "dp_cmdp.audit.subject.audit_subject": [{"draws": lambda w: 100}],
+    "dp_cmdp.baselines.cummings2015.answer": [{"rounds": lambda w: 2}],
+    "dp_cmdp.baselines.hsu2014.answer": [{"rounds": lambda w: 2}],
+    "dp_cmdp.experiments.runner.run_sweep": [{"workers": lambda w: 1}],
+    "dp_cmdp.lp.solve": [{}, {"engine": lambda w: "cvxpy"}],
+    "dp_cmdp.metrics.mean_interval": [{}, {"method": lambda w: "bootstrap", "rng": _generator}],
+    "dp_cmdp.privatizer.release_blocks": [{"ledger": lambda w: SpyLedger()}],
+    "dp_cmdp.privatizer.release_database": [
+        {"ledger": lambda w: SpyLedger()},
+        {"ledger": lambda w: SpyLedger(), "calibration": lambda w: "optimal"},
+    ],
+    "dp_cmdp.theory.accuracy.accuracy_bound": [
+        {"draws": lambda w: 4, "rng": _generator},
+        {"mechanism": lambda w: "blocks"},
+    ],
+    "envs.hazard_grid.HazardGridEnv": [{}, {"access": lambda w: "curator"}],
+}
+
+
+def base_calls(door: Door, world: World) -> list[dict[str, Any]]:
+    """Arguments that the door takes: all required ones, and those of its variants."""
+    required = {
+        parameter.name: builder_of(door, parameter.name)(world)
+        for parameter in door.parameters
+        if parameter.default is parameter.empty
+        and parameter.kind is not parameter.VAR_KEYWORD
+        and parameter.kind is not parameter.VAR_POSITIONAL
+    }
+    extra = VARIANTS.get(door.name, [{}])
+    return [
+        required | {name: builder(world) for name, builder in chosen.items()} for chosen in extra
+    ]
+
+
+def builder_of(door: Door, parameter: str) -> Builder:
+    found = SPECIAL.get(f"{door.name}.{parameter}", VALUES.get(parameter))
+    if found is None:
+        raise LookupError(f"no value for {door.name}({parameter}): add it to VALUES or SPECIAL")
+    return found
+
+
+def opened(door: Door, world: World) -> Callable[..., Any]:
+    """The callable itself, bound to an instance where it needs one."""
+    if not door.needs_instance:
+        return door.target
+    assert door.owner is not None
+    owner = f"{door.owner.__module__}.{door.owner.__qualname__}"
+    if owner not in INSTANCES:
+        raise LookupError(f"no instance of {owner}: add it to INSTANCES")
+    return door.target.__get__(INSTANCES[owner](world))
