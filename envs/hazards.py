@@ -8,7 +8,6 @@ is no hazard has the lowest severity.
 from __future__ import annotations
 
 import json
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -26,6 +25,7 @@ from envs.catalogue import data_file
 from envs.layout import HazardKind, Layout
 
 FORMAT = "dp_cmdp.Hazards/1"
+PURE = "an array of real numbers, no text and no booleans"
 Cell = tuple[int, int]
 Severities = Mapping[Cell, float]
 Triple = tuple[int, int, float]
@@ -94,7 +94,9 @@ class Hazards:
         identity: str | None = None,
     ) -> Hazards:
         """Hazards at given (row, column) cells: one mapping, or one per kind."""
-        per_kind = [severities] if isinstance(severities, Mapping) else list(severities)
+        per_kind = (severities,)
+        if not _check.is_mapping(severities):
+            per_kind = _check.items("severities", severities)
         if len(per_kind) != layout.num_kinds:
             raise InvalidArgumentError(
                 f"severities must hold one mapping per hazard kind, {layout.num_kinds}; "
@@ -113,7 +115,7 @@ class Hazards:
         A hazard's severity is uniform in the upper half of its bounds; the tolerance is uniform in
         its bounds. The seed determines everything, so it is as private as what it draws.
         """
-        rng = np.random.default_rng(_check.integer("seed", seed))
+        rng = np.random.default_rng(_check.seed("seed", seed))
         share = _check.real("share", share, low=0.0, high=1.0)
         severity: list[float] = []
         for kind in layout.kinds:
@@ -133,7 +135,7 @@ class Hazards:
         ``"severity"``, a list of [row, column, severity], and ``"tolerance"``. It names exactly the
         kinds of the layout and no cell of a kind twice.
         """
-        source = Path(path)
+        source = _check.path("hazards", path)
         try:
             content = json.loads(source.read_text(encoding="utf-8"), object_pairs_hook=_once)
             if content["format"] != FORMAT:
@@ -244,14 +246,15 @@ def _severities(layout: Layout, kind: HazardKind, triples: Iterable[Triple]) -> 
 
 
 def _is_integer(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return _check.is_integer(value)
 
 
 def _require_numbers(name: str, value: Any) -> None:
     """Refuse booleans and text, which numpy would turn into numbers."""
-    for part in np.asarray(value, dtype=object).ravel().tolist():
-        if isinstance(part, bool) or not isinstance(part, numbers.Real):
-            raise InvalidArgumentError(f"{name} must hold real numbers, no text and no booleans")
+    if _check.float_array(value) is None:
+        raise _check.no_array(name, value, what=PURE)
+    if not all(map(_check.is_real, np.asarray(value, dtype=object).ravel().tolist())):
+        raise InvalidArgumentError(f"{name} must be {PURE}")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
