@@ -33,6 +33,7 @@ from dp_cmdp._scalars import (
     real,
     seed,
     shape,
+    shown,
     size,
     text,
 )
@@ -42,7 +43,7 @@ __all__ = [
     "MOST", "FloatArray", "array", "flag", "float_array", "frozen", "frozen_sparse", "generator",
     "instance", "integer", "integers", "is_integer", "is_mapping", "is_real", "is_text", "items",
     "matrix", "names", "no_array", "one_of", "path", "real", "reject_non_finite", "seed", "shape",
-    "size", "text", "vector", "why_no_array",
+    "shown", "size", "text", "vector", "why_no_array",
 ]  # fmt: skip
 
 FloatArray = NDArray[np.float64]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import wraps
 from math import isfinite
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast, get_origin
 
@@ -121,6 +122,13 @@ def _is_array(value: Any) -> bool:
     return is_array and _why_no_array(value) is None and value.dtype.kind in REAL_KINDS
 
 
+def _is_path(value: Any) -> bool:
+    try:
+        return isinstance(value, PathLike) and isinstance(fspath(value), str)
+    except Exception:
+        return False
+
+
 def _is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
@@ -138,6 +146,7 @@ KINDS = {
     "None": Kind("None", lambda value: value is None),
     "Number": Kind("a number", lambda x: _scalars.is_real(x) or isinstance(x, str | Decimal)),
     "Path": Kind("a path", lambda value: isinstance(value, Path)),
+    "PathLike": Kind("a path", _is_path),
     "bool": Kind("True or False", lambda value: isinstance(value, bool)),
     "float": NUMBER,
     "int": Kind("an integer", _scalars.is_integer),

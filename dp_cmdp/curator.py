@@ -24,6 +24,9 @@ from dp_cmdp.storage import write_bytes, write_text
 #: The one place for files that look at the truth, inside the folder of the public ones.
 CURATOR_FOLDER = "curator_only"
 
+#: Containers within containers beyond this are not looked into, and not written.
+DEEPEST = 100
+
 
 class CuratorOnly(float):
     """A number computed from true data: public files refuse it.
@@ -52,8 +55,9 @@ def marked(result: Any) -> Any:
     if isinstance(result, tuple):
         return tuple(marked(part) for part in result)
     if isinstance(result, np.ndarray) and result.dtype.kind in "iuf":
-        table = np.empty(result.shape, dtype=object)
-        table.ravel()[:] = [CuratorOnly(number) for number in result.ravel().tolist()]
+        plain = _check.array("result", result)
+        table = np.empty(plain.shape, dtype=object)
+        table.ravel()[:] = [CuratorOnly(number) for number in plain.ravel().tolist()]
         return table
     return CuratorOnly(_check.real("result", result)) if _check.is_real(result) else result
 
@@ -80,28 +84,40 @@ for _name in ("neg", "pos", "abs", "round", "floor", "ceil", "trunc"):
 @door
 def refuse_curator_values(content: Any, *, where: str = "content") -> None:
     """Raise :class:`PrivacyLeakError` if a curator-only number is anywhere inside `content`."""
+    _refuse(content, where, depth=0)
+
+
+def _refuse(content: Any, where: str, *, depth: int) -> None:
+    if depth > DEEPEST:
+        raise InvalidArgumentError(f"content must not be nested more than {DEEPEST} deep")
     if isinstance(content, CuratorOnly):
         raise PrivacyLeakError(f"{where} is a curator-only result and must not be published")
     if is_dataclass(content) and not isinstance(content, type):
         content = {field.name: getattr(content, field.name) for field in fields(content)}
-    if isinstance(content, Mapping):
+    if _check.is_mapping(content):
         for key, value in content.items():
             if key == "curator_only":
                 raise PrivacyLeakError(f"{where} has a curator_only part; leave it out")
-            refuse_curator_values(key, where=f"a key of {where}")
-            refuse_curator_values(value, where=f"{where}.{key}")
+            _refuse(key, f"a key of {where}", depth=depth + 1)
+            _refuse(value, f"{where}.{key}", depth=depth + 1)
     elif isinstance(content, np.ndarray) and content.dtype == object:
-        refuse_curator_values(content.ravel().tolist(), where=where)
+        _refuse(content.ravel().tolist(), where, depth=depth + 1)
     elif isinstance(content, list | tuple | set | frozenset):
         for number, value in enumerate(content):
-            refuse_curator_values(value, where=f"{where}[{number}]")
+            _refuse(value, f"{where}[{number}]", depth=depth + 1)
 
 
 @door
 def write_public_json(path: str | Path, content: Mapping[str, Any]) -> Path:
     """Write public facts as JSON, atomically; curator-only results are refused."""
     refuse_curator_values(content)
-    return write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    try:
+        text = json.dumps(content, indent=2, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = None
+    if text is None or not _check.is_text(text):
+        raise InvalidArgumentError("content must hold texts, numbers, lists and mappings only")
+    return write_text(path, text + "\n")
 
 
 def curator_folder(folder: str | Path) -> Path:

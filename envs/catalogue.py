@@ -42,7 +42,7 @@ def named_layout(name: str) -> Layout:
     """One of the layouts of :func:`layout_names`."""
     if name not in layout_names():
         raise InvalidArgumentError(
-            f"layout must be one of {', '.join(layout_names())}, or a file; got {name!r}"
+            f"layout must be one of {', '.join(layout_names())}, or a file; got {name[:60]!r}"
         )
     return load_layout(data_file("layouts", name))
 
@@ -97,10 +97,10 @@ def random_layout(
     least 1.5 times the worst-case cost of a cautious policy, so the robust problem is feasible.
     **Privacy.** Public.
     """
-    size = _check.integer("size", size, low=3)
+    size = _check.integer("size", size, low=3, high=3000)
     kinds = _check.integer("kinds", kinds, low=1, high=9)
     start = size * size - 1
-    rng = np.random.default_rng(_check.integer("seed", seed))
+    rng = np.random.default_rng(_check.seed("seed", seed))
     goal, walls, free = _draw_walls(size, wall_density, rng)
     density = _check.real("density", density, low=0.0, high=1.0)
     marked = free[: max(kinds, round(density * len(free)))]

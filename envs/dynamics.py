@@ -96,7 +96,9 @@ class GridModel:
     def cost_table(self, severity: ArrayLike) -> FloatArray:
         """Cost of a step spent in each state, (num_kinds, num_states), for given severities."""
         table = np.zeros((self.layout.num_kinds, self.num_states))
-        table[self.kinds, self.cells] = np.asarray(severity, dtype=np.float64)
+        table[self.kinds, self.cells] = _check.vector(
+            "severity", severity, size=self.cells.size, private=True
+        )
         return _check.frozen(table)
 
     def worst_cost_table(self) -> FloatArray:
@@ -149,6 +151,7 @@ class GridModel:
         The policy minimises the sum of the worst-case costs plus `step_price` per step. A tolerance
         that is publicly at least this large can be met whatever the database is.
         """
+        step_price = _check.real("step_price", step_price, low=0.0, high=1e6)
         table = self.worst_cost_table()
         priced = np.vstack([table, np.where(self.absorbing, 0.0, step_price)])
         policy = np.zeros(self.num_states, dtype=np.int64)

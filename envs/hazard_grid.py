@@ -172,17 +172,15 @@ class HazardGridEnv(gym.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else _check.seed("seed", seed))
         choice = dict(options or {})
         start = choice.pop("start", None)
         if choice:
-            raise InvalidArgumentError(
-                f"options may hold 'start' only, got {', '.join(map(repr, choice))}"
-            )
+            raise InvalidArgumentError("options may hold 'start' only")
         if start is None:
             cells, chances = zip(*self.layout.starts, strict=True)
             start = cells[int(self.np_random.choice(len(cells), p=np.array(chances)))]
-        elif not self.observation_space.contains(start) or start in self.layout.walls:
+        elif not _check.is_integer(start) or not self._is_free(start):
             raise InvalidArgumentError(
                 "options['start'] must be a cell of the grid that is no wall; "
                 f"cells run from 0 to {self.layout.num_cells - 1}"
@@ -191,6 +189,9 @@ class HazardGridEnv(gym.Env[Any, Any]):
         if self.render_mode == "human":
             self.render()
         return self._state, {}
+
+    def _is_free(self, cell: int) -> bool:
+        return 0 <= cell < self.layout.num_cells and cell not in self.layout.walls
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         before = self.state
@@ -321,10 +322,11 @@ class RandomHazardGridEnv(HazardGridEnv):
 def _action(action: Any) -> int:
     try:
         chosen = index(action)
-    except TypeError:
+    except Exception:
         chosen = -1
-    if not 0 <= chosen < NUM_ACTIONS:
-        raise InvalidArgumentError(f"action must be 0, 1, 2 or 3, got {action!r}")
+    if isinstance(action, bool) or not 0 <= chosen < NUM_ACTIONS:
+        found = _check.shown(chosen) if chosen >= NUM_ACTIONS else type(action).__name__
+        raise InvalidArgumentError(f"action must be 0, 1, 2 or 3, got {found}")
     return chosen
 
 

@@ -7,7 +7,6 @@ is no hazard has the lowest severity.
 
 from __future__ import annotations
 
-import numbers
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
@@ -27,6 +26,7 @@ from envs.catalogue import data_file
 from envs.layout import HazardKind, Layout
 
 FORMAT = "dp_cmdp.Hazards/1"
+PURE = "an array of real numbers, no text and no booleans"
 Cell = tuple[int, int]
 Severities = Mapping[Cell, float]
 Triple = tuple[int, int, float]
@@ -95,7 +95,9 @@ class Hazards:
         identity: str | None = None,
     ) -> Hazards:
         """Hazards at given (row, column) cells: one mapping, or one per kind."""
-        per_kind = [severities] if isinstance(severities, Mapping) else list(severities)
+        per_kind = (severities,)
+        if not _check.is_mapping(severities):
+            per_kind = _check.items("severities", severities)
         if len(per_kind) != layout.num_kinds:
             raise InvalidArgumentError(
                 f"severities must hold one mapping per hazard kind, {layout.num_kinds}; "
@@ -114,7 +116,7 @@ class Hazards:
         A hazard's severity is uniform in the upper half of its bounds; the tolerance is uniform in
         its bounds. The seed determines everything, so it is as private as what it draws.
         """
-        rng = np.random.default_rng(_check.integer("seed", seed))
+        rng = np.random.default_rng(_check.seed("seed", seed))
         share = _check.real("share", share, low=0.0, high=1.0)
         severity: list[float] = []
         for kind in layout.kinds:
@@ -134,7 +136,7 @@ class Hazards:
         ``"severity"``, a list of [row, column, severity], and ``"tolerance"``. It names exactly the
         kinds of the layout and no cell of a kind twice.
         """
-        source = Path(path)
+        source = _check.path("hazards", path)
         content = _parsed(layout, source)
         if content is None:
             raise _no_hazards(layout, source)
@@ -289,11 +291,12 @@ def _severities(layout: Layout, kind: HazardKind, triples: Iterable[Triple]) -> 
 
 
 def _is_integer(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return _check.is_integer(value)
 
 
 def _require_numbers(name: str, value: Any) -> None:
     """Refuse booleans and text, which numpy would turn into numbers."""
-    for part in np.asarray(value, dtype=object).ravel().tolist():
-        if isinstance(part, bool) or not isinstance(part, numbers.Real):
-            raise InvalidArgumentError(f"{name} must hold real numbers, no text and no booleans")
+    if _check.float_array(value) is None:
+        raise _check.no_array(name, value, what=PURE)
+    if not all(map(_check.is_real, np.asarray(value, dtype=object).ravel().tolist())):
+        raise InvalidArgumentError(f"{name} must be {PURE}")

@@ -29,6 +29,8 @@ Start = int | Sequence[int] | Sequence[tuple[int, float]] | Mapping[int, float]
 #: Row and column step of each action: left, down, right, up.
 MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))
 SUM_TOLERANCE = 1e-9
+#: Larger grids are beyond what the solvers here can do.
+MOST_CELLS = 10**7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,8 @@ class HazardKind:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise InvalidArgumentError("the name of a hazard kind must be a non-empty text")
-        cells = tuple(sorted(_check.integer(f"{self.name}: cell", cell) for cell in self.cells))
+        listed = _check.items(f"{self.name}: cells", self.cells)
+        cells = tuple(sorted(_check.integer(f"{self.name}: cell", cell) for cell in listed))
         if not cells:
             raise InvalidArgumentError(
                 f"kind {self.name!r} must have at least one candidate cell ('?' in a map)"
@@ -122,8 +125,9 @@ class Layout:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "rows", _check.integer("rows", self.rows, low=1))
-        put(self, "cols", _check.integer("cols", self.cols, low=1))
+        put(self, "name", _check.text("name", self.name))
+        put(self, "rows", _check.integer("rows", self.rows, low=1, high=MOST_CELLS))
+        put(self, "cols", _check.integer("cols", self.cols, low=1, high=MOST_CELLS // self.rows))
         put(self, "slip", _check.real("slip", self.slip, low=0.0, high=1.0))
         put(self, "gamma", _check.real("gamma", self.gamma, low=0.0))
         if self.gamma >= 1.0:
@@ -131,10 +135,11 @@ class Layout:
         for field in ("step_reward", "goal_reward"):
             put(self, field, _check.real(field, getattr(self, field)))
         for field in ("walls", "goals"):
-            cells = tuple(sorted({self._inside(field, cell) for cell in getattr(self, field)}))
+            listed = _check.items(field, getattr(self, field))
+            cells = tuple(sorted({self._inside(field, cell) for cell in listed}))
             put(self, field, cells)
         put(self, "start", self._distribution(self.start))
-        put(self, "kinds", tuple(self.kinds))
+        put(self, "kinds", _check.items("kinds", self.kinds))
         self._check_cells()
 
     def _inside(self, name: str, cell: Any) -> int:
@@ -142,10 +147,10 @@ class Layout:
 
     def _distribution(self, start: Any) -> tuple[tuple[int, float], ...]:
         """Normalise the three forms of a start to (cell, probability) pairs."""
-        if isinstance(start, Mapping):
+        if _check.is_mapping(start):
             pairs = list(start.items())
         elif isinstance(start, Iterable):
-            cells = list(start)
+            cells = _check.items("start", start)
             if cells and all(isinstance(cell, tuple | list) and len(cell) == 2 for cell in cells):
                 pairs = cells
             else:
@@ -229,6 +234,8 @@ class Layout:
 
     def neighbour(self, cell: int, action: int) -> int:
         """Where a step leads; walls and the border leave the agent where it is."""
+        cell = _check.integer("cell", cell, high=self.num_cells - 1)
+        action = _check.integer("action", action, high=len(MOVES) - 1)
         return _step(cell, action, shape=(self.rows, self.cols), walls=self.walls)
 
     def replace(self, **changes: Any) -> Layout:
@@ -287,10 +294,10 @@ def _step(cell: int, action: int, *, shape: tuple[int, int], walls: Container[in
 
 
 def _interval(name: str, value: Any) -> Interval:
-    try:
-        low, high = value
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(f"{name} must be two numbers (lowest, highest)") from None
+    ends = _check.items(name, value, most=2)
+    if len(ends) != 2:
+        raise InvalidArgumentError(f"{name} must be two numbers (lowest, highest)")
+    low, high = ends
     low = _check.real(f"{name} (lowest)", low, low=0.0)
     high = _check.real(f"{name} (highest)", high)
     if low >= high:

@@ -59,7 +59,11 @@ def parse_map(
     -----
     **Privacy.** Public.
     """
-    lines = text.strip("\r\n").splitlines() if isinstance(text, str) else list(text)
+    lines = text.strip("\r\n").splitlines() if isinstance(text, str) else _check.items("text", text)
+    for number, kind in enumerate(_check.items("kinds", kinds)):
+        if not _check.is_mapping(kind):
+            raise InvalidArgumentError(f"{source}: kinds must hold mappings of facts")
+        _refuse_unknown(kind, (*KIND_FACTS, "cells"), f"{source}, kinds[{number}]")
     cols = _rectangle(lines, len(kinds), source)
     places: dict[str, list[int]] = {letter: [] for letter in LEGEND}
     for row, line in enumerate(lines):
@@ -86,13 +90,13 @@ def _kind(
 ) -> HazardKind:
     """A hazard kind whose cells are those marked in the map and those listed in `facts`."""
     named = {"name": "hazard" if single else f"hazard-{number}", **facts}
-    listed = named.pop("cells", [])
+    listed = _check.items("cells", named.pop("cells", []))
     return HazardKind(cells=[*places["?"], *places[str(number)], *listed], **named)
 
 
 def _rectangle(lines: Sequence[str], num_kinds: int, source: str) -> int:
     """Check the characters and the shape of a map; return its width."""
-    if not lines or not lines[0]:
+    if not lines or not isinstance(lines[0], str) or not lines[0]:
         raise InvalidArgumentError(f"{source}: the map must have at least one row")
     if not 1 <= num_kinds <= 9:
         raise InvalidArgumentError(f"{source}: a map holds 1 to 9 hazard kinds, got {num_kinds}")
@@ -150,7 +154,7 @@ def load_layout(path: str | Path) -> Layout:
     -----
     **Privacy.** Public.
     """
-    source = Path(path)
+    source = _check.path("layout", path)
     try:
         text = read_text(source)
     except (OSError, UnicodeDecodeError) as error:
@@ -171,7 +175,7 @@ def layout_from_dict(
     content: Any, *, source: str = "layout", default_name: str = "custom"
 ) -> Layout:
     """Build a layout from the content of a JSON file (see :func:`layout_to_dict`)."""
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+    if not _check.is_mapping(content) or content.get("format") != FORMAT:
         raise InvalidArgumentError(f'{source}: must be an object with "format": "{FORMAT}"')
     _refuse_unknown(content, ("format", "name", "map", "start", "kinds", *DYNAMICS), source)
     if not isinstance(content.get("map"), list):
@@ -200,7 +204,8 @@ def _refuse_unknown(content: Mapping[str, Any], known: Sequence[str], source: st
     for key in content:
         if key not in known:
             raise InvalidArgumentError(
-                f"{source}: {key!r} is no public fact of a layout; known are {', '.join(known)}"
+                f"{source}: {str(key)[:60]!r} is no public fact of a layout; known are "
+                f"{', '.join(known)}"
             )
 
 

@@ -30,13 +30,31 @@ class AwkwardError(Exception):
     """Raised by the objects below; it must never come out of the package."""
 
 
+class OwnError(Exception):
+    """Raised by a function that a caller hands over: it comes through as it is."""
+
+
 def raising(*names: str) -> Any:
     """An object whose methods of these names raise."""
 
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise AwkwardError("57913579")
+    def refusing(name: str) -> Any:
+        def refuse(*_: Any, **__: Any) -> Any:
+            raise (OwnError if name == "__call__" else AwkwardError)("57913579")
 
-    return type("Raising", (), dict.fromkeys(names, refuse))()
+        return refuse
+
+    return type("Raising", (), {name: refusing(name) for name in names})()
+
+
+def own_error(*_: Any, **__: Any) -> Any:
+    raise OwnError("57913579")
+
+
+class Unwilling:
+    """A class that makes no instance."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise OwnError("57913579")
 
 
 class Table:
@@ -240,9 +258,8 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "module": lambda: np.random,
     "RandomState": lambda: np.random.RandomState(0),
     "lambda": lambda: lambda *_, **__: 0,
-    "lambda that raises": lambda: lambda *_, **__: 1 / 0,
-    "int itself": lambda: int,
-    "dict itself": lambda: dict,
+    "function that raises": lambda: own_error,
+    "class itself": lambda: Unwilling,
     "raises everywhere": lambda: raising(*RAISED),
     **{f"raises in {name}": lambda name=name: raising(name) for name in RAISED},
     "raises in len and getitem": lambda: raising("__len__", "__getitem__"),

@@ -21,6 +21,7 @@ from scipy.stats import beta
 from dp_cmdp.audit.events import Event, candidates
 from dp_cmdp.audit.outcomes import Outcomes, Sampler, refuse_silence
 from dp_cmdp.audit.verdicts import Verdict
+from dp_cmdp.errors import InvalidArgumentError
 
 #: Confidence with which training counts are compared.
 TRAINING_ALPHA = 0.01
@@ -75,7 +76,7 @@ def black_box(
         If every run raised and the exceptions do not tell the databases apart: a pass would say
         that a mechanism is private which never answered.
     """
-    one, two = sample(2 * runs, rng)
+    one, two = _outcomes(sample, 2 * runs, rng)
     rules = {"epsilon": epsilon, "delta": delta, "representation": representation}
     chosen = [
         (event, a, b)
@@ -95,6 +96,14 @@ def black_box(
         refuse_silence(one, two)
     numbers |= {"runs": float(2 * runs), "epsilon_lower_bound": best}
     return Verdict(best <= epsilon, f"best event: {words}", numbers), best
+
+
+def _outcomes(sample: Sampler, runs: int, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
+    shown = sample(runs, rng)
+    sides = shown if isinstance(shown, tuple) else ()
+    if len(sides) != 2 or not all(isinstance(side, Outcomes) for side in sides):
+        raise InvalidArgumentError("sampler must return two Outcomes: on a database, its neighbour")
+    return sides
 
 
 def _best_events(

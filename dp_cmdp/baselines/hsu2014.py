@@ -51,6 +51,9 @@ from dp_cmdp.privacy import Number, PrivacyBudget, allocate, exact
 
 TEST_SHARE = 0.25  # of the rows' ε, for the tests of the guesses
 
+#: Σx beyond this leaves floats no room for its square.
+LARGEST_SCALE = 1e150
+
 
 @door
 def answer(
@@ -91,7 +94,7 @@ def answer(
     require_nonnegative(program, method="hsu2014")
     ones = np.ones(program.num_variables)
     S = optimistic_value(program, ones, method="hsu2014") if scale is None else scale
-    S = _check.real("scale", S, low=np.finfo(float).tiny)
+    S = _check.real("scale", S, low=np.finfo(float).tiny, high=LARGEST_SCALE)
     guesses = _check.integer("guesses", guesses, low=1, high=100)
     runs = 1 if realised_optimum_NOT_PRIVATE else guesses
     steps = 2 * _check.integer("rounds", rounds, low=1, high=MOST_ROUNDS) * runs

@@ -196,7 +196,7 @@ def cost_reader(cost: CostFunction) -> Callable[[int, int, int], FloatArray]:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
         parameters = inspect.signature(cost).parameters.values()
-    except (TypeError, ValueError):
+    except Exception:
         parameters = ()  # a built-in function that does not say
     arguments = sum(p.kind in kinds and p.default is p.empty for p in parameters)
     if arguments not in (2, 3):

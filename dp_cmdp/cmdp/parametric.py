@@ -210,7 +210,7 @@ class ParametricCMDP:
         return self.public.with_constraints(self._table(f), self.tolerance.at(theta))
 
     @door
-    def worst(self, lower: FloatArray, upper: FloatArray) -> CMDP:
+    def worst(self, lower: ArrayLike, upper: ArrayLike) -> CMDP:
         """The CMDP that is safe for every database in a box: f largest, f0 smallest.
 
         Notes
@@ -221,9 +221,10 @@ class ParametricCMDP:
         policy is safe for every database of the box (:meth:`program` is exact there too; see
         :func:`~dp_cmdp.cmdp.synthesis.check_robust_policy`). **Privacy.** Post-processing.
         """
-        return self._tightened(
-            self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[0]
-        )
+        size = self.envelope.num_entries
+        low = _check.vector("lower", lower, size=size, private=True)
+        high = _check.vector("upper", upper, size=size, private=True)
+        return self._tightened(self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0])
 
     def robust(self) -> CMDP:
         """The CMDP that is safe for every database of the envelope: it costs no privacy (ε = 0)."""

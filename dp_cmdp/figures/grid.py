@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures.style import new_figure
 from envs.dynamics import GridModel
 from envs.layout import Layout
@@ -40,7 +43,7 @@ def policy_figure(layout: Layout, policy: Policy, *, title: str) -> Figure:
 
 @door
 def comparison_figure(
-    layout: Layout, private: Policy, nonprivate: Policy, *, severity: FloatArray, title: str
+    layout: Layout, private: Policy, nonprivate: Policy, *, severity: ArrayLike, title: str
 ) -> Figure:
     """Private beside non-private, with the true hazards: *curator only*.
 
@@ -49,6 +52,9 @@ def comparison_figure(
     severity : (num_kinds, num_states)
         True severities, drawn as red rings.
     """
+    rings = _check.array("severity", severity)
+    if rings.shape != (layout.num_kinds, layout.num_cells):
+        raise InvalidArgumentError("severity must have one row per kind, one column per cell")
     figure, axes = new_figure(*_size(layout, 2), ncols=2)
     images = [
         draw_policy(axes[0], layout, private, title="private"),
@@ -57,7 +63,7 @@ def comparison_figure(
     hottest = max(images, key=lambda image: image.get_clim()[1])
     for ax, image in zip(axes, images, strict=True):
         image.set_clim(hottest.get_clim())
-        _hazards(ax, layout, severity)
+        _hazards(ax, layout, rings)
     _colorbar(figure, hottest, axes)
     _legend(figure, layout, columns=4, hazards=True)
     figure.suptitle(f"{title}   CURATOR ONLY", x=0.01, ha="left", fontsize=11)

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.storage import write_bytes
 
@@ -43,6 +44,8 @@ def new_figure(width: float = 7.0, height: float = 4.2, **subplots):
     """(figure, axes) in the project's look, without touching global state."""
     from matplotlib.figure import Figure
 
+    width = _check.real("width", width, low=0.1, high=100.0)
+    height = _check.real("height", height, low=0.1, high=100.0)
     figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
     axes = figure.subplots(**subplots)
     for ax in getattr(axes, "flat", [axes]):

@@ -149,18 +149,28 @@ def square_below(thresholds: Sequence[int], end: int) -> float:
     return total
 
 
+def random_bytes(source: Source, count: int) -> bytes:
+    """`count` bytes of a source that keeps its word."""
+    found = source(count)
+    if not isinstance(found, bytes | bytearray) or len(found) != count:
+        raise InvalidArgumentError("source must return as many bytes as it is asked for")
+    return found
+
+
 def toss(words: NDArray[np.uint32], threshold: int, source: Source) -> NDArray[np.bool_]:
     """One exact coin of probability threshold/2^256 per random word."""
     head, tail = divmod(threshold, 1 << TAIL)
     heads = words < head
     for tie in np.flatnonzero(words == head):
-        heads[tie] = int.from_bytes(source(TAIL // 8), "little") < tail
+        heads[tie] = int.from_bytes(random_bytes(source, TAIL // 8), "little") < tail
     return heads
 
 
 def draw_words(rows: int, size: int, source: Source) -> NDArray[np.uint32]:
     """A (rows, size) table of random 32-bit words."""
-    return np.frombuffer(source(rows * size * (WORD // 8)), dtype=np.uint32).reshape(rows, size)
+    return np.frombuffer(random_bytes(source, rows * size * (WORD // 8)), dtype=np.uint32).reshape(
+        rows, size
+    )
 
 
 def draw_magnitudes(thresholds: Sequence[int], size: int, source: Source) -> IntArray:
@@ -174,7 +184,7 @@ def draw_magnitudes(thresholds: Sequence[int], size: int, source: Source) -> Int
 
 def draw_signs(magnitude: IntArray, source: Source, keep: NDArray[np.bool_] | None) -> IntArray:
     """Signed magnitudes, without those not in `keep` and without the second zero (−, 0)."""
-    negative = np.frombuffer(source(magnitude.size), dtype=np.uint8) & 1 == 1
+    negative = np.frombuffer(random_bytes(source, magnitude.size), dtype=np.uint8) & 1 == 1
     kept = ~(negative & (magnitude == 0))
     if keep is not None:
         kept &= keep

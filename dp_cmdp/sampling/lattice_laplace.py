@@ -29,6 +29,7 @@ from dp_cmdp.sampling.digits import (
     draw_signs,
     draw_words,
     exp_lower,
+    random_bytes,
     toss,
     weight_below,
 )
@@ -153,4 +154,4 @@ class LatticeLaplace:
 
 
 def _again(threshold: int, source: Source) -> bool:
-    return int.from_bytes(source(PRECISION // 8), "little") < threshold
+    return int.from_bytes(random_bytes(source, PRECISION // 8), "little") < threshold

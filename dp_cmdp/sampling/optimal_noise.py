@@ -150,7 +150,7 @@ class OptimalNoise:
     @door
     def sample_shift(self, size: int, *, source: Source = os.urandom) -> IntArray:
         """`size` independent draws of W (curator only)."""
-        size = _check.integer("size", size)
+        size = _check.size("size", size)
         cells = draw_cells(self.certificate.thresholds, size, source)
         return cells * self.certificate.cell + draw_inside(self.certificate.cell, size, source)
 

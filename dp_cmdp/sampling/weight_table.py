@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dp_cmdp.sampling.digits import ONE, PRECISION, Source
+from dp_cmdp.sampling.digits import ONE, PRECISION, Source, random_bytes
 
 HEAD = 64
 REST = PRECISION - HEAD
@@ -60,10 +60,10 @@ def draw_cells(weights: Sequence[int], size: int, source: Source) -> NDArray[np.
         below += weight
         ends.append(below)
     heads = np.array([min(end >> REST, (1 << HEAD) - 1) for end in ends], dtype=np.uint64)
-    words = np.frombuffer(source(size * (HEAD // 8)), dtype=np.uint64)
+    words = np.frombuffer(random_bytes(source, size * (HEAD // 8)), dtype=np.uint64)
     cells = np.searchsorted(heads, words, side="right")
     for tie in np.flatnonzero(np.isin(words, heads)):
-        point = int(words[tie]) << REST | int.from_bytes(source(REST // 8), "little")
+        point = int(words[tie]) << REST | int.from_bytes(random_bytes(source, REST // 8), "little")
         cells[tie] = sum(end <= point for end in ends)
     return cells.astype(np.int64)
 
@@ -76,7 +76,9 @@ def draw_inside(cell: int, size: int, source: Source) -> NDArray[np.int64]:
     if cell == 1:
         return np.zeros(size, dtype=np.int64)
     last = np.uint64((1 << HEAD) // cell * cell - 1)
-    words = np.frombuffer(source(size * (HEAD // 8)), dtype=np.uint64).copy()
+    words = np.frombuffer(random_bytes(source, size * (HEAD // 8)), dtype=np.uint64).copy()
     while (again := np.flatnonzero(words > last)).size:
-        words[again] = np.frombuffer(source(again.size * (HEAD // 8)), dtype=np.uint64)
+        words[again] = np.frombuffer(
+            random_bytes(source, again.size * (HEAD // 8)), dtype=np.uint64
+        )
     return (words % np.uint64(cell)).astype(np.int64)

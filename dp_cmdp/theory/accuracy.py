@@ -143,7 +143,7 @@ def accuracy_bound(
     **Privacy.** *Curator only*: the bound is computed from the true data and must not be published.
     """
     beta = _check.real("failure", failure, low=0.0, high=0.999)
-    count = _check.integer("draws", draws, low=0)
+    count = _check.size("draws", draws)
     source = _check.generator("rng", rng) if count else None
     noise = reach(
         as_program(program),

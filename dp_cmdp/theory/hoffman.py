@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
@@ -80,10 +81,15 @@ def hoffman_constant(
     -----
     **Paper.** ``lem:perturbation``. **Privacy.** As its arguments: *curator only* for true data.
     """
-    rows = np.atleast_2d(np.asarray(G, dtype=np.float64))
-    equal = np.zeros((0, rows.shape[1])) if C is None else np.atleast_2d(np.asarray(C, dtype=float))
-    if equal.shape[1] != rows.shape[1]:
-        raise InvalidArgumentError("G and C must have the same number of columns")
+    rows = _check.matrix("G", np.atleast_2d(_check.array("G", G))).toarray()
+    equal = np.zeros((0, rows.shape[1]))
+    if C is not None:
+        given = np.atleast_2d(_check.array("C", C))
+        equal = _check.matrix("C", given, columns=rows.shape[1]).toarray()
+    if not rows.size:
+        raise InvalidArgumentError("G must have at least one row and one column")
+    max_programs = _check.size("max_programs", max_programs)
+    max_supports = _check.size("max_supports", max_supports)
     if equal.shape[0] and np.linalg.matrix_rank(equal) < equal.shape[0]:
         raise InvalidArgumentError("C must have linearly independent rows")
     largest = _largest_surjective(rows, equal, max_programs)

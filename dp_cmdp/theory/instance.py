@@ -21,6 +21,7 @@ from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.curator import CuratorOnly
 from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entrywise
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.lp import LinearProgram, solve
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.release import Release
@@ -60,9 +61,13 @@ def instance_bound(
     """
     lp = as_program(program)
     target = lp if release.method == "database" else entrywise(lp)
+    answer = _check.vector("x", x, size=lp.num_variables)
+    if lp.envelope is not database.envelope:
+        raise InvalidArgumentError("program and database must share one Envelope object")
+    if release.groups != target.envelope.groups:
+        raise InvalidArgumentError("release does not fit program: their groups of entries differ")
     truth = lp.at(database.values)
     best = solve(truth, certify=False).x
-    answer = _check.vector("x", x, size=lp.num_variables)
     error = target.c.at(release.estimate) - truth.c
     rows = lp.A.shape[0]
 

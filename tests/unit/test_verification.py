@@ -581,7 +581,7 @@ def test_a_release_of_another_envelope_or_other_blocks_is_refused(tmp_path):
 def test_a_policy_does_not_belong_to_a_linear_program_nor_a_model_file_to_nothing(tmp_path):
     program = auction()
     path = tmp_path / "policy.npz"
-    Policy.uniform(2, 2).save(path, model=program)  # pyright: ignore[reportArgumentType]
+    PolicyFile(Policy.uniform(2, 2), Origin.of(None, program, "")).document().write(path)
     report = verify(path, program.save(tmp_path / "program.npz"))
     assert "not to a linear program" in report.findings[-1].why
     cmdp = tmp_path / "cmdp.npz"

@@ -196,8 +196,8 @@ def test_arrivals_of_ones_own_charge_an_absorbing_hazard_once():
         ([1], "occupying", {"gamma": 0.0}, "state 1,"),
         ([2], "entering", {"gamma": 0.0}, "state 2 "),
         ([1], "leaving", {}, "on must be one of occupying, entering"),
-        ([1, 4], "entering", {}, "between 0 and 3"),
-        ([-1, 1], "entering", {}, "between 0 and 3"),
+        ([1, 4], "entering", {}, r"in \[0, 3\]"),
+        ([-1, 1], "entering", {}, r"in \[0, 3\]"),
     ],
 )
 def test_what_can_never_be_met_is_refused_by_name(states, on, facts, named):
