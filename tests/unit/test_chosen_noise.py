@@ -284,6 +284,33 @@ def test_methods_that_promise_feasibility_hold_the_real_entries_at_both_ends(nam
         assert low <= value <= high
 
 
+@pytest.mark.parametrize("quantile", [0.0, 1 - 2.0**-53])
+def test_simulated_methods_leave_room_for_sums_that_cancel(quantile):
+    envelope = Envelope([1e12], [1e12 + 1], radius=[1.23e-4])
+    program = ParametricLP(
+        envelope,
+        c=[1.0],
+        A=Affine((1, 1), constant=[[1.0]]),
+        b=Affine(1, constant=[-3e12 + 5], at=[0], entry=[0], coefficient=3.0),
+        upper=1.0,
+    )
+    for number in range(50, 60):
+        theta = 1e12 + number / 8192
+        (value,) = real_entries(program, [theta])
+        release = (
+            METHODS["munoz2021"]
+            .run(
+                program,
+                Database([theta], envelope),
+                PrivacyBudget(9, "0.3"),
+                rng=ChosenQuantile(quantile),
+            )
+            .release
+        )
+        assert release is not None
+        assert Fraction(float(release.lower[0])) <= value <= Fraction(float(release.upper[0]))
+
+
 def test_plans_refuse_what_their_certificate_does_not_cover():
     pair = Query.of_entries(Envelope([0.0, 0.0], [1.0, 1.0], records=[0, 0]))
     with pytest.raises(InvalidArgumentError, match="more than the noise covers"):
