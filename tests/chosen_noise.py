@@ -22,9 +22,12 @@ class ChosenDigits:
     def __init__(self, thresholds: tuple[int, ...], number: int, *, onward: bool) -> None:
         self.thresholds, self.number, self.onward = thresholds, number, onward
         self.waiting: list[bytes] = []
+        self.proposals = 0
 
     def bytes(self, count: int) -> bytes:
         if not self.waiting:
+            self.proposals += 1
+            assert self.proposals < 50, "the sampler refuses a number of its support"
             self.waiting = self._proposal(count // (WORD // 8 * len(self.thresholds)))
         answer = self.waiting.pop(0)
         assert len(answer) == count

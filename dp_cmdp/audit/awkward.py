@@ -41,7 +41,7 @@ NUMBERS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "large bounds": ((1e12, 1e12, 1.0, 1e12, 1.0), (7.0, 0.1, 0.7, 0.3, 0.6)),
     "one ulp": ((1.0,) * 5, (0.7, 0.1 + 2.0**-56, 0.7 - 2.0**-53, 0.1 - 2.0**-56, 0.7)),
 }
-#: Terms (row, column, entry, coefficient) of A; constants sit where a coefficient is decimal.
+#: Terms (row, column, entry, coefficient) of A.
 READINGS: dict[str, tuple[tuple[int, int, int, float], ...]] = {
     "entries 1 and 2": ((0, 0, 1, 1.0), (0, 1, 2, 1.0)),
     "all but the first": ((0, 0, 1, 1.0), (0, 1, 2, 1.0), (1, 0, 3, 1.0), (1, 1, 4, 1.0)),
@@ -51,7 +51,12 @@ READINGS: dict[str, tuple[tuple[int, int, int, float], ...]] = {
     "repeated terms": ((0, 0, 1, 1e16), (0, 0, 1, 1.0), (0, 0, 1, -1e16), (1, 1, 2, 0.1)),
     "shared and mixed": ((0, 0, 0, 1.0), (0, 0, 2, 0.3), (0, 1, 2, 1.0), (1, 1, 4, 0.7)),
 }
-CONSTANT = {"decimals and constants": 0.3, "shared and mixed": -1.1}
+#: The constant of every entry of A; 0 elsewhere.
+CONSTANT = {
+    "one entry, three places": 0.3,
+    "decimals and constants": 0.3,
+    "shared and mixed": -1.1,
+}
 #: More than any row can need at x = 0.
 ROOM = 1e3
 

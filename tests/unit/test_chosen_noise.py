@@ -26,6 +26,7 @@ from dp_cmdp.intervals import (
 from dp_cmdp.parametric import BLOCKS, ParametricLP
 from dp_cmdp.privacy import PrivacyBudget, Share
 from dp_cmdp.privatizer import plan_database, release_blocks, release_database
+from dp_cmdp.sampling.digits import draw_signs
 from dp_cmdp.sampling.lattice_laplace import LatticeLaplace
 from dp_cmdp.sampling.optimal_noise import OptimalNoise
 from dp_cmdp.sampling.truncated import LatticeTruncatedLaplace
@@ -60,8 +61,10 @@ DATABASE_PLANS = [
 ]
 
 
-def shifts(law):
-    return sorted({0, 1, law.width // 2, law.width - 1, law.width})
+def widest(law):
+    """The largest number the law can draw, counted from 0: from its certificate."""
+    support = law.certificate.support
+    return 2 * support if law.certificate.law == "truncated-laplace" else support
 
 
 @pytest.mark.parametrize(("kind", "records", "close"), DATABASE_PLANS)
@@ -72,8 +75,9 @@ def test_intervals_hold_the_value_for_every_draw_and_every_place_and_not_a_step_
     assert isinstance(plan, LatticeBounded)
     law, lattice = plan.noise, plan.lattice
     steps = exact(lattice.step)
-    for shift in shifts(law):
-        up = law.width - shift if close == "lower" else shift
+    width = widest(law)
+    for shift in (0, 1, width // 2, width - 1, width):
+        up = width - shift if close == "lower" else shift
         for values in zip(*map(places, lattice.step), strict=True):
             found = replace(plan, rng=choosing(plan, shift)).draw(np.array(values))
             for low, value, high, g in zip(
@@ -82,7 +86,7 @@ def test_intervals_hold_the_value_for_every_draw_and_every_place_and_not_a_step_
                 assert low <= value <= high
                 # the ends are those of the integer ⌊θ/g⌋ + W, rounded outwards by one float at most
                 top = value // g + up
-                assert low <= (top - law.width) * g <= Fraction(np.nextafter(float(low), np.inf))
+                assert low <= (top - width) * g <= Fraction(np.nextafter(float(low), np.inf))
                 assert Fraction(np.nextafter(float(high), -np.inf)) <= (top + 1) * g <= high
 
 
@@ -93,7 +97,7 @@ def test_a_release_of_the_database_holds_the_truth_at_both_ends_of_the_noise(
 ):
     plan = plan_database(envelope(records), BUDGET, calibration=kind, close=close)
     assert isinstance(plan, LatticeBounded)
-    width = plan.noise.width
+    width = widest(plan.noise)
     shift = {"none": 0, "middle": width // 2, "full": width}[end]
     for values in zip(*map(places, plan.lattice.step), strict=True):
         monkeypatch.setattr("dp_cmdp.intervals.os.urandom", choosing(plan, shift).bytes)
@@ -107,6 +111,16 @@ def test_a_release_of_the_database_holds_the_truth_at_both_ends_of_the_noise(
                 exact(release.lower), exact(values), exact(release.upper), strict=True
             )
         )
+
+
+def test_a_negative_zero_is_drawn_again():
+    """Otherwise 0 would have twice its weight."""
+    magnitude = np.array([0, 0, 3, 3, 0])
+    signs = bytes([1, 0, 1, 0, 1])
+    kept = draw_signs(magnitude, lambda count: signs[:count], keep=None)
+    assert kept.tolist() == [0, -3, 3]
+    kept = draw_signs(magnitude, lambda count: signs[:count], keep=magnitude < 3)
+    assert kept.tolist() == [0]
 
 
 def test_untruncated_noise_moves_the_value_by_the_chosen_integer():
@@ -282,6 +296,33 @@ def test_methods_that_promise_feasibility_hold_the_real_entries_at_both_ends(nam
     wanted = real_entries(program, theta) if release.method == "blocks" else exact(theta)
     for low, value, high in zip(exact(release.lower), wanted, exact(release.upper), strict=True):
         assert low <= value <= high
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1 - 2.0**-53])
+def test_simulated_methods_leave_room_for_sums_that_cancel(quantile):
+    envelope = Envelope([1e12], [1e12 + 1], radius=[1.23e-4])
+    program = ParametricLP(
+        envelope,
+        c=[1.0],
+        A=Affine((1, 1), constant=[[1.0]]),
+        b=Affine(1, constant=[-3e12 + 5], at=[0], entry=[0], coefficient=3.0),
+        upper=1.0,
+    )
+    for number in range(50, 60):
+        theta = 1e12 + number / 8192
+        (value,) = real_entries(program, [theta])
+        release = (
+            METHODS["munoz2021"]
+            .run(
+                program,
+                Database([theta], envelope),
+                PrivacyBudget(9, "0.3"),
+                rng=ChosenQuantile(quantile),
+            )
+            .release
+        )
+        assert release is not None
+        assert Fraction(float(release.lower[0])) <= value <= Fraction(float(release.upper[0]))
 
 
 def test_plans_refuse_what_their_certificate_does_not_cover():

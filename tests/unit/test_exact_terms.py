@@ -119,6 +119,18 @@ def test_bounds_enclose_products_that_underflow(factor, constant):
         assert error <= Fraction(float(part.rounding(low, high)[0]))
 
 
+@pytest.mark.parametrize(("constant", "factor"), [(0.3, 1.0), (0.3, -1.0), (0.0, 0.7), (1e16, 1.0)])
+def test_sums_that_round_are_within_their_bound_on_rounding(constant, factor):
+    part = Affine(1, constant=[constant], at=[0], entry=[0], coefficient=factor)
+    low, high = np.array([0.1]), np.array([0.9])
+    off = []
+    for theta in np.linspace(0.1, 0.9, 50):
+        value = Fraction(constant) + Fraction(factor) * Fraction(float(theta))
+        off.append(abs(Fraction(float(part.at(np.array([theta]))[0])) - value))
+    assert 0 < max(off) <= Fraction(float(part.rounding(low, high)[0]))
+    assert Affine(1, at=[0], entry=[0]).rounding(low, high).tolist() == [0.0]
+
+
 def test_bounds_of_entries_that_are_zero_are_the_constant_itself():
     part = Affine(2, constant=[0.3, 0.0], at=[0, 1], entry=[0, 0], coefficient=0.7)
     found = part.bounds(np.zeros(1), np.zeros(1))

@@ -187,7 +187,14 @@ def test_a_range_beyond_the_floats_is_refused(end):
 
 
 def test_a_radius_rounded_above_the_range_only_promises_more():
-    envelope = Envelope([0.1], [0.4])
-    assert Fraction(float(envelope.radius[0])) >= Fraction(0.4) - Fraction(0.1)
+    lower = 0.1 * np.arange(1, 10)
+    upper = lower + 7.3
+    envelope = Envelope(-lower, upper)
+    ranges = [
+        Fraction(high) + Fraction(low)
+        for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
+    ]
+    assert any(Fraction(d) < r for d, r in zip((upper + lower).tolist(), ranges, strict=True))
+    assert all(Fraction(d) >= r for d, r in zip(envelope.radius.tolist(), ranges, strict=True))
     with pytest.raises(InvalidArgumentError, match="radius"):
         Envelope([0.0], [1.0], radius=[1.0 + 1e-9])

@@ -175,3 +175,11 @@ def test_budgets_whose_table_would_not_end_are_refused_by_name():
         mean_shift("optimal", epsilon="1e-9", delta="1e-12")
     wide = OptimalNoise.calibrate("0.01", "1e-9", steps=4)
     assert 2_000 < wide.width / 4 < 20_000
+
+
+def test_a_table_covers_whole_cells_and_not_a_step_more():
+    proof = OptimalNoise.calibrate(1, "0.1", steps=1 << 20).certificate
+    reach = -(-proof.steps // proof.cell)
+    assert proof.cell > 1
+    assert replace(proof, steps=reach * proof.cell).check()
+    assert not replace(proof, steps=reach * proof.cell + 1).check()
