@@ -41,10 +41,17 @@ class Fault:
 
     def places(self, text: str) -> list[int]:
         """Numbers, from 0, of the lines of a file that read as :attr:`line` does."""
-        inside, found = not self.within, []
+        inside, depth, found = not self.within, 0, []
         for number, line in enumerate(text.splitlines()):
-            if self.within and line.lstrip().startswith(("def ", "class ")):
-                inside = line.lstrip().startswith(self.within)
+            indentation = len(line) - len(line.lstrip())
+            if self.within and line.lstrip().startswith(self.within):
+                inside, depth = True, indentation
+            elif (
+                self.within
+                and indentation <= depth
+                and line.lstrip().startswith(("def ", "class "))
+            ):
+                inside = False
             if inside and line.strip() == self.line:
                 found.append(number)
         return found

@@ -36,7 +36,7 @@ FAULTS = (
             "return Amount(self.epsilon + other.epsilon, max(self.delta, other.delta))",
         ),
         Fault(
-            "sum-in-floats",
+            "debits-summed-in-floats",
             "sums of debits are exact",
             "return Amount(self.epsilon + other.epsilon, self.delta + other.delta)",
             "return Amount(Fraction(float(self.epsilon + other.epsilon)), self.delta + other.delta)",
@@ -138,8 +138,8 @@ FAULTS = (
             'database, chain, kind="total", identity=identity, amount=requested, note=note',
         ),
         Fault(
-            "debit-without-lock",
-            "a debit holds the write lock while it compares",
+            "debit-of-nothing",
+            "the debit recorded is the one asked for",
             "identity, requested, note = _identity(identity), Amount.of(budget), _note(note)",
             "identity, requested, note = _identity(identity), Amount(), _note(note)",
         ),

@@ -421,6 +421,14 @@ FAULTS = (
             "noise for real use comes from the operating system",
             "source = os.urandom if self.rng is None else self.rng.bytes",
             "source = np.random.default_rng(0).bytes if self.rng is None else self.rng.bytes",
+            within="class LatticeBounded",
+        ),
+        Fault(
+            "plain-noise-seeded",
+            "noise for real use comes from the operating system",
+            "source = os.urandom if self.rng is None else self.rng.bytes",
+            "source = np.random.default_rng(0).bytes if self.rng is None else self.rng.bytes",
+            within="class LatticeUnbounded",
         ),
         Fault(
             "interval-float-half-reach",

@@ -1,7 +1,5 @@
 """Faults in programs: robust counterparts, exact slacks, certified solves, assumptions."""
 
-# ruff: noqa: E501  (lines of the package are quoted as they stand, under more indentation)
-
 from tests.mutants.fault import Fault, in_file
 
 PARAMETRIC = "tests/unit/test_parametric.py"
