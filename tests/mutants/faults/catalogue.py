@@ -1,12 +1,29 @@
 """All faults, in the order of the table."""
 
-from tests.mutants.faults import boundary, ledger, noise, policies, programs, releases
+from tests.mutants.faults import (
+    audits,
+    boundary,
+    certificates,
+    environments,
+    intervals,
+    laws,
+    ledger,
+    policies,
+    programs,
+    releases,
+    sensitivity,
+)
 
 FAULTS = (
-    *noise.FAULTS,
+    *laws.FAULTS,
+    *intervals.FAULTS,
+    *sensitivity.FAULTS,
     *releases.FAULTS,
     *programs.FAULTS,
     *ledger.FAULTS,
     *policies.FAULTS,
+    *certificates.FAULTS,
     *boundary.FAULTS,
+    *environments.FAULTS,
+    *audits.FAULTS,
 )
