@@ -38,7 +38,7 @@ from tests.mutants.record import (
     summary,
     table,
 )
-from tests.mutants.workshop import RedTestsError, Workshops
+from tests.mutants.workshop import ALL_SECONDS, OWN_SECONDS, RedTestsError, Workshops
 
 ROOT = Path(__file__).resolve().parents[2]
 WRONG_BEFORE = 2
@@ -91,7 +91,8 @@ def _try_all(
     """Each fault against its own tests; those that pass them against all default tests."""
     own = sorted({test for fault in faults for test in fault.tests})
     unnoticed = []
-    for fault, outcome in workshops.each(faults, lambda fault: fault.tests, before=own):
+    tried = workshops.each(faults, lambda fault: fault.tests, before=own, seconds=OWN_SECONDS)
+    for fault, outcome in tried:
         if fault.equivalent:
             verdict = EQUIVALENT if outcome.passed else REFUTED
         elif outcome.passed:
@@ -100,7 +101,9 @@ def _try_all(
         else:
             verdict = CAUGHT
         found[fault.name] = records.keep(fault, verdict, outcome.test, by_own_tests=True)
-    for fault, outcome in workshops.each(unnoticed, lambda _: ("tests",), before=["tests"]):
+    whole = ["tests"]
+    tried = workshops.each(unnoticed, lambda _: whole, before=whole, seconds=ALL_SECONDS)
+    for fault, outcome in tried:
         verdict = SURVIVED if outcome.passed else CAUGHT
         found[fault.name] = records.keep(fault, verdict, outcome.test, by_own_tests=False)
 

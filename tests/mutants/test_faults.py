@@ -62,10 +62,9 @@ def test_a_fault_is_caught_in_a_copy_and_the_tree_stays_as_it_is(tmp_path):
     (tmp_path / "copy").mkdir()
     shop = Workshop(root, tmp_path / "copy")
     before = (root / "dp_cmdp" / "__init__.py").read_bytes()
-    wrong = shop.with_fault(fault_of("return 3 * x"), ["tests/test_double.py"])
+    wrong = shop.with_fault(fault_of("return 3 * x"), ["tests/test_double.py"], seconds=60)
     assert (wrong.passed, wrong.test) == (False, "tests/test_double.py::test_twice")
-    assert shop.with_fault(fault_of("return x + x"), ["tests/test_double.py"]).passed
-    assert shop.run(["tests"]).passed
+    assert shop.run(["tests"], seconds=60).passed
     assert (root / "dp_cmdp" / "__init__.py").read_bytes() == before
 
 

@@ -23,8 +23,10 @@ PARTS = (
     *("dp_cmdp", "envs", "tests", "examples", "docs", "benchmarks", "pyproject.toml"),
     *("README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "Makefile"),
 )
-#: Beyond this a run hangs: all default tests take some minutes.
-SECONDS = 3600
+#: Beyond these a fault's own tests (some seconds) or all default tests (some minutes) hang.
+OWN_SECONDS, ALL_SECONDS = 300, 3600
+#: pytest found no tests, or was stopped from outside.
+NO_VERDICT = (5, -2, -9, -15)
 #: Marks code that numba compiles, and caches by the date of its own file only.
 COMPILED = "@compiled"
 
@@ -64,6 +66,7 @@ class Workshops:
         tests: Callable[[Fault], Sequence[str]],
         *,
         before: Sequence[str],
+        seconds: float,
     ) -> Iterator[tuple[Fault, Outcome]]:
         """Every fault with what its tests said, in order; first the tests `before` without any."""
         if not faults:
@@ -73,7 +76,7 @@ class Workshops:
         def attempt(fault: Fault) -> Outcome:
             workshop = self._free.get()
             try:
-                return workshop.with_fault(fault, tests(fault))
+                return workshop.with_fault(fault, tests(fault), seconds=seconds)
             finally:
                 self._free.put(workshop)
 
@@ -83,7 +86,7 @@ class Workshops:
 
     def _check(self, tests: Sequence[str]) -> None:
         workshop = self._free.get()
-        outcome = workshop.run(tests)
+        outcome = workshop.run(tests, seconds=ALL_SECONDS)
         self._free.put(workshop)
         if not outcome.passed:
             raise RedTestsError(outcome.test)
@@ -102,7 +105,7 @@ class Workshop:
             elif source.exists():
                 shutil.copy2(source, folder / name)
 
-    def with_fault(self, fault: Fault, tests: Sequence[str]) -> Outcome:
+    def with_fault(self, fault: Fault, tests: Sequence[str], *, seconds: float) -> Outcome:
         """Run tests with the fault in place."""
         target = self.folder / fault.path
         original, dates = target.read_text(encoding="utf-8"), target.stat()
@@ -110,7 +113,7 @@ class Workshop:
         try:
             with tempfile.TemporaryDirectory() as cache:
                 own = {"NUMBA_CACHE_DIR": cache} if COMPILED in original else {}
-                return self.run(tests, **own)
+                return self.run(tests, seconds=seconds, **own)
         finally:
             self._replace(target, original)
             os.utime(target, ns=(dates.st_atime_ns, dates.st_mtime_ns))
@@ -122,7 +125,7 @@ class Workshop:
         for cached in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
             cached.unlink()
 
-    def run(self, tests: Sequence[str], **variables: str) -> Outcome:
+    def run(self, tests: Sequence[str], *, seconds: float, **variables: str) -> Outcome:
         """Run tests in the copy until one fails."""
         options = ("-q", "-x", "--tb=no", "-rfE", "-p", "no:xdist", "-p", "no:cacheprovider")
         try:
@@ -132,13 +135,15 @@ class Workshop:
                 env={**os.environ, "PYTHONPATH": str(self.folder), **variables},
                 capture_output=True,
                 text=True,
-                timeout=SECONDS,
+                timeout=seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired:
             return Outcome(False, "no end")
         if done.returncode == 0:
             return Outcome(True, "")
+        if done.returncode in NO_VERDICT:
+            raise RuntimeError(f"pytest ended with {done.returncode}: {done.stdout[-300:]}")
         return Outcome(
             False, _first_failure(done.stdout) or done.stdout[-300:] + done.stderr[-300:]
         )

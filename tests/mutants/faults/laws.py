@@ -4,6 +4,7 @@
 
 from tests.mutants.fault import Fault, in_file
 
+FORGED = "tests/unit/test_forged_certificates.py"
 SAMPLING = "tests/unit/test_sampling.py"
 OPTIMAL = "tests/unit/test_optimal_noise.py"
 DRAWS = "tests/statistical/test_sampling.py"
@@ -11,12 +12,12 @@ DRAWS = "tests/statistical/test_sampling.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/sampling/digits.py",
-        (SAMPLING, OPTIMAL, DRAWS),
+        (FORGED, SAMPLING, DRAWS),
         Fault(
-            "exp-rounded-up",
+            "exp-terms-rounded-up",
             "every bound of e^x that enters a proof is a lower one",
-            "term = term * exponent.numerator // (exponent.denominator * order)",
-            "term = -(-term * exponent.numerator // (exponent.denominator * order))",
+            "total += term",
+            "total += term + 1",
         ),
         Fault(
             "exp-one-term-more",
@@ -88,7 +89,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/sampling/certificate.py",
-        (SAMPLING, OPTIMAL, "tests/property/test_sampling.py"),
+        (FORGED, SAMPLING, "tests/property/test_sampling.py", OPTIMAL),
         Fault(
             "outer-mass-one-point-short",
             "δ counts every point that a shift can push out of the support",
@@ -176,7 +177,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/sampling/truncated.py",
-        (SAMPLING, DRAWS),
+        (FORGED, SAMPLING, DRAWS),
         Fault(
             "truncated-law-unproved",
             "a law is built from a certificate that checks",
@@ -210,7 +211,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/sampling/lattice_laplace.py",
-        (SAMPLING, DRAWS),
+        (FORGED, SAMPLING, DRAWS),
         Fault(
             "plain-ratio-of-one-step",
             "plain noise is scaled to the whole sensitivity",
@@ -238,7 +239,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/sampling/optimal_noise.py",
-        (OPTIMAL,),
+        (FORGED, OPTIMAL),
         Fault(
             "optimal-law-unproved",
             "a law is built from a certificate that checks",
@@ -260,7 +261,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/sampling/weight_table.py",
-        (OPTIMAL, DRAWS),
+        (FORGED, OPTIMAL, DRAWS),
         Fault(
             "hockey-stick-one-way",
             "both directions of a shift are compared",
