@@ -67,9 +67,10 @@ def test_a_support_that_the_digits_cannot_reach_is_not_certified():
     assert not replace(law, support=far, outer_mass=Fraction(0)).check()
 
 
-def test_a_support_shorter_than_the_steps_is_not_certified():
-    # every point may leave: the mass "outside" is that of all points, counted once
-    assert not truncated((ONE // 2,), support=1, steps=2, epsilon=50).check()
+@pytest.mark.parametrize("steps", [2, 3, 100])
+def test_a_support_shorter_than_the_steps_is_not_certified(steps):
+    # all points may leave, and the mass of more points than there are comes out as 0 or less
+    assert not truncated((ONE // 2,), support=1, steps=steps, epsilon=50, delta=1).check()
 
 
 def test_a_mass_that_is_stated_too_small_is_not_certified():
@@ -117,8 +118,19 @@ def test_a_table_of_several_moving_entries_is_not_certified():
 
 
 def test_a_table_with_negative_weights_is_not_certified():
-    weights = [ONE // 2, -1, ONE // 2 + 1]
-    assert not replace(tabled(weights, epsilon=50), outer_mass=HALF).check()
+    eighth = ONE // 8
+    weights = [eighth, 2 * eighth, eighth, -1, eighth + 1, 2 * eighth, eighth]
+    law = tabled(weights, epsilon=50)
+    assert sum(weights) == ONE
+    assert law.outer_mass <= law.delta
+    assert not law.check()
+
+
+@pytest.mark.parametrize("weights", [[1, 3], [3, 1]])
+def test_a_table_is_judged_in_both_directions(weights):
+    law = tabled([weight * ONE // 4 for weight in weights])
+    assert law.outer_mass == Fraction(3, 4)
+    assert not replace(law, outer_mass=HALF).check()
 
 
 @pytest.mark.parametrize("off", [-1, 1])

@@ -5,6 +5,7 @@
 from tests.mutants.fault import Fault, in_file
 
 FORGED = "tests/unit/test_forged_certificates.py"
+CHOSEN = "tests/unit/test_chosen_randomness.py"
 SAMPLING = "tests/unit/test_sampling.py"
 OPTIMAL = "tests/unit/test_optimal_noise.py"
 DRAWS = "tests/statistical/test_sampling.py"
@@ -177,7 +178,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/sampling/truncated.py",
-        (FORGED, SAMPLING, DRAWS),
+        (FORGED, CHOSEN, SAMPLING, DRAWS),
         Fault(
             "truncated-law-unproved",
             "a law is built from a certificate that checks",
@@ -211,7 +212,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/sampling/lattice_laplace.py",
-        (FORGED, SAMPLING, DRAWS),
+        (FORGED, CHOSEN, SAMPLING, DRAWS),
         Fault(
             "plain-ratio-of-one-step",
             "plain noise is scaled to the whole sensitivity",
@@ -239,7 +240,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/sampling/optimal_noise.py",
-        (FORGED, OPTIMAL),
+        (FORGED, CHOSEN, OPTIMAL),
         Fault(
             "optimal-law-unproved",
             "a law is built from a certificate that checks",
