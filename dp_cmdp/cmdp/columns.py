@@ -15,12 +15,14 @@ meets f0, the same loop runs on costs alone, minimising the largest excess; mult
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.library import FLOW, PolicyLibrary
 from dp_cmdp.cmdp.master import drive_out, simplex, start_basis
 from dp_cmdp.cmdp.mixture import costly_states, interpolate, largest, totals
 from dp_cmdp.cmdp.pricing import price_at
+from dp_cmdp.cmdp.refined_bound import refined_bound
 from dp_cmdp.cmdp.solution import FEASIBILITY, CMDPSolution, infeasible
 from dp_cmdp.errors import ConvergenceError
 
@@ -238,16 +240,37 @@ class ColumnGeneration:
                     noise = max(1e-3 * allowed, NOISE * self.value_scale)
                     stays = bound - value > max(0.9 * distance, allowed)
                     if gain <= noise and stays:
-                        if not self._refine():
+                        if self._refine():
+                            self._reach_feasibility()
+                            continue
+                        bound = min(bound, self._refined_bound(best))
+                        if bound - value > allowed:
                             raise self._stalled(bound, value)
-                        self._reach_feasibility()
-                    continue
+                    else:
+                        continue
             if not self._refine():
                 rounding = FEASIBILITY * float(best @ self.scale)
                 if not bound - value >= -allowed - rounding:
                     raise self._stalled(bound, value)
                 return self._solution(value, dual=best, bound=bound)
             self._reach_feasibility()
+
+    def _refined_bound(self, dual: FloatArray) -> float:
+        """The bound at `dual` once more, in extended precision."""
+        own = self.pool.dynamics
+        shape = (self.pool.reward.size, own.num_states)
+        return refined_bound(
+            sparse.csr_array(
+                (own.data, own.indices.view(np.int32), own.indptr.view(np.int32)), shape
+            ),
+            self.pool.reward,
+            f=self.table,
+            f0=self.b * self.scale,
+            dual=dual,
+            mu=own.mu,
+            gamma=own.gamma,
+            v=self.pool.guess,
+        )
 
     def _extend(self, dual: FloatArray, *, distance: float) -> float:
         """Add the column priced at `dual`; return its gain over the mixture."""

@@ -20,6 +20,7 @@ from scipy import sparse
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
+from dp_cmdp.cmdp.refined_bound import refined_bound
 from dp_cmdp.cmdp.solution import FEASIBILITY, CMDPSolution, infeasible, relative_gap
 from dp_cmdp.errors import ConvergenceError, SolverError
 
@@ -45,7 +46,15 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
     v, dual = v * _reward_unit(cmdp), dual * _reward_unit(cmdp)
     value = float(cmdp.r.ravel() @ x)
     bound = lagrangian_bound(cmdp, dual, v=v) + float(dual @ b)
-    reached = relative_gap(bound, value, reward_scale=float(np.abs(cmdp.r).max()))
+    largest = float(np.abs(cmdp.r).max())
+    reached = relative_gap(bound, value, reward_scale=largest)
+    if reached > gap:
+        flat, rows = cmdp.r.ravel(), cmdp.f.reshape(b.size, -1)
+        bound = min(
+            bound,
+            refined_bound(cmdp.T, flat, f=rows, f0=b, dual=dual, mu=cmdp.mu, gamma=cmdp.gamma, v=v),
+        )
+        reached = relative_gap(bound, value, reward_scale=largest)
     if reached > gap:
         raise ConvergenceError(
             f"HiGHS reached a relative gap of {reached:.2g}, above the {gap:g} asked for; use "
