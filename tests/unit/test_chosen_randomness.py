@@ -1,8 +1,19 @@
 """Laws driven with chosen random bytes, and a solver that does not keep its word."""
 
+import os
+
 import numpy as np
 import pytest
 
+from dp_cmdp import (
+    Database,
+    Envelope,
+    ParametricLP,
+    PrivacyBudget,
+    release_blocks,
+    release_database,
+)
+from dp_cmdp.affine import Affine
 from dp_cmdp.sampling import LatticeLaplace, LatticeTruncatedLaplace, OptimalNoise, optimal_noise
 from dp_cmdp.sampling.digits import PRECISION
 
@@ -47,3 +58,37 @@ def test_a_solver_that_overspends_delta_is_mended_or_replaced(monkeypatch, exces
     optimal_noise._optimal_weights.cache_clear()
     assert law.certificate.check()
     assert law.certificate.outer_mass <= law.certificate.delta
+
+
+@pytest.mark.parametrize("calibration", ["tight", "paper", "optimal"])
+def test_noise_for_real_use_is_what_the_operating_system_gives(monkeypatch, calibration):
+    database = Database(np.full(6, 0.5), Envelope(0.0, 1.0, radius=0.01, shape=6))
+
+    def estimates(seed: int) -> list[float]:
+        monkeypatch.setattr(os, "urandom", np.random.default_rng(seed).bytes)
+        release = release_database(database, PrivacyBudget(1, "1/100"), calibration=calibration)
+        assert release.secure
+        return release.estimate.tolist()
+
+    assert estimates(1) == estimates(1)
+    assert estimates(1) != estimates(2)
+
+
+def test_noise_on_every_block_is_what_the_operating_system_gives(monkeypatch):
+    envelope = Envelope(0.1, 1.0, radius=0.01, shape=3)
+    program = ParametricLP(
+        envelope,
+        c=Affine(1, at=[0], entry=[0]),
+        A=Affine((1, 1), at=(0, 0), entry=[1]),
+        b=Affine(1, at=[0], entry=[2]),
+        upper=1.0,
+    )
+    alphas = {"A": "1/3", "b": "1/3", "c": "1/3"}
+
+    def estimates(seed: int) -> np.ndarray:
+        monkeypatch.setattr(os, "urandom", np.random.default_rng(seed).bytes)
+        database, budget = Database(np.full(3, 0.5), envelope), PrivacyBudget(1, "1/100")
+        return release_blocks(database, budget, program=program, alphas=alphas).estimate
+
+    assert (estimates(1) == estimates(1)).all()
+    assert (estimates(1) != estimates(2)).all()
