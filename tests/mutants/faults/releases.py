@@ -5,6 +5,7 @@
 from tests.mutants.fault import Fault, in_file
 
 BAD_CALLS = "tests/property/test_bad_calls.py"
+PROMISES = "tests/unit/test_release_promises.py"
 PRIVATIZER = "tests/unit/test_privatizer.py"
 DATABASE = "tests/unit/test_database.py"
 FEASIBILITY = "tests/property/test_feasibility.py"
@@ -12,7 +13,7 @@ FEASIBILITY = "tests/property/test_feasibility.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/privatizer.py",
-        (PRIVATIZER, BAD_CALLS, FEASIBILITY),
+        (PROMISES, PRIVATIZER, BAD_CALLS, FEASIBILITY),
         Fault(
             "record-size-forgotten",
             "a database release protects whole records",

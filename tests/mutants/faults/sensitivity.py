@@ -4,6 +4,7 @@
 
 from tests.mutants.fault import Fault, in_file
 
+PROMISES = "tests/unit/test_release_promises.py"
 PRIVATIZER = "tests/unit/test_privatizer.py"
 PARAMETRIC = "tests/unit/test_parametric.py"
 PRIVACY = "tests/unit/test_privacy.py"
@@ -133,7 +134,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/envelope.py",
-        (DATABASE,),
+        (PROMISES, DATABASE, PRIVATIZER),
         Fault(
             "radius-rounded-down",
             "the default radius covers the whole range",
@@ -151,7 +152,6 @@ FAULTS = (
             "records of joined groups stay apart",
             "labels = [part.records + shift for part, shift in zip(parts, offsets, strict=True)]",
             "labels = [part.records for part, shift in zip(parts, offsets, strict=True)]",
-            tests=(DATABASE, PRIVATIZER),
         ),
         Fault(
             "envelope-contains-one-side",
@@ -168,7 +168,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/privacy.py",
-        (PRIVACY, PRIVATIZER),
+        (PROMISES, PRIVACY, PRIVATIZER),
         Fault(
             "delta-not-shared",
             "A and b share δ",
