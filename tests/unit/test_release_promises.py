@@ -1,5 +1,7 @@
 """Small promises of releases and budgets, one by one."""
 
+import os
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,12 +13,16 @@ from dp_cmdp import (
     ParametricLP,
     PrivacyBudget,
     PrivacyLedger,
+    Release,
     release_blocks,
     release_database,
+    solve_private,
 )
 from dp_cmdp.affine import Affine
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.errors import InfeasibleError, InvalidArgumentError
 from dp_cmdp.privacy import allocate, shown_up
+from dp_cmdp.sampling import OptimalNoise
+from tests.conftest import random_parametric_lp
 
 BUDGET = PrivacyBudget("1/2", "1/1000")
 
@@ -102,13 +108,62 @@ def test_optimal_noise_is_refused_where_a_record_holds_several_entries(size):
         release_database(Database(np.full(4, 0.5), envelope), BUDGET, calibration="optimal")
 
 
-@pytest.mark.parametrize("end", ["upper", "lower"])
-def test_optimal_noise_keeps_the_end_close_that_was_chosen(end):
-    values = np.zeros(500)
-    envelope = Envelope(-1e3, 1e3, radius=1.0, shape=values.size)
+def test_optimal_noise_keeps_the_end_close_that_was_chosen(monkeypatch):
+    envelope = Envelope.join({end: Envelope(-8, 8, radius=1, shape=50) for end in ("high", "low")})
+    law = OptimalNoise.calibrate(2, "1/10", steps=2**20)
+    shift = law.sample_shift(100, source=np.random.default_rng(0).bytes) / 2**20
+    monkeypatch.setattr(os, "urandom", np.random.default_rng(0).bytes)
     release = release_database(
-        Database(values, envelope), PrivacyBudget(2, "1/10"), calibration="optimal", close=end
+        Database(np.zeros(100), envelope),
+        PrivacyBudget(2, "1/10"),
+        calibration="optimal",
+        close={"high": "upper", "low": "lower"},
     )
-    mean = {"upper": release.upper.mean(), "lower": -release.lower.mean()}
-    other = {"upper": "lower", "lower": "upper"}[end]
-    assert mean[end] < 0.8 * mean[other]
+    assert release.upper[:50] == pytest.approx(shift[:50] + 2.0**-20)
+    assert release.lower[50:] == pytest.approx(-shift[50:])
+
+
+def test_what_was_left_bare_or_simulated_is_still_said_when_a_release_is_read_back(tmp_path):
+    target = program()
+    bare = release_blocks(
+        Database([0.2, 0.3], target.envelope),
+        BUDGET,
+        program=target,
+        alphas={"A": 1},
+        allow_leak=True,
+        rng=np.random.default_rng(0),
+    )
+    read = Release.load(bare.save(tmp_path / "release.npz"))
+    assert read.leaks == bare.leaks == ("block b unprotected",)
+    assert read.secure is bare.secure is False
+    exact = release_of(target, method="database")
+    assert Release.load(exact.save(tmp_path / "exact.npz")).secure is True
+
+
+@pytest.mark.parametrize("crossed", [[0], [1], [0, 1]])
+def test_a_release_with_any_empty_interval_is_refused(crossed):
+    release = release_of(program(), method="database")
+    lower = np.array(release.lower)
+    lower[crossed] = release.upper[crossed] + 0.5
+    with pytest.raises(InvalidArgumentError, match="lower must not exceed upper"):
+        replace(release, lower=lower)
+
+
+def test_a_private_answer_is_certified_over_the_whole_released_box():
+    solved = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        target = random_parametric_lp(rng)
+        envelope = target.envelope
+        middle = Database((envelope.lower + envelope.upper) / 2, envelope)
+        release = release_database(middle, PrivacyBudget(4, "1/100"), rng=rng)
+        try:
+            solution = solve_private(target, release)
+        except InfeasibleError:
+            continue
+        slack = target.worst_case_slack(solution.x, lower=release.lower, upper=release.upper)
+        assert slack.min() >= 0.0
+        assert solution.certificate is not None
+        assert solution.certificate.worst_slack == slack.min()
+        solved += 1
+    assert solved > 20

@@ -182,12 +182,6 @@ FAULTS = (
             "return float(cmdp.mu @ v)",
         ),
         Fault(
-            "lp-gap-unchecked",
-            "an answer is certified to the gap asked for",
-            "if reached > gap:",
-            "if reached > 1.0:",
-        ),
-        Fault(
             "infeasibility-unproved",
             "infeasible is said with a proof",
             "if excess > FEASIBILITY * float(dual @ scale) / (1.0 - cmdp.gamma):",

@@ -139,7 +139,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/release.py",
-        (DATABASE, "tests/unit/test_boundary.py"),
+        (PROMISES, DATABASE, "tests/unit/test_boundary.py"),
         Fault(
             "release-crossed-ends",
             "a release whose intervals are empty is refused",
