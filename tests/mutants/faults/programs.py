@@ -2,6 +2,7 @@
 
 from tests.mutants.fault import Fault, in_file
 
+PROMISES = "tests/unit/test_program_promises.py"
 PARAMETRIC = "tests/unit/test_parametric.py"
 LP = "tests/unit/test_lp.py"
 EXACT = "tests/unit/test_exact.py"
@@ -12,7 +13,7 @@ METRICS = "tests/unit/test_metrics.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/robust.py",
-        (PARAMETRIC, PRIVATIZER, FEASIBILITY),
+        (PROMISES, PARAMETRIC, PRIVATIZER, FEASIBILITY),
         Fault(
             "counterpart-at-the-wrong-end",
             "a robust row holds at the worst end of every entry",
@@ -65,7 +66,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/parametric.py",
-        (PARAMETRIC, PRIVATIZER, FEASIBILITY),
+        (PROMISES, PARAMETRIC, PRIVATIZER, FEASIBILITY),
         Fault(
             "slack-of-public-rows-forgotten",
             "public rows are certified too",
@@ -145,7 +146,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/exact.py",
-        (EXACT, LP),
+        (PROMISES, EXACT, LP),
         Fault(
             "product-error-dropped",
             "sums of products are exact",
