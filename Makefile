@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 demo: $(STAMP) ## the main job: a private, certainly safe policy, played and drawn
-	$(BIN)/python examples/hazard_grid.py --out out/demo
+	$(BIN)/python examples/hazard_grid.py --out out/demo --compare
 
 test: $(STAMP) ## the tests
 	$(BIN)/python -m pytest -n 2 -q

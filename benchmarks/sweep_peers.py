@@ -30,7 +30,7 @@ def pool(problem: Problem) -> Run:
     f, f0 = (np.array(part) for part in zip(*draws, strict=True))
 
     def run() -> tuple[list[float], float]:
-        answers = PolicyPool(model).solve_many(f, f0)
+        answers = PolicyPool(model).solve_many(f, f0).all()
         return [answer.value for answer in answers], max(answer.gap for answer in answers)
 
     return run

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from dp_cmdp import exact
 from dp_cmdp.errors import InvalidArgumentError
 
 FloatArray = NDArray[np.float64]
@@ -30,7 +31,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def frozen_sparse(matrix: sparse.csr_array) -> sparse.csr_array:
     """Return `matrix` itself in canonical form, its three buffers marked read-only."""
-    matrix.sum_duplicates()
+    matrix.sum_duplicates()  # of what :func:`matrix` has checked there is none left to add
     for buffer in (matrix.data, matrix.indices, matrix.indptr):
         buffer.flags.writeable = False
     return matrix
@@ -144,13 +145,23 @@ def reject_non_finite(
         raise InvalidArgumentError(f"{name} must {rule}{where}")
 
 
-def matrix(name: str, value: Any, *, columns: int | None = None) -> sparse.csr_array:
-    """A finite, canonical, read-only CSR matrix, from anything dense or sparse."""
+def matrix(
+    name: str, value: Any, *, columns: int | None = None, round_sums: bool = False
+) -> sparse.csr_array:
+    """A finite, canonical, read-only CSR matrix, from anything dense or sparse.
+
+    Compiled code follows the indices of a sparse matrix blindly, and scipy checks them only when
+    asked to; so every one of them is checked here, before anything is computed with it. Entries at
+    one place are added exactly; a sum that is not a float is refused, or rounded once when
+    `round_sums` is set (probabilities, which are normalised afterwards).
+    """
     source = cast(Any, value if sparse.issparse(value) else float_array(value, copy=False))
     if source is None or source.dtype.kind not in REAL_KINDS:
         raise InvalidArgumentError(f"{name} must be a matrix of real numbers")
     if source.ndim != 2:
         raise InvalidArgumentError(f"{name} must be two-dimensional, got {source.ndim} dimensions")
+    if sparse.issparse(source):
+        source = _added_up(name, _sound_sparse(name, source), round_sums=round_sums)
     csr = cast(Any, sparse.csr_array)(source, dtype=np.float64, copy=True)
     if columns is not None and csr.shape[1] != columns:
         raise InvalidArgumentError(
@@ -159,3 +170,75 @@ def matrix(name: str, value: Any, *, columns: int | None = None) -> sparse.csr_a
     if not np.isfinite(csr.data).all():
         raise InvalidArgumentError(f"{name} must be finite; it contains NaN or infinite entries")
     return frozen_sparse(csr)
+
+
+def _sound_sparse(name: str, source: Any) -> Any:
+    """The sparse matrix, in a format whose indices have all been found inside its shape."""
+    try:
+        if source.format == "lil" and any(
+            len(places) != len(numbers)
+            for places, numbers in zip(source.rows, source.data, strict=True)
+        ):
+            raise ValueError
+        if source.format == "dia" and source.offsets.shape != source.data.shape[:1]:
+            raise ValueError
+        if source.format not in ("csr", "csc", "bsr", "coo"):
+            source = source.tocoo()
+        sound = _sound_coo(source) if source.format == "coo" else _sound_compressed(source)
+    except (ValueError, TypeError, IndexError, AttributeError, OverflowError):
+        sound = False
+    if not sound:
+        raise InvalidArgumentError(
+            f"{name} must be a sound sparse matrix: indices inside its shape, row pointers that "
+            "never fall, arrays of fitting lengths"
+        )
+    return source
+
+
+def _sound_coo(source: Any) -> bool:
+    row, col = source.coords
+    return row.size == col.size == source.data.size and all(
+        _inside(index, size) for index, size in zip((row, col), source.shape, strict=True)
+    )
+
+
+def _sound_compressed(source: Any) -> bool:
+    """CSR, CSC and BSR: ``indptr`` cuts ``indices`` (and ``data``) into rows, columns or bands."""
+    blocks = source.blocksize if source.format == "bsr" else (1, 1)
+    if source.format == "bsr" and source.data.shape[1:] != tuple(blocks):
+        return False
+    height, width = (size // block for size, block in zip(source.shape, blocks, strict=True))
+    major, minor = (width, height) if source.format == "csc" else (height, width)
+    indptr, indices = source.indptr, source.indices
+    whole = indptr.dtype.kind in "iu" and indptr.ndim == 1 and indptr.size == major + 1
+    if not whole or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        return False
+    return int(indptr[-1]) <= indices.size == source.data.shape[0] and _inside(indices, minor)
+
+
+def _inside(index: Any, size: int) -> bool:
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        return False
+    return index.size == 0 or (int(index.min()) >= 0 and int(index.max()) < size)
+
+
+def _added_up(name: str, source: Any, *, round_sums: bool) -> Any:
+    """`source` itself, or a COO matrix with one exact sum for every place given several times."""
+    if source.format not in ("coo", "csr", "csc", "bsr") or source.has_canonical_format:
+        return source
+    table, width = source.tocoo(), max(source.shape[1], 1)
+    flat = np.asarray(table.coords[0], dtype=np.int64) * width + table.coords[1]
+    places, which, count = np.unique(flat, return_inverse=True, return_counts=True)
+    data = np.asarray(table.data, dtype=np.float64)
+    if places.size == data.size or not np.isfinite(data).all():
+        return source
+    row, col = places // width, places % width
+    sums = exact.row_sums(which, [data], num_rows=count.size)
+    lost = exact.residual_signs(sums, which, [data]) != 0
+    if not np.isfinite(sums).all() or (lost.any() and not round_sums):
+        bad = int(np.argmax(lost | ~np.isfinite(sums)))
+        raise InvalidArgumentError(
+            f"{name} has several entries at row {row[bad]}, column {col[bad]} whose sum is not a "
+            "floating-point number; give their sum as one entry"
+        )
+    return cast(Any, sparse.coo_array)((sums, (row, col)), shape=source.shape)

@@ -12,8 +12,10 @@ from dp_cmdp.affine import Affine
 from dp_cmdp.entrywise import entrywise
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.intervals import Exposed, NoisePlan, Query, laplace_plan, truncated_plan
+from dp_cmdp.movement import Movement
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Share
+from dp_cmdp.release import unprotected
 
 
 def plan_block(
@@ -46,10 +48,9 @@ def _block_query(program: ParametricLP, block: str) -> Query:
     """Sensitivity and bounds of the sensitive entries of one block: public data only."""
     part: Affine = getattr(program, block)
     low, high = part.bounds(program.envelope.lower, program.envelope.upper)
-    spread = _largest_spread(program, block)
-    # LP entries are sums in floats: their rounding is part of how far they move
-    moved = program.sensitivity(block) + 2.0 * spread * float(block_rounding(program, block).max())
-    return Query(np.full(low.size, moved), np.maximum(np.abs(low), np.abs(high)), spread=spread)
+    movement = Movement.of_block(part, program.envelope)
+    unit = np.full(low.size, movement.total)
+    return Query(unit, np.maximum(np.abs(low), np.abs(high)), movement)
 
 
 def block_rounding(program: ParametricLP, block: str) -> FloatArray:
@@ -65,14 +66,6 @@ def checked_entrywise(program: ParametricLP) -> ParametricLP:
     target.check_robust_feasibility()
     target.check_boundedness(any_objective=True)
     return target
-
-
-def _largest_spread(program: ParametricLP, block: str) -> int:
-    """The most entries of a block that move when one record changes."""
-    part = getattr(program, block)
-    _, _, position = part.sensitive()
-    pairs = np.unique(np.stack([program.envelope.records[part.entry], position]), axis=1)
-    return int(np.bincount(pairs[0]).max())
 
 
 def unprotected_blocks(
@@ -94,4 +87,4 @@ def unprotected_blocks(
             f"block {', '.join(bare)} reads the database but has no budget: give it a share in "
             "alphas, or say allow_leak=True to publish it unprotected"
         )
-    return tuple(f"block {block} unprotected" for block in bare)
+    return tuple(map(unprotected, bare))

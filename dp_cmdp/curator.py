@@ -1,13 +1,15 @@
 """Results that look at the truth, marked so that no public artefact takes them.
 
 Whoever holds the true database may compare an answer with it; the comparison itself is private.
-Such numbers are :class:`CuratorOnly`, and the writers of public files refuse them.
+Such numbers are :class:`CuratorOnly`, and the writers of public files refuse them. Files of such
+results lie in one place, a folder ``curator_only`` that its owner alone may open.
 """
 
 from __future__ import annotations
 
 import json
 import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -15,8 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from dp_cmdp.errors import PrivacyLeakError
-from dp_cmdp.storage import write_text
+from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.storage import write_bytes, write_text
+
+#: The one place for files that look at the truth, inside the folder of the public ones.
+CURATOR_FOLDER = "curator_only"
 
 
 class CuratorOnly(float):
@@ -96,3 +101,48 @@ def write_public_json(path: str | Path, content: Mapping[str, Any]) -> Path:
     """Write public facts as JSON, atomically; curator-only results are refused."""
     refuse_curator_values(content)
     return write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def curator_folder(folder: str | Path) -> Path:
+    """The folder ``curator_only`` inside `folder`, made if need be, open to its owner alone."""
+    inner = Path(folder) / CURATOR_FOLDER
+    try:
+        inner.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if inner.is_symlink():
+            raise InvalidArgumentError(f"{inner} must be a folder, not a link; remove it")
+        inner.chmod(0o700)
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"{inner} must be a folder that its owner alone may open; it cannot be made so "
+            f"({error.strerror or type(error).__name__})"
+        ) from None
+    return inner
+
+
+def report_to_curator(
+    folder: str | Path, name: str, look: Callable[[Path], Mapping[str, Any]]
+) -> Path:
+    """Write what looks at the truth, or why that failed, where its curator alone reads.
+
+    Parameters
+    ----------
+    folder : path
+        Of the public files; the report goes into its ``curator_only``.
+    name : str
+        Of the JSON file (mode 600).
+    look : callable
+        Given the curator's folder, returns the facts. It may write more private files there.
+
+    Notes
+    -----
+    Whether `look` fails, and what it warns of, depends on the truth: an exception becomes the fact
+    ``failed``, warnings are dropped, and nothing is raised. **Privacy.** *Curator only.*
+    """
+    inner = curator_folder(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            text = json.dumps(look(inner), indent=2, ensure_ascii=False)
+        except Exception as error:
+            text = json.dumps({"failed": f"{type(error).__name__}: {error}"}, ensure_ascii=False)
+    return write_bytes(inner / name, (text + "\n").encode(), private=True)

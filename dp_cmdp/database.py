@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.envelope import Envelope, Shape, describe
-from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyLeakError
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,10 +45,7 @@ class Database:
         *,
         identity: str | None = None,
     ) -> None:
-        if not isinstance(envelope, Envelope):
-            raise InvalidArgumentError("envelope must be an Envelope")
-        if identity is not None and (not isinstance(identity, str) or not identity.strip()):
-            raise InvalidArgumentError("identity must be a non-empty text or None")
+        _check_public(envelope, identity)
         flat = (
             _flatten(values, envelope)
             if isinstance(values, Mapping)
@@ -68,6 +65,30 @@ class Database:
         object.__setattr__(self, "envelope", envelope)
         object.__setattr__(self, "identity", identity)
 
+    @classmethod
+    def deferred(
+        cls,
+        read: Callable[[], ArrayLike | Mapping[str, ArrayLike]],
+        envelope: Envelope,
+        *,
+        identity: str | None = None,
+    ) -> Database:
+        """A database that is read at its first use: by a release, after the ledger's debit.
+
+        Parameters
+        ----------
+        read : callable
+            Returns the values; called once, and again only if it failed.
+        envelope, identity
+            As in :class:`Database`.
+
+        Notes
+        -----
+        What is wrong with the values is said at that use, when a ledger has been debited.
+        **Privacy.** *Curator only.*
+        """
+        return _Deferred(read, envelope, identity=identity)
+
     def __repr__(self) -> str:
         label = "" if self.identity is None else f", identity={self.identity!r}"
         return f"Database(<private>, {describe(self.envelope.groups)}{label})"
@@ -76,6 +97,53 @@ class Database:
         raise PrivacyLeakError(
             "a Database refuses to be pickled or copied; pass the seed or the loader that makes it"
         )
+
+
+class _Deferred(Database):
+    """Values that nobody has looked at yet; the first look keeps them."""
+
+    __slots__ = ("_found", "_read")
+    _found: FloatArray | None
+    _read: Callable[[], ArrayLike | Mapping[str, ArrayLike]]
+
+    def __init__(
+        self,
+        read: Callable[[], ArrayLike | Mapping[str, ArrayLike]],
+        envelope: Envelope,
+        *,
+        identity: str | None,
+    ) -> None:
+        if not callable(read):
+            raise InvalidArgumentError("read must be a function without arguments")
+        _check_public(envelope, identity)
+        facts = {"envelope": envelope, "identity": identity, "_read": read, "_found": None}
+        for name, value in facts.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def values(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The private numbers, read now if not before."""
+        found = self._found
+        if found is None:
+            found = Database(self._look(), self.envelope).values
+            object.__setattr__(self, "_found", found)
+        return found
+
+    def _look(self) -> ArrayLike | Mapping[str, ArrayLike]:
+        try:
+            return self._read()
+        except DPCMDPError:
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+        raise InvalidArgumentError(f"the private values cannot be read ({kind}, text not shown)")
+
+
+def _check_public(envelope: Envelope, identity: str | None) -> None:
+    if not isinstance(envelope, Envelope):
+        raise InvalidArgumentError("envelope must be an Envelope")
+    if identity is not None and (not isinstance(identity, str) or not identity.strip()):
+        raise InvalidArgumentError("identity must be a non-empty text or None")
 
 
 def _private_array(name: str, value: Any, shape: Shape | None) -> FloatArray:

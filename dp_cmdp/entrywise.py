@@ -13,6 +13,7 @@ from scipy import sparse
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
 from dp_cmdp.envelope import Envelope
+from dp_cmdp.movement import Movement
 from dp_cmdp.parametric import BLOCKS, ParametricLP
 
 
@@ -82,8 +83,7 @@ def _own_entries(part: Affine, start: int) -> Affine:
 
 def _entry_envelope(envelope: Envelope, part: Affine) -> Envelope:
     low, high = part.bounds(envelope.lower, envelope.upper)
-    position = part.sensitive()[2]
-    moved = np.abs(part.coefficient) * envelope.radius[part.entry]
+    movement = Movement.of_block(part, envelope)
     radius = np.zeros(low.size)
-    np.maximum.at(radius, position, moved)
+    np.maximum.at(radius, movement.number, movement.amount)
     return Envelope(low, high, radius=np.minimum(radius, high - low))

@@ -93,8 +93,13 @@ class Envelope:
                 "lower must be below upper for every entry; first offending entry "
                 f"{int(np.argmax(lower >= upper))} (leave entries that cannot vary out)"
             )
+        if (upper / 2 - lower / 2 > np.finfo(np.float64).max / 2).any():
+            raise InvalidArgumentError(
+                "upper − lower must be a finite float for every entry; rescale the entries"
+            )
         if (radius <= 0).any():
             raise InvalidArgumentError("radius must be positive for every entry")
+        # a radius above the range promises more than can happen, so its rounding is let pass
         if (radius > (upper - lower) * (1 + 1e-12)).any():
             raise InvalidArgumentError("radius must not exceed upper − lower for any entry")
         for name, part in (("lower", lower), ("upper", upper), ("radius", radius)):
@@ -174,9 +179,10 @@ class Envelope:
 
 def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:
     """upper − lower, never rounded down: a radius must cover the whole range."""
-    width = upper - lower
-    part = width - upper  # Knuth's exact error of the difference
-    error = (upper - (width - part)) - (lower + part)
+    with np.errstate(over="ignore", invalid="ignore"):  # the Envelope refuses what is too wide
+        width = upper - lower
+        part = width - upper  # Knuth's exact error of the difference
+        error = (upper - (width - part)) - (lower + part)
     return np.where(error > 0.0, np.nextafter(width, np.inf), width)
 
 

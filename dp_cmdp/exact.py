@@ -13,11 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dp_cmdp._check import FloatArray
+if TYPE_CHECKING:
+    from dp_cmdp._check import FloatArray
 
 _SPLITTER = 134217729.0  # 2**27 + 1
 _LARGE = 2.0**480  # products of two such numbers stay far from overflow
@@ -71,6 +73,47 @@ def row_sums(rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows:
         else:
             sums[row] = _rounded(_fraction_sum([part[span] for part in parts]))
     return sums
+
+
+def row_sums_up(
+    rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows: int
+) -> FloatArray:
+    """Σ of products, row by row: the least floats that are not below the exact sums."""
+    nearest = row_sums(rows, factors, num_rows=num_rows)
+    return np.where(
+        residual_signs(nearest, rows, factors) > 0, np.nextafter(nearest, np.inf), nearest
+    )
+
+
+def residual_signs(
+    claimed: FloatArray, rows: NDArray[np.intp], factors: Sequence[FloatArray]
+) -> FloatArray:
+    """Signs of (exact sum − claimed), row by row; 0 where `claimed` is infinite."""
+    finite = np.where(np.isfinite(claimed), claimed, 0.0)
+    one = np.ones(claimed.size)
+    first, *others = factors
+    parts = [np.concatenate([first, -finite]), *(np.concatenate([part, one]) for part in others)]
+    rest = row_sums(np.concatenate([rows, np.arange(claimed.size)]), parts, num_rows=claimed.size)
+    return np.where(np.isfinite(claimed), np.sign(rest), 0.0)
+
+
+def expansion(terms: Sequence[float]) -> tuple[float, ...]:
+    """The exact sum of `terms` as floats of one sign, the largest first; none for 0.
+
+    Raises
+    ------
+    OverflowError
+        If the sum is beyond the floats.
+    """
+    rest = sum(map(Fraction, terms), Fraction(0))
+    pieces = []
+    while rest:
+        piece = float(rest)
+        if abs(Fraction(piece)) > abs(rest):
+            piece = math.nextafter(piece, 0.0)
+        pieces.append(piece)
+        rest -= Fraction(piece)
+    return tuple(pieces)
 
 
 def _is_safe(factors: Sequence[FloatArray]) -> bool:

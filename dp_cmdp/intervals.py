@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.mechanisms import Laplace, TruncatedLaplace
+from dp_cmdp.movement import Movement
 from dp_cmdp.release import Noise
 from dp_cmdp.sampling import LatticeLaplace, LatticeTruncatedLaplace
 from dp_cmdp.sampling.lattice import FLOAT_LIMIT, Lattice
@@ -83,18 +85,32 @@ class Query:
         together by at most `together`.
     largest : FloatArray
         Public bound on the absolute value of each.
+    movement : Movement
+        How far each record moves each value.
     together : int
-    spread : int
-        When `unit` is one common ℓ1 bound: the most values that may share it.
     """
 
     unit: FloatArray
     largest: FloatArray
+    movement: Movement
     together: int = 1
-    spread: int = 1
+
+    @classmethod
+    def of_entries(cls, envelope: Envelope, *, radius: FloatArray | None = None) -> Query:
+        """All entries of a database, each in units of its radius (the envelope's by default)."""
+        unit = envelope.radius if radius is None else radius
+        return cls(
+            unit,
+            np.maximum(np.abs(envelope.lower), np.abs(envelope.upper)),
+            Movement.of_entries(unit, envelope.records),
+            together=envelope.largest_record,
+        )
 
     def lattice(self) -> Lattice:
-        return Lattice.of(self.unit, largest=self.largest, changed=self.spread)
+        """The lattice of the units, with the steps that one record is counted to move."""
+        lattice = Lattice.of(self.unit, largest=self.largest)
+        each, whole = self.movement.integers(lattice)
+        return replace(lattice, steps=max(each, -(-whole // self.together)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +257,7 @@ def truncated_plan(
         # the paper's support for k entries is the tight one for δ/(2k)
         share = delta / (2 * entries) if calibration == "paper" else delta
         noise = _truncated(epsilon, share, lattice.steps, together)
+    query.movement.check_covered(lattice, noise.certificate)
     reach = float((query.largest / lattice.step).max()) + 2.0 * noise.width
     if reach >= FLOAT_LIMIT:
         raise InvalidArgumentError(
@@ -260,7 +277,9 @@ def laplace_plan(query: Query, *, epsilon: Fraction, rng: np.random.Generator | 
     if rng is not None:
         return FloatLaplace(query, Laplace.calibrate(1.0, epsilon), rng)
     lattice = query.lattice()
-    return LatticeUnbounded(lattice, LatticeLaplace.calibrate(epsilon, steps=lattice.steps))
+    noise = LatticeLaplace.calibrate(epsilon, steps=lattice.steps)
+    query.movement.check_covered(lattice, noise.certificate)
+    return LatticeUnbounded(lattice, noise)
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +25,12 @@ from scipy import sparse
 
 from dp_cmdp import _check, exact
 from dp_cmdp._check import FloatArray
+from dp_cmdp.documents import Origin
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
+
+if TYPE_CHECKING:
+    from dp_cmdp.parametric import ParametricLP
+    from dp_cmdp.release import Release
 
 ENGINES = ("highs", "cvxpy")
 #: Equality rows hold up to this, relative to 1 + Σ|terms|; the residual is reported.
@@ -181,6 +187,34 @@ class Solution:
     dual_eq: FloatArray
     certificate: FeasibilityCertificate | None
     engine: str
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        release: Release | None = None,
+        program: ParametricLP | None = None,
+        name: str = "",
+    ) -> Path:
+        """Write the solution to an ``.npz`` file, atomically and without pickle.
+
+        `release` and `program` are what it was made from; the file names them by their digests,
+        and by `name`, so that ``dp-cmdp verify`` can judge it.
+        """
+        from dp_cmdp.solution_files import SolutionFile
+
+        return SolutionFile(self, Origin.of(release, program, name)).document().write(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Solution:
+        """Read a solution written by :meth:`save`; its certificate is a claim until verified.
+
+        That the point is feasible is a claim about it, its program and its release together: see
+        :func:`dp_cmdp.verification.verify`.
+        """
+        from dp_cmdp.solution_files import SolutionFile
+
+        return SolutionFile.load(path).solution
 
     def __repr__(self) -> str:
         proof = "certified" if self.certificate and self.certificate.verified else "uncertified"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,33 @@ from scipy import sparse
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
+from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.lp import LinearProgram, inequality_slack
 from dp_cmdp.robust import UncertainRows
+from dp_cmdp.structure_files import (
+    ENVELOPE_ARRAYS,
+    affine_names,
+    pack_affine,
+    pack_envelope,
+    pack_sparse,
+    sparse_names,
+    unpack_affine,
+    unpack_envelope,
+    unpack_sparse,
+)
 
 BLOCKS = ("A", "b", "c")
+FORMAT = "dp_cmdp.ParametricLP/1"
+_MATRICES = ("A_ub", "A_eq")
+_VECTORS = ("b_ub", "b_eq", "lower", "upper")
+_ARRAYS = (
+    *_VECTORS,
+    *ENVELOPE_ARRAYS,
+    *(name for block in BLOCKS for name in affine_names(block, matrix=block == "A")),
+    *(name for matrix in _MATRICES for name in sparse_names(matrix)),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,12 +239,41 @@ class ParametricLP:
 
         check_boundedness(self, any_objective=any_objective)
 
+    def document(self) -> Document:
+        """The content of the program's file; its digest names the program."""
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _VECTORS}
+        facts = {
+            "envelope": pack_envelope(self.envelope, arrays),
+            "row_names": list(self.row_names),
+            **{name: pack_affine(name, getattr(self, name), arrays) for name in BLOCKS},
+            **{name: pack_sparse(name, getattr(self, name), arrays) for name in _MATRICES},
+        }
+        return Document(FORMAT, facts, arrays)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the program to an ``.npz`` file, atomically and without pickle."""
+        return self.document().write(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ParametricLP:
+        """Read a program written by :meth:`save`; everything in it is checked again."""
+        return unpacked(path, read_document(path, FORMAT, arrays=_ARRAYS), _build)
+
     def __repr__(self) -> str:
         return (
             f"ParametricLP({self.num_variables} variables, {self.A.shape[0]} sensitive rows, "
             f"{self.b_ub.size + self.b_eq.size} public rows, "
             f"{self.envelope.num_entries} database entries)"
         )
+
+
+def _build(source: Document) -> ParametricLP:
+    facts, arrays = source.facts, source.arrays
+    parts: dict[str, Any] = {name: arrays[name] for name in _VECTORS}
+    parts |= {name: unpack_affine(name, facts[name], arrays) for name in BLOCKS}
+    parts |= {name: unpack_sparse(name, facts[name], arrays) for name in _MATRICES}
+    envelope = unpack_envelope(facts["envelope"], arrays)
+    return ParametricLP(envelope, row_names=facts["row_names"], **parts)
 
 
 def _affine_vector(name: str, value: Affine | ArrayLike) -> Affine:

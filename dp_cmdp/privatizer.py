@@ -32,17 +32,21 @@ from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entry_values
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.intervals import Query, truncated_plan
+from dp_cmdp.intervals import (
+    LatticeBounded,
+    LatticeUnbounded,
+    NoisePlan,
+    Query,
+    truncated_plan,
+)
 from dp_cmdp.lp import Solution, solve_certified
 from dp_cmdp.mechanisms import CALIBRATIONS
 from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import Number, PrivacyBudget, allocate
-from dp_cmdp.release import Guarantee, Release
+from dp_cmdp.privacy import BLOCKS, Number, PrivacyBudget, allocate
+from dp_cmdp.release import REALISED_MASK, Debit, Guarantee, Release
 
 if TYPE_CHECKING:
     from dp_cmdp.ledger.ledger import PrivacyLedger
-
-REALISED_MASK = "realised zero pattern of A and c"
 
 
 def release_database(
@@ -83,16 +87,8 @@ def release_database(
     """
     _check_call(database, budget, rng, calibration, ledger)
     envelope = database.envelope
-    plan = truncated_plan(
-        Query(envelope.radius, _largest(envelope), together=envelope.largest_record),
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        calibration=calibration,
-        entries=envelope.num_entries,
-        high=close_ends(envelope, close) if calibration == "optimal" else None,
-        rng=rng,
-    )
-    _debit(ledger, database, budget, "release_database")
+    plan = plan_database(envelope, budget, calibration=calibration, close=close, rng=rng)
+    debit = _debit(ledger, database, budget, "release_database")
     cut = plan.draw(database.values).clipped(envelope.lower, envelope.upper)
     return Release(
         estimate=np.clip(cut.estimate, envelope.lower, envelope.upper),
@@ -101,8 +97,31 @@ def release_database(
         guarantee=Guarantee(budget.epsilon, budget.delta, envelope.largest_record),
         method="database",
         groups=envelope.groups,
-        noise=(replace(cut.noise, block="database"),),
+        noise=(replace(cut.noise, block="database", epsilon=budget.epsilon, delta=budget.delta),),
         secure=rng is None,
+        envelope=envelope,
+        step=_lattice_step(plan, envelope.num_entries),
+        ledger=debit,
+    )
+
+
+def plan_database(
+    envelope: Envelope,
+    budget: PrivacyBudget,
+    *,
+    calibration: str = "tight",
+    close: str | Mapping[str, str] = "upper",
+    rng: np.random.Generator | None = None,
+) -> NoisePlan:
+    """The noise of :func:`release_database`, from public data alone."""
+    return truncated_plan(
+        Query.of_entries(envelope),
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        calibration=calibration,
+        entries=envelope.num_entries,
+        high=close_ends(envelope, close) if calibration == "optimal" else None,
+        rng=rng,
     )
 
 
@@ -167,18 +186,21 @@ def release_blocks(
         block: plan_block(program, block, share=shares[block], calibration=calibration, rng=rng)
         for block, _ in target.envelope.groups
     }
-    _debit(ledger, database, budget, "release_blocks")
+    debit = _debit(ledger, database, budget, "release_blocks")
     values = entry_values(program, database.values)
     done = {}
     for block, plan in plans.items():
         index = target.envelope.index(block)
-        drawn = plan.draw(values[block]).widened(block_rounding(program, block))
-        cut = drawn.clipped(target.envelope.lower[index], target.envelope.upper[index])
-        done[block] = replace(cut, noise=replace(cut.noise, block=block))
+        drawn = plan.draw(values[block])
+        if realised_mask_NOT_PRIVATE and block in ("A", "c"):
+            drawn = drawn.with_exposed(values[block] == 0.0, values[block])
+        cut = drawn.widened(block_rounding(program, block)).clipped(
+            target.envelope.lower[index], target.envelope.upper[index]
+        )
+        spent = {"epsilon": shares[block].epsilon, "delta": shares[block].delta}
+        done[block] = replace(cut, noise=replace(cut.noise, block=block, **spent))
     if realised_mask_NOT_PRIVATE:
         leaks = (*leaks, REALISED_MASK)
-        for block in {"A", "c"} & set(done):
-            done[block] = done[block].with_exposed(values[block] == 0.0, values[block])
     return Release(
         estimate=np.concatenate([part.estimate for part in done.values()]),
         lower=np.concatenate([part.lower for part in done.values()]),
@@ -189,6 +211,12 @@ def release_blocks(
         noise=tuple(part.noise for part in done.values()),
         secure=rng is None,
         leaks=leaks,
+        envelope=database.envelope,
+        blocks={block: getattr(program, block) for block in BLOCKS},
+        step=np.concatenate(
+            [_lattice_step(plan, values[block].size) for block, plan in plans.items()]
+        ),
+        ledger=debit,
     )
 
 
@@ -255,10 +283,6 @@ def _check_call(
     _check.one_of("calibration", calibration, (*CALIBRATIONS, "optimal"))
 
 
-def _largest(envelope: Envelope) -> FloatArray:
-    return np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))
-
-
 def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np.bool_]:
     """For optimal noise: which entries keep their upper end close (public)."""
     if envelope.largest_record > 1:
@@ -278,9 +302,17 @@ def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np
     return high
 
 
+def _lattice_step(plan: NoisePlan, size: int) -> FloatArray:
+    """Lattice step of each entry; 0 where the noise has none."""
+    exact = isinstance(plan, LatticeBounded | LatticeUnbounded)
+    return plan.lattice.step if exact else np.zeros(size)
+
+
 def _debit(
     ledger: PrivacyLedger | None, database: Database, budget: PrivacyBudget, note: str
-) -> None:
+) -> Debit | None:
     """Spend first, read later: a failure after this line has cost its budget."""
-    if ledger is not None and database.identity is not None:
-        ledger.debit(database.identity, budget, note=note)
+    if ledger is None or database.identity is None:
+        return None
+    entry = ledger.debit(database.identity, budget, note=note)
+    return None if entry is None else Debit(ledger.ledger_id(), entry.index, entry.hash)

@@ -1,14 +1,14 @@
 """What is published of a database: intervals that certainly contain its entries.
 
 A :class:`Release` is the only thing that crosses the privacy boundary. Everything computed from
-it is post-processing (paper: ``lem:arbitrary``).
+it is post-processing (paper: ``lem:arbitrary``). It says all that its guarantee rests on, so that
+its file can be judged alone (:mod:`dp_cmdp.release_claims`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import prod
 from pathlib import Path
@@ -16,18 +16,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp_cmdp import _check
+from dp_cmdp import __version__, _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.envelope import Groups, describe
+from dp_cmdp.affine import Affine
+from dp_cmdp.documents import Document, read_document, unpacked
+from dp_cmdp.envelope import Envelope, Groups, describe
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.privacy import PrivacyBudget, exact
-from dp_cmdp.storage import read_npz, write_npz
+from dp_cmdp.privacy import BLOCKS, PrivacyBudget, exact
+from dp_cmdp.structure_files import (
+    ENVELOPE_ARRAYS,
+    affine_names,
+    pack_affine,
+    pack_envelope,
+    pack_groups,
+    unpack_affine,
+    unpack_envelope,
+    unpack_groups,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = "dp_cmdp.Release/1"
+FORMAT = "dp_cmdp.Release/2"
 METHODS = ("database", "blocks")
+REALISED_MASK = "realised zero pattern of A and c"
+
+
+def unprotected(block: str) -> str:
+    """How `leaks` names a block that is published without noise."""
+    return f"block {block} unprotected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +66,27 @@ class Guarantee:
     def budget(self) -> PrivacyBudget:
         return PrivacyBudget(self.epsilon, self.delta)
 
-    def __str__(self) -> str:
-        who = (
-            "one entry changes by at most its radius"
-            if self.record_size == 1
-            else f"one record (up to {self.record_size} entries) changes, each entry by at most "
+    @property
+    def adjacency(self) -> str:
+        """Which databases must look alike, in words."""
+        if self.record_size == 1:
+            return "one entry changes by at most its radius"
+        return (
+            f"one record (up to {self.record_size} entries) changes, each entry by at most "
             "its radius"
         )
-        return f"({float(self.epsilon):g}, {float(self.delta):g})-differential privacy when {who}"
+
+    def __str__(self) -> str:
+        pair = f"({float(self.epsilon):g}, {float(self.delta):g})"
+        return f"{pair}-differential privacy when {self.adjacency}"
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Public facts about the noise of one block of a release."""
+    """Public facts about the noise of one block of a release.
+
+    `epsilon` and `delta` are what the block spends; the parts of a release add up to its guarantee.
+    """
 
     block: str
     law: str
@@ -69,6 +94,38 @@ class Noise:
     scale: float
     support: float | None
     certificate: Mapping[str, Any] | None = None
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def facts(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        said = {key.name: getattr(self, key.name) for key in fields(self)}
+        return said | {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+    @classmethod
+    def from_facts(cls, said: Mapping[str, Any]) -> Noise:
+        spent = {key: exact(key, said[key]) for key in ("epsilon", "delta")}
+        return cls(**{**said, **spent})
+
+
+@dataclass(frozen=True, slots=True)
+class Debit:
+    """Where a ledger wrote down what the release spent: its id, and the entry's place and hash."""
+
+    ledger: str
+    index: int
+    hash: str
+
+    def __post_init__(self) -> None:
+        _check.integer("index", self.index, low=1)
+        for name in ("ledger", "hash"):
+            said = getattr(self, name)
+            if not isinstance(said, str) or not said.isprintable() or not 0 < len(said) <= 200:
+                raise InvalidArgumentError(f"{name} must be a short printable text")
+
+    def facts(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {key.name: getattr(self, key.name) for key in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +147,17 @@ class Release:
         True when the noise was exact and drawn from the operating system. False: a simulation.
     leaks : tuple of str
         What the caller allowed to be published unprotected; empty for a private release.
+    envelope : Envelope or None
+        Of the database: bounds, radius and records, on which the guarantee rests. A release
+        without one (as the systems of the comparison make) cannot be saved.
+    blocks : mapping of str to Affine, or None
+        For ``"blocks"``: A, b and c as functions of the database, from which sensitivities follow.
+    step : FloatArray
+        Lattice step of each released entry; 0 where its noise has none.
+    ledger : Debit or None
+        The entry of the ledger that was debited, if there was one.
+    version : str
+        Of the library that made the release.
 
     Notes
     -----
@@ -105,12 +173,19 @@ class Release:
     noise: tuple[Noise, ...]
     secure: bool
     leaks: tuple[str, ...] = ()
+    envelope: Envelope | None = None
+    blocks: Mapping[str, Affine] | None = None
+    step: FloatArray = field(default_factory=lambda: np.zeros(()))
+    ledger: Debit | None = None
+    version: str = __version__
 
     def __post_init__(self) -> None:
-        for name in ("estimate", "lower", "upper"):
+        for name in _INTERVAL:
             object.__setattr__(self, name, _check.vector(name, getattr(self, name)))
         if not self.estimate.size == self.lower.size == self.upper.size:
             raise InvalidArgumentError("estimate, lower and upper must have one size")
+        steps = _check.vector("step", self.step, size=self.estimate.size)
+        object.__setattr__(self, "step", steps)
         if (self.lower > self.upper).any():
             raise InvalidArgumentError("lower must not exceed upper")
         _check.one_of("method", self.method, METHODS)
@@ -138,12 +213,13 @@ class Release:
             "epsilon": str(self.guarantee.epsilon),
             "delta": str(self.guarantee.delta),
             "record_size": self.guarantee.record_size,
+            "adjacency": self.guarantee.adjacency,
             "secure": self.secure,
             "leaks": list(self.leaks),
-            "groups": [[name, list(shape)] for name, shape in self.groups],
-            "noise": [
-                {key.name: getattr(part, key.name) for key in fields(part)} for part in self.noise
-            ],
+            "groups": pack_groups(self.groups),
+            "noise": [part.facts() for part in self.noise],
+            "ledger": None if self.ledger is None else self.ledger.facts(),
+            "version": self.version,
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -155,39 +231,36 @@ class Release:
         columns = {key: getattr(self, key) for key in _INTERVAL}
         return pd.DataFrame({"group": names, "entry": inside, **columns})
 
+    def document(self) -> Document:
+        """The content of the release's file; its digest is the name of the release."""
+        if self.envelope is None:
+            raise InvalidArgumentError(
+                "a release must carry its envelope to be saved or named: its guarantee rests on it"
+            )
+        arrays: dict[str, np.ndarray] = {key: getattr(self, key) for key in (*_INTERVAL, "step")}
+        facts = self.facts()
+        facts["envelope"] = pack_envelope(self.envelope, arrays)
+        facts["blocks"] = self.blocks and {
+            name: pack_affine(f"blocks.{name}", part, arrays) for name, part in self.blocks.items()
+        }
+        return Document(FORMAT, facts, arrays)
+
     def save(self, path: str | Path) -> Path:
         """Write the release to an ``.npz`` file, atomically and without pickle."""
-        numbers = {key: getattr(self, key) for key in _INTERVAL}
-        return write_npz(path, FORMAT, facts=np.array(json.dumps(self.facts())), **numbers)
+        return self.document().write(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
-        """Read a release written by :meth:`save`; everything in it is checked again."""
-        part = read_npz(path, FORMAT, ("facts", *_INTERVAL))
-        try:
-            facts = json.loads(str(part["facts"]))
-            for key, kind in (("secure", bool), ("leaks", list)):
-                if not isinstance(facts[key], kind):
-                    raise InvalidArgumentError(f"{key} must be a {kind.__name__}")
-            return cls(
-                **{key: part[key] for key in _INTERVAL},
-                guarantee=Guarantee(
-                    exact("epsilon", facts["epsilon"]),
-                    exact("delta", facts["delta"]),
-                    facts["record_size"],
-                ),
-                method=facts["method"],
-                groups=_groups(facts["groups"]),
-                noise=tuple(Noise(**noise) for noise in facts["noise"]),
-                secure=facts["secure"],
-                leaks=tuple(str(leak) for leak in facts["leaks"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            own = isinstance(error, InvalidArgumentError)
-            raise InvalidArgumentError(
-                f"path must name a {FORMAT} file; {path} is damaged "
-                f"({error if own else type(error).__name__})"
-            ) from None
+        """Read a release written by :meth:`save`; whatever it claims is verified again.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the file is damaged, or was edited so that a claim no longer follows from the rest
+            (:func:`dp_cmdp.release_claims.check_claims`).
+        """
+        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=_BLOCK_ARRAYS)
+        return unpacked(path, source, _verified)
 
     def __repr__(self) -> str:
         leak = f", LEAKS {', '.join(self.leaks)}" if self.leaks else ""
@@ -197,12 +270,43 @@ class Release:
         )
 
 
-def _groups(parts: Any) -> Groups:
-    """Names and shapes as they stand in a file."""
-    return tuple(
-        (str(name), tuple(_check.integer("groups", width) for width in shape))
-        for name, shape in parts
+def _verified(source: Document) -> Release:
+    """The release of a document, once its claims are found to be true."""
+    from dp_cmdp.release_claims import check_claims
+
+    release = Release(**_arguments(source))
+    check_claims(release)
+    return release
+
+
+def _arguments(source: Document) -> dict[str, Any]:
+    """What a document says, as arguments of :class:`Release`."""
+    facts, arrays = source.facts, source.arrays
+    for key, kind in (("secure", bool), ("leaks", list), ("version", str), ("noise", list)):
+        if not isinstance(facts[key], kind):
+            raise InvalidArgumentError(f"{key} must be a {kind.__name__}")
+    blocks = facts["blocks"]
+    guarantee = Guarantee(
+        exact("epsilon", facts["epsilon"]), exact("delta", facts["delta"]), facts["record_size"]
     )
+    return {
+        **{key: arrays[key] for key in (*_INTERVAL, "step")},
+        "guarantee": guarantee,
+        "method": facts["method"],
+        "groups": unpack_groups(facts["groups"]),
+        "noise": tuple(Noise.from_facts(part) for part in facts["noise"]),
+        "secure": facts["secure"],
+        "leaks": tuple(facts["leaks"]),
+        "envelope": unpack_envelope(facts["envelope"], arrays),
+        "blocks": blocks
+        and {name: unpack_affine(f"blocks.{name}", blocks[name], arrays) for name in BLOCKS},
+        "ledger": facts["ledger"] and Debit(**facts["ledger"]),
+        "version": facts["version"],
+    }
 
 
 _INTERVAL = ("estimate", "lower", "upper")
+_ARRAYS = (*_INTERVAL, "step", *ENVELOPE_ARRAYS)
+_BLOCK_ARRAYS = tuple(
+    name for block in BLOCKS for name in affine_names(f"blocks.{block}", matrix=block == "A")
+)

@@ -1,17 +1,21 @@
-"""Files: written atomically, read without pickle, refused with a reason when damaged."""
+"""Files: written atomically, and texts read within limits, refused with a reason when damaged."""
 
 from __future__ import annotations
 
-import io
+import json
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dp_cmdp.errors import InvalidArgumentError
+
+#: Texts beyond this many bytes are not read: no layout or list of facts is near it.
+LARGEST_TEXT = 1 << 24
 
 
 def write_bytes(path: str | Path, content: bytes, *, private: bool = False) -> Path:
@@ -41,35 +45,74 @@ def write_text(path: str | Path, content: str) -> Path:
     return write_bytes(path, content.encode())
 
 
-def write_npz(path: str | Path, format: str, /, **arrays: Any) -> Path:
-    """Write named arrays with a format tag to an ``.npz`` file, atomically."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, format=np.array(format), **arrays)
-    return write_bytes(path, buffer.getvalue())
+@contextmanager
+def replaced_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """An empty folder to write into; on a normal exit its files take the place of `names`.
 
-
-def read_npz(path: str | Path, format: str, names: Sequence[str]) -> Mapping[str, np.ndarray]:
-    """Read the named arrays of an ``.npz`` file; never unpickles anything.
-
-    A damaged archive makes zip, zlib and numpy raise almost anything; all of it means "damaged".
+    All of `names` go from `folder` before the first new file comes, also those that are not written
+    anew: files of two runs never lie side by side, even after a kill. An exception changes nothing.
     """
+    staged = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    try:
+        yield staged
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+        for path in sorted(staged.iterdir()):
+            path.replace(folder / path.name)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def check_is_file(path: str | Path, kind: str) -> Path:
+    """The path, if it names a file."""
     source = Path(path)
     if source.is_dir():
-        raise InvalidArgumentError(f"path must name a {format} file; {source} is a folder")
+        raise InvalidArgumentError(f"path must name a {kind} file; {source} is a folder")
     if not source.is_file():
         raise InvalidArgumentError(f"path must name an existing file; {source} does not exist")
+    return source
+
+
+def read_text(path: str | Path, *, largest: int = LARGEST_TEXT) -> str:
+    """The text of a UTF-8 file of at most `largest` bytes; a longer one is not read.
+
+    Raises
+    ------
+    OSError, ValueError
+        As Python raises them; their texts quote no content.
+    """
+    with Path(path).open("rb") as stream:
+        content = stream.read(largest + 1)
+    if len(content) > largest:
+        raise InvalidArgumentError(f"{Path(path).name} must hold at most {largest} bytes")
+    return content.decode()
+
+
+def parse_json(text: str) -> Any:
+    """What a JSON text says: no key twice in an object, no NaN or infinity, no endless nesting.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Without quoting the text.
+    """
     try:
-        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            found = {name: archive[name] for name in archive.files}
-    except Exception as error:
-        raise InvalidArgumentError(
-            f"path must name a {format} file; {source} is damaged or of another kind "
-            f"({type(error).__name__})"
-        ) from None
-    said = str(found.get("format", "nothing"))
-    if said != format:
-        raise InvalidArgumentError(f"path must name a {format} file; {source} says {said[:60]!r}")
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise InvalidArgumentError(f"{source} lacks {', '.join(missing)}; write it again")
-    return found
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}: not JSON ({error.msg})"
+    except RecursionError:
+        where = "it is nested too deeply"
+    except ValueError as error:  # a key twice, NaN, an integer of thousands of digits
+        where = str(error) if isinstance(error, InvalidArgumentError) else "a number is too long"
+    raise InvalidArgumentError(where)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise InvalidArgumentError("an object says something twice")
+    return content
+
+
+def _no_constant(name: str) -> Any:
+    raise InvalidArgumentError("NaN and infinities are no JSON")

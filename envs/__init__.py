@@ -15,6 +15,7 @@ from envs.hazard_grid import HazardGridEnv, RandomHazardGridEnv
 from envs.hazards import Hazards
 from envs.layout import HazardKind, Layout
 from envs.layout_files import load_layout, parse_map, save_layout
+from envs.specs import GuardedSpec
 from envs.wrappers import PrivateCostWrapper
 
 __all__ = [
@@ -48,7 +49,9 @@ REGISTERED = {
 
 def _register(env_id: str, entry_point: str, *, steps: int, arguments: dict[str, Any]) -> None:
     if env_id not in gym.registry:
-        gym.register(env_id, entry_point, max_episode_steps=steps, kwargs=arguments)
+        gym.registry[env_id] = GuardedSpec(
+            env_id, entry_point, max_episode_steps=steps, kwargs=arguments
+        )
 
 
 for _id, (_layout, _steps) in REGISTERED.items():

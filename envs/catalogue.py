@@ -17,7 +17,7 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp.errors import InvalidArgumentError
 from envs.dynamics import GridModel
-from envs.layout import HazardKind, Layout, reaching
+from envs.layout import HazardKind, Layout, connected
 from envs.layout_files import layout_from_dict, load_layout
 
 #: A random layout tolerates at least this many times what its cautious policy costs at worst.
@@ -79,7 +79,7 @@ def random_layout(
         Rows and columns.
     seed : int
     density : float
-        Share of the free cells that are candidates.
+        Share of the free cells within reach of the start that are candidates.
     wall_density : float
         Share of the cells that are walls; drawn again until the goal can be reached.
     kinds : int
@@ -123,7 +123,7 @@ def random_layout(
 def _draw_walls(
     size: int, wall_density: float, rng: np.random.Generator
 ) -> tuple[int, list[int], list[int]]:
-    """A goal in the top row, walls that leave a way to it, and the other cells, shuffled."""
+    """A goal in the top row, walls that leave a way to it, other cells within reach, shuffled."""
     wall_density = _check.real("wall_density", wall_density, low=0.0, high=1.0)
     start = size * size - 1
     for _ in range(ATTEMPTS):
@@ -131,8 +131,10 @@ def _draw_walls(
         inner = [cell for cell in range(size * size) if cell not in (start, goal)]
         mixed = rng.permutation(inner).tolist()
         count = round(wall_density * len(mixed))
-        if start in reaching([goal], shape=(size, size), walls=mixed[:count]):
-            return goal, mixed[:count], mixed[count:]
+        walls = mixed[:count]
+        met = connected([start], shape=(size, size), walls=walls, ends=[goal])
+        if goal in met:
+            return goal, walls, [cell for cell in mixed[count:] if cell in met]
     raise InvalidArgumentError(
         f"wall_density leaves no way to the goal in {ATTEMPTS} draws; lower {wall_density:g}"
     )

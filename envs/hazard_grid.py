@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
 from dp_cmdp import _check
@@ -23,6 +25,7 @@ from envs.drawing import Image, draw_agent, draw_grid, draw_text
 from envs.dynamics import NUM_ACTIONS, GridModel
 from envs.hazards import Hazards
 from envs.layout import Layout
+from envs.specs import WITHHELD, guarded
 from envs.window import Window
 
 PUBLIC, CURATOR = "public", "curator"
@@ -71,7 +74,8 @@ class HazardGridEnv(gym.Env[Any, Any]):
       `envs.Layout`.
     * `access="public"`: or `"curator"`.
     * `hazards=None`: for the curator only. An `envs.Hazards`, the seed of simulated ones, or a
-      file; `None` takes the simulation that comes with the layout.
+      file; `None` takes the simulation that comes with the layout. They are read when they are
+      first needed, by a release after its debit, and are not kept in the environment's `spec`.
     * `slip`, `gamma`, `step_reward`, `goal_reward`: replace the layout's.
     * `render_mode=None`: `"ansi"` (text), `"rgb_array"` (pixels) or `"human"` (a matplotlib window;
       the text, printed, where no window can be opened).
@@ -96,7 +100,12 @@ class HazardGridEnv(gym.Env[Any, Any]):
         step_reward: float | None = None,
         goal_reward: float | None = None,
         render_mode: str | None = None,
+        **unknown: Any,
     ) -> None:
+        if unknown:  # Gymnasium would quote all arguments, the hazards too, beside a TypeError
+            raise InvalidArgumentError(
+                f"a hazard grid has no argument called {', '.join(unknown)}; see its docstring"
+            )
         changes = {
             "slip": slip, "gamma": gamma, "step_reward": step_reward, "goal_reward": goal_reward,
         }  # fmt: skip
@@ -108,19 +117,39 @@ class HazardGridEnv(gym.Env[Any, Any]):
         self.render_mode = render_mode
         self.grid_model = GridModel(self.layout)
         if access == CURATOR:
+            if isinstance(hazards, str) and hazards == WITHHELD:
+                raise InvalidArgumentError(
+                    "hazards are not kept in the spec of a curator's environment; give them again"
+                )
             self._hazards = Hazards.of(self.layout, hazards)
-            self._costs = self.grid_model.cost_table(self._hazards.severity)
         elif hazards is not None:
             raise PrivacyLeakError(
                 'hazards must not be given to a public environment; open it with access="curator"'
             )
-        else:
-            self._costs = self.grid_model.worst_cost_table()
         self.observation_space = spaces.Discrete(self.layout.num_cells)
         self.action_space = spaces.Discrete(NUM_ACTIONS)
+        self._spec: EnvSpec | None = None
         self._state: int | None = None
         self._drawn: tuple[FloatArray | None, Image] | None = None
         self._window = Window(title="HazardGrid", fps=self.metadata["render_fps"])
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """What Gymnasium made the environment from, without its hazards."""
+        return self._spec
+
+    @spec.setter
+    def spec(  # pyright: ignore[reportIncompatibleVariableOverride]
+        self, spec: EnvSpec | None
+    ) -> None:
+        self._spec = guarded(spec)
+
+    @cached_property
+    def _costs(self) -> FloatArray:
+        """What ``info["cost"]`` reports, by kind and state: true for the curator."""
+        if self.access == CURATOR:
+            return self.grid_model.cost_table(self._hazards.severity)
+        return self.grid_model.worst_cost_table()
 
     @property
     def state(self) -> int:
@@ -277,6 +306,8 @@ class RandomHazardGridEnv(HazardGridEnv):
         layout_seed: int = 0,
         **arguments: Any,
     ) -> None:
+        if "layout" in arguments:
+            raise InvalidArgumentError("a random hazard grid draws its layout; leave layout out")
         layout = random_layout(
             size, seed=layout_seed, density=density, wall_density=wall_density, kinds=kinds
         )

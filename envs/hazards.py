@@ -7,9 +7,9 @@ is no hazard has the lowest severity.
 
 from __future__ import annotations
 
-import json
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.database import Database
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.storage import parse_json, read_text
 from envs.catalogue import data_file
 from envs.layout import HazardKind, Layout
 
@@ -129,21 +130,10 @@ class Hazards:
         kinds of the layout and no cell of a kind twice.
         """
         source = Path(path)
-        try:
-            content = json.loads(source.read_text(encoding="utf-8"), object_pairs_hook=_once)
-            if content["format"] != FORMAT:
-                raise KeyError
-            kinds = [content["kinds"][kind.name] for kind in layout.kinds]
-            unknown = len(content["kinds"]) - len(kinds)
-            triples = [
-                [(row, col, value) for row, col, value in kind["severity"]] for kind in kinds
-            ]
-            tolerance = [kind["tolerance"] for kind in kinds]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise InvalidArgumentError(
-                f"hazards must name a {FORMAT} file for layout {layout.name!r}; {source.name} is "
-                f"missing, damaged or of another kind ({type(error).__name__})"
-            ) from None
+        content = _parsed(layout, source)
+        if content is None:
+            raise _no_hazards(layout, source)
+        triples, tolerance, unknown = content
         if unknown:
             names = ", ".join(kind.name for kind in layout.kinds)
             raise InvalidArgumentError(
@@ -158,7 +148,11 @@ class Hazards:
 
     @classmethod
     def of(cls, layout: Layout, source: Hazards | int | str | Path | None) -> Hazards:
-        """Hazards from themselves, a seed, a file, or (None) the simulation that comes along."""
+        """Hazards from themselves, a seed, a file, or (None) the simulation that comes along.
+
+        A file is read, and a seed drawn from, at the first use: by a release, after its debit.
+        What can be told without reading, that the file is there and may be read, is told now.
+        """
         if isinstance(source, Hazards):
             if source.layout.kinds != layout.kinds:
                 raise InvalidArgumentError(
@@ -167,10 +161,25 @@ class Hazards:
             return source
         if source is None:
             shipped = data_file("hazards", layout.name)
-            return cls.load(layout, shipped) if shipped.is_file() else cls.draw(layout, seed=0)
+            source = shipped if shipped.is_file() else 0
         if isinstance(source, str | Path):
-            return cls.load(layout, source)
-        return cls.draw(layout, seed=source)
+            path = _readable(layout, source)
+            return cls._deferred(layout, lambda: cls.load(layout, path))
+        if not _is_integer(source) or source < 0:
+            raise InvalidArgumentError(
+                "hazards must be Hazards, a file, or a seed: an integer of at least 0 (the value "
+                "given is not shown)"
+            )
+        return cls._deferred(layout, lambda: cls.draw(layout, seed=source))
+
+    @classmethod
+    def _deferred(cls, layout: Layout, read: Callable[[], Hazards]) -> Hazards:
+        hazards = cls.__new__(cls)
+        hazards.layout = layout
+        hazards._database = Database.deferred(
+            lambda: read().database().values, layout.envelope(), identity=f"hazards/{layout.name}"
+        )
+        return hazards
 
     @property
     def severity(self) -> FloatArray:
@@ -199,6 +208,42 @@ class Hazards:
         raise PrivacyLeakError(
             "Hazards refuse to be pickled; hand a worker the seed or the file they come from"
         )
+
+
+def _readable(layout: Layout, source: str | Path) -> Path:
+    """The path of a file that is there and may be read; it is not opened."""
+    path = Path(source).absolute()
+    try:
+        readable = path.exists() and not path.is_dir() and os.access(path, os.R_OK)
+    except (OSError, ValueError):
+        readable = False
+    if not readable:
+        raise _no_hazards(layout, Path(source))
+    return path
+
+
+def _no_hazards(layout: Layout, source: Path) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"hazards must name a {FORMAT} file for layout {layout.name!r}; {source.name} is missing, "
+        "damaged or of another kind"
+    )
+
+
+def _parsed(layout: Layout, source: Path) -> tuple[list[list[Triple]], list[Any], int] | None:
+    """Severities and tolerances by kind, and the number of unknown kinds; None if there are none.
+
+    No exception is under way when the caller raises its own: that of the JSON parser carries the
+    whole text of the file.
+    """
+    try:
+        content = parse_json(read_text(source))
+        if content["format"] != FORMAT:
+            return None
+        kinds = [content["kinds"][kind.name] for kind in layout.kinds]
+        triples = [[(row, col, value) for row, col, value in kind["severity"]] for kind in kinds]
+        return triples, [kind["tolerance"] for kind in kinds], len(content["kinds"]) - len(kinds)
+    except Exception:
+        return None
 
 
 def _triples(kind: str, given: Severities) -> list[Triple]:
@@ -246,11 +291,3 @@ def _require_numbers(name: str, value: Any) -> None:
     for part in np.asarray(value, dtype=object).ravel().tolist():
         if isinstance(part, bool) or not isinstance(part, numbers.Real):
             raise InvalidArgumentError(f"{name} must hold real numbers, no text and no booleans")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, refused when it says something twice."""
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        raise ValueError
-    return content

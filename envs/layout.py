@@ -179,10 +179,17 @@ class Layout:
             self._refuse(name, {c for c in cells if c >= self.num_cells}, "must lie in the grid")
             self._refuse(name, cells & walls, "must not lie in a wall")
             self._refuse(name, cells & goals, "must not be a goal (a goal ends the episode)")
-        lost = {cell for cell, _ in self.starts} - reaching(
-            self.goals, shape=(self.rows, self.cols), walls=self.walls
-        )
+        starts, shape = {cell for cell, _ in self.starts}, (self.rows, self.cols)
+        lost = starts - connected(self.goals, shape=shape, walls=self.walls)
         self._refuse("start", lost, "must be able to reach a goal; open the walls around it")
+        met = connected(starts, shape=shape, walls=self.walls, ends=self.goals)
+        for kind in self.kinds:
+            self._refuse(
+                f"candidates of {kind.name!r}",
+                set(kind.cells) - met,
+                "must be within reach of the start: a hazard that nobody can meet costs nothing, "
+                "whatever it is",
+            )
 
     def _refuse(self, name: str, cells: set[int], rule: str) -> None:
         if cells:
@@ -250,13 +257,19 @@ def _envelope(kinds: tuple[HazardKind, ...]) -> Envelope:
     )
 
 
-def reaching(goals: Iterable[int], *, shape: tuple[int, int], walls: Iterable[int]) -> set[int]:
-    """Cells from which some path around the walls leads to a goal."""
-    blocked = frozenset(walls)
-    seen, queue = set(goals), deque(goals)
+def connected(
+    cells: Iterable[int],
+    *,
+    shape: tuple[int, int],
+    walls: Iterable[int],
+    ends: Iterable[int] = (),
+) -> set[int]:
+    """Cells on some path around the walls from the given ones; nothing leads on from `ends`."""
+    blocked, last = frozenset(walls), frozenset(ends)
+    seen, queue = set(cells), deque(cells)
     while queue:
         cell = queue.popleft()
-        for action in range(len(MOVES)):
+        for action in range(len(MOVES) if cell not in last else 0):
             near = _step(cell, action, shape=shape, walls=blocked)
             if near not in seen:
                 seen.add(near)

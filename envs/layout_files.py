@@ -24,7 +24,7 @@ from typing import Any
 
 from dp_cmdp import _check
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.storage import write_text
+from dp_cmdp.storage import parse_json, read_text, write_text
 from envs.layout import HazardKind, Layout
 
 FORMAT = "dp_cmdp.Layout/1"
@@ -148,7 +148,7 @@ def load_layout(path: str | Path) -> Layout:
     """
     source = Path(path)
     try:
-        text = source.read_text(encoding="utf-8")
+        text = read_text(source)
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidArgumentError(
             f"layout must name a readable text file; {source}: {type(error).__name__}"
@@ -156,11 +156,9 @@ def load_layout(path: str | Path) -> Layout:
     if source.suffix.lower() != ".json":
         return parse_map(text, source=source.name, name=source.stem)
     try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidArgumentError(
-            f"{source.name}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})"
-        ) from None
+        content = parse_json(text)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"{source.name}, {error}") from None
     return layout_from_dict(content, source=source.name, default_name=source.stem)
 
 

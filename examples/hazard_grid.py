@@ -1,9 +1,10 @@
 """The main job: a policy for a grid world with private hazards, safe with certainty.
 
 The hazards are released once under differential privacy; the policy is synthesised from the
-release, certified, and played in a Gymnasium loop; the curator sees what privacy cost.
+release, certified, and played in a Gymnasium loop. With --compare the curator sees what privacy
+cost, in a folder of their own.
 
-Run it:  python examples/hazard_grid.py --out out/demo
+Run it:  python examples/hazard_grid.py --out out/demo --compare
 """
 
 import argparse
@@ -13,14 +14,16 @@ import gymnasium as gym
 
 from dp_cmdp import PrivacyBudget, cost_of_privacy, evaluate, release_database, saturation
 from dp_cmdp.cmdp import robust_policy, rollout, safe_policy, synthesize
+from dp_cmdp.curator import report_to_curator
 from dp_cmdp.figures.grid import comparison_figure, policy_figure
 from dp_cmdp.figures.style import save_figure
-from envs import HazardGridEnv
+from envs import HazardGridEnv, save_layout
 
 parser = argparse.ArgumentParser(description="A private, certainly safe policy")
 parser.add_argument("--epsilon", default="2")
 parser.add_argument("--delta", default="1/1000")
 parser.add_argument("--episodes", type=int, default=300)
+parser.add_argument("--compare", action="store_true", help="curator only: OUT/curator_only/")
 parser.add_argument("--out", type=Path, default=Path("out/hazard_grid"))
 options = parser.parse_args()
 
@@ -33,7 +36,7 @@ print(model)
 robust = robust_policy(model)
 print(f"robust policy (ε = 0, no data): value {robust.value:.4f}")
 
-# The only look at the data. Everything below, but for the last block, uses the release alone.
+# The only look at the data. Everything below, unless --compare is given, uses the release alone.
 release = release_database(curator.database(), PrivacyBudget(options.epsilon, options.delta))
 print(release)
 reach = saturation(release, model.envelope).upper
@@ -47,8 +50,11 @@ print(
 )
 if safe.value <= robust.value:
     print("  the robust policy is as good: no budget need be spent here")
-safe.policy.save(options.out / "policy.npz")
+# Three public files, from which anybody can prove it again: dp-cmdp verify.
+layout = curator.layout
+safe.policy.save(options.out / "policy.npz", release=release, model=model, name=layout.name)
 release.save(options.out / "release.npz")
+save_layout(layout, options.out / "layout.json")
 title = f"private policy, {release.guarantee.budget}"
 figure = policy_figure(curator.layout, safe.policy, title=title)
 print("figure", save_figure(figure, options.out / "policy.png"))
@@ -61,14 +67,24 @@ played = rollout(
 low, high = played.return_interval()
 print(f"{options.episodes} episodes: return {played.mean_return:.3f} [{low:.3f}, {high:.3f}]")
 
-# Curator only: against the truth.
-truth = curator.cmdp()
-best = safe_policy(truth)
-judged = evaluate(truth, safe.policy)
-print(f"curator: value without privacy {best.value:.4f}")
-print(f"curator: cost of privacy {100 * cost_of_privacy(best.value, judged.value):.3f} %")
-print(f"curator: true cost {judged.costs[0]:.4f} ≤ true tolerance {truth.f0[0]:.4f}")
-figure = comparison_figure(
-    curator.layout, safe.policy, best.policy, severity=truth.f.max(axis=2), title=title
-)
-print("figure", save_figure(figure, options.out / "CURATOR_ONLY_comparison.png"))
+
+def compared(folder: Path) -> dict[str, float]:
+    """Curator only: the private policy against the truth."""
+    truth = curator.cmdp()
+    best = safe_policy(truth)
+    judged = evaluate(truth, safe.policy)
+    severity = truth.f.max(axis=2)
+    figure = comparison_figure(
+        curator.layout, safe.policy, best.policy, severity=severity, title=title
+    )
+    save_figure(figure, folder / "comparison.png", private=True)
+    return {
+        "value_without_privacy": best.value,
+        "cost_of_privacy_percent": 100 * cost_of_privacy(best.value, judged.value),
+        "true_cost": float(judged.costs[0]),
+        "true_tolerance": float(truth.f0[0]),
+    }
+
+
+if options.compare:
+    print("curator only", report_to_curator(options.out, "comparison.json", compared))

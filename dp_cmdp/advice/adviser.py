@@ -7,9 +7,12 @@ From the envelope, the radius and the structure alone, for a range of budgets:
   reach the envelope, for entries at the harmless end, in the middle, and uniform on average;
 * **public interval** of the optimum, and the **robust value**: what costs no privacy at all;
 * **recovered**: on public reference databases, the share of the robust answer's loss that a release
-  wins back (common random numbers, so curves are smooth);
-* **smallest ε** at which it wins back at least a given share, for every δ and radius; None when no
-  ε up to :data:`LARGEST_EPSILON` does: privacy with certainty is then not worth its budget;
+  wins back (common random numbers, so curves are smooth), with a confidence interval over the
+  trials. A verdict is given where the whole interval is on one side of the share asked for; the
+  others are *undecided*, and more trials may decide them;
+* **smallest ε** at which it wins back at least a given share, for every δ and radius, with the ε at
+  which the ends of that interval do; None when no ε up to :data:`LARGEST_EPSILON` does: privacy
+  with certainty is then not worth its budget;
 * **forced changes**: any (ε, δ)-private mechanism whose answers are feasible with certainty must
   also be safe, with positive probability, for ⌊ln(1 + (e^ε − 1)/δ)/ε⌋ simultaneous changes.
 """
@@ -18,18 +21,20 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.advice.block_split import best_split
+from dp_cmdp.advice.recovery import CONFIDENCE, verdict
 from dp_cmdp.advice.remedies import remedies
 from dp_cmdp.advice.report import Advice, AdviceRow, Threshold
 from dp_cmdp.advice.trials import Trials, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp.metrics import Interval
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import Number, PrivacyBudget, exact
 from dp_cmdp.theory.public_interval import as_program, harmful_ends, public_interval
@@ -49,6 +54,7 @@ def advise(
     worth: float = 0.1,
     draws: int = 16,
     seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> Advice:
     """What releases would be worth, from public data only.
 
@@ -65,6 +71,8 @@ def advise(
         A release is *useful* when it wins back this share of what the robust answer loses.
     draws, seed : int
         Trials per setting, in antithetic pairs, with common random numbers.
+    confidence : float
+        Of every interval, hence of every verdict by itself.
 
     Returns
     -------
@@ -78,7 +86,9 @@ def advise(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # weak budgets are part of the question
-        return _advise(as_program(program), epsilons, deltas, radii, position, worth, draws, seed)
+        return _advise(
+            as_program(program), epsilons, deltas, radii, position, worth, draws, seed, confidence
+        )
 
 
 def _advise(
@@ -90,11 +100,13 @@ def _advise(
     worth: float,
     draws: int,
     seed: int,
+    confidence: float,
 ) -> Advice:
     eps, dlt = _numbers("epsilons", epsilons), _numbers("deltas", deltas)
     factors = [1.0] if radii is None else [_check.real("radii", r, low=1e-9) for r in radii]
     share = _check.real("worth", worth, low=0.0, high=1.0)
     count = _check.integer("draws", draws, low=2)
+    level = _check.real("confidence", confidence, low=0.5, high=0.999999)
     lp.check_robust_feasibility()
     interval = public_interval(lp)
     trials = Trials.of(
@@ -103,12 +115,14 @@ def _advise(
     middle = PrivacyBudget(sorted(eps)[len(eps) // 2], max(dlt))
     return Advice(
         rows=tuple(
-            _row(trials, PrivacyBudget(e, d), factor, share)
+            _row(trials, PrivacyBudget(e, d), factor, share, level)
             for factor in factors
             for d in dlt
             for e in eps
         ),
-        thresholds=tuple(_threshold(trials, d, factor, share) for factor in factors for d in dlt),
+        thresholds=tuple(
+            _threshold(trials, d, factor, share, level) for factor in factors for d in dlt
+        ),
         robust_value=interval.robust,
         optimistic_value=interval.optimistic,
         reference_optimum=float(trials.optimum.mean()),
@@ -117,9 +131,10 @@ def _advise(
         draws=count,
         worth=share,
         record_size=lp.envelope.largest_record,
-        split=best_split(lp, middle, trials=trials),
+        split=best_split(lp, middle, trials=trials, confidence=level),
         split_budget=(float(middle.epsilon), float(middle.delta)),
-        remedies=remedies(trials, middle),
+        remedies=remedies(trials, middle, confidence=level),
+        confidence=level,
     )
 
 
@@ -162,10 +177,12 @@ def forced_changes(budget: PrivacyBudget) -> int:
     return max(math.ceil(most) - 1, 0)
 
 
-def _row(trials: Trials, budget: PrivacyBudget, factor: float, worth: float) -> AdviceRow:
+def _row(
+    trials: Trials, budget: PrivacyBudget, factor: float, worth: float, confidence: float
+) -> AdviceRow:
     noise = reach(trials.program, budget, radius=_radius(trials.program, factor))
     width = noise.envelope.upper - noise.envelope.lower
-    recovered = trials.recovered(noise)
+    share = trials.recovery(noise, confidence=confidence)
     return AdviceRow(
         epsilon=float(budget.epsilon),
         delta=float(budget.delta),
@@ -174,29 +191,48 @@ def _row(trials: Trials, budget: PrivacyBudget, factor: float, worth: float) -> 
         saturation_harmless=expected_saturation(noise, "harmless"),
         saturation_middle=expected_saturation(noise, "middle"),
         saturation_average=expected_saturation(noise, "average"),
-        recovered=recovered,
-        useful=recovered >= worth,
+        recovered=share.mean,
+        recovered_low=share.low,
+        recovered_high=share.high,
+        useful=verdict(share, worth),
         forced_changes=forced_changes(budget),
     )
 
 
-def _threshold(trials: Trials, delta: Number, factor: float, worth: float) -> Threshold:
-    """Bisection on log ε; the curve is nearly monotone because trials share their uniforms."""
+def _threshold(
+    trials: Trials, delta: Number, factor: float, worth: float, confidence: float
+) -> Threshold:
+    """Where the estimate, and the ends of its interval, reach the share asked for."""
     radius = _radius(trials.program, factor)
+    known: dict[float, Interval] = {}
 
-    def recovered(epsilon: float) -> float:
-        return trials.recovered(reach(trials.program, PrivacyBudget(epsilon, delta), radius=radius))
+    def recovery(epsilon: float) -> Interval:
+        if epsilon not in known:
+            noise = reach(trials.program, PrivacyBudget(epsilon, delta), radius=radius)
+            known[epsilon] = trials.recovery(noise, confidence=confidence)
+        return known[epsilon]
 
-    limit = recovered(LARGEST_EPSILON)
-    if limit < worth:
-        return Threshold(float(delta), factor, None, limit)
+    return Threshold(
+        delta=float(delta),
+        radius=factor,
+        epsilon=_crossing(lambda epsilon: recovery(epsilon).mean, worth),
+        low=_crossing(lambda epsilon: recovery(epsilon).high, worth),
+        high=_crossing(lambda epsilon: recovery(epsilon).low, worth),
+        limit=recovery(LARGEST_EPSILON),
+    )
+
+
+def _crossing(share: Callable[[float], float], worth: float) -> float | None:
+    """Bisection on log ε; the curve is nearly monotone because trials share their uniforms."""
+    if share(LARGEST_EPSILON) < worth:
+        return None
+    if share(SMALLEST_EPSILON) >= worth:
+        return SMALLEST_EPSILON
     low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
-    if recovered(SMALLEST_EPSILON) >= worth:
-        return Threshold(float(delta), factor, SMALLEST_EPSILON, limit)
     while high - low > 0.05:
         middle = (low + high) / 2
-        low, high = (low, middle) if recovered(math.exp(middle)) >= worth else (middle, high)
-    return Threshold(float(delta), factor, math.exp(high), limit)
+        low, high = (low, middle) if share(math.exp(middle)) >= worth else (middle, high)
+    return math.exp(high)
 
 
 def _radius(program: ParametricLP, factor: float) -> FloatArray:

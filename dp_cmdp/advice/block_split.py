@@ -7,14 +7,16 @@ objective is the problem's own: the mean value of the private answers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import product
 
 from dp_cmdp._check import integer
+from dp_cmdp.advice.recovery import CONFIDENCE
 from dp_cmdp.advice.trials import Trials, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.metrics import Interval
 from dp_cmdp.parametric import BLOCKS, ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.theory.public_interval import as_program
@@ -29,25 +31,26 @@ class Split:
     ----------
     alphas : mapping of Fraction
         Share per sensitive block.
-    recovered, equal : float
+    recovered, equal : Interval
         Share of the robust answer's loss that a block release wins back with these shares, and
-        with equal ones.
-    database : float
+        with equal ones, with confidence intervals. The best shares are chosen on the same trials,
+        which flatters the first a little.
+    database : Interval
         The same for one database release with the whole budget.
     """
 
     alphas: Mapping[str, Fraction]
-    recovered: float
-    equal: float
-    database: float
+    recovered: Interval
+    equal: Interval
+    database: Interval
 
     def facts(self) -> dict[str, object]:
         """Ready for JSON."""
         return {
             "alphas": {block: str(share) for block, share in self.alphas.items()},
-            "recovered": self.recovered,
-            "recovered_equal_shares": self.equal,
-            "recovered_database_release": self.database,
+            "recovered": asdict(self.recovered),
+            "recovered_equal_shares": asdict(self.equal),
+            "recovered_database_release": asdict(self.database),
         }
 
 
@@ -60,6 +63,7 @@ def best_split(
     seed: int = 0,
     steps: int = 6,
     trials: Trials | None = None,
+    confidence: float = CONFIDENCE,
 ) -> Split:
     """The shares of ε with which Algorithm 1 does best on public databases.
 
@@ -73,6 +77,8 @@ def best_split(
         Shares are multiples of 1/steps, and 1/50 at the edges.
     trials : Trials, optional
         Instead of `position`, `draws` and `seed`.
+    confidence : float
+        Of the intervals.
 
     Notes
     -----
@@ -88,17 +94,18 @@ def best_split(
         seed=seed,
     )
     scores = {
-        shares: tried.recovered(
-            reach(lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True)))
+        shares: tried.recovery(
+            reach(lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True))),
+            confidence=confidence,
         )
         for shares in {*_simplex(len(used), integer("steps", steps, low=2)), _equal(len(used))}
     }
-    best = max(scores, key=lambda shares: (scores[shares], shares))
+    best = max(scores, key=lambda shares: (scores[shares].mean, shares))
     return Split(
         dict(zip(used, best, strict=True)),
         scores[best],
         scores[_equal(len(used))],
-        tried.recovered(reach(lp, budget)),
+        tried.recovery(reach(lp, budget), confidence=confidence),
     )
 
 

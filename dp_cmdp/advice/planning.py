@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp.advice.recovery import pair_means
 from dp_cmdp.advice.trials import Trials
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.curator import CuratorOnly
@@ -115,7 +116,7 @@ def smallest_epsilon(
                 budget = PrivacyBudget(math.exp(log_eps), delta)
             noise = reach(lp, budget, mechanism=mechanism, alphas=alphas)
             loss = (best - trials.achieved(noise)) / abs(best)
-            known[log_eps] = mean_interval(_pair_means(loss), confidence=confidence)
+            known[log_eps] = mean_interval(pair_means(loss), confidence=confidence)
         return known[log_eps]
 
     ends = math.log(first), math.log(last)
@@ -134,12 +135,6 @@ def smallest_epsilon(
         delta=float(PrivacyBudget(1, delta).delta),
         draws=count,
     )
-
-
-def _pair_means(samples: np.ndarray) -> np.ndarray:
-    """Means of antithetic pairs: independent of one another, as an interval needs."""
-    even = samples[: 2 * (samples.size // 2)]
-    return even.reshape(-1, 2).mean(axis=1)
 
 
 def _crossing(excess: Callable[[float], float], ends: tuple[float, float]) -> float:

@@ -13,14 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.advice.recovery import CONFIDENCE
 from dp_cmdp.advice.trials import Trials
 from dp_cmdp.affine import IntArray
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.lp import LinearProgram, Solution, solve
+from dp_cmdp.metrics import Interval
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.privacy import PrivacyBudget
 from dp_cmdp.theory.public_interval import harmful_ends
-from dp_cmdp.theory.reach import reach
+from dp_cmdp.theory.reach import Reach, reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +35,19 @@ class Remedy:
     measure : str
         What is compared: ``"recovered"`` (share of the robust answer's loss that a release wins
         back) or ``"robust value"`` (at mid-envelope objective; no release at all).
-    before, after : float
+    before, after : Interval
+        With confidence intervals of what trials say; a robust value is certain.
     """
 
     change: str
     measure: str
-    before: float
-    after: float
+    before: Interval
+    after: Interval
 
 
-def remedies(trials: Trials, budget: PrivacyBudget) -> tuple[Remedy, ...]:
+def remedies(
+    trials: Trials, budget: PrivacyBudget, *, confidence: float = CONFIDENCE
+) -> tuple[Remedy, ...]:
     """The effect of a smaller radius, a larger δ, more tolerance and fewer candidates.
 
     Notes
@@ -50,19 +55,23 @@ def remedies(trials: Trials, budget: PrivacyBudget) -> tuple[Remedy, ...]:
     **Privacy.** Public, as its `trials` are.
     """
     program = trials.program
-    now = trials.recovered(reach(program, budget))
+
+    def recovery(noise: Reach) -> Interval:
+        return trials.recovery(noise, confidence=confidence)
+
+    now = recovery(reach(program, budget))
     found = [
         Remedy(
             f"radius times {factor:g}",
             "recovered",
             now,
-            trials.recovered(reach(program, budget, radius=factor * program.envelope.radius)),
+            recovery(reach(program, budget, radius=factor * program.envelope.radius)),
         )
         for factor in (0.5, 0.1)
     ]
     larger = min(10 * budget.delta, PrivacyBudget(1, "1/2").delta)
     if larger > budget.delta:
-        wider = trials.recovered(reach(program, PrivacyBudget(budget.epsilon, larger)))
+        wider = recovery(reach(program, PrivacyBudget(budget.epsilon, larger)))
         found.append(Remedy(f"delta {float(larger):g}", "recovered", now, wider))
     return (*found, *_robust_remedies(program))
 
@@ -78,17 +87,20 @@ def _robust_remedies(program: ParametricLP) -> list[Remedy]:
     if (b != lp.b).any():
         after = solve(_with_sides(lp, b), certify=False).objective
         change = "sensitive right-hand sides 10 % larger"
-        found.append(Remedy(change, "robust value", base.objective, after))
+        found.append(Remedy(change, "robust value", _certain(base.objective), _certain(after)))
     costly = costliest_entries(program, base)
     if costly.size:
         fewer_low, fewer_high = _harmless(program, costly)
         fewer = program.robust(fewer_low, fewer_high, estimate=(low + high) / 2)
         after = solve(fewer, certify=False).objective
         names = ", ".join(entry_name(program.envelope, k) for k in costly)
-        found.append(
-            Remedy(f"known to be harmless: {names}", "robust value", base.objective, after)
-        )
+        change = f"known to be harmless: {names}"
+        found.append(Remedy(change, "robust value", _certain(base.objective), _certain(after)))
     return found
+
+
+def _certain(value: float) -> Interval:
+    return Interval(value, value, value, 1)
 
 
 def costliest_entries(program: ParametricLP, solution: Solution, *, count: int = 3) -> IntArray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.advice.block_split import Split
 from dp_cmdp.advice.remedies import Remedy
+from dp_cmdp.metrics import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +30,11 @@ class AdviceRow:
         Expected share of harmful interval ends at the envelope, by position of the entries.
     recovered : float
         Share of the robust answer's loss that a release wins back on the reference databases.
-    useful : bool
-        Whether that is at least the share asked for.
+    recovered_low, recovered_high : float
+        Its confidence interval over the trials.
+    useful : bool or None
+        Whether that is at least the share asked for; None, *undecided*, while the interval allows
+        both.
     forced_changes : int
         Changes for which any such mechanism must be safe, with positive probability.
     """
@@ -43,21 +47,39 @@ class AdviceRow:
     saturation_middle: float
     saturation_average: float
     recovered: float
-    useful: bool
+    recovered_low: float
+    recovered_high: float
+    useful: bool | None
     forced_changes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The smallest ε at which releasing is worth it; None when there is none.
+    """The smallest ε at which releasing is worth it.
 
-    `limit` is what a release recovers at the largest ε tried.
+    Attributes
+    ----------
+    delta, radius : float
+    epsilon : float or None
+        Where the estimate reaches the share asked for; None when no ε up to the largest does.
+    low, high : float or None
+        Where the upper and the lower end of the confidence interval do: below `low` a release is
+        not worth it, from `high` on it is, and in between the trials do not tell.
+    limit : Interval
+        What a release recovers at the largest ε tried.
     """
 
     delta: float
     radius: float
     epsilon: float | None
-    limit: float
+    low: float | None
+    high: float | None
+    limit: Interval
+
+    @property
+    def worthwhile(self) -> bool | None:
+        """Whether some ε makes a release useful; None while the trials do not tell."""
+        return True if self.high is not None else (False if self.low is None else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +104,8 @@ class Advice:
         Best shares for a block release, at `split_budget` (ε, δ).
     split_budget : tuple of float
     remedies : tuple of Remedy
+    confidence : float
+        Of each interval, over trials in antithetic pairs (Student's law).
     """
 
     rows: tuple[AdviceRow, ...]
@@ -97,13 +121,15 @@ class Advice:
     split: Split | None
     split_budget: tuple[float, float]
     remedies: tuple[Remedy, ...]
+    confidence: float
 
     @property
-    def worthwhile(self) -> bool:
-        """Whether some budget makes a release useful at the declared radius."""
-        return self.nothing_to_win is False and any(
-            part.epsilon is not None for part in self.thresholds if part.radius == 1.0
-        )
+    def worthwhile(self) -> bool | None:
+        """Whether some budget makes a release useful at the declared radius; None: undecided."""
+        found = [part.worthwhile for part in self.thresholds if part.radius == 1.0]
+        if self.nothing_to_win or all(answer is False for answer in found):
+            return False
+        return True if True in found else None
 
     @property
     def nothing_to_win(self) -> bool:
@@ -129,6 +155,7 @@ class Advice:
                     "robust": self.reference_robust,
                 },
                 "worth": self.worth,
+                "confidence": self.confidence,
                 "worthwhile": self.worthwhile,
                 "nothing_to_win": self.nothing_to_win,
                 "record_size": self.record_size,
@@ -177,29 +204,24 @@ class Advice:
     def _verdicts(self) -> list[str]:
         if self.nothing_to_win:
             return ["The robust answer is as good as the best one: release nothing."]
-        lines = []
-        for part in self.thresholds:
-            at = f"delta {part.delta:g}, radius ×{part.radius:g}"
-            if part.epsilon is None:
-                lines.append(
-                    f"{at}: privacy with certainty is not worth its budget. Even at a huge epsilon "
-                    f"a release wins back {part.limit:.0%} of what the robust answer loses."
-                )
-            else:
-                lines.append(
-                    f"{at}: releasing wins back at least {self.worth:.0%} of what the robust "
-                    f"answer loses from epsilon {part.epsilon:.3g} on ({part.limit:.0%} at most)."
-                )
-        return lines
+        asked = f"{self.worth:.0%} of what the robust answer loses"
+        return [
+            f"Intervals hold with {self.confidence:.6g} confidence each, over {self.draws} trials.",
+            *(
+                f"delta {part.delta:g}, radius ×{part.radius:g}: {_verdict(part, asked)}"
+                for part in self.thresholds
+            ),
+        ]
 
     def _table(self) -> list[str]:
         head = "  epsilon    delta  radius  support/range  saturation (harmless/mid)  recovered"
+        words = {True: "useful", False: "", None: "undecided"}
         return [
             head,
             *(
                 f"{row.epsilon:9.3g}{row.delta:9.2g}{row.radius:8.3g}{row.support_over_range:15.2f}"
                 f"{row.saturation_harmless:17.0%}{row.saturation_middle:9.0%}{row.recovered:12.0%}"
-                f"{'  useful' if row.useful else ''}"
+                f" {_ends(row.recovered_low, row.recovered_high):14}  {words[row.useful]}".rstrip()
                 for row in self.rows
             ),
         ]
@@ -212,8 +234,9 @@ class Advice:
             lines += [
                 "",
                 f"If the blocks must be released separately (epsilon {eps:g}, delta {delta:g}): "
-                f"split {shares}. It recovers {self.split.recovered:.0%}, equal shares "
-                f"{self.split.equal:.0%}, one database release {self.split.database:.0%}.",
+                f"split {shares}. It recovers {_percent(self.split.recovered)}, equal shares "
+                f"{_percent(self.split.equal)}, one database release "
+                f"{_percent(self.split.database)}.",
             ]
         if self.remedies:
             eps, delta = self.split_budget
@@ -222,10 +245,37 @@ class Advice:
         return lines
 
 
+def _verdict(part: Threshold, asked: str) -> str:
+    limit = _percent(part.limit)
+    if part.worthwhile is False:
+        return (
+            "privacy with certainty is not worth its budget. Even at a huge epsilon a release wins "
+            f"back {limit}, less than {asked}."
+        )
+    if part.worthwhile is None:
+        return (
+            f"undecided. At a huge epsilon a release wins back {limit}, which may or may not reach "
+            f"{asked}; ask for more draws."
+        )
+    at = part.high if part.epsilon is None else part.epsilon
+    return (
+        f"releasing wins back at least {asked} from epsilon {at:.3g} on [{part.low:.3g}, "
+        f"{part.high:.3g}] ({limit} at most)."
+    )
+
+
 def _remedy_text(part: Remedy) -> str:
     if part.measure == "recovered":
-        return f"  {part.change}: recovered {part.before:.0%} → {part.after:.0%}"
-    return f"  {part.change}: {part.measure} {part.before:.6g} → {part.after:.6g}"
+        return f"  {part.change}: recovered {_percent(part.before)} → {_percent(part.after)}"
+    return f"  {part.change}: {part.measure} {part.before.mean:.6g} → {part.after.mean:.6g}"
+
+
+def _percent(share: Interval) -> str:
+    return f"{share.mean:.0%} {_ends(share.low, share.high)}"
+
+
+def _ends(low: float, high: float) -> str:
+    return f"[{low:.0%}, {high:.0%}]" if math.isfinite(low) else f"[-∞, {high:.0%}]"
 
 
 def _plain(value: Any) -> Any:

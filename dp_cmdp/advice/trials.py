@@ -16,8 +16,10 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp.advice.recovery import CONFIDENCE, share_interval
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.lp import solve
+from dp_cmdp.metrics import Interval
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import harmful_ends
 from dp_cmdp.theory.reach import Reach
@@ -76,11 +78,15 @@ class Trials:
 
         Below 0 the release is worse than no data; 1 when there is nothing to lose.
         """
-        lost = float((self.optimum - self.robust).mean())
+        return self.recovery(noise).mean
+
+    def recovery(self, noise: Reach, *, confidence: float = CONFIDENCE) -> Interval:
+        """:meth:`recovered`, with its confidence interval over the trials."""
+        lost = self.optimum - self.robust
         scale = 1e-9 * (1.0 + float(np.abs(self.optimum).mean()))
-        if lost <= scale:
-            return 1.0
-        return float((self.achieved(noise) - self.robust).mean()) / lost
+        if float(lost.mean()) <= scale:
+            return Interval(1.0, 1.0, 1.0, self.draws)
+        return share_interval(self.achieved(noise) - self.robust, lost, confidence=confidence)
 
 
 def paired_uniforms(draws: int, size: int, *, seed: int) -> FloatArray:

@@ -106,7 +106,8 @@ def _drawn_noise(
 
 
 def _query(size: int, together: int = 1) -> Query:
-    return Query(np.full(size, RADIUS), np.full(size, BOUND), together=together)
+    records = np.arange(size) // together
+    return Query.of_entries(Envelope(-BOUND, BOUND, radius=RADIUS, shape=size, records=records))
 
 
 def _exact_coupling(calibration: str, entries: int) -> Coupling:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from dp_cmdp.audit.programs import program_subjects
 from dp_cmdp.audit.shipped import shipped_subjects
 from dp_cmdp.audit.subject import Subject, audit_subject
 from dp_cmdp.audit.verdicts import AuditReport, InjectedBug, MethodAudit
+from dp_cmdp.audit.worst_records import shipped_readings, worst_row
 from dp_cmdp.errors import PrivacyWarning
+
+Found = TypeVar("Found")
 
 #: Training (and held-out) runs per database.
 RUNS, QUICK_RUNS = 10_000, 3_000
@@ -44,13 +47,14 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
     _check.integer("seed", seed)
     number = len(makers())
     bugs = list(injected_bugs())
-    found = _map([(place, runs, seed) for place in range(number)], workers)
+    found = _map(_one, [(place, runs, seed) for place in range(number)], workers)
     split = number - len(bugs)
     return AuditReport(
         methods=tuple(found[:split]),
         injected=tuple(
             InjectedBug(bug, each) for bug, each in zip(bugs, found[split:], strict=True)
         ),
+        worst=tuple(_map(worst_row, [(name,) for name in shipped_readings()], workers)),
     )
 
 
@@ -68,10 +72,10 @@ def _one(place: int, runs: int, seed: int) -> MethodAudit:
         return audit_subject(subject, rng=rng, runs=runs)
 
 
-def _map(tasks: list[tuple[int, int, int]], workers: int) -> list[MethodAudit]:
+def _map(function: Callable[..., Found], tasks: list[tuple[Any, ...]], workers: int) -> list[Found]:
     if workers == 1:
-        return [_one(*task) for task in tasks]
+        return [function(*task) for task in tasks]
     from joblib import Parallel, delayed
 
-    results = Parallel(n_jobs=workers)(delayed(_one)(*task) for task in tasks)
+    results = Parallel(n_jobs=workers)(delayed(function)(*task) for task in tasks)
     return cast(Any, list(results))

@@ -92,16 +92,63 @@ class InjectedBug:
 
 
 @dataclass(frozen=True, slots=True)
+class WorstRecords:
+    """One shipped release over all awkward programs.
+
+    Attributes
+    ----------
+    release : str
+    programs, refused, records : int
+        Programs planned, programs refused by name before anything is read, records moved.
+    uncovered : int
+        Records that can move, or were moved, further than the certificate covers.
+    reached : int
+        Records that were moved by exactly as many integers as are certified.
+    closest : float
+        The largest share of the certified integers that a record was moved by.
+    """
+
+    release: str
+    programs: int
+    refused: int
+    records: int
+    uncovered: int
+    reached: int
+    closest: float
+
+    @property
+    def passed(self) -> bool:
+        return self.uncovered == 0 and self.records > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "release": self.release,
+            "programs": self.programs,
+            "refused": self.refused,
+            "records": self.records,
+            "uncovered": self.uncovered,
+            "reached": self.reached,
+            "closest": self.closest,
+            "passed": self.passed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class AuditReport:
     """The audit of everything shipped, and of bugs that it must see."""
 
     methods: tuple[MethodAudit, ...]
     injected: tuple[InjectedBug, ...]
+    worst: tuple[WorstRecords, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Every method passed and every bug was caught."""
-        return all(m.passed for m in self.methods) and all(b.caught for b in self.injected)
+        """Every method passed, every bug was caught and every record is covered."""
+        return (
+            all(method.passed for method in self.methods)
+            and all(bug.caught for bug in self.injected)
+            and all(row.passed for row in self.worst)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -110,4 +157,5 @@ class AuditReport:
             "false_alarm_of_the_run": FALSE_ALARM * len(self.methods),
             "methods": [method.to_dict() for method in self.methods],
             "injected": [bug.to_dict() for bug in self.injected],
+            "worst_records": [row.to_dict() for row in self.worst],
         }

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.block_noise import block_rounding
 from dp_cmdp.database import Database
 from dp_cmdp.entrywise import entry_values, entrywise
 from dp_cmdp.envelope import Envelope
@@ -54,8 +55,8 @@ def publish_blocks(
     parts, leaks = [], []
     for block in sensitive_blocks(program):
         if block in noise:
-            lower, upper = block_bounds(envelope, block)
-            parts.append(noise[block](values[block]).clipped(lower, upper))
+            drawn = noise[block](values[block]).widened(block_rounding(program, block))
+            parts.append(drawn.clipped(*block_bounds(envelope, block)))
         else:
             parts.append(_bare(program, block, database.values, values[block]))
             leaks.append(f"block {block} unprotected")

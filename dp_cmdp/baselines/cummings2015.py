@@ -42,6 +42,7 @@ from dp_cmdp.baselines.optimistic import (
     require_nonnegative,
 )
 from dp_cmdp.baselines.players import LABEL, Players, split
+from dp_cmdp.baselines.simplex_rows import ROUND_UP
 from dp_cmdp.database import Database
 from dp_cmdp.errors import AssumptionError
 from dp_cmdp.lp import LinearProgram, solve
@@ -130,7 +131,8 @@ class _Market:
             local=np.flatnonzero(~couples),
             upper=upper,
             magnitude=magnitude,
-            sensitivity=float(shares.sum(axis=1).max()) + _b_sensitivity(program, couples, b_low),
+            sensitivity=ROUND_UP
+            * (float(shares.sum(axis=1).max()) + _b_sensitivity(program, couples, b_low)),
             width=float((shares.sum(axis=0) + 1 + b_reach / magnitude).max(initial=1.0)),
             price_bound=max(optimistic_value(program, best, method="cummings2015"), 0.0),
         )

@@ -45,6 +45,7 @@ def answer(
         groups=envelope.groups,
         noise=(),
         secure=True,
+        envelope=envelope,
     )
     return Answer(solve_private(program, release).x, converged=True, release=release)
 

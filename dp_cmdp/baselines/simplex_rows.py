@@ -19,6 +19,9 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine, IntArray
 from dp_cmdp.parametric import ParametricLP
 
+#: More than the rounding of a sum of sizes: no sensitivity is rounded down.
+ROUND_UP = 1.0 + 2.0**-40
+
 
 @dataclass(frozen=True, slots=True)
 class SimplexRows:
@@ -51,7 +54,7 @@ class SimplexRows:
             return 0.0
         reach = np.append(y[:-1], 1.0)  # β is counted in the slack column, where a is zero
         moved = np.bincount(self.term_pair, weights=self.term_size * reach[self.term_col])
-        return float(moved.max())
+        return float(moved.max()) * ROUND_UP
 
     def row_sensitivity(self) -> FloatArray:
         """Per sensitive row, how far (ℓ1) one record can move a_i."""
@@ -59,7 +62,7 @@ class SimplexRows:
         if self.term_size.size:
             in_a = self.term_col < self.a.shape[1] - 1
             moved = np.bincount(self.term_pair, weights=self.term_size * in_a)
-            np.maximum.at(largest, self.term_row, moved[self.term_pair])
+            np.maximum.at(largest, self.term_row, moved[self.term_pair] * ROUND_UP)
         return largest
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.cli.problem import add_problem_options, open_as_curator, open_public
+from dp_cmdp.cli.problem import add_problem_options, open_as_curator, open_public, say_written
 from dp_cmdp.cli.tables import print_json
 from dp_cmdp.cli.values import at_least, writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
+if TYPE_CHECKING:
+    from dp_cmdp.database import Database
+
 DELTA = "1/1000"
+PLAN = "plan.json"
 EPILOG = """examples:
   dp-cmdp advise --layout rooms
   dp-cmdp advise --layout rooms --epsilons 1/2,1,2,4 --deltas 1e-6,1e-3 --radii 1/2,1
@@ -19,7 +25,7 @@ EPILOG = """examples:
   dp-cmdp advise --layout rooms --target 2 --delta 1/1000    curator only: smallest ε for 2 %
 
 No data is read (unless --target is given), so advice may be asked for freely and published.
-DIR gets advice.png."""
+DIR gets advice.png; with --target it gets curator_only/plan.json instead, not to be published."""
 
 
 def add_parser(commands) -> None:
@@ -108,18 +114,35 @@ def _advise(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
+    from dp_cmdp import _check
+    from dp_cmdp.curator import report_to_curator
+    from dp_cmdp.privacy import PrivacyBudget
+
+    _check.real("target", options.target, low=0.0)
+    PrivacyBudget(1, options.delta or DELTA)
+    program, read = _true_problem(options)
+    with writable_folder(options.out) as folder:
+        written = report_to_curator(folder, PLAN, lambda _: _planned(options, program, read()))
+    say_written(written, as_json=options.json)
+    return 0
+
+
+def _true_problem(options: argparse.Namespace) -> tuple[Any, Callable[[], Database]]:
+    """The public program, and what reads its true database."""
+    if options.auction is None:
+        env = open_as_curator(options)
+        return env.model(), env.database
+    import numpy as np
+
+    from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
+
+    program = ad_auction_program(*options.auction)
+    return program, lambda: random_auction(program, np.random.default_rng(options.seed))
+
+
+def _planned(options: argparse.Namespace, program: Any, database: Database) -> dict[str, Any]:
     from dp_cmdp.advice.planning import smallest_epsilon
 
-    if options.auction is not None:
-        import numpy as np
-
-        from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
-
-        program = ad_auction_program(*options.auction)
-        database = random_auction(program, np.random.default_rng(options.seed))
-    else:
-        env = open_as_curator(options)
-        program, database = env.model(), env.database()
     plan = smallest_epsilon(
         program,
         database,
@@ -127,27 +150,26 @@ def _plan(options: argparse.Namespace) -> int:
         delta=options.delta or DELTA,
         seed=options.seed,
     )
-    facts = {
+    cost, robust = 100.0 * float(plan.cost.mean), 100.0 * float(plan.robust_cost)
+    if plan.reachable:
+        summary = (
+            f"ε = {plan.epsilon:.3g} [{plan.low:.3g}, {plan.high:.3g}] costs {cost:.3g} % (target "
+            f"{options.target:g} %, δ = {plan.delta:g}); the robust answer costs {robust:.3g} % "
+            "and no privacy"
+        )
+    else:
+        summary = (
+            f"no ε up to 100 reaches {options.target:g} % at δ = {plan.delta:g}; the best costs "
+            f"{cost:.3g} %. A smaller radius or a larger δ would help"
+        )
+    return {
+        "summary": summary,
         "target_percent": 100.0 * plan.target,
         "delta": plan.delta,
         "epsilon": float(plan.epsilon) if plan.reachable else None,
         "ci_low": float(plan.low) if math.isfinite(plan.low) else None,
         "ci_high": float(plan.high) if math.isfinite(plan.high) else None,
-        "cost_percent": 100.0 * float(plan.cost.mean),
-        "robust_cost_percent": 100.0 * float(plan.robust_cost),
+        "cost_percent": cost,
+        "robust_cost_percent": robust,
         "draws": plan.draws,
     }
-    if options.json:
-        print_json({"curator_only": facts})
-    elif plan.reachable:
-        print(
-            f"curator only: ε = {plan.epsilon:.3g} [{plan.low:.3g}, {plan.high:.3g}] costs "
-            f"{facts['cost_percent']:.3g} % (target {options.target:g} %, δ = {plan.delta:g}); the "
-            f"robust answer costs {facts['robust_cost_percent']:.3g} % and no privacy"
-        )
-    else:
-        print(
-            f"curator only: no ε up to 100 reaches {options.target:g} % at δ = {plan.delta:g}; the "
-            f"best costs {facts['cost_percent']:.3g} %. A smaller radius or a larger δ would help"
-        )
-    return 0

@@ -17,7 +17,9 @@ EPILOG = """examples:
 
 Layers: certificate (exact fractions), coupling (same noise on two databases), noise law (draws
 against their exact law), black box (probabilities of events on two databases). A correct method is
-accused with probability at most 1e-6. Exit code 1 when a method fails or a bug goes unseen.
+accused with probability at most 1e-6. Worst records: on programs that are awkward for floats, every
+record is moved by its worst pattern, and the integers moved are compared with those certified,
+exactly. Exit code 1 when a method fails, a bug goes unseen or a record is not covered.
 DIR gets audit.json and audit.png. To audit a mechanism of your own: dp_cmdp.audit.audit."""
 
 EXIT_FAILED = 1
@@ -89,7 +91,9 @@ def _audit(options: argparse.Namespace) -> int:
             for bug in report.injected
         ]
     )
+    print("\nworst records: integers moved against integers certified")
+    print_table([row.to_dict() | {"passed": WORDS[row.passed]} for row in report.worst])
     print(f"\n{'passed' if report.passed else 'FAILED'} in {seconds:.1f} s; a correct method is")
     print(f"accused with probability at most {FALSE_ALARM:g}. A pass is no proof, but for the")
-    print(f"certificate layer.\nreport  {written}\nfigure  {picture}")
+    print(f"certificate layer and the worst records.\nreport  {written}\nfigure  {picture}")
     return code

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.cli.problem import add_problem_options, open_for
+from dp_cmdp.cli.problem import (
+    add_curator_options,
+    add_problem_options,
+    check_fits,
+    open_for,
+    tell_curator,
+)
 from dp_cmdp.cli.tables import print_json
+from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from dp_cmdp.cmdp.model import CMDP
+    from dp_cmdp.cmdp.policy import Policy
 
 EPILOG = """examples:
   dp-cmdp evaluate out/synthesize/policy.npz --release out/synthesize/release.npz
-  dp-cmdp evaluate out/synthesize/policy.npz                  safe for every possible database?
-  dp-cmdp evaluate out/synthesize/policy.npz --curator --json against the true hazards
+  dp-cmdp evaluate out/synthesize/policy.npz            safe for every possible database?
+  dp-cmdp evaluate out/synthesize/policy.npz --curator  against the true hazards
 
-Exit code 1 when the policy is NOT verified as safe (0 when it is, 2 on errors)."""
+Exit code 1 when the policy is NOT verified as safe (0 when it is, 2 on errors). With --curator the
+verdict depends on the truth: it is written to curator_only/evaluation.json, and the exit code is 0
+whatever it says."""
 
 EXIT_NOT_VERIFIED = 1
+REPORT = "evaluation.json"
 
 
 def add_parser(commands) -> None:
@@ -30,51 +44,59 @@ def add_parser(commands) -> None:
     )
     parser.add_argument("policy", type=Path, help="a policy.npz")
     add_problem_options(parser)
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--release", type=Path, metavar="FILE", help="a release.npz")
-    what.add_argument("--curator", action="store_true", help="judge by the true hazards")
+    parser.add_argument("--release", type=Path, metavar="FILE", help="a release.npz")
+    add_curator_options(parser, help="judge by the true hazards")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    from dp_cmdp.cmdp.policy import Policy
+    from dp_cmdp.release import Release
+
+    if options.curator and options.release is not None:
+        raise InvalidArgumentError("--release is not read with --curator; leave one out")
+    policy = Policy.load(options.policy)
+    env = open_for(options)
+    check_fits(policy, env)
+    model = env.model()
+    if options.curator:
+        return tell_curator(
+            options, REPORT, lambda _: _judged(env.cmdp(), policy, "true hazards, curator only")
+        )
+    if options.release is None:
+        report = _judged(model.robust(), policy, "worst case over all databases")
+    else:
+        release = Release.load(options.release)
+        report = _judged(model.tightened(release), policy, "worst case over the release")
+    if options.json:
+        print_json(report)
+    else:
+        _print_report(report)
+    return 0 if report["certificate"]["verified"] else EXIT_NOT_VERIFIED
+
+
+def _judged(cmdp: CMDP, policy: Policy, scope: str) -> dict[str, Any]:
+    """Value and certified costs in the CMDP by which the policy is judged."""
     from dp_cmdp.cmdp.certificate import certify_policy
     from dp_cmdp.cmdp.evaluation import evaluate
-    from dp_cmdp.cmdp.policy import Policy
 
-    policy = Policy.load(options.policy)
-    cmdp, scope = _judge(options)
-    value = evaluate(cmdp, policy).value
     proof = certify_policy(cmdp, policy)
-    report: dict[str, Any] = {
+    return {
         "scope": scope,
-        "value": value,
+        "value": evaluate(cmdp, policy).value,
         "certificate": {
             "verified": proof.verified,
             "worst_case_cost": proof.worst_case_cost.tolist(),
             "tolerance": proof.tolerance.tolist(),
         },
     }
-    code = 0 if proof.verified else EXIT_NOT_VERIFIED
-    if options.json:
-        print_json({"curator_only": report} if options.curator else report)
-        return code
-    print(f"value  {value:.8g}")
-    for cost, tolerance in zip(proof.worst_case_cost, proof.tolerance, strict=True):
+
+
+def _print_report(report: dict[str, Any]) -> None:
+    proof = report["certificate"]
+    print(f"value  {report['value']:.8g}")
+    for cost, tolerance in zip(proof["worst_case_cost"], proof["tolerance"], strict=True):
         sign = "≤" if cost <= tolerance else "EXCEEDS"
-        print(f"cost   {cost:.8g} {sign} tolerance {tolerance:.8g}  ({scope})")
-    print("safe: " + ("verified, rigorously" if proof.verified else "NOT verified"))
-    return code
-
-
-def _judge(options: argparse.Namespace) -> tuple[Any, str]:
-    """The CMDP by which the policy is judged, and what that means."""
-    from dp_cmdp.release import Release
-
-    env = open_for(options)
-    if options.curator:
-        return env.cmdp(), "true hazards, curator only"
-    model = env.model()
-    if options.release is None:
-        return model.robust(), "worst case over all databases"
-    return model.tightened(Release.load(options.release)), "worst case over the release"
+        print(f"cost   {cost:.8g} {sign} tolerance {tolerance:.8g}  ({report['scope']})")
+    print("safe: " + ("verified, rigorously" if proof["verified"] else "NOT verified"))

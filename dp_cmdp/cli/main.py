@@ -13,7 +13,16 @@ from dp_cmdp import __version__
 from dp_cmdp.cli.parser import Parser
 from dp_cmdp.errors import DPCMDPError, PrivacyWarning
 
-COMMANDS = ("synthesize", "rollout", "evaluate", "advise", "audit", "ledger", "reproduce")
+COMMANDS = (
+    "synthesize",
+    "rollout",
+    "evaluate",
+    "verify",
+    "advise",
+    "audit",
+    "ledger",
+    "reproduce",
+)
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dp_cmdp.cli.tables import print_json
+from dp_cmdp.cli.values import writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from dp_cmdp.cmdp.policy import Policy
     from envs.hazard_grid import HazardGridEnv
 
 DEFAULT_LAYOUT = "islands"
@@ -37,7 +41,7 @@ def add_problem_options(parser: argparse.ArgumentParser) -> None:
 
 
 def open_as_curator(options: argparse.Namespace) -> HazardGridEnv:
-    """The environment with its private side; only a release may read it."""
+    """The environment with its private side, which is not read before it is used."""
     hazards = _hazards(options.hazards)
     if options.env is None:
         from envs import HazardGridEnv
@@ -55,20 +59,56 @@ def open_public(options: argparse.Namespace) -> HazardGridEnv:
     return make_env(options.env)
 
 
+def add_curator_options(parser: argparse.ArgumentParser, help: str) -> None:
+    """``--curator``, in the group of what is looked at, and where its results go."""
+    parser.add_argument("--curator", action="store_true", help=help)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="with --curator: results go to DIR/curator_only/ (default: the policy's folder)",
+    )
+
+
 def open_for(options: argparse.Namespace) -> HazardGridEnv:
     """The environment of the curator with ``--curator``, else that of everybody."""
     if options.curator:
         return open_as_curator(options)
-    refuse_unused_hazards(options)
+    for name in ("hazards", "out"):
+        if getattr(options, name) is not None:
+            raise InvalidArgumentError(
+                f"--{name} needs --curator: without it the true hazards are not read"
+            )
     return open_public(options)
 
 
-def refuse_unused_hazards(options: argparse.Namespace) -> None:
-    """Hazards that nothing would read are a misunderstanding."""
-    if options.hazards is not None:
+def check_fits(policy: Policy, env: HazardGridEnv) -> None:
+    """The policy has a row for each cell of the environment's layout."""
+    if policy.num_states != env.layout.num_cells:
         raise InvalidArgumentError(
-            "--hazards needs --curator: without it the true hazards are not read"
+            f"the policy must fit the environment; it has {policy.num_states} states, layout "
+            f"{env.layout.name!r} has {env.layout.num_cells}: choose with --layout or --env"
         )
+
+
+def tell_curator(
+    options: argparse.Namespace, name: str, look: Callable[[Path], Mapping[str, Any]]
+) -> int:
+    """Put what looks at the truth where only its curator reads, and say no more than that."""
+    from dp_cmdp.curator import report_to_curator
+
+    with writable_folder(options.out or options.policy.parent) as folder:
+        written = report_to_curator(folder, name, look)
+    say_written(written, as_json=options.json)
+    return 0
+
+
+def say_written(written: Path, *, as_json: bool) -> None:
+    """The one thing that the public may learn about a curator's file."""
+    if as_json:
+        print_json({"curator_only": str(written)})
+    else:
+        print(f"curator-only results written to {written}")
 
 
 def make_env(env_id: str, **arguments) -> HazardGridEnv:

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.cli.problem import add_problem_options, open_for
+from dp_cmdp.cli.problem import (
+    add_curator_options,
+    add_problem_options,
+    check_fits,
+    open_for,
+    tell_curator,
+)
 from dp_cmdp.cli.tables import print_json
 from dp_cmdp.cli.values import at_least
-from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from dp_cmdp.cmdp.policy import Policy
+    from envs.hazard_grid import HazardGridEnv
 
 EPILOG = """examples:
   dp-cmdp rollout out/synthesize/policy.npz --episodes 500 --seed 0
-  dp-cmdp rollout out/rooms/policy.npz --layout rooms --episodes 500 --seed 0 --curator --json
+  dp-cmdp rollout out/rooms/policy.npz --layout rooms --episodes 500 --seed 0 --curator
 
-The public sees the largest costs that the public bounds allow; with --curator the true hazards are
-met, and the numbers are for the curator only."""
+The public sees the largest costs that the public bounds allow. With --curator the true hazards are
+met, and the numbers are written to curator_only/rollout.json, for the curator only."""
+
+REPORT = "rollout.json"
 
 
 def add_parser(commands) -> None:
@@ -32,32 +43,41 @@ def add_parser(commands) -> None:
     add_problem_options(parser)
     parser.add_argument("--episodes", type=at_least(1), default=200)
     parser.add_argument("--seed", type=at_least(0), default=0)
-    parser.add_argument("--curator", action="store_true", help="meet the true hazards")
+    add_curator_options(parser, help="meet the true hazards")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     from dp_cmdp.cmdp.policy import Policy
-    from dp_cmdp.cmdp.rollout import rollout
 
     policy = Policy.load(options.policy)
     env = open_for(options)
-    if policy.num_states != env.layout.num_cells:
-        raise InvalidArgumentError(
-            f"the policy must fit the environment; it has {policy.num_states} states, layout "
-            f"{env.layout.name!r} has {env.layout.num_cells}: choose with --layout or --env"
-        )
+    check_fits(policy, env)
+    if options.curator:
+        return tell_curator(options, REPORT, lambda _: _played(options, env, policy))
+    report = _played(options, env, policy)
+    if options.json:
+        print_json(report)
+    else:
+        _print_report(report)
+    return 0
+
+
+def _played(options: argparse.Namespace, env: HazardGridEnv, policy: Policy) -> dict[str, Any]:
+    """What was met in the environment, with intervals."""
+    from dp_cmdp.cmdp.rollout import rollout
+
     played = rollout(
         env,
         policy,
         episodes=options.episodes,
         seed=options.seed,
         gamma=env.layout.gamma,
-        progress=not options.json,
+        progress=not (options.json or options.curator),
     )
     low, high = played.return_interval()
-    report: dict[str, Any] = {
+    return {
         "layout": env.layout.name,
         "episodes": options.episodes,
         "seed": options.seed,
@@ -66,19 +86,19 @@ def run(options: argparse.Namespace) -> int:
             {"mean": float(mean), "ci_low": float(a), "ci_high": float(b)}
             for mean, (a, b) in zip(played.mean_costs, played.cost_intervals(), strict=True)
         ],
+        "tolerance": env.tolerance.tolist(),
         "mean_length": float(played.lengths.mean()),
         "cut_off_weight": played.tail_weight,
         "true_hazards": options.curator,
     }
-    if options.json:
-        print_json(report)
-        return 0
-    whose = "true (curator only)" if options.curator else "largest possible (public)"
-    print(f"return  {played.mean_return:.5g}  [{low:.5g}, {high:.5g}]")
-    for cost, tolerance in zip(report["costs"], env.tolerance, strict=True):
+
+
+def _print_report(report: dict[str, Any]) -> None:
+    gain = report["return"]
+    print(f"return  {gain['mean']:.5g}  [{gain['ci_low']:.5g}, {gain['ci_high']:.5g}]")
+    for cost, tolerance in zip(report["costs"], report["tolerance"], strict=True):
         print(
-            f"cost    {cost['mean']:.5g}  [{cost['ci_low']:.5g}, {cost['ci_high']:.5g}]  {whose}, "
-            f"tolerance {tolerance:.5g}"
+            f"cost    {cost['mean']:.5g}  [{cost['ci_low']:.5g}, {cost['ci_high']:.5g}]  largest "
+            f"possible (public), tolerance {tolerance:.5g}"
         )
-    print(f"{options.episodes} episodes, {report['mean_length']:.1f} steps on average")
-    return 0
+    print(f"{report['episodes']} episodes, {report['mean_length']:.1f} steps on average")

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp.cli import comparison, evaluate, rollout
 from dp_cmdp.cli.problem import add_problem_options, open_as_curator
 from dp_cmdp.cli.tables import print_json
 from dp_cmdp.cli.values import at_least, writable_folder
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from dp_cmdp._check import FloatArray
     from dp_cmdp.cmdp.parametric import ParametricCMDP
+    from dp_cmdp.cmdp.synthesis import SafePolicy
     from dp_cmdp.database import Database
     from dp_cmdp.privacy import PrivacyBudget
     from dp_cmdp.release import Release
+    from envs.hazard_grid import HazardGridEnv
 
 METHODS = ("database", "benvenuti2025", "robust")
-#: What is written: all safe to publish but the last.
-FILES = POLICY, RELEASE, CERTIFICATE, PICTURE, COMPARISON = (
+#: What is written, all of it safe to publish.
+FILES = POLICY, RELEASE, LAYOUT, CERTIFICATE, PICTURE = (
     "policy.npz",
     "release.npz",
+    "layout.json",
     "certificate.json",
     "policy.png",
-    "CURATOR_ONLY_comparison.png",
 )
+#: What a curator may have had written about the policy that is replaced.
+CURATOR_FILES = (comparison.REPORT, comparison.PICTURE, rollout.REPORT, evaluate.REPORT)
+OLD_COMPARISON = "CURATOR_ONLY_comparison.png"  # of versions that put it beside the public files
 
 EPILOG = """examples:
   dp-cmdp synthesize --epsilon 1 --delta 1e-6
@@ -39,8 +48,12 @@ EPILOG = """examples:
 The noise is exact and comes from the operating system. --seed asks for reproducible float noise
 instead: a simulation, marked secure=false; do not publish it for real data.
 
-DIR gets policy.npz, release.npz, certificate.json and policy.png, all safe to publish, and
-CURATOR_ONLY_comparison.png, which is not."""
+The ledger is debited before the hazards are read; what is wrong with them then is not refunded.
+
+DIR gets policy.npz, release.npz, layout.json, certificate.json and policy.png, all safe to publish
+(dp-cmdp verify judges the first three), in place of those of an earlier run. Output and exit code
+depend on them alone. --compare looks at the truth once more and writes DIR/curator_only/, which is
+not to be published."""
 
 
 def add_parser(commands) -> None:
@@ -60,6 +73,11 @@ def add_parser(commands) -> None:
     parser.add_argument("--ledger", type=Path, metavar="FILE", help="debit this privacy ledger")
     parser.add_argument("--identity", help="name of the database in the ledger")
     parser.add_argument("--out", type=Path, default=Path("out/synthesize"), metavar="DIR")
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="curator only: what privacy cost, written to DIR/curator_only/",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
 
@@ -73,13 +91,22 @@ def run(options: argparse.Namespace) -> int:
     if options.identity is not None and options.ledger is None:
         raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
     with writable_folder(options.out, *FILES):  # before data is read or a ledger debited
+        _check_curator_folder(options.out)
         return _synthesize(options, budget)
+
+
+def _check_curator_folder(folder: Path) -> None:
+    """Whatever is there under the name of the curator's folder can become one."""
+    from dp_cmdp.curator import CURATOR_FOLDER, curator_folder
+
+    if (folder / CURATOR_FOLDER).exists() or (folder / CURATOR_FOLDER).is_symlink():
+        curator_folder(folder)
 
 
 def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
     from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
 
-    env = open_as_curator(options)
+    env = open_as_curator(options)  # its hazards are read by the release, after the debit
     model = env.model()
     robust = robust_policy(model)  # public; refuses what cannot be made safe before data is read
     release = None
@@ -100,12 +127,21 @@ def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
         "release_worth_it": answer.value > robust.value + 1e-9 * abs(robust.value),
     }
     _write(options.out, env, answer, release, report)
-    curator = _compare(options.out, env, answer, report)
     if options.json:
-        print_json({**report, "curator_only": curator})
+        print_json({**report, "comparison": str(_place(options)) if options.compare else None})
     else:
-        _print_summary(options, env, report, curator, release)
+        _print_summary(options, env, report, release)
+    if options.compare:
+        sys.stdout.flush()  # what is public is out before the truth is looked at
+        _compare(options, env, answer, report)
     return 0
+
+
+def _place(options: argparse.Namespace) -> Path:
+    """All that is said of a comparison is where it lies."""
+    from dp_cmdp.curator import CURATOR_FOLDER
+
+    return options.out / CURATOR_FOLDER
 
 
 def _release(
@@ -123,12 +159,29 @@ def _release(
     ledger = None
     if options.ledger is not None:
         ledger = PrivacyLedger(options.ledger)
-        database = Database(database.values, database.envelope, identity=options.identity)
+        hazards = database
+
+        def read() -> FloatArray:
+            return _read_after_debit(hazards, budget, options.identity)
+
+        database = Database.deferred(read, hazards.envelope, identity=options.identity)
     if options.method == "database":
         return release_database(database, budget, rng=rng, ledger=ledger)
     alphas = {"A": "99/100", "b": "1/100"}  # the paper's split
     return release_blocks(
         database, budget, program=model.program(), alphas=alphas, rng=rng, ledger=ledger
+    )
+
+
+def _read_after_debit(hazards: Database, budget: PrivacyBudget, identity: str) -> FloatArray:
+    """The private values; what is wrong with them has cost its budget, and is told so."""
+    try:
+        return hazards.values
+    except DPCMDPError as error:
+        rule = str(error)
+    raise InvalidArgumentError(
+        f"{rule}. The ledger was debited {budget} for {identity!r} before the hazards were read, "
+        "and nothing is refunded"
     )
 
 
@@ -147,54 +200,55 @@ def _saturation(model: ParametricCMDP, release: Release) -> float:
     return float(sum(part.sum() for part in ends) / sum(part.size for part in ends))
 
 
-def _write(folder: Path, env: Any, answer: Any, release: Any, report: dict[str, Any]) -> None:
-    """The public artefacts."""
-    from dp_cmdp.curator import write_public_json
+def _write(
+    folder: Path,
+    env: HazardGridEnv,
+    answer: SafePolicy,
+    release: Release | None,
+    report: dict[str, Any],
+) -> None:
+    """The public artefacts, in place of all that an earlier run left about another policy."""
+    from dp_cmdp.curator import CURATOR_FOLDER, write_public_json
     from dp_cmdp.figures.grid import policy_figure
     from dp_cmdp.figures.style import save_figure
+    from dp_cmdp.storage import replaced_files
+    from envs import save_layout
 
-    answer.policy.save(folder / POLICY)
-    if release is not None:
-        release.save(folder / RELEASE)
-    write_public_json(folder / CERTIFICATE, report)
-    title = f"{env.layout.name}: " + (
-        f"private policy, ε = {report['epsilon']:g}, δ = {report['delta']:g}"
-        if release is not None
-        else "robust policy, no data used"
+    stale = [f"{CURATOR_FOLDER}/{name}" for name in CURATOR_FILES]
+    with replaced_files(folder, [*FILES, *stale, OLD_COMPARISON]) as staged:
+        answer.policy.save(
+            staged / POLICY, release=release, model=env.model(), name=env.layout.name
+        )
+        save_layout(env.layout, staged / LAYOUT)
+        if release is not None:
+            release.save(staged / RELEASE)
+        write_public_json(staged / CERTIFICATE, report)
+        title = f"{env.layout.name}: " + (
+            f"private policy, ε = {report['epsilon']:g}, δ = {report['delta']:g}"
+            if release is not None
+            else "robust policy, no data used"
+        )
+        save_figure(policy_figure(env.layout, answer.policy, title=title), staged / PICTURE)
+    with suppress(OSError):  # left empty, or not there
+        (folder / CURATOR_FOLDER).rmdir()
+
+
+def _compare(
+    options: argparse.Namespace, env: HazardGridEnv, answer: SafePolicy, report: dict[str, Any]
+) -> None:
+    """Write what privacy cost."""
+    from dp_cmdp.curator import report_to_curator
+
+    title = f"{env.layout.name}, ε = {report['epsilon']:g}"
+    report_to_curator(
+        options.out,
+        comparison.REPORT,
+        lambda folder: comparison.compared(env, answer.policy, title=title, folder=folder),
     )
-    save_figure(policy_figure(env.layout, answer.policy, title=title), folder / PICTURE)
-
-
-def _compare(folder: Path, env: Any, answer: Any, report: dict[str, Any]) -> dict[str, Any]:
-    """What privacy cost, against the truth: curator only."""
-    from dp_cmdp.cmdp.evaluation import evaluate
-    from dp_cmdp.cmdp.synthesis import safe_policy
-    from dp_cmdp.figures.grid import comparison_figure
-    from dp_cmdp.figures.style import save_figure
-    from dp_cmdp.metrics import cost_of_privacy
-
-    truth = env.cmdp()
-    best = safe_policy(truth)
-    judged = evaluate(truth, answer.policy)
-    figure = comparison_figure(
-        env.layout,
-        answer.policy,
-        best.policy,
-        severity=truth.f.max(axis=2),
-        title=f"{env.layout.name}, ε = {report['epsilon']:g}",
-    )
-    save_figure(figure, folder / COMPARISON, private=True)
-    costs = judged.costs.tolist()
-    return {
-        "nonprivate_value": best.value,
-        "cost_of_privacy_percent": 100.0 * float(cost_of_privacy(best.value, judged.value)),
-        "true_cost": costs if len(costs) > 1 else costs[0],
-        "true_tolerance": truth.f0.tolist() if truth.num_constraints > 1 else float(truth.f0[0]),
-    }
 
 
 def _print_summary(
-    options: argparse.Namespace, env: Any, report: dict[str, Any], curator: dict[str, Any], release
+    options: argparse.Namespace, env: HazardGridEnv, report: dict[str, Any], release: Release | None
 ) -> None:
     layout, proof = env.layout, report["certificate"]
     print(
@@ -213,12 +267,9 @@ def _print_summary(
     print(f"robust    value {report['robust_value']:.6g} with no data at all (ε = 0)")
     if not report["release_worth_it"]:
         print("          as good as the private one: no budget need be spent here")
-    print(
-        f"curator   value without privacy {curator['nonprivate_value']:.6g}; cost of privacy "
-        f"{curator['cost_of_privacy_percent']:.4g} %; true cost {_text(curator['true_cost'])} ≤ "
-        f"{_text(curator['true_tolerance'])}"
-    )
     print(f"written   {options.out}/")
+    if options.compare:
+        print(f"curator   the comparison goes to {_place(options)}/: not to be published")
 
 
 def _text(value: Any) -> str:

@@ -4,13 +4,22 @@ FrozenLake, CliffWalking, Taxi and their kind publish their model as ``P[state][
 (probability, next_state, reward, terminated). An episode that terminates earns and costs nothing
 any more: its transition leads to one added absorbing state of zero reward and zero cost, whose
 index is the environment's number of states. Occupancy measures count the time after the end there,
-so they sum to 1/(1 − γ) as always. Time limits (``TimeLimit``) are not part of P and are ignored.
+so they sum to 1/(1 − γ) as always. Time limits (``TimeLimit``) are not part of P and are ignored:
+where costs are not negative, an episode cut short costs at most what the model says.
+
+**Hazards that end an episode.** Nobody acts in a state in which the episode has ended, so costs
+there are charged *on entering* it: by ``cost(state, action, next_state)``, or, where they are
+private, by ``ParametricCMDP.for_states(..., on="entering")``. The model's ``arrivals`` say which
+states every move enters, moves that terminate included. FrozenLake's holes are such hazards.
+CliffWalking's P leads from the brink straight to the start and names no cliff cell; `through` says
+which one was fallen into.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +33,10 @@ from dp_cmdp.errors import InvalidArgumentError
 
 #: cost(state, action) or cost(state, action, next_state), a number or one number per constraint.
 CostFunction = Callable[..., ArrayLike]
+#: through(state, action, next_state, reward): a state passed on the way, or None.
+PassedState = Callable[[int, int, int, float], int | None]
+#: Relative rounding of an expected cost that is not taken for a difference.
+ROUNDING = 1e-9
 
 
 def cmdp_from_gymnasium(
@@ -34,6 +47,7 @@ def cmdp_from_gymnasium(
     gamma: float,
     mu: ArrayLike | None = None,
     options: Mapping[str, Any] | None = None,
+    through: PassedState | None = None,
 ) -> CMDP:
     """Read the model of a tabular Gymnasium environment.
 
@@ -44,7 +58,8 @@ def cmdp_from_gymnasium(
     cost : callable
         ``cost(state, action)`` or ``cost(state, action, next_state)``, a number or K of them. With
         three arguments the expectation over P is taken; `next_state` is then the environment's
-        own, also where the transition terminates.
+        own, also where the transition terminates. With two, a cost of states in which episodes end
+        would never be charged; such a cost is refused.
     f0 : (K,)
         Tolerances of the discounted costs.
     gamma : float
@@ -54,39 +69,119 @@ def cmdp_from_gymnasium(
     options : mapping, optional
         Keyword arguments of ``gymnasium.make`` when `env` is an id.
 
+    through : callable, optional
+        ``through(state, action, next_state, reward)`` of a transition of P: a state that it passes
+        on the way to `next_state` and that P does not name, or None. It is entered as well.
+
     Returns
     -------
     CMDP
-        With one state more than the environment: the terminal one, last.
+        With one state more than the environment: the terminal one, last. Its `arrivals` are the
+        environment's own states, also where a transition terminates; the terminal state is never
+        entered.
+
+    Examples
+    --------
+    A cliff cell is entered by the moves that pay −100:
+
+    >>> def fallen(state, action, next_state, reward):
+    ...     return (37 if state >= 36 else state + 12) if reward == -100 else None
+    >>> cliff = cmdp_from_gymnasium(
+    ...     "CliffWalking-v1", cost=lambda s, a: 0, f0=0, gamma=0.9, through=fallen
+    ... )
+    >>> float(cliff.arrivals[25 * 4 + 2, 37])
+    1.0
 
     Notes
     -----
     **Privacy.** Public: everything read here is the environment's and the caller's.
     """
+    if through is not None and not callable(through):
+        raise InvalidArgumentError(
+            "through must be a function through(state, action, next_state, reward), got "
+            f"{type(through).__name__}"
+        )
     source, opened = _environment(env, options)
     try:
-        model = _model(source)
-        num_states, num_actions = len(model), len(model[0])
-        price, num_constraints = cost_reader(cost), np.size(_check.vector("f0", np.atleast_1d(f0)))
-        r = np.zeros((num_states + 1, num_actions))
-        f = np.zeros((num_constraints, num_states + 1, num_actions))
-        entries: list[tuple[int, int, float]] = []
-        for state, action in np.ndindex(num_states, num_actions):
-            for probability, successor, reward, terminated in model[state][action]:
-                target = num_states if terminated else int(successor)
-                entries.append((state * num_actions + action, target, probability))
-                r[state, action] += probability * reward
-                step = _sized(price(state, action, int(successor)), num_constraints)
-                f[:, state, action] += probability * step
-        entries += [(num_states * num_actions + a, num_states, 1.0) for a in range(num_actions)]
-        start = np.append(_start(source, num_states) if mu is None else np.asarray(mu), 0.0)
+        table = _table(_model(source))
+        start = np.append(_start(source, table.num_states) if mu is None else np.asarray(mu), 0.0)
     finally:
         if opened:
             source.close()
-    rows, columns, data = zip(*entries, strict=True)
-    shape = ((num_states + 1) * num_actions, num_states + 1)
-    T = sparse.coo_array((np.array(data), (np.array(rows), np.array(columns))), shape=shape)
-    return CMDP(T, r, f=f, f0=np.atleast_1d(f0), mu=start, gamma=gamma)
+    T, arrivals = table.transitions(), table.arrivals(through)
+    f = _costs(table, cost_reader(cost), np.size(_check.vector("f0", np.atleast_1d(f0))))
+    return CMDP(
+        T, table.rewards(), f=f, f0=np.atleast_1d(f0), mu=start, gamma=gamma, arrivals=arrivals
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """P as one row per transition: state, action, probability, next state, reward, terminated."""
+
+    num_states: int
+    num_actions: int
+    moves: list[tuple[int, int, float, int, float, bool]]
+
+    def transitions(self) -> sparse.coo_array:
+        """T, with the terminal state last."""
+        end, actions = self.num_states, range(self.num_actions)
+        entries = [(s, a, end if over else n, p) for s, a, p, n, _, over in self.moves]
+        return self._matrix(entries + [(end, a, end, 1.0) for a in actions])
+
+    def arrivals(self, through: PassedState | None) -> sparse.coo_array:
+        """How often each pair's move is expected to enter each state of the environment."""
+        entries = [(s, a, n, p) for s, a, p, n, _, _ in self.moves]
+        for s, a, p, n, reward, _ in self.moves:
+            passed = None if through is None else through(s, a, n, reward)
+            if passed is not None:
+                high = self.num_states - 1
+                entries.append((s, a, _check.integer("through(...)", passed, high=high), p))
+        return self._matrix(entries)
+
+    def rewards(self) -> FloatArray:
+        r = np.zeros((self.num_states + 1, self.num_actions))
+        for s, a, p, _, reward, _ in self.moves:
+            r[s, a] += p * reward
+        return r
+
+    def _matrix(self, entries: list[tuple[int, int, int, float]]) -> sparse.coo_array:
+        states, actions, columns, data = (np.array(part) for part in zip(*entries, strict=True))
+        size = self.num_states + 1
+        rows = states * self.num_actions + actions
+        return sparse.coo_array((data, (rows, columns)), shape=(size * self.num_actions, size))
+
+
+def _table(model: Any) -> _Table:
+    num_states, num_actions = len(model), len(model[0])
+    moves = [
+        (state, action, probability, int(successor), float(reward), bool(terminated))
+        for state, action in np.ndindex(num_states, num_actions)
+        for probability, successor, reward, terminated in model[state][action]
+    ]
+    return _Table(num_states, num_actions, moves)
+
+
+def _costs(table: _Table, price: Callable[[int, int, int], FloatArray], K: int) -> FloatArray:
+    """Expected costs of every pair; refused if they charge a state only where an episode is over.
+
+    Whoever acts in state n pays at least min_a f(n, a). If a transition that ends the episode in n
+    costs less than that, the rest of the price of n is never paid.
+    """
+    f = np.zeros((K, table.num_states + 1, table.num_actions))
+    steps = [_sized(price(s, a, n), K) for s, a, _, n, _, _ in table.moves]
+    for step, (s, a, p, _, _, _) in zip(steps, table.moves, strict=True):
+        f[:, s, a] += p * step
+    least = f.min(axis=2)
+    for step, (s, a, p, n, _, over) in zip(steps, table.moves, strict=True):
+        if over and p > 0.0 and (step < least[:, n] - ROUNDING * np.abs(least[:, n])).any():
+            raise InvalidArgumentError(
+                f"cost must charge what ends an episode when it happens: state {n} costs at least "
+                f"{least[:, n].max():g} to act in, but the move from state {s} by action {a} ends "
+                "the episode there for less, and nobody acts there any more. Give "
+                f"cost(state, action, next_state), or 0 in state {n} if nothing is meant"
+            )
+    return f
 
 
 def cost_reader(cost: CostFunction) -> Callable[[int, int, int], FloatArray]:

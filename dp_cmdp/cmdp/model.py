@@ -20,12 +20,17 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.storage import read_npz, write_npz
+from dp_cmdp.structure_files import pack_sparse, sparse_names, unpack_sparse
 
 #: A row of T may miss 1 by this much (rounding of the probabilities a user wrote down).
 ROW_SUM_TOLERANCE = 1e-9
-FORMAT = "dp_cmdp.CMDP/1"
+FORMAT = "dp_cmdp.CMDP/2"
+TABLES = ("r", "f", "f0", "mu")
+ARRAYS = (*TABLES, *sparse_names("T"))
+#: Of a model whose arrivals are not its transitions.
+ARRIVALS = sparse_names("arrivals")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +51,10 @@ class CMDP:
         Initial distribution.
     gamma : float
         Discount, 0 ≤ γ < 1.
+    arrivals : (num_states·num_actions, num_states) sparse or dense, or 3-dimensional, optional
+        Expected number of times a move enters each state, for costs that are charged on entering
+        (:mod:`dp_cmdp.cmdp.charges`). By default T. It differs where a move ends the episode: it
+        enters one state and goes on in another, absorbing one.
 
     Notes
     -----
@@ -59,6 +68,7 @@ class CMDP:
     f0: FloatArray
     mu: FloatArray
     gamma: float
+    arrivals: sparse.csr_array
 
     def __init__(
         self,
@@ -69,6 +79,7 @@ class CMDP:
         f0: ArrayLike,
         mu: ArrayLike,
         gamma: float,
+        arrivals: Any = None,
     ) -> None:
         reward = _table("r", r, ndim=2)
         num_states, num_actions = reward.shape
@@ -87,6 +98,10 @@ class CMDP:
         if (start < 0).any() or abs(start.sum() - 1.0) > ROW_SUM_TOLERANCE:
             raise InvalidArgumentError("mu must be a probability distribution over the states")
         object.__setattr__(self, "T", _transitions(T, num_states, num_actions))
+        entered = self.T
+        if arrivals is not None and arrivals is not T:
+            entered = _pair_matrix("arrivals", arrivals, num_states, num_actions)
+        object.__setattr__(self, "arrivals", entered)
         object.__setattr__(self, "r", reward)
         object.__setattr__(self, "f", costs)
         object.__setattr__(self, "f0", _check.vector("f0", f0, size=costs.shape[0]))
@@ -107,33 +122,43 @@ class CMDP:
 
     def with_constraints(self, f: ArrayLike, f0: ArrayLike) -> CMDP:
         """The same dynamics, reward and start with other costs and tolerances."""
-        return CMDP(self.T, self.r, f=f, f0=f0, mu=self.mu, gamma=self.gamma)
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to an ``.npz`` file, atomically and without pickle."""
-        write_npz(
-            path,
-            FORMAT,
-            data=self.T.data,
-            indices=self.T.indices,
-            indptr=self.T.indptr,
-            r=self.r,
-            f=self.f,
-            f0=self.f0,
-            mu=self.mu,
-            gamma=np.float64(self.gamma),
+        return CMDP(
+            self.T, self.r, f=f, f0=f0, mu=self.mu, gamma=self.gamma, arrivals=self.arrivals
         )
+
+    def document(self) -> Document:
+        """The content of the model's file."""
+        arrays = {name: getattr(self, name) for name in TABLES}
+        entered = None if self.arrivals is self.T else self.arrivals
+        facts = {
+            "T": pack_sparse("T", self.T, arrays),
+            "gamma": self.gamma,
+            "arrivals": None if entered is None else pack_sparse("arrivals", entered, arrays),
+        }
+        return Document(FORMAT, facts, arrays)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the model to an ``.npz`` file, atomically and without pickle."""
+        return self.document().write(path)
 
     @classmethod
     def load(cls, path: str | Path) -> CMDP:
         """Read a model written by :meth:`save`; everything in it is checked again."""
-        part = read_npz(path, FORMAT, ("data", "indices", "indptr", "r", "f", "f0", "mu", "gamma"))
-        pairs = part["r"].size
-        T = sparse.csr_array(
-            (part["data"], part["indices"], part["indptr"]), shape=(pairs, part["r"].shape[0])
-        )
+        source = read_document(path, FORMAT, arrays=ARRAYS, optional=ARRIVALS)
+        return unpacked(path, source, cls.from_document)
+
+    @classmethod
+    def from_document(cls, source: Document) -> CMDP:
+        """The model that a document holds."""
+        part, entered = source.arrays, source.facts["arrivals"]
         return cls(
-            T, part["r"], f=part["f"], f0=part["f0"], mu=part["mu"], gamma=float(part["gamma"])
+            unpack_sparse("T", source.facts["T"], part),
+            part["r"],
+            f=part["f"],
+            f0=part["f0"],
+            mu=part["mu"],
+            gamma=source.facts["gamma"],
+            arrivals=entered and unpack_sparse("arrivals", entered, part),
         )
 
     def __repr__(self) -> str:
@@ -156,19 +181,25 @@ def _table(name: str, value: ArrayLike, *, ndim: int) -> FloatArray:
     return _check.frozen(array)
 
 
-def _transitions(T: Any, num_states: int, num_actions: int) -> sparse.csr_array:
-    if not sparse.issparse(T):
-        T = np.asarray(T)
-        if T.ndim == 3:
-            T = T.reshape(-1, T.shape[-1])
-    csr = _check.matrix("T", T, columns=num_states)
+def _pair_matrix(name: str, value: Any, num_states: int, num_actions: int) -> sparse.csr_array:
+    if not sparse.issparse(value):
+        value = np.asarray(value)
+        if value.ndim == 3:
+            value = value.reshape(-1, value.shape[-1])
+    csr = _check.matrix(name, value, columns=num_states, round_sums=True)
     if csr.shape[0] != num_states * num_actions:
         raise InvalidArgumentError(
-            f"T must have {num_states * num_actions} rows, one per (state, action) pair in the "
-            f"order state·num_actions + action; got {csr.shape[0]}"
+            f"{name} must have {num_states * num_actions} rows, one per (state, action) pair in "
+            f"the order state·num_actions + action; got {csr.shape[0]}"
         )
     if (csr.data < 0).any():
-        raise InvalidArgumentError("T must hold probabilities; it has a negative entry")
+        what = "probabilities" if name == "T" else "expected numbers of entries"
+        raise InvalidArgumentError(f"{name} must hold {what}; it has a negative entry")
+    return csr
+
+
+def _transitions(T: Any, num_states: int, num_actions: int) -> sparse.csr_array:
+    csr = _pair_matrix("T", T, num_states, num_actions)
     off = np.abs(csr.sum(axis=1) - 1.0)
     worst = int(np.argmax(off))
     if off[worst] > ROW_SUM_TOLERANCE:

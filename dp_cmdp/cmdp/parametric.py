@@ -12,19 +12,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.affine import Affine
-from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.charges import OCCUPYING, Charges
+from dp_cmdp.cmdp.model import ARRIVALS, CMDP
+from dp_cmdp.documents import Document, read_document, unpacked
 from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.parametric import ParametricLP
 from dp_cmdp.release import Release
+from dp_cmdp.structure_files import (
+    ENVELOPE_ARRAYS,
+    affine_names,
+    pack_affine,
+    pack_envelope,
+    sparse_names,
+    unpack_affine,
+    unpack_envelope,
+    unpack_sparse,
+)
+
+FORMAT = "dp_cmdp.ParametricCMDP/1"
+#: Arrays of a :class:`CMDP` that its private costs and tolerances have no part in.
+_DYNAMICS = (*sparse_names("T"), "r", "mu")
+_ARRAYS = (
+    *_DYNAMICS,
+    *ENVELOPE_ARRAYS,
+    *affine_names("cost", matrix=True),
+    *affine_names("tolerance", matrix=False),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +58,7 @@ class ParametricCMDP:
     ----------
     envelope : Envelope
         Public bounds, radius and records of the database.
-    T, r, mu, gamma
+    T, r, mu, gamma, arrivals
         Public dynamics, as in :class:`~dp_cmdp.cmdp.model.CMDP`.
     cost : Affine, (K, num_states·num_actions)
         f(θ), one row per constraint.
@@ -66,6 +89,7 @@ class ParametricCMDP:
         cost: Affine,
         tolerance: Affine,
         names: Sequence[str] | None = None,
+        arrivals: Any = None,
     ) -> None:
         shape = np.shape(r)
         if len(shape) != 2 or cost.shape[1:] != (shape[0] * shape[1],):
@@ -80,7 +104,7 @@ class ParametricCMDP:
         if len(labels) != K:
             raise InvalidArgumentError(f"names must hold {K} names")
         f = cost.constant.toarray().reshape(K, *shape)
-        public = CMDP(T, r, f=f, f0=tolerance.constant, mu=mu, gamma=gamma)
+        public = CMDP(T, r, f=f, f0=tolerance.constant, mu=mu, gamma=gamma, arrivals=arrivals)
         for name, value in (
             ("envelope", envelope),
             ("public", public),
@@ -99,6 +123,7 @@ class ParametricCMDP:
         severity: Envelope,
         tolerance: Envelope,
         name: str = "hazard",
+        on: str = OCCUPYING,
     ) -> ParametricCMDP:
         """One private cost per candidate state, whatever the action, and a private tolerance.
 
@@ -112,32 +137,58 @@ class ParametricCMDP:
             One entry per candidate.
         tolerance : Envelope
             One entry.
+        on : {"occupying", "entering"}
+            What is charged: every action taken in a candidate (at weight γ^t in step t), or every
+            move that enters one (at weight γ^t for the move of step t), moves that end the episode
+            included. Starting in a candidate is not entering it; staying in one enters it again.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A candidate can never be charged, or is charged for some of the visits only, because
+            episodes end in it; the text names it and says what to do.
+
+        Examples
+        --------
+        Falling into a hole ends the episode, so nobody ever acts in one:
+
+        >>> from dp_cmdp import Envelope
+        >>> from dp_cmdp.cmdp import ParametricCMDP, cmdp_from_gymnasium, robust_policy
+        >>> lake = cmdp_from_gymnasium("FrozenLake-v1", cost=lambda s, a: 0, f0=0, gamma=0.9)
+        >>> model = ParametricCMDP.for_states(
+        ...     lake,
+        ...     [5, 7, 11, 12],
+        ...     severity=Envelope(0, 1, shape=4),
+        ...     tolerance=Envelope([0.1], [0.3]),
+        ...     on="entering",
+        ... )
+        >>> bool(robust_policy(model).certificate.worst_case_cost[0] <= 0.1)
+        True
 
         Notes
         -----
-        The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``.
-        **Privacy.** Public.
+        The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``
+        (occupying). **Privacy.** Public.
         """
-        candidates = np.asarray(states)
-        inside = np.issubdtype(candidates.dtype, np.integer) and candidates.ndim == 1
-        if not inside or np.unique(candidates).size != severity.num_entries:
-            raise InvalidArgumentError(
-                f"states must hold {severity.num_entries} distinct state numbers, one per entry of "
-                "severity"
-            )
+        _check.instance("public", public, CMDP)
+        candidates = _candidates(states, severity.num_entries, public.num_states)
         if tolerance.num_entries != 1:
             raise InvalidArgumentError("tolerance must have one entry")
+        charges = Charges.of(public, candidates, on=on)
         envelope = Envelope.join({"severity": severity, "tolerance": tolerance})
-        actions = np.arange(public.num_actions)
-        pairs = (candidates[:, None] * public.num_actions + actions).ravel()
-        entries = np.repeat(envelope.index("severity").ravel(), public.num_actions)
         return cls(
             envelope,
             T=public.T,
             r=public.r,
             mu=public.mu,
             gamma=public.gamma,
-            cost=Affine((1, public.r.size), at=(0, pairs), entry=entries),
+            arrivals=public.arrivals,
+            cost=Affine(
+                (1, public.r.size),
+                at=(0, charges.pair),
+                entry=envelope.index("severity").ravel()[charges.candidate],
+                coefficient=charges.count,
+            ),
             tolerance=Affine(1, at=[0], entry=envelope.index("tolerance").ravel()),
             names=[name],
         )
@@ -227,5 +278,57 @@ class ParametricCMDP:
             row_names=self.names,
         )
 
+    def document(self) -> Document:
+        """The content of the model's file; its digest names the model."""
+        public = self.public.document()
+        arrays = {
+            name: public.arrays[name] for name in (*_DYNAMICS, *ARRIVALS) if name in public.arrays
+        }
+        facts = {
+            **public.facts,
+            "envelope": pack_envelope(self.envelope, arrays),
+            "cost": pack_affine("cost", self.cost, arrays),
+            "tolerance": pack_affine("tolerance", self.tolerance, arrays),
+            "names": list(self.names),
+        }
+        return Document(FORMAT, facts, arrays)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the model to an ``.npz`` file, atomically and without pickle."""
+        return self.document().write(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ParametricCMDP:
+        """Read a model written by :meth:`save`; everything in it is checked again."""
+        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=ARRIVALS)
+        return unpacked(path, source, _build)
+
     def __repr__(self) -> str:
         return f"ParametricCMDP({self.public!r}, {self.envelope!r})"
+
+
+def _candidates(states: ArrayLike, count: int, num_states: int) -> NDArray[np.int64]:
+    candidates = np.asarray(states)
+    inside = np.issubdtype(candidates.dtype, np.integer) and candidates.ndim == 1
+    if not inside or not np.unique(candidates).size == candidates.size == count:
+        raise InvalidArgumentError(
+            f"states must hold {count} distinct state numbers, one per entry of severity"
+        )
+    if candidates.size and not 0 <= candidates.min() <= candidates.max() < num_states:
+        raise InvalidArgumentError(f"states must lie between 0 and {num_states - 1}")
+    return candidates.astype(np.int64)
+
+
+def _build(source: Document) -> ParametricCMDP:
+    facts, arrays, entered = source.facts, source.arrays, source.facts["arrivals"]
+    return ParametricCMDP(
+        unpack_envelope(facts["envelope"], arrays),
+        T=unpack_sparse("T", facts["T"], arrays),
+        r=arrays["r"],
+        mu=arrays["mu"],
+        gamma=facts["gamma"],
+        cost=unpack_affine("cost", facts["cost"], arrays),
+        tolerance=unpack_affine("tolerance", facts["tolerance"], arrays),
+        names=facts["names"],
+        arrivals=entered and unpack_sparse("arrivals", entered, arrays),
+    )

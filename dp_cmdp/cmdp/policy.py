@@ -12,19 +12,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp.documents import Document, Origin, read_document, unpacked
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.storage import read_npz, write_npz
+
+if TYPE_CHECKING:
+    from dp_cmdp.cmdp.parametric import ParametricCMDP
+    from dp_cmdp.release import Release
 
 #: A row of probabilities may miss 1 by this much before it is refused.
 ROW_SUM_TOLERANCE = 1e-9
-FORMAT = "dp_cmdp.Policy/1"
+FORMAT = "dp_cmdp.Policy/2"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -131,14 +135,29 @@ class Policy:
         fresh = np.random.default_rng(_check.integer("seed", seed))
         self._random.bit_generator.state = fresh.bit_generator.state
 
-    def save(self, path: str | Path) -> None:
-        """Write the policy to an ``.npz`` file, atomically and without pickle."""
-        write_npz(path, FORMAT, probs=self.probs)
+    def save(
+        self,
+        path: str | Path,
+        *,
+        release: Release | None = None,
+        model: ParametricCMDP | None = None,
+        name: str = "",
+    ) -> Path:
+        """Write the policy to an ``.npz`` file, atomically and without pickle.
+
+        `release` and `model` are what it was made from; the file names them by their digests, and
+        by `name` (that of a layout, for example), so that ``dp-cmdp verify`` can judge it.
+        """
+        return PolicyFile(self, Origin.of(release, model, name)).document().write(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
-        """Read a policy written by :meth:`save`; everything in it is checked again."""
-        return cls(read_npz(path, FORMAT, ("probs",))["probs"])
+        """Read a policy written by :meth:`save`; everything in it is checked again.
+
+        That it is safe is a claim about it, its model and its release together: see
+        :func:`dp_cmdp.verification.verify`.
+        """
+        return PolicyFile.load(path).policy
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policy):
@@ -156,6 +175,27 @@ class Policy:
             f"Policy(num_states={self.num_states}, num_actions={self.num_actions}, "
             f"{'deterministic' if self.is_deterministic else 'randomised'})"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """A policy, and what it says it was made from."""
+
+    policy: Policy
+    origin: Origin
+
+    def document(self) -> Document:
+        """The content of the policy's file."""
+        return Document(FORMAT, {"origin": self.origin.facts()}, {"probs": self.policy.probs})
+
+    @classmethod
+    def load(cls, path: str | Path) -> PolicyFile:
+        """Read a file written by :meth:`Policy.save`."""
+
+        def build(source: Document) -> PolicyFile:
+            return cls(Policy(source.arrays["probs"]), Origin(**source.facts["origin"]))
+
+        return unpacked(path, read_document(path, FORMAT, arrays=("probs",)), build)
 
 
 def _distributions(probs: ArrayLike) -> FloatArray:

@@ -21,8 +21,8 @@ from dp_cmdp.cmdp.columns import ColumnGeneration
 from dp_cmdp.cmdp.library import PolicyLibrary
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.newton import solve_one_row
-from dp_cmdp.cmdp.solution import CMDPSolution
-from dp_cmdp.errors import ConvergenceError, InvalidArgumentError
+from dp_cmdp.cmdp.solution import CMDPSolution, SweepSolution
+from dp_cmdp.errors import ConvergenceError, InvalidArgumentError, SolverError
 
 #: In models with more states, columns are loose where that will do.
 EXACT_STATES = 500
@@ -92,8 +92,11 @@ class PolicyPool(PolicyLibrary):
 
     def solve_many(
         self, f: ArrayLike, f0: ArrayLike, *, gap: float = 1e-8, margin: ArrayLike = 0.0
-    ) -> list[CMDPSolution]:
+    ) -> SweepSolution:
         """Solve a sweep of draws; the same answers as one :meth:`solve` per draw, within the gap.
+
+        A draw without a solution does not end the sweep: it is named, with the reason, in the
+        result.
 
         In models of at most :data:`~dp_cmdp.cmdp.batch.FEW_STATES` states, batches of draws are
         first offered the mixtures that the pool knows; what these do not settle, and all draws of
@@ -105,11 +108,6 @@ class PolicyPool(PolicyLibrary):
         f0 : (draws, K), or (draws,) for K = 1
         gap : float
         margin : (K,)
-
-        Raises
-        ------
-        InfeasibleError
-            A draw has no policy that meets its tolerances.
 
         Notes
         -----
@@ -126,13 +124,16 @@ class PolicyPool(PolicyLibrary):
             raise InvalidArgumentError(f"f0 must have shape ({draws}, {rows}), one row per draw")
         _check.reject_non_finite("f0", b.ravel())
         b = b - _check.vector("margin", margin, size=rows)
-        answers: list[CMDPSolution] = []
+        answers: list[CMDPSolution | SolverError] = []
         size = FIRST_BATCH
         while len(answers) < draws:
             own = slice(len(answers), len(answers) + size)
             answers += self._solve_batch(tables[own], b[own], gap=accuracy)
             size = min(2 * size, LARGEST_BATCH)
-        return answers
+        return SweepSolution(
+            solutions=tuple(None if isinstance(a, SolverError) else a for a in answers),
+            errors={d: a for d, a in enumerate(answers) if isinstance(a, SolverError)},
+        )
 
     def _costs(self, f: ArrayLike, *, form: str) -> FloatArray:
         """The costs as an array of the given form, in which K may be left out."""
@@ -149,16 +150,26 @@ class PolicyPool(PolicyLibrary):
         _check.reject_non_finite("f", table.ravel())
         return table
 
-    def _solve_batch(self, tables: FloatArray, b: FloatArray, *, gap: float) -> list[CMDPSolution]:
+    def _solve_batch(
+        self, tables: FloatArray, b: FloatArray, *, gap: float
+    ) -> list[CMDPSolution | SolverError]:
         """Settle together, where states are few, what can be; the others one by one."""
         found: list[CMDPSolution | None] = [None] * len(tables)
         if self.shape[0] <= FEW_STATES:
             self.prepare()
             found = solve_together(self, tables, b, gap=gap)
         return [
-            self._solve(table, tolerance, gap=gap) if answer is None else answer
+            self._solve_or_say_why(table, tolerance, gap=gap) if answer is None else answer
             for answer, table, tolerance in zip(found, tables, b, strict=True)
         ]
+
+    def _solve_or_say_why(
+        self, table: FloatArray, b: FloatArray, *, gap: float
+    ) -> CMDPSolution | SolverError:
+        try:
+            return self._solve(table, b, gap=gap)
+        except SolverError as error:
+            return error.with_traceback(None)  # which would keep the tables of the draw alive
 
     def _solve(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution:
         """Newton's method, then column generation; in large models with loose columns first."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray, frozen
-from dp_cmdp.errors import InfeasibleError
+from dp_cmdp.errors import InfeasibleError, SolverError
 
 #: Excess over a tolerance that is taken for rounding, relative to max|f_i|/(1 − γ).
 FEASIBILITY = 1e-10
+#: Draws named in a message.
+SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +60,52 @@ class CMDPSolution:
     iterations: int
     weights: FloatArray | None = None
     policies: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SweepSolution:
+    """The answers to a sweep of draws, and which draws have none.
+
+    Attributes
+    ----------
+    solutions : tuple of CMDPSolution or None
+        One per draw, in order; None where there is none.
+    errors : mapping of int to SolverError
+        Why not, by the number of the draw: an InfeasibleError with its proof, or the error of a
+        method that did not converge.
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
+    """
+
+    solutions: tuple[CMDPSolution | None, ...]
+    errors: Mapping[int, SolverError]
+
+    @property
+    def infeasible(self) -> tuple[int, ...]:
+        """The draws for which no policy keeps the tolerances."""
+        return tuple(d for d, error in self.errors.items() if isinstance(error, InfeasibleError))
+
+    def all(self) -> list[CMDPSolution]:
+        """Every solution.
+
+        Raises
+        ------
+        SolverError
+            Some draw has none: an InfeasibleError if that is why, with the numbers of the draws.
+        """
+        if not self.errors:
+            return [answer for answer in self.solutions if answer is not None]
+        named = ", ".join(map(str, list(self.errors)[:SHOWN]))
+        more = f" and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
+        first = next(iter(self.errors.values()))
+        kind = InfeasibleError if self.infeasible else SolverError
+        raise kind(
+            f"{len(self.errors)} of {len(self.solutions)} draws have no solution: {named}{more}. "
+            "The others are in `solutions`, the reason of each in `errors`; that of the first: "
+            f"{first}"
+        )
 
 
 def relative_gap(upper_bound: float, value: float, *, reward_scale: float) -> float:

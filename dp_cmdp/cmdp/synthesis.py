@@ -234,8 +234,8 @@ def check_robust_policy(model: ParametricCMDP) -> None:
         states, shares = _costly_states(robust)
         named = ", ".join(f"state {s} ({c:.3g})" for s, c in zip(states, shares, strict=True))
         raise AssumptionError(
-            f"{error}. The safest policy still meets its cost in: {named}; leaving such states out "
-            "of the public candidates, or lowering their highest severity, helps too",
+            f"{error}. The safest policy still pays for what it does in: {named}; fewer public "
+            "candidates there (or entered from there), or a lower highest severity, help too",
             label=error.label,
             rows=error.rows,
             relaxation=error.relaxation,

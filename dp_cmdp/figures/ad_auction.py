@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.figures.style import COLOURS, LABELS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dp_cmdp._check import FloatArray
 
 #: Numbers the paper states (``sec:sim``, ``subsec:priv_budget``): ε, α_c, percent.
 PAPER = ((1.0, "α = 1/3", 28.25), (1.0, "α_c = 0.99", 16.88), (2.0, "", 20.0))
@@ -55,14 +57,19 @@ def headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
-def allocation_figure(private: Any, nonprivate: Any, *, title: str) -> Figure:
-    """Two allocations (groups × advertisers, in visits) side by side."""
-    figure, axes = new_figure(8.0, 3.6, ncols=2, sharey=True)
-    top = max(private.max(), nonprivate.max())
+def allocation_figure(allocations: Mapping[str, FloatArray], *, title: str) -> Figure:
+    """Named allocations (groups × advertisers, in visits) side by side.
+
+    Notes
+    -----
+    **Privacy.** Public for allocations solved from a release, *curator only* otherwise.
+    """
+    count = len(allocations)
+    figure, grid = new_figure(1.5 + 3.25 * count, 3.6, ncols=count, sharey=True, squeeze=False)
+    axes = grid[0]
+    top = max(table.max() for table in allocations.values())
     images = []
-    for ax, table, name in zip(
-        axes, (private, nonprivate), ("private (public to see)", "no privacy"), strict=True
-    ):
+    for ax, (name, table) in zip(axes, allocations.items(), strict=True):
         ax.grid(False)
         images.append(ax.imshow(table, cmap="viridis", vmin=0, vmax=top, aspect="auto"))
         ax.set_title(name, loc="left", fontsize=10)

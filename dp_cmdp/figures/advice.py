@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 PALETTE = ("#00734d", "#c2410c", "#1d4ed8", "#7c3aed", "#a16207", "#be185d")
 
+#: Shares below this are drawn here.
+FLOOR = -0.5
+
 
 def advice_figure(advice: Advice) -> Figure:
-    """What a release wins back, and how many intervals saturate, against ε.
+    """What a release wins back (bars: confidence intervals), and how many intervals saturate.
 
     Parameters
     ----------
@@ -29,26 +32,32 @@ def advice_figure(advice: Advice) -> Figure:
     """
     figure, axes = new_figure(9.0, 4.0, ncols=2)
     won, full = axes
-    lowest = min([0.0, *(row.recovered for row in advice.rows)])
+    lowest = min([0.0, *(row.recovered_low for row in advice.rows)])
     won.axhspan(advice.worth, 1.0, color="#d1fae5", alpha=0.6, linewidth=0)
     won.annotate(
         "useful", (0.02, 0.94), xycoords="axes fraction", ha="left", va="top", color="#00734d"
     )
     for colour, (name, rows) in zip(PALETTE * 9, _curves(advice).items(), strict=False):
         eps = [row.epsilon for row in rows]
-        won.plot(eps, [max(row.recovered, -0.5) for row in rows], "o-", color=colour, label=name)
+        won.plot(eps, [max(row.recovered, FLOOR) for row in rows], "o-", color=colour, label=name)
+        ends = [(max(row.recovered_low, FLOOR), row.recovered_high) for row in rows]
+        won.vlines(eps, *zip(*ends, strict=True), color=colour, linewidth=1.0, alpha=0.6)
         full.plot(eps, [row.saturation_harmless for row in rows], "o-", color=colour, label=name)
         full.plot(eps, [row.saturation_middle for row in rows], "--", color=colour)
     first, last = min(row.epsilon for row in advice.rows), max(row.epsilon for row in advice.rows)
     for part in advice.thresholds:
         if part.epsilon is not None and first <= part.epsilon <= last:
             won.axvline(part.epsilon, color="#9ca3af", linewidth=0.8, linestyle=":")
-    won.set_ylim(max(lowest, -0.5) - 0.03, 1.03)
+    won.set_ylim(max(lowest, FLOOR) - 0.03, 1.03)
     won.set_ylabel("share of the robust answer's loss won back")
     full.set_ylim(-0.03, 1.03)
     full.set_ylabel("expected saturation")
     full.set_title("solid: harmless entries, dashed: entries in the middle", fontsize=9, loc="left")
-    title = "worth its budget in the shaded part" if advice.worthwhile else "not worth its budget"
+    title = {
+        True: "worth its budget in the shaded part",
+        False: "not worth its budget",
+        None: "undecided: more trials are needed",
+    }[advice.worthwhile]
     won.set_title(title, fontsize=10, loc="left")
     for ax in axes:
         _epsilon_axis(ax, advice)

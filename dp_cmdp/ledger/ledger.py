@@ -5,10 +5,10 @@ lives: longer than any process. The ledger keeps that sum on disk, in exact frac
 the debit that would take it over the total. A release debits *before* it reads data and is never
 refunded, so what is written down is never less than what was spent.
 
-One SQLite file, one transaction per debit: under the write lock the whole hash chain
-(:mod:`dp_cmdp.ledger.hashchain`) is checked, the balance compared, the entry appended, and the
-commit forced to disk (:mod:`dp_cmdp.ledger.ledger_file`) before :meth:`PrivacyLedger.debit`
-returns.
+One SQLite file, one transaction per debit: under the lock (:mod:`dp_cmdp.ledger.lock`) the whole
+hash chain (:mod:`dp_cmdp.ledger.hashchain`) is checked, the balance compared, the entry appended,
+the commit forced to disk and the entry read back (:mod:`dp_cmdp.ledger.ledger_file`) before
+:meth:`PrivacyLedger.debit` returns.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from dp_cmdp.ledger.ledger_file import (
     load,
     resolved,
     transaction,
+    write,
 )
 from dp_cmdp.privacy import PrivacyBudget
 
@@ -62,7 +63,7 @@ class PrivacyLedger:
     path
         The ledger file. It need not exist: the first :meth:`create` makes it.
     timeout_seconds
-        How long to wait for another process's lock before :class:`LedgerBusyError`.
+        How long to wait for another's lock before :class:`LedgerBusyError`.
 
     Raises
     ------
@@ -102,7 +103,8 @@ class PrivacyLedger:
         **Privacy.** Public.
         """
         identity, total = _identity(identity), Amount.of(budget)
-        with self._transaction(write=True, may_create=True) as database:
+
+        def step(database: sqlite3.Connection) -> LedgerEntry:
             if not is_ledger(database, self.path):
                 initialise(database)
             chain = load(database)
@@ -114,6 +116,8 @@ class PrivacyLedger:
                     f"{chain.balances[identity].total.rounded_up()}, and a total never changes"
                 )
             return next(entry for entry in chain.entries if entry.identity == identity)
+
+        return write(self.path, step, timeout_seconds=self.timeout_seconds, may_create=True)
 
     def debit(self, identity: str, budget: PrivacyBudget, *, note: str = "") -> LedgerEntry:
         """Spend from an identity's total; once this returns, the debit is on disk for good.
@@ -127,16 +131,19 @@ class PrivacyLedger:
         BudgetExceededError
             With the exact `requested` and `remaining` amounts.
         LedgerBusyError
-            Another process kept the lock for longer than `timeout_seconds`.
+            Another process or thread kept the lock for longer than `timeout_seconds`.
+        LedgerCorruptError
+            The ledger contradicts itself, or the entry cannot be read back: count it as spent.
         LedgerError
-            There is no ledger at `path`, or it cannot be read, written or trusted.
+            There is no ledger at `path`, or it cannot be read, written or locked.
 
         Notes
         -----
         **Paper.** ``lem:comp``. **Privacy.** Spends the budget.
         """
         identity, requested, note = _identity(identity), Amount.of(budget), _note(note)
-        with self._transaction(write=True) as database:
+
+        def step(database: sqlite3.Connection) -> LedgerEntry:
             chain = self._chain(database)
             remaining = _balance(chain, identity).remaining
             if not remaining.covers(requested):
@@ -149,6 +156,8 @@ class PrivacyLedger:
             return append(
                 database, chain, kind="debit", identity=identity, amount=requested, note=note
             )
+
+        return write(self.path, step, timeout_seconds=self.timeout_seconds)
 
     def verify(self, pinned: LedgerHead | str | None = None) -> LedgerReport:
         """Check the file, its schema, every link of the chain, every sum and the head.
@@ -179,6 +188,10 @@ class PrivacyLedger:
     def head(self) -> LedgerHead:
         """The count and last hash, to be noted outside the ledger and given to :meth:`verify`."""
         return self._read().head
+
+    def ledger_id(self) -> str:
+        """The random name that the ledger got when it was made."""
+        return self._read().ledger_id
 
     def identities(self) -> list[str]:
         """Every identity that has a total, in order of creation."""
@@ -231,12 +244,8 @@ class PrivacyLedger:
             raise LedgerError(f"{self.path} is a blank file, not a ledger yet; call create first")
         return load(database)
 
-    def _transaction(
-        self, *, write: bool = False, may_create: bool = False
-    ) -> AbstractContextManager[sqlite3.Connection]:
-        return transaction(
-            self.path, timeout_seconds=self.timeout_seconds, write=write, may_create=may_create
-        )
+    def _transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        return transaction(self.path, timeout_seconds=self.timeout_seconds)
 
 
 def _identity(identity: str) -> str:

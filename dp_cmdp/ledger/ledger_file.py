@@ -1,15 +1,17 @@
 """The ledger's file: one SQLite database, opened for one transaction at a time.
 
 A commit is forced to disk before it returns (``synchronous = EXTRA``). The rollback journal, not
-a write-ahead log, keeps a ledger at rest a single file that can be copied. The file is only ever
-opened through SQLite: closing any other descriptor of it would drop the process's locks.
+a write-ahead log, keeps a ledger at rest a single file that can be copied. Every use holds the lock
+of :mod:`dp_cmdp.ledger.lock`, with SQLite's own as a second fence; what was written is read back,
+through a new connection, before the lock is released.
 """
 
 from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from os import PathLike
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from dp_cmdp.errors import InvalidArgumentError, LedgerBusyError, LedgerCorruptError, LedgerError
 from dp_cmdp.ledger.hashchain import Amount, Chain, Kind, LedgerEntry, genesis, replay
+from dp_cmdp.ledger.lock import exclusive
 
 #: Marks a SQLite file as a ledger (the file header's ``application_id``): "DPcl" in ASCII.
 APPLICATION_ID = 0x4450636C
@@ -70,28 +73,102 @@ def resolved(path: str | PathLike[str]) -> Path:
 
 
 @contextmanager
-def transaction(
-    path: Path, *, timeout_seconds: float, write: bool = False, may_create: bool = False
+def transaction(path: Path, *, timeout_seconds: float) -> Iterator[sqlite3.Connection]:
+    """A reading transaction, alone with the ledger where its lock may be opened."""
+    deadline = time.monotonic() + timeout_seconds
+    path = _only_name(path, may_create=False)
+    with (
+        exclusive(path, deadline=deadline, write=False) as alone,
+        _connection(path, deadline=deadline, mode="rw" if alone else "ro") as database,
+    ):
+        yield database
+
+
+def write(
+    path: Path,
+    step: Callable[[sqlite3.Connection], LedgerEntry],
+    *,
+    timeout_seconds: float,
+    may_create: bool = False,
+) -> LedgerEntry:
+    """One writing transaction, alone with the ledger: the entry of `step`, on disk and read back.
+
+    Raises
+    ------
+    LedgerCorruptError
+        Also when the entry, committed, is not in the file's chain: something wrote past the lock.
+        The debit counts as spent.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    path = _only_name(path, may_create=may_create)
+    with exclusive(path, deadline=deadline, write=True):
+        mode = "rwc" if may_create else "rw"
+        with _connection(path, deadline=deadline, mode=mode, begin="BEGIN IMMEDIATE") as database:
+            entry = step(database)
+        _read_back(path, entry, timeout_seconds=timeout_seconds)
+    return entry
+
+
+def _only_name(path: Path, *, may_create: bool) -> Path:
+    """The path without symbolic links; a file of several names is refused.
+
+    Each name of a hard-linked file would have its own lock, and its own journal.
+    """
+    path = path.resolve()
+    try:
+        names = path.stat().st_nlink
+    except FileNotFoundError:
+        if may_create:
+            return path
+        raise LedgerError(f"there is no ledger at {path}; create(...) makes one") from None
+    except OSError as error:
+        raise LedgerError(f"{path} cannot be reached ({error.strerror})") from None
+    if names > 1:
+        raise LedgerError(
+            f"{path} has {names} names (hard links), and each would have its own lock: copy the "
+            "ledger to a file of its own and remove the other names"
+        )
+    return path
+
+
+@contextmanager
+def _connection(
+    path: Path, *, deadline: float, mode: str, begin: str = "BEGIN"
 ) -> Iterator[sqlite3.Connection]:
     """One transaction on a fresh connection, committed to disk on a normal exit.
 
     Any exception rolls it back; those of SQLite become a :class:`LedgerError`, also when the text
     of its message is too damaged to decode.
     """
-    if not may_create and not path.exists():
-        raise LedgerError(f"there is no ledger at {path}; create(...) makes one")
-    uri = f"{path.as_uri()}?mode={'rwc' if may_create else 'rw'}"
+    uri = f"{path.as_uri()}?mode={mode}"
+    patience = max(0.0, deadline - time.monotonic())
     try:
         with closing(
-            sqlite3.connect(uri, uri=True, timeout=timeout_seconds, isolation_level=None)
+            sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
         ) as database:
             for pragma in _PRAGMAS:
                 database.execute(pragma).fetchall()
-            database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            database.execute(begin)
             yield database
             database.execute("COMMIT")
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _named(error, path) from None
+
+
+def _read_back(path: Path, entry: LedgerEntry, *, timeout_seconds: float) -> None:
+    """The committed entry must be in the chain that the file now holds."""
+    try:
+        with _connection(path, deadline=time.monotonic() + timeout_seconds, mode="rw") as database:
+            found = is_ledger(database, path) and load(database).entries[entry.index - 1] == entry
+        reason = "another entry is in its place"
+    except (LedgerError, IndexError) as error:
+        found, reason = False, str(error) if isinstance(error, LedgerError) else "it is gone"
+    if not found:
+        raise LedgerCorruptError(
+            f"{path}: entry {entry.index} was committed but cannot be read back ({reason}); "
+            "count it as spent and find out what writes the file past its lock",
+            index=entry.index,
+        )
 
 
 def is_ledger(database: sqlite3.Connection, path: Path) -> bool:

@@ -7,7 +7,7 @@ is a comparison of fractions (:mod:`~dp_cmdp.sampling.certificate`).
 """
 
 from dp_cmdp.sampling.certificate import NoiseCertificate
-from dp_cmdp.sampling.lattice import Lattice, sure_intervals
+from dp_cmdp.sampling.lattice import Lattice
 from dp_cmdp.sampling.lattice_laplace import LatticeLaplace
 from dp_cmdp.sampling.optimal_noise import OptimalNoise
 from dp_cmdp.sampling.truncated import LatticeTruncatedLaplace
@@ -18,5 +18,4 @@ __all__ = [
     "LatticeTruncatedLaplace",
     "NoiseCertificate",
     "OptimalNoise",
-    "sure_intervals",
 ]

@@ -24,13 +24,15 @@ Every bound of e^x used is a rational lower bound, so the conclusions hold for t
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Any
 
+from dp_cmdp import _check
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.privacy import HALF, exact, short
 from dp_cmdp.sampling.digits import (
+    LARGEST,
     ONE,
     PRECISION,
     continuation_holds,
@@ -39,10 +41,15 @@ from dp_cmdp.sampling.digits import (
     weight_below,
 )
 from dp_cmdp.sampling.weight_table import worst_hockey_stick
+from dp_cmdp.storage import parse_json
 
 MAX_EPSILON = 100
 MIN_DELTA = Fraction(1, 1 << 63)
 MAX_STEPS = 1 << 40
+#: Cells of a table, and products of cells and shifts, beyond what any law that is built needs:
+#: a file that claims more is not worth hours of checking.
+MAX_CELLS = 1 << 17
+MAX_TABLE_WORK = 1 << 19
 
 _FRACTIONS = ("epsilon", "delta", "entries", "ratio", "outer_mass")
 
@@ -107,7 +114,9 @@ class NoiseCertificate:
 
     def check(self) -> bool:
         """Recompute everything from the thresholds, in integers."""
-        if self.epsilon <= 0 or self.delta < 0 or self.steps < 1 or self.entries < 1:
+        if not 0 < self.epsilon <= MAX_EPSILON or self.delta < 0 or self.entries < 1:
+            return False
+        if not 1 <= self.steps <= MAX_STEPS or self.cell < 1 or not self.thresholds:
             return False
         checks = {
             "truncated-laplace": self._check_truncated,
@@ -118,7 +127,9 @@ class NoiseCertificate:
 
     def _check_truncated(self) -> bool:
         support, digits = self.support, len(self.thresholds)
-        if support is None or support >> digits or not self.steps <= support:
+        if support is None or not self.steps <= support <= LARGEST or support >> digits:
+            return False
+        if digits > LARGEST.bit_length() or self.cell != 1:
             return False
         mass = outer_mass(self.thresholds, support=support, steps=self.steps, entries=self.entries)
         return (
@@ -129,6 +140,8 @@ class NoiseCertificate:
 
     def _check_laplace(self) -> bool:
         *digits, onward = self.thresholds
+        if len(digits) > LARGEST.bit_length() or self.cell != 1 or self.support is not None:
+            return False
         return (
             self.ratio <= exp_lower(self.epsilon / (self.entries * self.steps))
             and steps_hold(digits, self.ratio)
@@ -138,6 +151,8 @@ class NoiseCertificate:
 
     def _check_table(self) -> bool:
         reach = -(-self.steps // self.cell)
+        if reach * len(self.thresholds) > MAX_TABLE_WORK:
+            return False
         return (
             self.entries == 1
             and self.support == self.cell * len(self.thresholds) - 1
@@ -158,13 +173,39 @@ class NoiseCertificate:
     @classmethod
     def from_json(cls, text: str) -> NoiseCertificate:
         """The certificate written by :meth:`to_json`; call :meth:`check` before trusting it."""
+        return cls.from_facts(parse_json(text))
+
+    @classmethod
+    def from_facts(cls, record: Any) -> NoiseCertificate:
+        """The certificate whose JSON says `record`; call :meth:`check` before trusting it."""
         try:
-            record = json.loads(text)
-            record.update({name: Fraction(record[name]) for name in _FRACTIONS})
-            record["thresholds"] = tuple(int(value, 16) for value in record["thresholds"])
-            return cls(**record)
-        except (KeyError, TypeError, ValueError, ZeroDivisionError):
+            if set(record) != {field.name for field in fields(cls)}:
+                raise InvalidArgumentError("it must name the facts of a certificate")
+            said = dict(record)
+            said.update({name: _fraction(name, said[name]) for name in _FRACTIONS})
+            said["thresholds"] = _thresholds(said["thresholds"])
+            for name in ("steps", "cell"):
+                said[name] = _check.integer(name, said[name])
+            if said["support"] is not None:
+                said["support"] = _check.integer("support", said["support"])
+            if not isinstance(said["law"], str):
+                raise InvalidArgumentError("law must be a text")
+            return cls(**said)
+        except (KeyError, TypeError, ValueError, AttributeError):
             raise InvalidArgumentError("text must be JSON written by to_json") from None
+
+
+def _fraction(name: str, text: Any) -> Fraction:
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"{name} must be a fraction, as text")
+    return exact(name, text)
+
+
+def _thresholds(texts: Any) -> tuple[int, ...]:
+    """Integers from hexadecimal text, none of more digits than 2^256 has."""
+    if len(texts) > MAX_CELLS or max(map(len, texts), default=0) > PRECISION // 4 + 1:
+        raise InvalidArgumentError("thresholds must be at most 2^256 each, and not so many")
+    return tuple(int(text, 16) for text in texts)
 
 
 def outer_mass(

@@ -47,8 +47,11 @@ def coordinate_ranges(lp: LinearProgram, directions: Any = None) -> tuple[FloatA
     Two linear programs per function, fewer where the bounds of x already decide.
     **Paper.** ``eq:chi``, over feasible points. **Privacy.** *Curator only* for the true program.
     """
-    rows = sparse.eye_array(lp.num_variables) if directions is None else directions
-    dense = np.atleast_2d(sparse.csr_array(rows).toarray())
+    if directions is None:
+        dense = np.eye(lp.num_variables)
+    else:
+        rows = directions if sparse.issparse(directions) else np.atleast_2d(directions)
+        dense = _check.matrix("directions", rows, columns=lp.num_variables).toarray()
     low, high = np.empty(dense.shape[0]), np.empty(dense.shape[0])
     for number, row in enumerate(dense):
         high[number], low[number] = _largest(lp, row), -_largest(lp, -row)

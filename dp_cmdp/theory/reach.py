@@ -226,7 +226,7 @@ def _optimal_law(
     """The noise of ``calibration="optimal"``, from the plan of the release itself."""
     up = close_ends(envelope, close)
     plan = truncated_plan(
-        Query(radius, np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))),
+        Query.of_entries(envelope, radius=radius),
         epsilon=budget.epsilon,
         delta=budget.delta,
         calibration="optimal",

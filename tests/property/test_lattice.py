@@ -6,6 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dp_cmdp.intervals import Query
+from dp_cmdp.movement import Movement
 from dp_cmdp.sampling.lattice import Lattice
 
 radii = st.floats(1e-6, 1e6)
@@ -25,20 +27,20 @@ def test_values_within_a_radius_are_within_the_promised_steps(radius, place, mov
 
 
 @settings(max_examples=200)
-@given(st.floats(0.01, 100.0), st.lists(places, min_size=2, max_size=6), st.randoms())
-def test_an_l1_change_stays_within_the_promised_total(radius, values, rng):
-    size = len(values)
-    lattice = Lattice.of(np.full(size, radius), largest=2000.0, bits=6, changed=size)
-    shares = [rng.random() for _ in values]
-    whole = sum(shares) * 1.000001 + 1e-9
-    moved = [
-        v + rng.choice((-1, 1)) * radius * s / whole for v, s in zip(values, shares, strict=True)
-    ]
-    apart = sum(abs(Fraction(a) - Fraction(b)) for a, b in zip(values, moved, strict=True))
-    if apart > Fraction(radius):
-        return
+@given(st.lists(st.tuples(places, st.floats(1e-3, 100.0)), min_size=2, max_size=6), st.randoms())
+def test_a_record_of_several_numbers_stays_within_the_counted_steps(numbers, rng):
+    values, amounts = map(np.array, zip(*numbers, strict=True))
+    count = values.size
+    movement = Movement(np.zeros(count, dtype=np.int64), np.arange(count), amounts)
+    unit = np.full(count, movement.total)
+    assert Fraction(movement.total) >= sum(map(Fraction, amounts.tolist()))
+    lattice = Query(unit, np.full(count, 2000.0), movement).lattice()
+    moved = values + np.array([rng.choice((-1, 1)) for _ in range(count)]) * amounts
+    for place, (one, two) in enumerate(zip(values.tolist(), moved.tolist(), strict=True)):
+        if abs(Fraction(one) - Fraction(two)) > Fraction(float(amounts[place])):
+            moved[place] = np.nextafter(two, one)
     total = np.abs(lattice.index(values) - lattice.index(moved)).sum()
-    assert total <= lattice.steps
+    assert total <= lattice.steps <= 2**20 + count
 
 
 @settings(max_examples=300)

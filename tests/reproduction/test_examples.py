@@ -11,7 +11,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 #: Script, quick options, what it must say, pictures.
 QUICK = (
     ("quickstart", (), "verified=True", ()),
-    ("ad_auction", (), "true constraints violated 0 of 15", ("ad_auction.png",)),
+    ("ad_auction", (), "verified=True", ("ad_auction.png",)),
+    (
+        "ad_auction",
+        ("--compare",),
+        "curator only",
+        ("ad_auction.png", "curator_only/comparison.png"),
+    ),
     (
         "feasibility_theorem",
         ("--draws", "5"),
@@ -20,9 +26,9 @@ QUICK = (
     ),
     (
         "hazard_grid",
-        ("--episodes", "5"),
+        ("--episodes", "5", "--compare"),
         "5 episodes: return",
-        ("policy.png", "CURATOR_ONLY_comparison.png"),
+        ("policy.png", "curator_only/comparison.png"),
     ),
 )
 

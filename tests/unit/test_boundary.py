@@ -258,7 +258,7 @@ def test_figure_files_hold_nothing_but_pixels(tmp_path):
     ]
     figures = {
         "headline": headline_figure(rows),
-        "allocation": allocation_figure(x[None, :], x[None, :], title="marked"),
+        "allocation": allocation_figure({"private": x[None, :]}, title="marked"),
     }
     for name, figure in figures.items():
         path = save_figure(figure, tmp_path / f"{name}.png")

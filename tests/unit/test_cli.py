@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +21,15 @@ def run_json(capsys, *arguments):
     return json.loads(capsys.readouterr().out)
 
 
+def told_curator(capsys, *arguments):
+    where = run_json(capsys, *arguments, "--curator")["curator_only"]
+    return json.loads(Path(where).read_text())
+
+
 def test_synthesize_reports_what_it_promises(capsys, tmp_path):
     report = run_json(
         capsys, "synthesize", "--layout", "corridor", "--epsilon", "2", "--delta", "1/1000",
-        "--out", tmp_path,
+        "--out", tmp_path, "--compare",
     )  # fmt: skip
     assert report["epsilon"] == 2.0
     assert report["delta"] == 0.001
@@ -31,16 +37,17 @@ def test_synthesize_reports_what_it_promises(capsys, tmp_path):
     assert report["certificate"]["verified"] is True
     assert report["certificate"]["worst_case_cost"] <= report["certificate"]["tolerance"]
     assert report["value"] >= report["robust_value"] - 1e-9
-    curator = report["curator_only"]
+    curator = json.loads((tmp_path / "curator_only" / "comparison.json").read_text())
     assert curator["nonprivate_value"] >= report["value"] - 1e-9
     assert curator["cost_of_privacy_percent"] >= 0.0
+    assert curator["within_tolerance"]
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {
-        "policy.npz", "release.npz", "certificate.json", "policy.png",
-        "CURATOR_ONLY_comparison.png",
+        "policy.npz", "release.npz", "layout.json", "certificate.json", "policy.png",
+        "curator_only",
     }  # fmt: skip
     public = json.loads((tmp_path / "certificate.json").read_text())
-    assert "curator_only" not in public
+    assert not set(curator) & set(public) - {"value"}
 
 
 def test_a_seed_makes_a_reproducible_simulation_and_says_so(capsys, tmp_path):
@@ -90,10 +97,10 @@ def test_rollout_and_evaluate_use_what_synthesize_wrote(capsys, tmp_path):
     policy, release = tmp_path / "policy.npz", tmp_path / "release.npz"
     judged = run_json(capsys, "evaluate", policy, *problem, "--release", release)
     assert judged["certificate"]["verified"]
-    true = run_json(capsys, "evaluate", policy, *problem, "--curator")["curator_only"]
+    true = told_curator(capsys, "evaluate", policy, *problem)
     assert true["certificate"]["verified"]
     assert true["value"] == pytest.approx(judged["value"])
-    played = run_json(capsys, "rollout", policy, *problem, "--episodes", "200", "--curator")
+    played = told_curator(capsys, "rollout", policy, *problem, "--episodes", "200")
     # a 95 % interval widened fourfold: beyond 1e-6 in a normal law
     mean, high = played["return"]["mean"], played["return"]["ci_high"]
     assert abs(mean - true["value"]) <= 4 * (high - mean)
@@ -250,8 +257,8 @@ TEXTS = {
         ["--epsilon", "1", "--delta", "1/1000"],
         (*PROBLEM, "--epsilon", "--delta", "--ledger", "--identity", "--out"),
     ),
-    "rollout": (["policy.npz"], PROBLEM),
-    "evaluate": (["policy.npz"], (*PROBLEM, "--release")),
+    "rollout": (["policy.npz"], (*PROBLEM, "--out")),
+    "evaluate": (["policy.npz"], (*PROBLEM, "--release", "--out")),
     "advise": ([], (*PROBLEM, "--epsilons", "--deltas", "--radii", "--delta", "--out")),
     "audit": (["--quick"], ("--out",)),
     "ledger": (
@@ -335,8 +342,9 @@ def test_hazards_that_nothing_would_read_are_refused(capsys, tmp_path, command):
     path = tmp_path / "policy.npz"
     layout = named_layout("corridor")
     Policy.uniform(layout.num_cells, 4).save(path)
-    assert main([command, str(path), "--layout", "corridor", "--hazards", "3"]) == 2
-    assert "--hazards needs --curator" in capsys.readouterr().err
+    for option in ("--hazards", "--out"):
+        assert main([command, str(path), "--layout", "corridor", option, "3"]) == 2
+        assert f"{option} needs --curator" in capsys.readouterr().err
 
 
 def test_evaluate_says_by_its_exit_code_that_a_policy_is_not_verified(capsys, tmp_path):

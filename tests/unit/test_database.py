@@ -1,16 +1,18 @@
 """Envelopes, databases, releases."""
 
 import copy
-import json
 import logging
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, Release, release_database
+from dp_cmdp.documents import Document
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyLeakError
-from dp_cmdp.storage import write_npz
+from dp_cmdp.ledger.ledger import PrivacyLedger
+from dp_cmdp.privatizer import release_blocks
 
 SECRET = 0.123456789
 MARKS = ("0.1234", "123456")
@@ -165,10 +167,10 @@ def test_a_damaged_release_file_is_refused(tmp_path, content):
 def test_a_release_file_that_cannot_be_true_is_refused(tmp_path, wrong, named):
     database = Database([0.5, 0.5], Envelope(0.0, 1.0, shape=2))
     release = release_database(database, PrivacyBudget(1, 0.1), rng=np.random.default_rng(0))
-    numbers = {key: getattr(release, key) for key in ("estimate", "lower", "upper")}
-    for facts in (release.facts() | wrong, []):
-        path = tmp_path / "release.npz"
-        write_npz(path, "dp_cmdp.Release/1", facts=np.array(json.dumps(facts)), **numbers)
+    made = release.document()
+    facts: Any
+    for facts in ({**made.facts, **wrong}, []):
+        path = Document(made.format, facts, made.arrays).write(tmp_path / "release.npz")
         with pytest.raises(InvalidArgumentError, match=named if facts else "damaged"):
             Release.load(path)
 
@@ -188,3 +190,76 @@ def test_the_default_radius_is_never_rounded_below_the_range():
             radius = Envelope([lower], [upper]).radius[0]
             assert Fraction(radius) >= Fraction(upper) - Fraction(lower)
             assert radius <= (upper - lower) * (1 + 1e-15)
+
+
+# --- databases that are read later -------------------------------------------------------------
+
+
+def test_a_deferred_database_is_read_once_by_the_release_after_the_debit(tmp_path, small_auction):
+    program = small_auction
+    values = (program.envelope.lower + program.envelope.upper) / 2
+    ledger = PrivacyLedger(tmp_path / "ledger.db")
+    ledger.create("x", PrivacyBudget(2, "1/100"))
+    looks = []
+
+    def read():
+        looks.append(ledger.spent("x").epsilon)
+        return values
+
+    database = Database.deferred(read, program.envelope, identity="x")
+    assert looks == []
+    budget, rng = PrivacyBudget(1, "1/1000"), np.random.default_rng(0)
+    release_database(database, budget, rng=rng, ledger=ledger)
+    assert looks == [1]
+    again = Database.deferred(read, program.envelope, identity="x")
+    alphas = dict.fromkeys("Abc", "1/3")
+    release_blocks(again, budget, program=program, alphas=alphas, rng=rng, ledger=ledger)
+    assert looks == [1, 2]
+    assert database.values is database.values
+    with pytest.raises(DPCMDPError):
+        release_database(
+            Database.deferred(read, program.envelope, identity="x"), budget, ledger=ledger
+        )
+    assert looks == [1, 2]
+
+
+def _quoting():
+    raise ValueError(f"bad row: {SECRET}")
+
+
+@pytest.mark.parametrize(
+    "read", [_quoting, lambda: [SECRET, 2.0], lambda: [SECRET], lambda: {"v": SECRET}, dict]
+)
+def test_what_a_deferred_database_cannot_be_is_said_without_a_value(read):
+    database = Database.deferred(read, Envelope(0.0, 1.0, shape=2))
+    for _ in range(2):
+        with pytest.raises(InvalidArgumentError) as caught:
+            release_database(database, PrivacyBudget(1, "1/1000"))
+        error = caught.value
+        shown = f"{error}{error.args}{error.__cause__}{error.__context__}"
+        assert not any(mark in shown for mark in MARKS)
+
+
+def test_a_deferred_database_is_as_closed_as_any_other():
+    database = Database.deferred(lambda: [SECRET], Envelope(0.0, 1.0, shape=1), identity="x")
+    for _ in range(2):  # before it is read and after
+        for act in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(PrivacyLeakError):
+                act(database)
+        assert repr(database) == "Database(<private>, values[1], identity='x')"
+        with pytest.raises(AttributeError):
+            database.identity = "y"
+        assert database.values.tolist() == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("read", "envelope", "identity", "named"),
+    [
+        ([1.0], Envelope(0.0, 1.0, shape=1), None, "read"),
+        (list, None, None, "envelope"),
+        (list, Envelope(0.0, 1.0, shape=1), " ", "identity"),
+    ],
+)
+def test_the_public_side_of_a_deferred_database_is_checked_at_once(read, envelope, identity, named):
+    with pytest.raises(InvalidArgumentError, match=named):
+        Database.deferred(read, envelope, identity=identity)

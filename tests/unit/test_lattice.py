@@ -5,10 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dp_cmdp.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.sampling.lattice import Lattice, sure_intervals
-from dp_cmdp.sampling.optimal_noise import OptimalNoise
-from dp_cmdp.sampling.truncated import LatticeTruncatedLaplace
+from dp_cmdp.intervals import LatticeBounded
+from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.privatizer import plan_database
+from dp_cmdp.sampling.lattice import Lattice
 
 
 def test_every_radius_is_the_same_number_of_steps_exactly():
@@ -57,19 +59,21 @@ def test_multiples_of_a_power_of_two_are_returned_as_they_are():
 
 
 @pytest.mark.parametrize("side", ["upper", "lower"])
-@pytest.mark.parametrize("kind", [LatticeTruncatedLaplace, OptimalNoise])
+@pytest.mark.parametrize("kind", ["tight", "optimal"])
 def test_intervals_contain_the_values_and_have_the_public_width(kind, side):
     rng = np.random.default_rng(3)
-    radius = rng.uniform(0.5, 2.0, 5000)
+    envelope = Envelope(-10.0, 10.0, radius=rng.uniform(0.5, 2.0, 5000))
     values = rng.uniform(-10, 10, 5000)
-    lattice = Lattice.of(radius, largest=10.0)
-    noise = kind.calibrate(2, "0.1", steps=lattice.steps)
-    lower, upper = sure_intervals(values, lattice=lattice, noise=noise, side=side)
-    assert np.all(lower <= values)
-    assert np.all(values <= upper)
-    np.testing.assert_allclose((upper - lower) / lattice.step, noise.width + 1, rtol=1e-9)
-    shift = (upper - values if side == "upper" else values - lower) / lattice.step
+    plan = plan_database(envelope, PrivacyBudget(2, "0.1"), calibration=kind, close=side)
+    assert isinstance(plan, LatticeBounded)
+    noise, step = plan.noise, plan.lattice.step
+    drawn = plan.draw(values)
+    assert np.all(drawn.lower <= values)
+    assert np.all(values <= drawn.upper)
+    np.testing.assert_allclose((drawn.upper - drawn.lower) / step, noise.width + 1, rtol=1e-9)
+    shift = (drawn.upper - values if side == "upper" else values - drawn.lower) / step
     assert np.mean(shift) == pytest.approx(noise.mean_shift, rel=0.1)
+    np.testing.assert_allclose(np.mean((drawn.estimate - values) / envelope.radius), 0, atol=0.1)
 
 
 def test_bits_shrink_when_values_dwarf_the_radius():
@@ -79,11 +83,17 @@ def test_bits_shrink_when_values_dwarf_the_radius():
         Lattice.of(1.0, largest=2.0**49)
 
 
-def test_entries_that_share_an_l1_bound_cost_one_step_each():
-    lattice = Lattice.of(np.full(10, 0.3), largest=1.0, changed=10)
-    assert lattice.steps == 2**20 + 9
-    with pytest.raises(InvalidArgumentError, match="common radius"):
-        Lattice.of([0.1, 0.2], largest=1.0, changed=2)
+def test_an_amount_moves_as_many_integers_as_its_exact_quotient_rounded_up():
+    step = np.array([0.1, 0.3, 2.0**-20, 1e-7, 1.0])
+    lattice = Lattice(step, 1)
+    for amount in (step, 3 * step, np.nextafter(3 * step, np.inf), 1e5 * step, step / 7):
+        moved = lattice.integers_moved(amount, np.arange(5))
+        for count, a, g in zip(moved, amount, step, strict=True):
+            assert count == -(-Fraction(float(a)) // Fraction(float(g)))
+    tiny = np.array([5e-324, 0.0])
+    assert lattice.integers_moved(tiny, np.array([4, 4])).tolist() == [1, 0]
+    with pytest.raises(InvalidArgumentError, match="radius"):
+        lattice.integers_moved(np.array([2.0**60]), np.array([4]))
 
 
 @pytest.mark.parametrize(

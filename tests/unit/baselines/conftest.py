@@ -85,6 +85,29 @@ def draw_awkward(program: ParametricLP, seed: int) -> Database:
     return Database(np.random.default_rng(seed).uniform(-0.3, 0.7, 4), program.envelope)
 
 
+WEIGHTS, GAINS, CAPACITY = np.array([0.5, 0.8, 0.3, 0.6]), np.array([0.5, 0.55, 0.45, 0.52]), 1.2
+
+
+def knapsack(block: str) -> tuple[ParametricLP, np.ndarray]:
+    """A program whose answer every entry of one private block moves, and that block's values."""
+    every = np.arange(4)
+    if block == "b":
+        envelope, values = Envelope([1.0], [2.0], radius=0.01), np.array([CAPACITY])
+    else:
+        envelope = Envelope(0.1, 5.0, radius=0.1, shape=4)  # wide: noise does not reach the ends
+        values = WEIGHTS if block == "A" else GAINS
+    program = ParametricLP(
+        envelope,
+        c=Affine(4, at=every, entry=every) if block == "c" else GAINS,
+        A=Affine((1, 4), at=(0, every), entry=every)
+        if block == "A"
+        else Affine((1, 4), constant=WEIGHTS[None]),
+        b=Affine(1, at=[0], entry=[0]) if block == "b" else [CAPACITY],
+        upper=1.0,
+    )
+    return program, values
+
+
 def flow() -> ParametricLP:
     """Two states, two actions, public balance equations: an occupancy program."""
     envelope = Envelope(0.0, 1.0, radius=0.2, shape=2)
@@ -102,5 +125,10 @@ def flow() -> ParametricLP:
 def small() -> SimpleNamespace:
     """The builders of this file."""
     return SimpleNamespace(
-        auction=auction, draw=draw, awkward=awkward, draw_awkward=draw_awkward, flow=flow
+        auction=auction,
+        draw=draw,
+        awkward=awkward,
+        draw_awkward=draw_awkward,
+        knapsack=knapsack,
+        flow=flow,
     )

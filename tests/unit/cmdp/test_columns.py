@@ -12,7 +12,12 @@ from dp_cmdp.cmdp.batch import FEW_STATES
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.pool import EXACT_STATES, PolicyPool
 from dp_cmdp.cmdp.solver import LP_STATES, solve_cmdp
-from dp_cmdp.errors import ConvergenceError, InfeasibleError, InvalidArgumentError
+from dp_cmdp.errors import (
+    ConvergenceError,
+    InfeasibleError,
+    InvalidArgumentError,
+    SolverError,
+)
 
 ENGINES = ("columns", "lp")
 
@@ -143,7 +148,7 @@ def test_a_batch_of_draws_is_answered_as_one_by_one(length, K):
     rng = np.random.default_rng(3)
     f = cmdp.f[0] * rng.uniform(0.9, 1.1, (60, K, *cmdp.f[0].shape))
     f0 = rng.uniform(3.0, 6.0, (60, K))
-    together, alone = PolicyPool(cmdp).solve_many(f, f0), PolicyPool(cmdp)
+    together, alone = PolicyPool(cmdp).solve_many(f, f0).all(), PolicyPool(cmdp)
     for answer, table, tolerance in zip(together, f, f0, strict=True):
         assert answer.value == pytest.approx(alone.solve(table, tolerance).value, rel=3e-8)
         assert answer.gap <= 1e-8
@@ -163,19 +168,56 @@ def test_a_batch_of_several_costs_keeps_every_margin():
     f[..., -1, :] = 0.0
     f0 = rng.uniform(14.0, 16.0, (50, 3))
     for answer, table, tolerance in zip(
-        PolicyPool(cmdp).solve_many(f, f0, margin=0.5), f, f0, strict=True
+        PolicyPool(cmdp).solve_many(f, f0, margin=0.5).all(), f, f0, strict=True
     ):
         single = solve_cmdp(cmdp.with_constraints(table, tolerance), engine="lp", margin=0.5)
         assert answer.value == pytest.approx(single.value, rel=1e-7)
         assert (answer.costs <= tolerance - 0.5 + 1e-9).all()
 
 
-def test_a_batch_with_an_infeasible_draw_says_so():
+@pytest.mark.parametrize("K", [1, 2])
+@pytest.mark.parametrize("length", [40, FEW_STATES + 20])
+def test_infeasible_draws_are_named_and_do_not_end_the_batch(length, K):
+    cmdp = corridor(length, f0=10.0)
+    draws, impossible = 40, (0, 7, 20, 39)
+    rng = np.random.default_rng(6)
+    f = cmdp.f[0] * rng.uniform(0.9, 1.1, (draws, K, *cmdp.f[0].shape))
+    f0 = rng.uniform(3.0, 6.0, (draws, K))
+    f0[impossible, -1] = -1.0
+    found, alone = PolicyPool(cmdp).solve_many(f, f0), PolicyPool(cmdp)
+    assert found.infeasible == tuple(found.errors) == impossible
+    for d, answer in enumerate(found.solutions):
+        if d in impossible:
+            assert answer is None
+            error = found.errors[d]
+            assert isinstance(error, InfeasibleError)
+            assert error.ray is not None
+            assert error.violation is not None
+            assert error.ray @ -f0[d] >= error.violation > 0  # costs are not negative
+            assert error.__traceback__ is None
+        else:
+            assert answer is not None
+            assert answer.value == pytest.approx(alone.solve(f[d], f0[d]).value, rel=3e-8)
+    with pytest.raises(InfeasibleError, match=r"4 of 40 draws have no solution: 0, 7, 20, 39\. "):
+        found.all()
+
+
+def test_a_draw_that_does_not_converge_is_no_infeasible_one(monkeypatch):
     cmdp = corridor(40, f0=5.0)
-    f0 = np.full(30, 5.0)
-    f0[20] = -1.0
-    with pytest.raises(InfeasibleError):
-        PolicyPool(cmdp).solve_many(np.repeat(cmdp.f, 30, axis=0), f0)
+    pool, solve = PolicyPool(cmdp), PolicyPool._solve
+
+    def stubborn(self, table, b, *, gap):
+        if b[0] == 4.0:
+            raise ConvergenceError("stopped")
+        return solve(self, table, b, gap=gap)
+
+    monkeypatch.setattr(PolicyPool, "_solve", stubborn)
+    monkeypatch.setattr("dp_cmdp.cmdp.pool.FEW_STATES", 0)  # one by one
+    found = pool.solve_many(np.repeat(cmdp.f, 3, axis=0), [5.0, 4.0, 6.0])
+    assert (found.infeasible, list(found.errors)) == ((), [1])
+    assert [answer is None for answer in found.solutions] == [False, True, False]
+    with pytest.raises(SolverError, match=r"1 of 3 draws .*: 1\. .*stopped"):
+        found.all()
 
 
 @pytest.mark.parametrize(
@@ -201,13 +243,15 @@ def test_a_batch_may_meet_a_pool_of_one_policy(K):
     f[..., -1, :] = 0.0
     f0 = np.full((40, K), 1000.0)
     f0[20:, 0] = 11.0  # loose draws first, so that one policy is all there is
-    for answer, table, tolerance in zip(PolicyPool(cmdp).solve_many(f, f0), f, f0, strict=True):
+    for answer, table, tolerance in zip(
+        PolicyPool(cmdp).solve_many(f, f0).all(), f, f0, strict=True
+    ):
         single = solve_cmdp(cmdp.with_constraints(table, tolerance), engine="lp")
         assert answer.value == pytest.approx(single.value, rel=1e-7)
 
 
 def test_an_empty_batch_has_no_answers():
-    assert PolicyPool(corridor(30, f0=5.0)).solve_many(np.zeros((0, 1, 30, 2)), []) == []
+    assert PolicyPool(corridor(30, f0=5.0)).solve_many(np.zeros((0, 1, 30, 2)), []).all() == []
 
 
 def test_a_pool_recovers_from_an_infeasible_draw():

@@ -121,3 +121,55 @@ def test_what_cannot_be_imported_is_refused_with_a_reason(change, rule):
     arguments = {"env": ENVIRONMENTS[0], "cost": free, "f0": 1.0, "gamma": 0.9} | change
     with pytest.raises(InvalidArgumentError, match=rule):
         cmdp_from_gymnasium(arguments.pop("env"), **arguments)
+
+
+HOLES = (5, 7, 11, 12)
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        lambda s, a: float(s in HOLES),
+        lambda s, a, n: float(s in HOLES),
+        lambda s, a: 1.0 if s in HOLES else 0.1,
+        lambda s, a: [1.0, float(s in HOLES)],
+    ],
+)
+def test_a_cost_of_states_in_which_episodes_end_is_refused_by_name(cost):
+    f0 = np.ones(np.size(cost(0, 0, 0) if cost.__code__.co_argcount == 3 else cost(0, 0)))
+    with pytest.raises(
+        InvalidArgumentError, match=r"state 5 costs.*cost\(state, action, next_state"
+    ):
+        cmdp_from_gymnasium(ENVIRONMENTS[0], cost=cost, f0=f0, gamma=0.9)
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        lambda s, a: 0.7,  # per step
+        lambda s, a: float(a == 2),  # per action
+        lambda s, a, n: float(n in HOLES),
+        lambda s, a, n: float(n in HOLES and s not in HOLES),
+        lambda s, a: 0.1 if s in (1, 2, 3) else 0.0,  # thin ice, where one walks on
+    ],
+)
+def test_costs_that_are_all_charged_are_accepted(cost):
+    cmdp_from_gymnasium(ENVIRONMENTS[0], cost=cost, f0=1.0, gamma=0.9)
+
+
+def test_arrivals_say_what_is_entered_and_transitions_where_it_goes_on():
+    cmdp = cmdp_from_gymnasium(ENVIRONMENTS[0], cost=free, f0=0, gamma=0.9)
+    T, arrivals = (part.toarray().reshape(17, 4, 17) for part in (cmdp.T, cmdp.arrivals))
+    assert T[4, 1, 16] == arrivals[4, 1, 5] == pytest.approx(1 / 3)
+    assert T[4, 1, 5] == arrivals[4, 1, 16] == 0.0
+    assert not arrivals[16].any()
+    assert (T[0] == arrivals[0]).all()
+
+
+def test_a_state_passed_on_the_way_must_be_one_of_the_environment():
+    with pytest.raises(InvalidArgumentError, match="through"):
+        cmdp_from_gymnasium(
+            ENVIRONMENTS[0], cost=free, f0=0, gamma=0.9, through=lambda s, a, n, reward: 16
+        )
+    with pytest.raises(InvalidArgumentError, match="through"):
+        cmdp_from_gymnasium(Corridor(), cost=free, f0=0, gamma=0.9, through=3)  # type: ignore[arg-type]

@@ -7,9 +7,10 @@ import pickle
 import numpy as np
 import pytest
 
-from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.policy import FORMAT, Policy
+from dp_cmdp.documents import Document
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.storage import write_bytes, write_npz
+from dp_cmdp.storage import write_bytes
 
 MIXED = [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75], [1.0, 0.0, 0.0]]
 
@@ -134,10 +135,11 @@ def test_a_damaged_or_foreign_file_is_refused(tmp_path):
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(InvalidArgumentError, match="damaged"):
         Policy.load(path)
-    write_npz(path, "something else", probs=np.array(MIXED))
+    facts = {"origin": {"release": None, "program": None, "name": ""}}
+    Document("something else", facts, {"probs": np.array(MIXED)}).write(path)
     with pytest.raises(InvalidArgumentError, match="something else"):
         Policy.load(path)
-    write_npz(path, "dp_cmdp.Policy/1", probs=2 * np.array(MIXED))
+    Document(FORMAT, facts, {"probs": 2 * np.array(MIXED)}).write(path)
     with pytest.raises(InvalidArgumentError, match="probability"):
         Policy.load(path)
     with pytest.raises(InvalidArgumentError, match="does not exist"):

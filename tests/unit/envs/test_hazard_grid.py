@@ -208,10 +208,33 @@ def test_a_public_environment_can_be_pickled_and_copied(env_id):
     assert json.loads(env.spec.to_json())["id"] == env_id
 
 
-def test_a_curators_environment_refuses_to_be_pickled():
-    env = gym.make("dp_cmdp/HazardGridPaper-v0", access="curator")
+@pytest.mark.parametrize("hazards", [None, 7])
+@pytest.mark.parametrize("used", [False, True])
+def test_a_curators_environment_refuses_to_be_pickled(hazards, used):
+    env = gym.make("dp_cmdp/HazardGridPaper-v0", access="curator", hazards=hazards)
+    env.reset(seed=0)
+    if used:
+        env.step(0)
     with pytest.raises(PrivacyLeakError):
         pickle.dumps(env)
+    assert copy.deepcopy(env).step(0)[0] in env.observation_space
+
+
+def test_a_curators_environment_opens_its_file_when_it_is_needed_and_not_before(tmp_path):
+    path = tmp_path / "hazards.json"
+    path.write_text("not yet")
+    env = HazardGridEnv(LAYOUT, access="curator", hazards=path)
+    env.reset(seed=0)
+    model, database = env.model(), env.database()
+    assert model.envelope is database.envelope
+    with pytest.raises(InvalidArgumentError, match="damaged"):
+        env.step(0)
+    kind = {"severity": [[0, 1, 0.7351]], "tolerance": 0.8642}
+    path.write_text(json.dumps({"format": "dp_cmdp.Hazards/1", "kinds": {"hazard": kind}}))
+    assert database.values.tolist() == [0.7351, 0.0, 0.8642]
+    path.unlink()
+    assert env.tolerance.tolist() == [0.8642]
+    assert env.cmdp().f[0, 1].tolist() == [0.7351] * 4
 
 
 def test_texts_about_a_curators_environment_show_no_value():

@@ -90,6 +90,13 @@ def test_hazards_come_from_a_seed_a_file_or_themselves(tmp_path):
     assert np.array_equal(Hazards.of(LAYOUT, 4).severity, drawn.severity)
 
 
+@pytest.mark.parametrize("source", [-7351, 0.7351, True, b"7351", ["7351"]])
+def test_what_is_no_source_of_hazards_is_refused_unseen(source):
+    with pytest.raises(InvalidArgumentError, match="a seed: an integer") as caught:
+        Hazards.of(LAYOUT, source)
+    assert "7351" not in str(caught.value)
+
+
 def test_hazards_of_another_layout_are_refused():
     with pytest.raises(InvalidArgumentError, match="must belong to the layout"):
         Hazards.of(named_layout("rooms"), Hazards.draw(LAYOUT, seed=0))
@@ -113,7 +120,7 @@ def test_a_damaged_hazard_file_is_refused_without_showing_its_content(text, tmp_
     with pytest.raises(InvalidArgumentError) as caught:
         Hazards.load(LAYOUT, path)
     assert "7351" not in str(caught.value)
-    assert caught.value.__cause__ is None
+    assert caught.value.__cause__ is caught.value.__context__ is None
 
 
 def write_hazards(path, severity, **more):

@@ -83,6 +83,12 @@ def test_candidates_must_be_different_free_cells_of_the_grid(cells):
         Layout(rows=3, cols=3, walls=[4], start=0, goals=[8], kinds=[HazardKind(cells=cells)])
 
 
+@pytest.mark.parametrize("text", ["S.G\n###\n.?.", "S.#?G\n..G##", "SG?\n.##"])
+def test_a_candidate_that_nobody_can_meet_is_refused(text):
+    with pytest.raises(InvalidArgumentError, match=r"within reach of the start.*found row"):
+        parse_map(text)
+
+
 @pytest.mark.parametrize(
     "facts",
     [

@@ -1,0 +1,153 @@
+"""What a private cost is charged on: acting in a state, or entering it.
+
+**Occupying.** f(s, a) = θ_s: every action taken in a candidate costs its severity, at weight γ^t at
+step t (paper: ``app:cmdp``). A move that ends an episode in a state is followed by no action there,
+so it costs nothing.
+
+**Entering.** f(s, a) = Σ_s' E(s' | s, a)·θ_s': every move costs the severity of what it enters,
+where E (:attr:`CMDP.arrivals <dp_cmdp.cmdp.model.CMDP.arrivals>`) counts moves that end the episode
+too. The move from step t to t + 1 has weight γ^t, as the reward on arrival has. The start is not
+entered. A move that stays where it is enters its state again.
+
+A certificate must not cover less than its reader thinks, so a candidate that the chosen charge can
+never meet, or meets only in part, is refused by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.errors import InvalidArgumentError
+
+OCCUPYING, ENTERING = "occupying", "entering"
+#: Relative excess of an entry's expected count where a move is uncertain: more than the rounding
+#: of a row of T, whose probabilities are meant to be divided by their sum.
+EXCESS = 2.0**-45
+_SHOWN = 8
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Charges:
+    """One term per candidate and pair that is charged for it.
+
+    Attributes
+    ----------
+    pair : (terms,) int
+        state·num_actions + action.
+    candidate : (terms,) int
+        Position of the candidate among the given states.
+    count : (terms,)
+        Expected number of charges per time the pair is played; not rounded down.
+
+    Notes
+    -----
+    **Privacy.** Public.
+    """
+
+    pair: NDArray[np.int64]
+    candidate: NDArray[np.int64]
+    count: FloatArray
+
+    @classmethod
+    def of(cls, public: CMDP, states: NDArray[np.int64], *, on: str) -> Charges:
+        """The charges of distinct candidates, or a refusal that names those not met."""
+        _check.one_of("on", on, (OCCUPYING, ENTERING))
+        if on == ENTERING:
+            return _entering(public, states)
+        return _occupying(public, states)
+
+
+def _occupying(public: CMDP, states: NDArray[np.int64]) -> Charges:
+    acting = acting_states(public)
+    ends = _ending_states(public, acting)[states]
+    if ends.any():
+        raise InvalidArgumentError(
+            f"states must be left by an action, or on must be {ENTERING!r}: moves end the episode "
+            f"in {_named(states[ends])}, where {OCCUPYING!r} would charge nothing for them"
+        )
+    never = ~acting[states]
+    if never.any():
+        raise InvalidArgumentError(
+            f"states must be within reach: no policy that starts from mu ever acts in "
+            f"{_named(states[never])}, so a cost there would be certified as 0; leave them out or "
+            "correct mu or T"
+        )
+    actions = np.arange(public.num_actions)
+    pair = (states[:, None] * public.num_actions + actions).ravel()
+    candidate = np.repeat(np.arange(states.size), public.num_actions)
+    return Charges(pair=pair, candidate=candidate, count=np.ones(pair.size))
+
+
+def _entering(public: CMDP, states: NDArray[np.int64]) -> Charges:
+    acting = acting_states(public)
+    columns: Any = _entries(public)[:, states].tocoo()
+    met = np.repeat(acting, public.num_actions)[columns.row]
+    never = np.ones(states.size, dtype=bool)
+    never[columns.col[met]] = False
+    if never.any():
+        raise InvalidArgumentError(
+            f"states must be within reach: no move of a policy that starts from mu enters "
+            f"{_named(states[never])} (starting there is no entry), so a cost there would be "
+            f"certified as 0; leave them out, take on={OCCUPYING!r}, or say with `arrivals` "
+            "(`through`, when importing from Gymnasium) which moves enter them"
+        )
+    return Charges(
+        pair=columns.row.astype(np.int64),
+        candidate=columns.col.astype(np.int64),
+        count=columns.data,
+    )
+
+
+def acting_states(public: CMDP) -> Mask:
+    """States in which some policy acts, from μ, at a time of positive weight."""
+    start = public.mu > 0.0
+    if public.gamma == 0.0:
+        return start
+    size, T = public.num_states, public.T
+    moves = _csr((T.data > 0.0, T.indices, T.indptr[:: public.num_actions]), (size, size))
+    graph = _csr(sparse.block_array([[moves, None], [_csr(start[None]), _csr((1, 1))]]))
+    graph.eliminate_zeros()
+    reached = np.zeros(size + 1, dtype=bool)
+    reached[csgraph.breadth_first_order(graph, size, return_predecessors=False)] = True
+    return reached[:size]
+
+
+def _ending_states(public: CMDP, acting: Mask) -> Mask:
+    """States that a move within reach enters oftener than it goes on in them."""
+    excess = _csr(public.arrivals - public.T).tocoo()
+    within = np.repeat(acting, public.num_actions)[excess.row]
+    ending = np.zeros(public.num_states, dtype=bool)
+    ending[excess.col[within & (excess.data > EXCESS)]] = True
+    return ending
+
+
+def _entries(public: CMDP) -> sparse.csr_array:
+    """Expected entries per move, never rounded down: a move that is certain counts exactly."""
+    T, entries = public.T, _csr(public.arrivals, copy=True)
+    mass = np.add.reduceat(T.data, T.indptr[:-1])
+    certain = np.diff(T.indptr) == 1
+    scale = np.where(certain & (mass == 1.0), 1.0, (1.0 + EXCESS) / mass)
+    entries.data = entries.data * np.repeat(scale, np.diff(entries.indptr))
+    entries.eliminate_zeros()
+    return entries
+
+
+def _csr(source: Any, shape: tuple[int, int] | None = None, *, copy: bool = False) -> Any:
+    return sparse.csr_array(source, shape=shape, dtype=np.float64, copy=copy)
+
+
+def _named(states: NDArray[np.int64]) -> str:
+    shown = ", ".join(map(str, states[:_SHOWN].tolist()))
+    more = f" and {states.size - _SHOWN} more" if states.size > _SHOWN else ""
+    return f"state{'s' if states.size > 1 else ''} {shown}{more}"

@@ -1,0 +1,80 @@
+"""Debiting processes in which another thread merely reads the ledger's file.
+
+Closing any descriptor of a file drops every POSIX lock that the process holds on it, SQLite's too.
+A thread that hashes the file, as a backup or a virus scanner does, must not let two processes
+into the ledger at once.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from dp_cmdp.errors import LedgerError
+from dp_cmdp.ledger.ledger import PrivacyLedger
+from dp_cmdp.privacy import PrivacyBudget
+from tests.statistical.test_ledger_crashes import UNIT, child
+
+#: Debits, until it is refused, each ledger named on its standard input, beside a thread that opens,
+#: hashes and closes the file every 2 ms; says what was acknowledged, and any error by its name.
+READER = """
+import hashlib, sys, threading, time
+from dp_cmdp.errors import BudgetExceededError, LedgerError
+from dp_cmdp.ledger.ledger import PrivacyLedger
+from dp_cmdp.privacy import PrivacyBudget
+
+path, unit = sys.argv[1], PrivacyBudget("1/7000", "1/7000")
+
+def read():
+    while True:
+        with open(path, "rb") as stream:
+            hashlib.sha256(stream.read()).hexdigest()
+        time.sleep(0.002)
+
+threading.Thread(target=read, daemon=True).start()
+print("ready", flush=True)
+for line in sys.stdin:
+    path = line.strip()
+    heard = []
+    try:
+        ledger = PrivacyLedger(path)
+        while True:
+            entry = ledger.debit("x", unit)
+            heard.append(f"{entry.index}:{entry.hash}")
+    except BudgetExceededError:
+        heard.append("refused")
+    except LedgerError as error:
+        heard.append(type(error).__name__)
+    print(" ".join(heard), flush=True)
+"""
+
+
+def faults(folder: Path, *, rounds: int, units: int = 8) -> dict[str, int]:
+    """Rounds in which the ledger was overspent, lost what it acknowledged, or was corrupt."""
+    counts = {"overspent": 0, "lost": 0, "corrupt": 0}
+    first = PrivacyLedger(folder / "first.db")
+    first.create("x", PrivacyBudget(UNIT, UNIT))
+    with ExitStack() as stack:
+        pair = [stack.enter_context(child(READER, str(first.path))) for _ in range(2)]
+        for turn in range(rounds):
+            ledger = PrivacyLedger(folder / f"{turn}.db")
+            ledger.create("x", PrivacyBudget(units * UNIT, units * UNIT))
+            for process in pair:
+                assert process.stdin is not None
+                process.stdin.write(f"{ledger.path}\n")
+                process.stdin.flush()
+            said = [process.stdout.readline().split() for process in pair if process.stdout]
+            heard = [word for *words, _ in said for word in words]
+            counts["overspent"] += len(heard) > units
+            counts["corrupt"] += any(words[-1] != "refused" for words in said)
+            try:
+                kept = {f"{entry.index}:{entry.hash}" for entry in ledger.entries("x")}
+                ledger.verify()
+                counts["lost"] += not set(heard) <= kept
+            except LedgerError:
+                counts["corrupt"] += 1
+    return counts
+
+
+def test_a_thread_that_reads_the_file_opens_no_gap_in_200_rounds(tmp_path: Path) -> None:
+    assert faults(tmp_path, rounds=200) == {"overspent": 0, "lost": 0, "corrupt": 0}
