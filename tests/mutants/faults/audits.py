@@ -92,8 +92,14 @@ FAULTS = (
         Fault(
             "audit-report-ignores-bugs",
             "an audit that misses an injected bug fails",
-            "return all(m.passed for m in self.methods) and all(b.caught for b in self.injected)",
-            "return all(m.passed for m in self.methods)",
+            "and all(bug.caught for bug in self.injected)",
+            "and all(bug.found for bug in self.injected)",
+        ),
+        Fault(
+            "audit-report-ignores-worst-records",
+            "an audit that finds an uncovered record fails",
+            "and all(row.passed for row in self.worst)",
+            "and all(row.records for row in self.worst)",
         ),
     ),
     *in_file(
@@ -120,8 +126,8 @@ FAULTS = (
         Fault(
             "comparison-unclipped",
             "released intervals lie in the public bounds",
-            "parts.append(noise[block](values[block]).clipped(lower, upper))",
-            "parts.append(noise[block](values[block]))",
+            "parts.append(drawn.clipped(*block_bounds(envelope, block)))",
+            "parts.append(drawn)",
         ),
     ),
     *in_file(
@@ -166,14 +172,14 @@ FAULTS = (
         Fault(
             "unsafe-policy-exits-0",
             "the exit code says whether a policy is verified",
-            "code = 0 if proof.verified else EXIT_NOT_VERIFIED",
-            "code = 0",
+            'return 0 if report["certificate"]["verified"] else EXIT_NOT_VERIFIED',
+            "return 0",
         ),
         Fault(
-            "curator-report-unmarked",
-            "what looks at the truth is marked in the output",
-            'print_json({"curator_only": report} if options.curator else report)',
-            "print_json(report)",
+            "curator-report-on-stdout",
+            "what looks at the truth goes to the curator's file",
+            "if options.curator:",
+            "if options.curator and options.json:",
         ),
     ),
 )

@@ -177,17 +177,5 @@ FAULTS = (
             "temporary.unlink(missing_ok=True)",
             "pass",
         ),
-        Fault(
-            "file-unpickled",
-            "nothing is unpickled",
-            'with source.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:',
-            'with source.open("rb") as stream, np.load(stream, allow_pickle=True) as archive:',
-        ),
-        Fault(
-            "format-unchecked",
-            "a file of another kind is refused",
-            "if said != format:",
-            'if said == "nothing":',
-        ),
     ),
 )

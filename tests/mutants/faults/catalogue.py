@@ -5,6 +5,7 @@ from tests.mutants.faults import (
     boundary,
     certificates,
     environments,
+    files,
     intervals,
     laws,
     ledger,
@@ -24,6 +25,7 @@ FAULTS = (
     *policies.FAULTS,
     *certificates.FAULTS,
     *boundary.FAULTS,
+    *files.FAULTS,
     *environments.FAULTS,
     *audits.FAULTS,
 )

@@ -19,8 +19,8 @@ FAULTS = (
         Fault(
             "public-environment-reports-true-costs",
             "the public cost is the public worst case",
-            "self._costs = self.grid_model.worst_cost_table()",
-            "self._costs = self.grid_model.cost_table(Hazards.of(self.layout, None).severity)",
+            "return self.grid_model.worst_cost_table()",
+            "return self.grid_model.cost_table(Hazards.of(self.layout, None).severity)",
         ),
         Fault(
             "public-database",

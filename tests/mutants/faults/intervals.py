@@ -4,6 +4,8 @@
 
 from tests.mutants.fault import Fault, in_file
 
+CHOSEN = "tests/unit/test_chosen_noise.py"
+BYTES = "tests/unit/test_chosen_randomness.py"
 LATTICE = "tests/unit/test_lattice.py"
 MECHANISMS = "tests/unit/test_mechanisms.py"
 PRIVATIZER = "tests/unit/test_privatizer.py"
@@ -11,18 +13,18 @@ PRIVATIZER = "tests/unit/test_privatizer.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/sampling/lattice.py",
-        (LATTICE, "tests/property/test_lattice.py"),
+        (LATTICE, "tests/property/test_lattice.py", "tests/unit/test_movement.py"),
         Fault(
-            "lattice-steps-without-rounding",
-            "entries that share an ℓ1 bound move by one step more each, and that is certified",
-            "return cls(_check.frozen(np.ldexp(radii, -bits)), 2**bits + changed - 1)",
-            "return cls(_check.frozen(np.ldexp(radii, -bits)), 2**bits)",
+            "lattice-moved-rounded-down",
+            "the integers that an amount can move are rounded up",
+            "return quotient.astype(np.int64) + (remainder > 0)",
+            "return quotient.astype(np.int64)",
         ),
         Fault(
             "lattice-steps-one-short",
-            "the certified number of steps covers a whole radius",
-            "return cls(_check.frozen(np.ldexp(radii, -bits)), 2**bits + changed - 1)",
-            "return cls(_check.frozen(np.ldexp(radii, -bits)), 2**bits + changed - 2)",
+            "the lattice has as many steps per radius as it says",
+            "return cls(_check.frozen(np.ldexp(radii, -bits)), 2**bits)",
+            "return cls(_check.frozen(np.ldexp(radii, -bits)), 2**bits - 1)",
         ),
         Fault(
             "lattice-index-truncates",
@@ -61,10 +63,10 @@ FAULTS = (
             'data = _check.vector("values", values, size=self.step.size)',
         ),
         Fault(
-            "lattice-common-radius-unchecked",
-            "an ℓ1 bound shared by several entries is one common number",
-            "if changed > 1 and np.any(radii != radii[0]):",
-            "if changed > len(radii) and np.any(radii != radii[0]):",
+            "lattice-radius-unchecked",
+            "a radius too small for exact products is refused",
+            "if not (np.all(radii >= SMALLEST) and np.all(radii <= GREATEST)):",
+            "if not (np.all(radii > 0) and np.all(radii <= GREATEST)):",
         ),
     ),
     *in_file(
@@ -105,7 +107,13 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/intervals.py",
-        (PRIVATIZER, "tests/property/test_feasibility.py"),
+        (
+            PRIVATIZER,
+            CHOSEN,
+            BYTES,
+            "tests/unit/test_movement.py",
+            "tests/property/test_feasibility.py",
+        ),
         Fault(
             "interval-top-not-raised",
             "an interval contains its value whatever the noise was",
@@ -187,10 +195,22 @@ FAULTS = (
             "1.0,",
         ),
         Fault(
-            "plan-spread-forgotten",
-            "rounding counts every entry that shares an ℓ1 bound",
-            "return Lattice.of(self.unit, largest=self.largest, changed=self.spread)",
-            "return Lattice.of(self.unit, largest=self.largest)",
+            "plan-counts-one-number",
+            "noise covers all numbers that one record moves, rounding included",
+            "return replace(lattice, steps=max(each, -(-whole // self.together)))",
+            "return replace(lattice, steps=each)",
+        ),
+        Fault(
+            "plan-total-rounded-down",
+            "the steps per entry cover the total, rounded up",
+            "return replace(lattice, steps=max(each, -(-whole // self.together)))",
+            "return replace(lattice, steps=max(each, whole // self.together))",
+        ),
+        Fault(
+            "plan-record-size-forgotten",
+            "a database release protects whole records",
+            "together=envelope.largest_record,",
+            "together=1,",
         ),
         Fault(
             "plan-paper-delta-not-divided",
@@ -207,8 +227,8 @@ FAULTS = (
         Fault(
             "plan-plain-fewer-steps",
             "plain noise is scaled to every certified step",
-            "return LatticeUnbounded(lattice, LatticeLaplace.calibrate(epsilon, steps=lattice.steps))",
-            "return LatticeUnbounded(lattice, LatticeLaplace.calibrate(epsilon, steps=1))",
+            "noise = LatticeLaplace.calibrate(epsilon, steps=lattice.steps)",
+            "noise = LatticeLaplace.calibrate(epsilon, steps=max(1, lattice.steps // 2))",
         ),
         Fault(
             "certificate-not-published",

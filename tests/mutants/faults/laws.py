@@ -136,14 +136,14 @@ FAULTS = (
         Fault(
             "certificate-support-shorter-than-steps",
             "the proof needs a support of at least the steps data can move",
-            "if support is None or support >> digits or not self.steps <= support:",
-            "if support is None or support >> digits:",
+            "if support is None or not self.steps <= support <= LARGEST or support >> digits:",
+            "if support is None or not support <= LARGEST or support >> digits:",
         ),
         Fault(
             "certificate-support-beyond-digits",
             "the support is one that the digits can reach",
-            "if support is None or support >> digits or not self.steps <= support:",
-            "if support is None or not self.steps <= support:",
+            "if support is None or not self.steps <= support <= LARGEST or support >> digits:",
+            "if support is None or not self.steps <= support <= LARGEST:",
         ),
         Fault(
             "plain-certificate-spends-delta",

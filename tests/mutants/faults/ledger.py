@@ -5,6 +5,7 @@
 from tests.mutants.fault import Fault, in_file
 
 LEDGER = "tests/unit/test_ledger.py"
+LOCK = "tests/unit/test_ledger_lock.py"
 CRASHES = "tests/statistical/test_ledger_crashes.py"
 
 FAULTS = (
@@ -158,7 +159,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/ledger/ledger_file.py",
-        (LEDGER, CRASHES),
+        (LEDGER, LOCK, CRASHES),
         Fault(
             "head-not-moved",
             "the head follows every entry",
@@ -178,16 +179,28 @@ FAULTS = (
             '"PRAGMA synchronous = OFF",',
         ),
         Fault(
-            "deferred-lock",
-            "two processes cannot spend the same unit",
-            'database.execute("BEGIN IMMEDIATE" if write else "BEGIN")',
-            'database.execute("BEGIN")',
+            "lock-beside-the-ledger-not-taken",
+            "a reader of the file cannot let a second writer in",
+            "with exclusive(path, deadline=deadline, write=True):",
+            "with exclusive(path.with_name(str(deadline)), deadline=deadline, write=True):",
         ),
         Fault(
-            "no-lock-at-all",
-            "two processes cannot spend the same unit",
-            'database.execute("BEGIN IMMEDIATE" if write else "BEGIN")',
+            "debit-not-read-back",
+            "a committed entry is read back",
+            "_read_back(path, entry, timeout_seconds=timeout_seconds)",
             "pass",
+        ),
+        Fault(
+            "read-back-of-any-entry",
+            "the entry read back is the one that was written",
+            "found = is_ledger(database, path) and load(database).entries[entry.index - 1] == entry",
+            "found = is_ledger(database, path) and bool(load(database).entries[entry.index - 1])",
+        ),
+        Fault(
+            "hard-links-accepted",
+            "a ledger of two names is refused: each would have its own lock",
+            "if names > 1:",
+            "if names > 2:",
         ),
         Fault(
             "cut-end-unseen",
@@ -216,8 +229,36 @@ FAULTS = (
         Fault(
             "ledger-made-by-accident",
             "a debit makes no ledger",
-            "if not may_create and not path.exists():",
-            "if may_create and not path.parent.exists():",
+            "if may_create:",
+            "if may_create or True:",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/ledger/lock.py",
+        (LOCK, LEDGER),
+        Fault(
+            "lock-shared",
+            "one writer at a time",
+            "fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+            "fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)",
+        ),
+        Fault(
+            "lock-of-a-removed-file",
+            "a lock on a file that was replaced is no lock",
+            "if _locked(handle, path) and _is_current(handle, path):",
+            "if _locked(handle, path):",
+        ),
+        Fault(
+            "lock-of-one-name-for-all",
+            "every ledger has its own lock",
+            'return path.with_name(path.name + ".lock")',
+            'return path.with_name("ledger.lock")',
+        ),
+        Fault(
+            "writer-without-a-lock",
+            "a writer does not go without the lock",
+            "if not write and error.errno in denied:",
+            "if error.errno in denied:",
         ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from tests.mutants.fault import Fault, in_file
 
+CHARGES = "tests/unit/cmdp/test_charges.py"
 SYNTHESIS = "tests/unit/cmdp/test_synthesis.py"
 OCCUPANCY = "tests/unit/cmdp/test_occupancy.py"
 POLICY = "tests/unit/cmdp/test_policy.py"
@@ -55,11 +56,39 @@ FAULTS = (
             "return self.worst(self.envelope.lower, self.envelope.upper)",
             "return self.worst(self.envelope.lower, self.envelope.lower)",
         ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/charges.py",
+        (CHARGES,),
         Fault(
             "candidates-charged-for-one-action",
             "a candidate state costs whatever the action",
-            "pairs = (candidates[:, None] * public.num_actions + actions).ravel()",
-            "pairs = (candidates[:, None] * public.num_actions + 0 * actions).ravel()",
+            "pair = (states[:, None] * public.num_actions + actions).ravel()",
+            "pair = (states[:, None] * public.num_actions + 0 * actions).ravel()",
+        ),
+        Fault(
+            "ending-candidates-accepted",
+            "a hazard that ends the episode is not certified as free",
+            "if ends.any():",
+            "if ends.all():",
+        ),
+        Fault(
+            "unreachable-candidates-accepted",
+            "a candidate that is never met is refused",
+            "never = ~acting[states]",
+            "never = ~acting[states] & False",
+        ),
+        Fault(
+            "entering-unreachable-accepted",
+            "a candidate that is never entered is refused",
+            "never[columns.col[met]] = False",
+            "never[columns.col] = False",
+        ),
+        Fault(
+            "entries-rounded-down",
+            "an expected number of entries is not rounded down",
+            "scale = np.where(certain & (mass == 1.0), 1.0, (1.0 + EXCESS) / mass)",
+            "scale = np.where(certain & (mass == 1.0), 1.0, (1.0 - EXCESS) / mass)",
         ),
     ),
     *in_file(

@@ -5,6 +5,8 @@
 from tests.mutants.fault import Fault, in_file
 
 PROMISES = "tests/unit/test_release_promises.py"
+MOVEMENT = "tests/unit/test_movement.py"
+TERMS = "tests/unit/test_exact_terms.py"
 PRIVATIZER = "tests/unit/test_privatizer.py"
 PARAMETRIC = "tests/unit/test_parametric.py"
 PRIVACY = "tests/unit/test_privacy.py"
@@ -14,18 +16,18 @@ FEASIBILITY = "tests/property/test_feasibility.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/affine.py",
-        (PARAMETRIC, PRIVATIZER, FEASIBILITY),
+        (TERMS, PARAMETRIC, PRIVATIZER, MOVEMENT, FEASIBILITY),
         Fault(
             "sensitivity-signed",
             "a sensitivity adds up sizes of changes, whatever their signs",
-            "moved = np.abs(self.coefficient) * radius[self.entry]",
-            "moved = self.coefficient * radius[self.entry]",
+            "factors = [np.abs(self.coefficient), radius[self.entry]]",
+            "factors = [self.coefficient, radius[self.entry]]",
         ),
         Fault(
             "sensitivity-without-records",
             "all entries of a record move together",
-            "total = np.bincount(records[self.entry], weights=moved)",
-            "total = np.bincount(self.entry, weights=moved)",
+            "owner = records[self.entry]",
+            "owner = self.entry",
         ),
         Fault(
             "bounds-not-widened",
@@ -42,42 +44,36 @@ FAULTS = (
         Fault(
             "rounding-of-constants-forgotten",
             "the rounding of a sum counts its public part",
-            "is_exact = (count == 1) & (base == 0.0) & (weight == 1.0)",
-            "is_exact = (count == 1) & (weight == 1.0)",
+            "is_exact = ((count == 1) & (base == 0.0) & (weight == 1.0)) | (live == 0)",
+            "is_exact = ((count == 1) & (weight == 1.0)) | (live == 0)",
         ),
         Fault(
             "rounding-of-products-forgotten",
             "the rounding of a sum counts its products",
-            "is_exact = (count == 1) & (base == 0.0) & (weight == 1.0)",
-            "is_exact = (count == 1) & (base == 0.0)",
+            "is_exact = ((count == 1) & (base == 0.0) & (weight == 1.0)) | (live == 0)",
+            "is_exact = ((count == 1) & (base == 0.0)) | (live == 0)",
         ),
         Fault(
-            "cancelled-terms-stay-sensitive",
-            "a position is sensitive exactly if it varies with the data",
-            "keep = np.flatnonzero(new)[total != 0]",
-            "keep = np.flatnonzero(new)",
+            "underflow-of-products-forgotten",
+            "the rounding of a sum counts products that underflow",
+            "error = (count + 1) * 2.0**-51 * (base + size) + live * UNDERFLOW",
+            "error = (count + 1) * 2.0**-51 * (base + size)",
+        ),
+        Fault(
+            "repeated-terms-added-in-floats",
+            "repeated terms are added exactly",
+            "total = exact.expansion(factors[first : first + size].tolist())",
+            "total = [float(factors[first : first + size].sum())]",
         ),
     ),
     *in_file(
         "dp_cmdp/block_noise.py",
-        (PRIVATIZER, PARAMETRIC),
+        (PRIVATIZER, PARAMETRIC, MOVEMENT),
         Fault(
-            "spread-of-one",
-            "rounding counts every entry of a block that one record moves",
-            "return int(np.bincount(pairs[0]).max())",
-            "return 1",
-        ),
-        Fault(
-            "spread-mean",
-            "rounding counts the record that moves most entries",
-            "return int(np.bincount(pairs[0]).max())",
-            "return int(np.bincount(pairs[0]).mean())",
-        ),
-        Fault(
-            "block-rounding-forgotten",
-            "a block moves by its sensitivity and by the rounding of its sums",
-            "moved = program.sensitivity(block) + 2.0 * spread * float(block_rounding(program, block).max())",
-            "moved = program.sensitivity(block)",
+            "block-unit-of-one-number",
+            "a block is scaled to all that one record moves",
+            "unit = np.full(low.size, movement.total)",
+            "unit = np.full(low.size, movement.amount.max())",
         ),
         Fault(
             "unprotected-block-silent",
@@ -88,7 +84,7 @@ FAULTS = (
         Fault(
             "unprotected-block-unrecorded",
             "what is published bare is named in the release",
-            'return tuple(f"block {block} unprotected" for block in bare)',
+            "return tuple(map(unprotected, bare))",
             "return ()",
         ),
         Fault(
@@ -114,6 +110,48 @@ FAULTS = (
             "assumptions of Algorithm 1 are checked before data is read",
             "target.check_boundedness(any_objective=True)",
             "pass",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/movement.py",
+        (MOVEMENT, PRIVATIZER),
+        Fault(
+            "movement-without-rounding",
+            "an entry of a block moves by the rounding of both evaluations too",
+            "np.concatenate([np.abs(part.coefficient), np.full(keys.size, 2.0)]),",
+            "np.concatenate([np.abs(part.coefficient), np.full(keys.size, 0.0)]),",
+        ),
+        Fault(
+            "movement-signed",
+            "terms of one record at one place add up whatever their signs",
+            "np.concatenate([np.abs(part.coefficient), np.full(keys.size, 2.0)]),",
+            "np.concatenate([part.coefficient, np.full(keys.size, 2.0)]),",
+        ),
+        Fault(
+            "movement-total-rounded-to-nearest",
+            "sums of radii are rounded up",
+            "return float(exact.row_sums_up(self.record, [self.amount], num_rows=size).max())",
+            "return float(exact.row_sums(self.record, [self.amount], num_rows=size).max())",
+        ),
+        Fault(
+            "movement-of-one-number",
+            "a record's numbers move together",
+            "np.add.at(whole, self.record, moved)",
+            "np.maximum.at(whole, self.record, moved)",
+        ),
+        Fault(
+            "movement-not-compared",
+            "a plan is refused when its certificate does not cover what moves",
+            "if each > proof.steps or whole > proof.entries * proof.steps:",
+            "if each > proof.steps and whole > proof.entries * proof.steps:",
+        ),
+        Fault(
+            "table-for-several-numbers",
+            "optimal noise is refused where several numbers move",
+            'if proof.law == "table" and not alone:',
+            'if proof.law == "table" and whole == 0:',
+            "several moving numbers move more than the steps that a table covers in all (its entries "
+            "are 1), which the comparison above has refused already",
         ),
     ),
     *in_file(
