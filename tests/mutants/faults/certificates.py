@@ -2,6 +2,7 @@
 
 from tests.mutants.fault import Fault, in_file
 
+VERDICTS = "tests/unit/cmdp/test_certificate_promises.py"
 CERTIFICATE = "tests/unit/cmdp/test_certificate.py"
 SYNTHESIS = "tests/unit/cmdp/test_synthesis.py"
 PROPERTY = "tests/property/test_cmdp.py"
@@ -9,7 +10,7 @@ PROPERTY = "tests/property/test_cmdp.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/cmdp/certificate.py",
-        (CERTIFICATE, PROPERTY, SYNTHESIS),
+        (VERDICTS, CERTIFICATE, PROPERTY, SYNTHESIS),
         Fault(
             "residual-dropped",
             "a certificate counts what the cost function misses",
@@ -105,7 +106,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/exact_costs.py",
-        (CERTIFICATE,),
+        (VERDICTS, CERTIFICATE),
         Fault(
             "exact-rows-not-divided",
             "exact costs are those of distributions",

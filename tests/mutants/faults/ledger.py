@@ -4,6 +4,7 @@
 
 from tests.mutants.fault import Fault, in_file
 
+PROMISES = "tests/unit/test_ledger_promises.py"
 LEDGER = "tests/unit/test_ledger.py"
 LOCK = "tests/unit/test_ledger_lock.py"
 CRASHES = "tests/statistical/test_ledger_crashes.py"
@@ -11,7 +12,7 @@ CRASHES = "tests/statistical/test_ledger_crashes.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/ledger/hashchain.py",
-        (LEDGER,),
+        (PROMISES, LEDGER),
         Fault(
             "delta-uncovered",
             "a debit fits in ε and in δ",
@@ -119,7 +120,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/ledger/ledger.py",
-        (LEDGER,),
+        (PROMISES, LEDGER),
         Fault(
             "remaining-unchecked",
             "a debit above what remains is refused",
