@@ -21,17 +21,17 @@ SHARED = ("tests/conftest.py", "tests/marked.py", "pyproject.toml")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A verdict, the test behind it, and digests of what it was found with.
+    """A verdict, the test behind it, and a digest of what it rests on.
 
-    A fault caught by its own tests is tried again when its file or these tests change; every other
-    verdict rests on all tests and all of the package, and so does its digest.
+    A caught fault rests on its file and on the test file that caught it; one that changes nothing
+    on its file and its own tests; one that survived on all tests and all of the package. What does
+    not rest on something that changed is not tried again.
     """
 
     name: str
     verdict: str
     test: str
-    near: str
-    far: str
+    basis: str
 
     @property
     def holds(self) -> bool:
@@ -44,36 +44,38 @@ class Records:
 
     def __init__(self, folder: Path, *, root: Path) -> None:
         self._folder, self._root = folder, root
-        sources = (
-            path for part in ("dp_cmdp", "envs", "tests") for path in root.glob(f"{part}/**/*.py")
-        )
-        self._everything = self._digest(*(str(path.relative_to(root)) for path in sorted(sources)))
-
-    def _digest(self, *paths: str, facts: str = "") -> str:
-        content = hashlib.sha256(facts.encode())
-        for path in paths:
-            content.update((self._root / path).read_bytes())
-        return content.hexdigest()
-
-    def _near(self, fault: Fault) -> str:
-        files = sorted({test.split("::")[0] for test in fault.tests})
-        return self._digest(fault.path, *SHARED, *files, facts=json.dumps(asdict(fault)))
 
     def find(self, fault: Fault) -> Record | None:
         """The record of a fault, if it is still true."""
         path = self._folder / f"{fault.name}.json"
         if not path.exists():
             return None
-        record = Record(**json.loads(path.read_text()))
-        settled = record.far == "" or record.far == self._everything
-        return record if settled and record.near == self._near(fault) else None
+        record = Record(**json.loads(path.read_text(encoding="utf-8")))
+        current = self._basis(fault, record.verdict, record.test)
+        return record if record.basis == current else None
 
-    def keep(self, fault: Fault, verdict: str, test: str, *, by_own_tests: bool) -> Record:
+    def keep(self, fault: Fault, verdict: str, test: str) -> Record:
         """Write the record of a fault, atomically."""
-        far = "" if by_own_tests else self._everything
-        record = Record(fault.name, verdict, test, self._near(fault), far)
+        record = Record(fault.name, verdict, test, self._basis(fault, verdict, test))
         write_text(self._folder / f"{fault.name}.json", json.dumps(asdict(record)) + "\n")
         return record
+
+    def _basis(self, fault: Fault, verdict: str, test: str) -> str:
+        whole = hashlib.sha256("\n".join((fault.line, fault.faulty, fault.within)).encode())
+        for path in (fault.path, *SHARED, *self._judges(fault, verdict, test)):
+            file = self._root / path
+            whole.update(file.read_bytes() if file.exists() else b"gone")
+        return whole.hexdigest()
+
+    def _judges(self, fault: Fault, verdict: str, test: str) -> list[str]:
+        """The files, besides its own, on which the verdict about a fault rests."""
+        if verdict == SURVIVED:
+            places = (self._root.glob(f"{part}/**/*.py") for part in ("dp_cmdp", "envs", "tests"))
+            return sorted(str(path.relative_to(self._root)) for part in places for path in part)
+        catcher = test.split("::")[0]
+        if verdict == CAUGHT and catcher.endswith(".py"):
+            return [catcher]
+        return sorted({own.split("::")[0] for own in fault.tests})
 
 
 def summary(records: Sequence[Record]) -> dict[str, int]:

@@ -100,12 +100,12 @@ def _try_all(
             continue
         else:
             verdict = CAUGHT
-        found[fault.name] = records.keep(fault, verdict, outcome.test, by_own_tests=True)
+        found[fault.name] = records.keep(fault, verdict, outcome.test)
     whole = ["tests"]
     tried = workshops.each(unnoticed, lambda _: whole, before=whole, seconds=ALL_SECONDS)
     for fault, outcome in tried:
         verdict = SURVIVED if outcome.passed else CAUGHT
-        found[fault.name] = records.keep(fault, verdict, outcome.test, by_own_tests=False)
+        found[fault.name] = records.keep(fault, verdict, outcome.test)
 
 
 if __name__ == "__main__":

@@ -70,21 +70,25 @@ def test_a_fault_is_caught_in_a_copy_and_the_tree_stays_as_it_is(tmp_path):
 
 def test_a_record_holds_until_what_it_rests_on_changes(tmp_path):
     root = small_tree(tmp_path / "tree", double="2 * x")
-    fault = fault_of("return 3 * x")
-    records = Records(tmp_path / "records", root=root)
+    fault, records = fault_of("return 3 * x"), Records(tmp_path / "records", root=root)
+    other = root / "tests" / "test_other.py"
     assert records.find(fault) is None
-    near = records.keep(fault, CAUGHT, "test_twice", by_own_tests=True)
-    (root / "tests" / "test_other.py").write_text("")
-    assert Records(tmp_path / "records", root=root).find(fault) == near
-    records = Records(tmp_path / "records", root=root)
-    far = records.keep(fault, SURVIVED, "", by_own_tests=False)
-    assert records.find(fault) == far
-    assert not far.holds
-    (root / "tests" / "test_other.py").write_text("# more")
-    assert Records(tmp_path / "records", root=root).find(fault) is None
-    Records(tmp_path / "records", root=root).keep(fault, CAUGHT, "", by_own_tests=True)
-    (root / "tests" / "test_double.py").write_text("# changed")
-    assert Records(tmp_path / "records", root=root).find(fault) is None
+    caught = records.keep(fault, CAUGHT, "tests/test_double.py::test_twice")
+    other.write_text("")
+    assert records.find(fault) == caught
+    assert caught.holds
+    survived = records.keep(fault, SURVIVED, "")
+    assert records.find(fault) == survived
+    assert not survived.holds
+    other.write_text("# more")
+    assert records.find(fault) is None
+    records.keep(fault, CAUGHT, "tests/test_other.py::test_this")
+    assert records.find(fault_of("return 4 * x")) is None
+    other.write_text("# and more")
+    assert records.find(fault) is None
+    records.keep(fault, CAUGHT, "tests/test_other.py::test_this")
+    (root / fault.path).write_text("def double(x):\n    return 2 * x  # twice\n")
+    assert records.find(fault) is None
 
 
 def test_the_table_names_the_test_or_the_reason(tmp_path):
@@ -93,8 +97,8 @@ def test_the_table_names_the_test_or_the_reason(tmp_path):
     caught = fault_of("return 3 * x")
     same = Fault("same", "twice", "return 2 * x", "return x + x", "it is", path=caught.path)
     rows = [
-        records.keep(caught, CAUGHT, "tests/test_double.py::test_twice[1]", by_own_tests=True),
-        records.keep(same, EQUIVALENT, "", by_own_tests=True),
+        records.keep(caught, CAUGHT, "tests/test_double.py::test_twice[1]"),
+        records.keep(same, EQUIVALENT, ""),
     ]
     text = table([caught, same], rows)
     assert "| small | twice is twice | caught: `test_double.py::test_twice` |" in text

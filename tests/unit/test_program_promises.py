@@ -75,3 +75,14 @@ def test_a_residue_of_three_factors_below_their_rounding_is_seen():
     (total,) = row_sums(np.zeros(2, dtype=np.intp), factors, num_rows=1)
     assert Fraction(total) == Fraction(float(Fraction(above) ** 3 - 1 - 3 * Fraction(1, 2**52)))
     assert total > 0.0
+
+
+@pytest.mark.parametrize("constant", [1.0, -1.0, 3.0])
+@pytest.mark.parametrize("coefficient", [1.0, -1.0, 0.1])
+def test_bounds_enclose_sums_that_round_to_their_public_part(constant, coefficient):
+    part = Affine(1, constant=[constant], at=[0], entry=[0], coefficient=coefficient)
+    low, high = np.array([-(2.0**-60)]), np.array([2.0**-59])
+    ends = [Fraction(constant) + Fraction(coefficient) * Fraction(end[0]) for end in (low, high)]
+    (lower,), (upper,) = part.bounds(low, high)
+    assert Fraction(lower) <= min(ends)
+    assert max(ends) <= Fraction(upper)

@@ -19,7 +19,8 @@ from dp_cmdp import (
     solve_private,
 )
 from dp_cmdp.affine import Affine
-from dp_cmdp.errors import InfeasibleError, InvalidArgumentError
+from dp_cmdp.audit.certificates import certificates_of, certify
+from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError
 from dp_cmdp.privacy import allocate, shown_up
 from dp_cmdp.sampling import OptimalNoise
 from tests.conftest import random_parametric_lp
@@ -167,3 +168,30 @@ def test_a_private_answer_is_certified_over_the_whole_released_box():
         assert solution.certificate.worst_slack == slack.min()
         solved += 1
     assert solved > 20
+
+
+@pytest.mark.parametrize("calibration", ["tight", "paper", "optimal"])
+def test_a_release_of_the_database_carries_the_proof_of_its_guarantee(calibration):
+    database = Database([0.2, 0.3], program().envelope)
+    release = release_database(database, BUDGET, calibration=calibration)
+    (proof,) = certificates_of(release)
+    assert certify((proof,), epsilon=BUDGET.epsilon, delta=BUDGET.delta).passed
+    assert proof.epsilon == BUDGET.epsilon
+
+
+@pytest.mark.parametrize("calibration", ["tight", "paper"])
+def test_a_release_of_blocks_carries_a_proof_per_block(calibration):
+    proofs = certificates_of(release_of(program(), method="blocks", calibration=calibration))
+    assert len(proofs) == 2
+    assert certify(proofs, epsilon=BUDGET.epsilon, delta=BUDGET.delta).passed
+    assert sum(proof.epsilon for proof in proofs) == BUDGET.epsilon
+
+
+def test_a_noisy_objective_that_nothing_limits_is_refused_before_the_debit(tmp_path):
+    target = ParametricLP(Envelope(0.1, 1.0, shape=2), c=Affine(1, at=[0], entry=[0]))
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("site", PrivacyBudget(1, "1/100"))
+    database = Database([0.2, 0.3], target.envelope, identity="site")
+    with pytest.raises(AssumptionError, match="unbounded"):
+        release_blocks(database, BUDGET, program=target, alphas={"c": 1}, ledger=ledger)
+    assert ledger.spent("site").epsilon == 0

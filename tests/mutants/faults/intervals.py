@@ -4,6 +4,7 @@
 
 from tests.mutants.fault import Fault, in_file
 
+PROMISES = "tests/unit/test_release_promises.py"
 CHOSEN = "tests/unit/test_chosen_noise.py"
 BYTES = "tests/unit/test_chosen_randomness.py"
 LATTICE = "tests/unit/test_lattice.py"
@@ -108,6 +109,7 @@ FAULTS = (
     *in_file(
         "dp_cmdp/intervals.py",
         (
+            PROMISES,
             PRIVATIZER,
             CHOSEN,
             BYTES,
@@ -205,6 +207,8 @@ FAULTS = (
             "the steps per entry cover the total, rounded up",
             "return replace(lattice, steps=max(each, -(-whole // self.together)))",
             "return replace(lattice, steps=max(each, whole // self.together))",
+            "`together` divides the total: entries of a database all move 2^bits steps, and it is 1 "
+            "for a block; the certificate is compared with the count afterwards all the same",
         ),
         Fault(
             "plan-record-size-forgotten",

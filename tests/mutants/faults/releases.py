@@ -6,6 +6,7 @@ from tests.mutants.fault import Fault, in_file
 
 BAD_CALLS = "tests/property/test_bad_calls.py"
 PROMISES = "tests/unit/test_release_promises.py"
+CHOSEN = "tests/unit/test_chosen_noise.py"
 PRIVATIZER = "tests/unit/test_privatizer.py"
 DATABASE = "tests/unit/test_database.py"
 FEASIBILITY = "tests/property/test_feasibility.py"
@@ -13,7 +14,7 @@ FEASIBILITY = "tests/property/test_feasibility.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/privatizer.py",
-        (PROMISES, PRIVATIZER, BAD_CALLS, FEASIBILITY),
+        (PROMISES, PRIVATIZER, BAD_CALLS, CHOSEN, FEASIBILITY),
         Fault(
             "release-unclipped-estimate",
             "the published estimate lies in the public bounds",

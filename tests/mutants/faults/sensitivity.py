@@ -6,6 +6,7 @@ from tests.mutants.fault import Fault, in_file
 
 PROMISES = "tests/unit/test_release_promises.py"
 MOVEMENT = "tests/unit/test_movement.py"
+PROGRAMS = "tests/unit/test_program_promises.py"
 TERMS = "tests/unit/test_exact_terms.py"
 PRIVATIZER = "tests/unit/test_privatizer.py"
 PARAMETRIC = "tests/unit/test_parametric.py"
@@ -16,7 +17,7 @@ FEASIBILITY = "tests/property/test_feasibility.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/affine.py",
-        (TERMS, PARAMETRIC, PRIVATIZER, MOVEMENT, FEASIBILITY),
+        (TERMS, PROGRAMS, PARAMETRIC, PRIVATIZER, MOVEMENT, FEASIBILITY),
         Fault(
             "sensitivity-signed",
             "a sensitivity adds up sizes of changes, whatever their signs",
@@ -68,7 +69,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/block_noise.py",
-        (PRIVATIZER, PARAMETRIC, MOVEMENT),
+        (PROMISES, PRIVATIZER, PARAMETRIC, MOVEMENT),
         Fault(
             "block-unit-of-one-number",
             "a block is scaled to all that one record moves",
