@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-oracle bench-quick bench lint format clean
+.PHONY: help demo test test-long test-mutants test-oracle bench-quick bench lint format clean
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -24,6 +24,9 @@ test: $(STAMP) ## the tests
 test-long: $(STAMP) ## the tests that take minutes, and new examples for the property tests
 	$(BIN)/python -m pytest -n 2 -q -m long
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 -q tests/property
+
+test-mutants: $(STAMP) ## one-line faults where promises are kept: each must be caught by a test
+	$(BIN)/python -m tests.mutants.run --table docs/mutants.md
 
 test-oracle: $(STAMP) ## the tests against optional peer libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracle]'

@@ -33,6 +33,12 @@ def test_the_index_is_the_exact_floor():
         assert index == Fraction(float(value)) // Fraction(float(step))
 
 
+def test_the_index_of_a_multiple_of_the_step_is_that_multiple():
+    lattice = Lattice.of(np.full(5, 0.75), largest=20.0)
+    index = np.array([-(2**24), -3, 0, 1, 2**24])
+    assert lattice.index(index * lattice.step).tolist() == index.tolist()
+
+
 def test_ends_are_rounded_outwards_and_only_when_they_must():
     rng = np.random.default_rng(2)
     step = 10.0 ** rng.uniform(-6, 6, 2000)

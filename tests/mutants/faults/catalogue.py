@@ -1,0 +1,31 @@
+"""All faults, in the order of the table."""
+
+from tests.mutants.faults import (
+    audits,
+    boundary,
+    certificates,
+    environments,
+    files,
+    intervals,
+    laws,
+    ledger,
+    policies,
+    programs,
+    releases,
+    sensitivity,
+)
+
+FAULTS = (
+    *laws.FAULTS,
+    *intervals.FAULTS,
+    *sensitivity.FAULTS,
+    *releases.FAULTS,
+    *programs.FAULTS,
+    *ledger.FAULTS,
+    *policies.FAULTS,
+    *certificates.FAULTS,
+    *boundary.FAULTS,
+    *files.FAULTS,
+    *environments.FAULTS,
+    *audits.FAULTS,
+)

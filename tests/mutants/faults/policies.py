@@ -1,0 +1,220 @@
+"""Faults in constrained MDPs: tightening, models, policies, solvers."""
+
+from tests.mutants.fault import Fault, in_file
+
+CHARGES = "tests/unit/cmdp/test_charges.py"
+SYNTHESIS = "tests/unit/cmdp/test_synthesis.py"
+OCCUPANCY = "tests/unit/cmdp/test_occupancy.py"
+POLICY = "tests/unit/cmdp/test_policy.py"
+COLUMNS = "tests/unit/cmdp/test_columns.py"
+NEWTON = "tests/unit/cmdp/test_newton.py"
+PROPERTY = "tests/property/test_cmdp.py"
+
+FAULTS = (
+    *in_file(
+        "dp_cmdp/cmdp/parametric.py",
+        (SYNTHESIS, "tests/unit/envs/test_wrappers.py"),
+        Fault(
+            "tightened-cost-at-its-lowest",
+            "the tightened model takes costs at their highest",
+            "self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[0]",
+            "self.cost.bounds(lower, upper)[0], self.tolerance.bounds(lower, upper)[0]",
+        ),
+        Fault(
+            "tightened-tolerance-at-its-highest",
+            "the tightened model takes tolerances at their lowest",
+            "self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[0]",
+            "self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[1]",
+        ),
+        Fault(
+            "tightened-by-the-estimate",
+            "the tightened model is safe for everything the release allows",
+            "return self.worst(release.lower, release.upper)",
+            "return self.worst(release.estimate, release.estimate)",
+        ),
+        Fault(
+            "block-costs-by-the-estimate",
+            "block releases are taken at their worst end too",
+            'f = release.group("A")["upper"] if expected["A"] else np.empty(0)',
+            'f = release.group("A")["estimate"] if expected["A"] else np.empty(0)',
+        ),
+        Fault(
+            "block-tolerances-at-the-upper-end",
+            "block releases are taken at their worst end too",
+            'f0 = release.group("b")["lower"] if expected["b"] else np.empty(0)',
+            'f0 = release.group("b")["upper"] if expected["b"] else np.empty(0)',
+        ),
+        Fault(
+            "foreign-release-tightens",
+            "a release that leaves the model's bounds is refused",
+            "if not self.envelope.encloses(release.lower, release.upper):",
+            "if False:",
+        ),
+        Fault(
+            "robust-at-the-lower-bounds",
+            "the robust policy is safe for every database",
+            "return self.worst(self.envelope.lower, self.envelope.upper)",
+            "return self.worst(self.envelope.lower, self.envelope.lower)",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/charges.py",
+        (CHARGES,),
+        Fault(
+            "candidates-charged-for-one-action",
+            "a candidate state costs whatever the action",
+            "pair = (states[:, None] * public.num_actions + actions).ravel()",
+            "pair = (states[:, None] * public.num_actions + 0 * actions).ravel()",
+        ),
+        Fault(
+            "ending-candidates-accepted",
+            "a hazard that ends the episode is not certified as free",
+            "if ends.any():",
+            "if ends.all():",
+        ),
+        Fault(
+            "unreachable-candidates-accepted",
+            "a candidate that is never met is refused",
+            "never = ~acting[states]",
+            "never = ~acting[states] & False",
+        ),
+        Fault(
+            "entering-unreachable-accepted",
+            "a candidate that is never entered is refused",
+            "never[columns.col[met]] = False",
+            "never[columns.col] = False",
+        ),
+        Fault(
+            "entries-rounded-down",
+            "an expected number of entries is not rounded down",
+            "scale = np.where(certain & (mass == 1.0), 1.0, (1.0 + EXCESS) / mass)",
+            "scale = np.where(certain & (mass == 1.0), 1.0, (1.0 - EXCESS) / mass)",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/model.py",
+        (OCCUPANCY, SYNTHESIS, "tests/unit/cmdp/test_evaluation.py"),
+        Fault(
+            "transitions-unchecked",
+            "rows of T sum to 1",
+            "if off[worst] > ROW_SUM_TOLERANCE:",
+            "if off[worst] > 1.0:",
+        ),
+        Fault(
+            "transitions-negative",
+            "transition probabilities are not negative",
+            "if (csr.data < 0).any():",
+            "if (csr.data < -1).any():",
+        ),
+        Fault(
+            "discount-of-one",
+            "a discount of 1 is refused: costs may be infinite",
+            "if discount >= 1.0:",
+            "if discount > 1.0:",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/policy.py",
+        (POLICY, PROPERTY),
+        Fault(
+            "impossible-action-drawn",
+            "an action of probability 0 is never drawn",
+            "return _action(np.argmax(cumulative > level, axis=-1))",
+            "return _action(np.argmax(cumulative >= level, axis=-1))",
+        ),
+        Fault(
+            "policy-rows-unchecked",
+            "rows of a policy are distributions",
+            "if off[worst] > ROW_SUM_TOLERANCE:",
+            "if off[worst] == np.inf:",
+        ),
+        Fault(
+            "policy-negative-entries",
+            "probabilities are not negative",
+            "off = np.where((table < 0).any(axis=1), np.inf, np.abs(totals - 1.0))",
+            "off = np.abs(totals - 1.0)",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/occupancy.py",
+        (OCCUPANCY, SYNTHESIS),
+        Fault(
+            "silent-states-take-any-action",
+            "states never visited take the safest action",
+            "probs[silent] = safest_policy(cmdp).probs[silent]",
+            "probs[silent] = 1.0 / cmdp.num_actions",
+        ),
+        Fault(
+            "noise-kept",
+            "a solver's noise does not choose actions",
+            "kept = np.where(table > share * table.sum(), table, 0.0)",
+            "kept = np.where(table > 0.0, table, 0.0)",
+        ),
+        Fault(
+            "flow-undiscounted",
+            "flow is discounted",
+            "return _check.frozen_sparse(sparse.csr_array(leaving - cmdp.gamma * cmdp.T.T))",
+            "return _check.frozen_sparse(sparse.csr_array(leaving - cmdp.T.T))",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/safest.py",
+        (OCCUPANCY, SYNTHESIS),
+        Fault(
+            "safest-by-reward",
+            "the safest policy has the least cost first",
+            "actions, _ = optimal_actions(cmdp, cmdp.r, allowed=tied)",
+            "actions, _ = optimal_actions(cmdp, cmdp.r, allowed=everything)",
+        ),
+        Fault(
+            "safest-maximises-cost",
+            "the safest policy has the least cost",
+            "_, values = optimal_actions(cmdp, -_total_cost(cmdp), allowed=everything)",
+            "_, values = optimal_actions(cmdp, _total_cost(cmdp), allowed=everything)",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/newton.py",
+        (NEWTON, COLUMNS),
+        Fault(
+            "mixture-above-its-tolerance",
+            "a mixture costs at most its tolerance",
+            "weight = (b - other) / (one - other) if between else 1.0",
+            "weight = (one - b) / (one - other) if between else 1.0",
+        ),
+        Fault(
+            "costly-policy-accepted",
+            "a policy that costs too much is no answer",
+            "if weight == 1.0 and one > b:",
+            "if weight == 1.0 and one < b:",
+        ),
+        Fault(
+            "newton-bound-without-residual",
+            "the upper bound counts the Bellman residual",
+            "return inner(dyn.mu, w) + (most + rounding) / (1.0 - dyn.gamma)",
+            "return inner(dyn.mu, w)",
+        ),
+        Fault(
+            "newton-gap-unchecked",
+            "an answer is certified to the gap asked for",
+            "if abs(answer[4] - answer[2]) <= gap * max(abs(answer[2]), scale):",
+            "if abs(answer[4] - answer[2]) <= 1.0 * max(abs(answer[2]), scale):",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/lp_engine.py",
+        (COLUMNS, "tests/unit/cmdp/test_synthesis.py"),
+        Fault(
+            "lp-bound-without-residual",
+            "the upper bound counts the Bellman residual",
+            "return float(cmdp.mu @ v + residual.max() / (1.0 - cmdp.gamma))",
+            "return float(cmdp.mu @ v)",
+        ),
+        Fault(
+            "infeasibility-unproved",
+            "infeasible is said with a proof",
+            "if excess > FEASIBILITY * float(dual @ scale) / (1.0 - cmdp.gamma):",
+            "if excess > -1.0:",
+        ),
+    ),
+)

@@ -1,0 +1,245 @@
+"""Faults in programs: robust counterparts, exact slacks, certified solves, assumptions."""
+
+from tests.mutants.fault import Fault, in_file
+
+PROMISES = "tests/unit/test_program_promises.py"
+PARAMETRIC = "tests/unit/test_parametric.py"
+LP = "tests/unit/test_lp.py"
+EXACT = "tests/unit/test_exact.py"
+FEASIBILITY = "tests/property/test_feasibility.py"
+PRIVATIZER = "tests/unit/test_privatizer.py"
+METRICS = "tests/unit/test_metrics.py"
+
+FAULTS = (
+    *in_file(
+        "dp_cmdp/robust.py",
+        (PROMISES, PARAMETRIC, PRIVATIZER, FEASIBILITY),
+        Fault(
+            "counterpart-at-the-wrong-end",
+            "a robust row holds at the worst end of every entry",
+            "return np.where(w_min >= 0, end, start), (w_min < 0) & (w_max > 0) & (start < end)",
+            "return np.where(w_min >= 0, start, end), (w_min < 0) & (w_max > 0) & (start < end)",
+        ),
+        Fault(
+            "counterpart-at-the-upper-end",
+            "an entry that relaxes a row is taken at its lower end",
+            "return np.where(w_min >= 0, end, start), (w_min < 0) & (w_max > 0) & (start < end)",
+            "return end, (w_min < 0) & (w_max > 0) & (start < end)",
+        ),
+        Fault(
+            "counterpart-sign-decided-too-early",
+            "where the worst end depends on x, both ends are asked for",
+            "return np.where(w_min >= 0, end, start), (w_min < 0) & (w_max > 0) & (start < end)",
+            "return np.where(w_max >= 0, end, start), (w_min < 0) & (w_max < 0) & (start < end)",
+        ),
+        Fault(
+            "counterpart-forgets-the-right-hand-side",
+            "an entry on both sides of a row is optimised jointly",
+            "- h",
+            "- 0 * h",
+        ),
+        Fault(
+            "epigraph-one-end",
+            "an auxiliary variable stands above both ends",
+            "ends = low[self._entry[pairs]], high[self._entry[pairs]]",
+            "ends = high[self._entry[pairs]], high[self._entry[pairs]]",
+        ),
+        Fault(
+            "epigraph-forgets-the-right-hand-side",
+            "an auxiliary variable counts the right-hand side's share of its entry",
+            'return sparse.vstack(rows, format="csr"), np.concatenate([end * h for end in ends])',
+            'return sparse.vstack(rows, format="csr"), np.concatenate([0 * h for end in ends])',
+        ),
+        Fault(
+            "slack-at-the-best-end",
+            "the exact slack is the smallest over the box",
+            "theta = np.where(w > 0, high[self._entry], low[self._entry])",
+            "theta = np.where(w > 0, low[self._entry], high[self._entry])",
+        ),
+        Fault(
+            "slack-at-zero-weight",
+            "the exact slack is the smallest over the box",
+            "theta = np.where(w > 0, high[self._entry], low[self._entry])",
+            "theta = np.where(w >= 0, high[self._entry], low[self._entry])",
+            "an entry of weight exactly 0 adds 0·θ to its row, whatever end θ takes",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/parametric.py",
+        (PROMISES, PARAMETRIC, PRIVATIZER, FEASIBILITY),
+        Fault(
+            "slack-of-public-rows-forgotten",
+            "public rows are certified too",
+            "return np.concatenate([sensitive, inequality_slack(self.A_ub, self.b_ub, x=point)])",
+            "return sensitive",
+        ),
+        Fault(
+            "auxiliary-rows-forgotten",
+            "the counterpart holds the rows that define its auxiliary variables",
+            'sparse.vstack([rows.A, _widen(self.A_ub, aux), rows.A_aux], format="csr"),',
+            'sparse.vstack([rows.A, _widen(self.A_ub, aux), 0 * rows.A_aux], format="csr"),',
+        ),
+        Fault(
+            "auxiliary-variables-non-negative",
+            "auxiliary variables may be negative",
+            "lower=np.concatenate([self.lower, np.full(aux, -np.inf)]),",
+            "lower=np.concatenate([self.lower, np.zeros(aux)]),",
+        ),
+        Fault(
+            "entry-out-of-range-read",
+            "a program reads entries that its envelope has",
+            "if part.entry.size and part.entry.max() >= envelope.num_entries:",
+            "if part.entry.size and part.entry.max() > envelope.num_entries:",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/lp.py",
+        (LP, FEASIBILITY),
+        Fault(
+            "slack-sign-ignored",
+            "a certified point satisfies every row in exact arithmetic",
+            "if (slack >= 0).all():",
+            "if (abs(slack) >= 0).all():",
+        ),
+        Fault(
+            "slack-tolerance",
+            "no tolerance enters a certificate",
+            "if (slack >= 0).all():",
+            "if (slack >= -1e-9).all():",
+        ),
+        Fault(
+            "binding-rows-refused",
+            "a row met exactly is met",
+            "if (slack >= 0).all():",
+            "if (slack > 0).all():",
+        ),
+        Fault(
+            "worst-slack-absolute",
+            "a certificate names the smallest slack",
+            "worst_slack=float(slack.min(initial=np.inf)),",
+            "worst_slack=float(abs(slack).max(initial=0.0)),",
+        ),
+        Fault(
+            "bounds-not-clipped",
+            "a certified point keeps its bounds exactly",
+            "x = np.clip(raw.x, lp.lower, lp.upper)",
+            "x = raw.x",
+        ),
+        Fault(
+            "equalities-unchecked",
+            "equality rows hold to the tolerance that the certificate names",
+            "if residual > EQUALITY_TOLERANCE:",
+            "if residual > 1e6:",
+        ),
+        Fault(
+            "slack-without-right-hand-side",
+            "the slack of a row is b − A x",
+            "[np.concatenate([-A.data, b]), np.concatenate([x[A.indices], np.ones(m)])],",
+            "[np.concatenate([-A.data, np.abs(b)]), np.concatenate([x[A.indices], np.ones(m)])],",
+        ),
+        Fault(
+            "margin-understated",
+            "the certificate names the margin it took",
+            "margin=float(shrink.max(initial=0.0)),",
+            "margin=0.0,",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/exact.py",
+        (PROMISES, EXACT, LP),
+        Fault(
+            "product-error-dropped",
+            "sums of products are exact",
+            "return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)",
+            "return p, 0.0 * p",
+        ),
+        Fault(
+            "sum-in-floats",
+            "sums are rounded once",
+            "sums[row] = math.fsum(pieces[:, span].ravel().tolist())",
+            "sums[row] = pieces[:, span].sum()",
+        ),
+        Fault(
+            "range-unchecked",
+            "products that under- or overflow are made in fractions",
+            "pieces = _expand(parts) if _is_safe(parts) else None",
+            "pieces = _expand(parts)",
+        ),
+        Fault(
+            "three-factors-range",
+            "products of three factors stay in the error-free range",
+            "smallest = _SMALL if len(factors) < 3 else _SMALL**0.5",
+            "smallest = _SMALL",
+        ),
+        Fault(
+            "underflow-to-zero",
+            "a non-zero sum is never shown as 0",
+            "if nearest == 0.0 and value:",
+            "if nearest != 0.0 and value:",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/assumptions.py",
+        (PARAMETRIC,),
+        Fault(
+            "robust-feasibility-unchecked",
+            "a program that no answer can satisfy with certainty is refused before data is read",
+            "if failing.size:",
+            "if failing.size > m:",
+        ),
+        Fault(
+            "robust-feasibility-tolerance",
+            "infeasibility is seen at small scales",
+            "failing = np.flatnonzero(relaxation > 1e-8 * np.abs(robust.b[:m]) + 2e-9 * size)",
+            "failing = np.flatnonzero(relaxation > 1e-3)",
+        ),
+        Fault(
+            "boundedness-of-the-best-objective",
+            "boundedness is asked of every objective of the envelope",
+            "cone.refuse_growth(c_high, -c_low)",
+            "cone.refuse_growth(c_low, -c_high)",
+        ),
+        Fault(
+            "boundedness-of-noise-unchecked",
+            "noise on the objective needs a bounded program whatever it is",
+            "cone.refuse_growth(up, down)",
+            "pass",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/metrics.py",
+        (METRICS,),
+        Fault(
+            "violation-hidden",
+            "a violated row is reported",
+            "worst = max(-float(slack.min(initial=0.0)), 0.0)",
+            "worst = max(float(slack.min(initial=0.0)), 0.0)",
+        ),
+        Fault(
+            "violated-rows-uncounted",
+            "every violated row is counted",
+            "return Violation(CuratorOnly(worst), int((slack < 0).sum()), slack.size)",
+            "return Violation(CuratorOnly(worst), int((slack < -1e-9).sum()), slack.size)",
+        ),
+        Fault(
+            "violation-unmarked",
+            "what looks at the truth is marked",
+            "return Violation(CuratorOnly(worst), int((slack < 0).sum()), slack.size)",
+            "return Violation(worst, int((slack < 0).sum()), slack.size)  # type: ignore",
+            tests=(METRICS, "tests/unit/test_boundary.py"),
+        ),
+        Fault(
+            "loss-unmarked",
+            "what looks at the truth is marked",
+            "return CuratorOnly((best - achieved) / abs(best))",
+            "return (best - achieved) / abs(best)  # type: ignore",
+            tests=(METRICS, "tests/unit/test_boundary.py"),
+        ),
+        Fault(
+            "saturation-strict",
+            "an interval that reaches the public bound is saturated",
+            "low, high = release.lower <= envelope.lower, release.upper >= envelope.upper",
+            "low, high = release.lower < envelope.lower, release.upper > envelope.upper",
+        ),
+    ),
+)

@@ -1,0 +1,176 @@
+"""Faults in releases: the mechanisms, and what a release file may say."""
+
+# ruff: noqa: E501  (lines of the package are quoted as they stand, under more indentation)
+
+from tests.mutants.fault import Fault, in_file
+
+BAD_CALLS = "tests/property/test_bad_calls.py"
+PROMISES = "tests/unit/test_release_promises.py"
+CHOSEN = "tests/unit/test_chosen_noise.py"
+PRIVATIZER = "tests/unit/test_privatizer.py"
+DATABASE = "tests/unit/test_database.py"
+FEASIBILITY = "tests/property/test_feasibility.py"
+
+FAULTS = (
+    *in_file(
+        "dp_cmdp/privatizer.py",
+        (PROMISES, PRIVATIZER, BAD_CALLS, CHOSEN, FEASIBILITY),
+        Fault(
+            "release-unclipped-estimate",
+            "the published estimate lies in the public bounds",
+            "estimate=np.clip(cut.estimate, envelope.lower, envelope.upper),",
+            "estimate=cut.estimate,",
+        ),
+        Fault(
+            "release-unclipped-intervals",
+            "released intervals lie in the public bounds",
+            "cut = plan.draw(database.values).clipped(envelope.lower, envelope.upper)",
+            "cut = plan.draw(database.values)",
+        ),
+        Fault(
+            "simulation-called-secure",
+            "a release with noise from a seed says so",
+            "secure=rng is None,",
+            "secure=True,",
+            within="def release_database(",
+        ),
+        Fault(
+            "block-simulation-called-secure",
+            "a release with noise from a seed says so",
+            "secure=rng is None,",
+            "secure=True,",
+            within="def release_blocks(",
+        ),
+        Fault(
+            "leaks-unrecorded",
+            "a block release names what it left bare",
+            "leaks=leaks,",
+            "leaks=(),",
+        ),
+        Fault(
+            "realised-mask-unrecorded",
+            "the realised zero pattern is recorded as a leak",
+            "leaks = (*leaks, REALISED_MASK)",
+            "leaks = (*leaks,)",
+        ),
+        Fault(
+            "realised-mask-by-default",
+            "the mask of sensitive entries never comes from the data",
+            "if realised_mask_NOT_PRIVATE:",
+            "if not realised_mask_NOT_PRIVATE or realised_mask_NOT_PRIVATE:",
+        ),
+        Fault(
+            "blocks-not-widened",
+            "block intervals make room for the rounding of their entries",
+            "cut = drawn.widened(block_rounding(program, block)).clipped(",
+            "cut = drawn.clipped(",
+        ),
+        Fault(
+            "blocks-read-before-debit",
+            "the budget is debited before any value is read",
+            'debit = _debit(ledger, database, budget, "release_blocks")',
+            'values = entry_values(program, database.values); debit = _debit(ledger, database, budget, "release_blocks")',
+        ),
+        Fault(
+            "database-read-before-debit",
+            "the budget is debited before any value is read",
+            'debit = _debit(ledger, database, budget, "release_database")',
+            'plan.draw(database.values); debit = _debit(ledger, database, budget, "release_database")',
+        ),
+        Fault(
+            "release-without-debit",
+            "a release with a ledger is debited",
+            'debit = _debit(ledger, database, budget, "release_database")',
+            "debit = None",
+        ),
+        Fault(
+            "debit-half",
+            "the debit is the whole budget of the release",
+            "entry = ledger.debit(database.identity, budget, note=note)",
+            "entry = ledger.debit(database.identity, PrivacyBudget(budget.epsilon / 2, budget.delta), note=note)",
+        ),
+        Fault(
+            "foreign-program-accepted",
+            "a block release belongs to one program and one database",
+            "if program.envelope is not database.envelope:",
+            "if program.envelope.num_entries != database.envelope.num_entries:",
+        ),
+        Fault(
+            "optimal-noise-for-records",
+            "optimal noise is refused where a record has several entries",
+            "if envelope.largest_record > 1:",
+            "if envelope.largest_record > 2:",
+        ),
+        Fault(
+            "close-end-swapped",
+            "optimal noise keeps the end close that the caller chose",
+            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "upper"',
+            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "lower"',
+        ),
+        Fault(
+            "ledger-without-identity",
+            "a ledger needs to know whose budget is spent",
+            "if database.identity is None:",
+            "if database.identity is None and rng is not None:",
+        ),
+        Fault(
+            "foreign-release-solved",
+            "a release that leaves the program's bounds is refused",
+            "if not target.envelope.encloses(release.lower, release.upper):",
+            "if False:",
+        ),
+        Fault(
+            "certificate-over-the-estimate",
+            "the certificate of a private answer covers the whole released box",
+            "return target.worst_case_slack(x[:n], lower=release.lower, upper=release.upper)",
+            "return target.worst_case_slack(x[:n], lower=release.estimate, upper=release.estimate)",
+        ),
+        Fault(
+            "robust-over-the-estimate",
+            "a private answer is feasible for everything the release allows",
+            "lp = target.robust(release.lower, release.upper, estimate=release.estimate)",
+            "lp = target.robust(release.estimate, release.estimate, estimate=release.estimate)",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/release.py",
+        (PROMISES, DATABASE, "tests/unit/test_boundary.py"),
+        Fault(
+            "release-crossed-ends",
+            "a release whose intervals are empty is refused",
+            "if (self.lower > self.upper).any():",
+            "if (self.lower > self.upper).all():",
+        ),
+        Fault(
+            "release-file-forgets-leaks",
+            "what was left bare is still named when a release is read back",
+            '"leaks": tuple(facts["leaks"]),',
+            '"leaks": (),',
+        ),
+        Fault(
+            "release-file-always-secure",
+            "a simulation is still marked when a release is read back",
+            '"secure": facts["secure"],',
+            '"secure": True,',
+        ),
+        Fault(
+            "release-file-believed",
+            "a release file is verified when it is read",
+            "check_claims(release)",
+            "pass",
+        ),
+        Fault(
+            "guarantee-negative-epsilon",
+            "a guarantee of negative ε is refused",
+            "if self.epsilon < 0:",
+            "if self.epsilon < -1:",
+        ),
+        Fault(
+            "release-repr-hides-leaks",
+            "what was left bare is shown",
+            'leak = f", LEAKS {\', \'.join(self.leaks)}" if self.leaks else ""',
+            'leak = ""',
+            tests=(PRIVATIZER,),
+        ),
+    ),
+)
