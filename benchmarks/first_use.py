@@ -17,7 +17,7 @@ from problems import grid_cmdp
 model = grid_cmdp(4, binding=False)
 model = model.with_constraints(model.f, 1e9)
 begin = time.perf_counter()
-from dp_cmdp.cmdp.solver import solve_cmdp
+from dp_cmdp.cmdp.solvers.door import solve_cmdp
 solve_cmdp(model, engine="columns")
 print(time.perf_counter() - begin)
 """

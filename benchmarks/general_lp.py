@@ -13,12 +13,12 @@ import numpy as np
 from measurement import Clock, measure
 from records import Records
 
-from dp_cmdp.database import Database
-from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
-from dp_cmdp.lp import solve
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_database, solve_private
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.data.database import Database
+from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import release_database, solve_private
 
 BUDGET = PrivacyBudget(1, "1/1000")
 Size = tuple[int, int]

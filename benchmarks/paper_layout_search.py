@@ -32,7 +32,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.optimize import least_squares
 
-from dp_cmdp.cmdp.pool import PolicyPool
+from dp_cmdp._storage import write_text
+from dp_cmdp.cmdp.solvers.pool import PolicyPool
+from dp_cmdp.envs.dynamics import GridModel
+from dp_cmdp.envs.hazards import FORMAT, Hazards
+from dp_cmdp.envs.layout import HazardKind, Layout
+from dp_cmdp.envs.layout_files import save_layout
 from dp_cmdp.errors import DPCMDPError, PrivacyWarning
 from dp_cmdp.experiments.cost_of_privacy import (
     FITTED,
@@ -42,11 +47,6 @@ from dp_cmdp.experiments.cost_of_privacy import (
     scenario_of,
 )
 from dp_cmdp.experiments.sweep import stream
-from dp_cmdp.storage import write_text
-from envs.dynamics import GridModel
-from envs.hazards import FORMAT, Hazards
-from envs.layout import HazardKind, Layout
-from envs.layout_files import save_layout
 
 SEVERITY, TOLERANCE, SUP, INF = 0.6, 0.6, 0.9, 0.3
 #: The cost of the unconstrained optimum.

@@ -25,7 +25,7 @@ STORM_PRECISION = "1/1000000"
 
 def ours(model: CMDP, *, gap: float = 1e-8) -> Run:
     """Column generation from nothing."""
-    from dp_cmdp.cmdp.solver import solve_cmdp
+    from dp_cmdp.cmdp.solvers.door import solve_cmdp
 
     def run() -> Answer:
         solution = solve_cmdp(model, engine="columns", gap=gap)

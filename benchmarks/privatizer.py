@@ -14,12 +14,12 @@ from measurement import Clock, measure
 from problems import grid_cmdp
 from records import Records
 
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.database import Database
-from dp_cmdp.envelope import Envelope
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_database
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.release.privatizer import release_database
 
 BUDGET = PrivacyBudget(1, "1/1000")
 

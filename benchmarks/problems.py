@@ -13,13 +13,13 @@ import warnings
 import numpy as np
 from scipy import sparse
 
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.database import Database
-from dp_cmdp.envelope import Envelope
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import PrivacyWarning
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_database
+from dp_cmdp.release.privatizer import release_database
 
 SLIP = 0.2
 HAZARDS = 0.15
@@ -93,7 +93,7 @@ def _binding_tolerances(model: CMDP) -> np.ndarray:
 
 def _costs(model: CMDP, reward: np.ndarray) -> np.ndarray:
     """Costs of the policy that is best for one reward."""
-    from dp_cmdp.cmdp.pool import PolicyPool
+    from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
     free = np.full(model.num_constraints, 1e9)
     other = CMDP(model.T, reward, f=model.f, f0=free, mu=model.mu, gamma=model.gamma)

@@ -17,7 +17,7 @@ from typing import Any
 
 from records import read_lines, select
 
-from dp_cmdp.storage import write_text
+from dp_cmdp._storage import write_text
 
 Lines = list[dict[str, Any]]
 MARKED = re.compile(r"(<!-- bench:begin ([\w-]+) -->\n).*?(<!-- bench:end -->)", re.DOTALL)

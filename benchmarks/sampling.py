@@ -9,9 +9,9 @@ import time
 import numpy as np
 from scipy.stats import spearmanr
 
-from dp_cmdp.sampling import LatticeLaplace, LatticeTruncatedLaplace
-from dp_cmdp.sampling.digits import digit_thresholds, exp_lower
-from dp_cmdp.sampling.optimal_noise import OptimalNoise
+from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace
+from dp_cmdp.noise.digits import digit_thresholds, exp_lower
+from dp_cmdp.noise.optimal import OptimalNoise
 
 
 def report(**facts: object) -> None:

@@ -24,7 +24,7 @@ Run = Callable[[], tuple[list[float], float | None]]
 
 def pool(problem: Problem) -> Run:
     """Ours: a pool of policies, empty at the start of every run."""
-    from dp_cmdp.cmdp.pool import PolicyPool
+    from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
     model, draws = problem
     f, f0 = (np.array(part) for part in zip(*draws, strict=True))

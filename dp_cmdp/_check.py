@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from dp_cmdp import exact
+from dp_cmdp import _exact as exact
 from dp_cmdp._scalars import (
     DEEPEST,
     MOST,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dp_cmdp.ledger.hashchain import Amount
+    from dp_cmdp.accounting.hashchain import Amount
 
 
 class DPCMDPError(Exception):
@@ -32,7 +32,7 @@ class BudgetExceededError(DPCMDPError):
 
     Attributes
     ----------
-    requested, remaining : dp_cmdp.ledger.hashchain.Amount or None
+    requested, remaining : dp_cmdp.accounting.hashchain.Amount or None
         Exact (ε, δ) asked for and left; None when no ledger was involved.
     """
 

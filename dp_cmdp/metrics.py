@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
-from dp_cmdp.curator import CuratorOnly
-from dp_cmdp.database import Database
-from dp_cmdp.envelope import Envelope
+from dp_cmdp.data.curator import CuratorOnly
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.release import Release
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.lp import solve
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.release import Release
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
 
 
 @door

@@ -16,10 +16,10 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp.envs.dynamics import GridModel
+from dp_cmdp.envs.layout import HazardKind, Layout, connected
+from dp_cmdp.envs.layout_files import layout_from_dict, load_layout
 from dp_cmdp.errors import InvalidArgumentError
-from envs.dynamics import GridModel
-from envs.layout import HazardKind, Layout, connected
-from envs.layout_files import layout_from_dict, load_layout
 
 #: A random layout tolerates at least this many times what its cautious policy costs at worst.
 TOLERANCE_MARGIN = 1.5
@@ -28,7 +28,7 @@ ATTEMPTS = 1000
 
 def data_file(folder: str, name: str) -> Path:
     """Path of a file shipped with the environments."""
-    return Path(str(resources.files("envs").joinpath("data", folder, f"{name}.json")))
+    return Path(str(resources.files("dp_cmdp.envs").joinpath("data", folder, f"{name}.json")))
 
 
 def layout_names() -> tuple[str, ...]:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
-from envs.layout import Layout
-from envs.layout_files import format_map
+from dp_cmdp.envs.layout import Layout
+from dp_cmdp.envs.layout_files import format_map
 
 Image = NDArray[np.uint8]
 Colour = tuple[int, int, int]

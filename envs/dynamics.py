@@ -24,10 +24,10 @@ from scipy.sparse.linalg import spsolve
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from envs.layout import MOVES, Layout
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.envs.layout import MOVES, Layout
 
 NUM_ACTIONS = len(MOVES)
 #: What a cautious policy would pay in cost to save a step: it does not stand still for ever.

@@ -19,15 +19,15 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.database import Database
+from dp_cmdp.data.database import Database
+from dp_cmdp.envs.catalogue import as_layout, random_layout
+from dp_cmdp.envs.drawing import Image, draw_agent, draw_grid, draw_text
+from dp_cmdp.envs.dynamics import NUM_ACTIONS, GridModel
+from dp_cmdp.envs.hazards import Hazards
+from dp_cmdp.envs.layout import Layout
+from dp_cmdp.envs.specs import WITHHELD, guarded
+from dp_cmdp.envs.window import Window
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from envs.catalogue import as_layout, random_layout
-from envs.drawing import Image, draw_agent, draw_grid, draw_text
-from envs.dynamics import NUM_ACTIONS, GridModel
-from envs.hazards import Hazards
-from envs.layout import Layout
-from envs.specs import WITHHELD, guarded
-from envs.window import Window
 
 PUBLIC, CURATOR = "public", "curator"
 

@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.database import Database
+from dp_cmdp._storage import parse_json, read_text
+from dp_cmdp.data.database import Database
+from dp_cmdp.envs.catalogue import data_file
+from dp_cmdp.envs.layout import HazardKind, Layout
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from dp_cmdp.storage import parse_json, read_text
-from envs.catalogue import data_file
-from envs.layout import HazardKind, Layout
 
 FORMAT = "dp_cmdp.Hazards/1"
 PURE = "an array of real numbers, no text and no booleans"

@@ -2,7 +2,7 @@
 
 Cells are numbered row·cols + col and are the states of the CMDP. What is *not* here is which
 candidate cells are hazardous, how severe they are and how much of it is tolerated: that is the
-private database (:mod:`envs.hazards`), of which a layout knows only the public bounds
+private database (:mod:`dp_cmdp.envs.hazards`), of which a layout knows only the public bounds
 
     severity_k ∈ [lo, hi] for each candidate cell of each kind,  tolerance_i ∈ [inf, sup] per kind,
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.envelope import Envelope, whole_range
+from dp_cmdp.data.envelope import Envelope, whole_range
 from dp_cmdp.errors import InvalidArgumentError
 
 Interval = tuple[float, float]

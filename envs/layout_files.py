@@ -12,7 +12,8 @@ A map has one character per cell:
 ===========  ==================================================
 
 A JSON file holds ``format``, ``map`` (a list of rows) and the other public facts of a
-:class:`~envs.layout.Layout`; nothing in it is private, and it has no place for anything that is.
+:class:`~dp_cmdp.envs.layout.Layout`; nothing in it is private, and it has no place for anything
+that is.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from typing import Any
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp._storage import parse_json, read_text, write_text
+from dp_cmdp.envs.layout import HazardKind, Layout
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.storage import parse_json, read_text, write_text
-from envs.layout import HazardKind, Layout
 
 FORMAT = "dp_cmdp.Layout/1"
 LEGEND = "#.SG?123456789"

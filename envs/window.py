@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envs.drawing import Image
+from dp_cmdp.envs.drawing import Image
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,10 +9,10 @@ import gymnasium as gym
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp.data.release import Release
+from dp_cmdp.envs.drawing import Image
+from dp_cmdp.envs.hazard_grid import PUBLIC, HazardGridEnv, cost_at
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from dp_cmdp.release import Release
-from envs.drawing import Image
-from envs.hazard_grid import PUBLIC, HazardGridEnv, cost_at
 
 
 class PrivateCostWrapper(gym.Wrapper[int, int, int, int], gym.utils.RecordConstructorArgs):

@@ -21,8 +21,8 @@ from dp_cmdp import (
     suboptimality,
     violation,
 )
-from dp_cmdp.affine import Affine
-from dp_cmdp.curator import report_to_curator
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.curator import report_to_curator
 from dp_cmdp.figures.ad_auction import allocation_figure
 from dp_cmdp.figures.style import save_figure
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from dp_cmdp import Database, Envelope, ParametricLP, PrivacyBudget, release_database, solve_private
-from dp_cmdp.affine import Affine
-from dp_cmdp.entrywise import entrywise
+from dp_cmdp.data.affine import Affine
 from dp_cmdp.errors import AssumptionError
 from dp_cmdp.figures.style import new_figure, save_figure
+from dp_cmdp.program.entrywise import entrywise
 
 parser = argparse.ArgumentParser(description="Why feasibility is certain")
 parser.add_argument("--draws", type=int, default=60)

@@ -14,10 +14,10 @@ import gymnasium as gym
 
 from dp_cmdp import PrivacyBudget, cost_of_privacy, evaluate, release_database, saturation
 from dp_cmdp.cmdp import robust_policy, rollout, safe_policy, synthesize
-from dp_cmdp.curator import report_to_curator
+from dp_cmdp.data.curator import report_to_curator
+from dp_cmdp.envs import HazardGridEnv, save_layout
 from dp_cmdp.figures.grid import comparison_figure, policy_figure
 from dp_cmdp.figures.style import save_figure
-from envs import HazardGridEnv, save_layout
 
 parser = argparse.ArgumentParser(description="A private, certainly safe policy")
 parser.add_argument("--epsilon", default="2")

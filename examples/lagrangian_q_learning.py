@@ -12,13 +12,12 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 
-import envs
-from dp_cmdp import PrivacyBudget, release_database
+from dp_cmdp import PrivacyBudget, envs, release_database
 from dp_cmdp.cmdp.certificate import certify_policy
 from dp_cmdp.cmdp.evaluation import evaluate
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
-from dp_cmdp.curator import report_to_curator
+from dp_cmdp.data.curator import report_to_curator
 
 #: Share of the tolerance the learner aims at: its estimates are noisy.
 MARGIN = 0.9

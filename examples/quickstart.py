@@ -6,9 +6,9 @@ Run it:  python examples/quickstart.py
 import gymnasium as gym
 
 from dp_cmdp import Database, Envelope, ParametricLP, PrivacyBudget, release_and_solve
-from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp import release_and_synthesize
-from envs import HazardGridEnv
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.envs import HazardGridEnv
 
 # maximise 3x + 2y subject to θ₀x + θ₁y ≤ θ₂; the three θ are private, their bounds are not
 envelope = Envelope([0.5, 0.5, 8.0], [2.0, 2.0, 12.0], radius=[0.1, 0.1, 0.5])

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dp_cmdp.intervals import LatticeBounded, LatticeUnbounded
-from dp_cmdp.sampling.digits import TAIL, WORD
-from dp_cmdp.sampling.lattice_laplace import LatticeLaplace
-from dp_cmdp.sampling.optimal_noise import OptimalNoise
-from dp_cmdp.sampling.truncated import LatticeTruncatedLaplace
-from dp_cmdp.sampling.weight_table import HEAD, REST
+from dp_cmdp.noise.digits import TAIL, WORD
+from dp_cmdp.noise.laplace import LatticeLaplace
+from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.plans import LatticeBounded, LatticeUnbounded
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
+from dp_cmdp.noise.weight_table import HEAD, REST
 
 
 class ChosenDigits:

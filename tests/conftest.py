@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from dp_cmdp.affine import Affine
-from dp_cmdp.envelope import Envelope
-from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.program.parametric import ParametricLP
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, print_blob=True)
@@ -56,6 +56,6 @@ def random_parametric_lp(rng: np.random.Generator) -> ParametricLP:
 
 @pytest.fixture
 def small_auction() -> ParametricLP:
-    from dp_cmdp.experiments.ad_auction import ad_auction_program
+    from dp_cmdp.problems.ad_auction import ad_auction_program
 
     return ad_auction_program(4, 3)

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 import dp_cmdp
-import envs
 import envs.layout_files
 from dp_cmdp import (
     CMDP,
@@ -35,9 +34,10 @@ from dp_cmdp import (
     PrivacyBudget,
     PrivacyLedger,
     Release,
+    envs,
     release_database,
 )
-from dp_cmdp.affine import Affine
+from dp_cmdp.data.affine import Affine
 from tests.marked import MARKS
 
 CHECKED = "behind the door: takes what its callers have checked"
@@ -49,48 +49,48 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.errors": "exceptions: made by the package, not by callers",
     "dp_cmdp.advice.remedies": CHECKED,
     "dp_cmdp.advice.trials": CHECKED,
-    "dp_cmdp.affine.Affine.base": CHECKED,
-    "dp_cmdp.affine.Affine.bounds": CHECKED,
-    "dp_cmdp.affine.Affine.rounding": CHECKED,
-    "dp_cmdp.affine.Affine.sensitivity": CHECKED,
+    "dp_cmdp.data.affine.Affine.base": CHECKED,
+    "dp_cmdp.data.affine.Affine.bounds": CHECKED,
+    "dp_cmdp.data.affine.Affine.rounding": CHECKED,
+    "dp_cmdp.data.affine.Affine.sensitivity": CHECKED,
     "dp_cmdp.advice.adviser.expected_saturation": CHECKED,
     "dp_cmdp.advice.adviser.forced_changes": CHECKED,
-    "dp_cmdp.audit.black_box": CHECKED,
-    "dp_cmdp.audit.certificates": CHECKED,
-    "dp_cmdp.audit.coupling": CHECKED,
-    "dp_cmdp.audit.events": CHECKED,
-    "dp_cmdp.audit.injected": CHECKED,
-    "dp_cmdp.audit.noise_law": CHECKED,
+    "dp_cmdp.audit.layers.black_box": CHECKED,
+    "dp_cmdp.audit.layers.certificates": CHECKED,
+    "dp_cmdp.audit.layers.coupling": CHECKED,
+    "dp_cmdp.audit.layers.events": CHECKED,
+    "dp_cmdp.audit.subjects.injected": CHECKED,
+    "dp_cmdp.audit.layers.noise_law": CHECKED,
     "dp_cmdp.audit.outcomes.checked_pair": CHECKED,
     "dp_cmdp.audit.outcomes.refuse_silence": CHECKED,
     "dp_cmdp.audit.outcomes.repeated": CHECKED,
-    "dp_cmdp.audit.programs": CHECKED,
-    "dp_cmdp.audit.shipped": CHECKED,
-    "dp_cmdp.baselines.blocks": CHECKED,
-    "dp_cmdp.baselines.composition": CHECKED,
-    "dp_cmdp.baselines.optimistic": CHECKED,
-    "dp_cmdp.baselines.players": CHECKED,
-    "dp_cmdp.baselines.simplex_rows": CHECKED,
-    "dp_cmdp.block_noise": CHECKED,
+    "dp_cmdp.audit.subjects.programs": CHECKED,
+    "dp_cmdp.audit.subjects.releases": CHECKED,
+    "dp_cmdp.baselines.parts.blocks": CHECKED,
+    "dp_cmdp.baselines.parts.composition": CHECKED,
+    "dp_cmdp.baselines.parts.optimistic": CHECKED,
+    "dp_cmdp.baselines.parts.players": CHECKED,
+    "dp_cmdp.baselines.parts.simplex_rows": CHECKED,
+    "dp_cmdp.release.block_plans": CHECKED,
     "dp_cmdp.cli": "commands: their texts are parsed by argparse, tested in unit/test_cli.py",
-    "dp_cmdp.cmdp.batch": CHECKED,
+    "dp_cmdp.cmdp.solvers.batch": CHECKED,
     "dp_cmdp.cmdp.chain": CHECKED,
-    "dp_cmdp.cmdp.columns": CHECKED,
+    "dp_cmdp.cmdp.solvers.columns": CHECKED,
     "dp_cmdp.cmdp.exact_costs": CHECKED,
-    "dp_cmdp.cmdp.kink": CHECKED,
-    "dp_cmdp.cmdp.krylov": CHECKED,
-    "dp_cmdp.cmdp.library": CHECKED,
-    "dp_cmdp.cmdp.lp_engine": CHECKED,
-    "dp_cmdp.cmdp.master": CHECKED,
-    "dp_cmdp.cmdp.mixture": CHECKED,
-    "dp_cmdp.cmdp.newton": CHECKED,
-    "dp_cmdp.cmdp.pricing": CHECKED,
+    "dp_cmdp.cmdp.solvers.kink": CHECKED,
+    "dp_cmdp.cmdp.solvers.krylov": CHECKED,
+    "dp_cmdp.cmdp.solvers.library": CHECKED,
+    "dp_cmdp.cmdp.solvers.lp_engine": CHECKED,
+    "dp_cmdp.cmdp.solvers.master": CHECKED,
+    "dp_cmdp.cmdp.solvers.mixture": CHECKED,
+    "dp_cmdp.cmdp.solvers.newton": CHECKED,
+    "dp_cmdp.cmdp.solvers.pricing": CHECKED,
     "dp_cmdp.cmdp.safest": CHECKED,
-    "dp_cmdp.cmdp.solution.infeasible": CHECKED,
-    "dp_cmdp.cmdp.solution.relative_gap": CHECKED,
-    "dp_cmdp.cmdp.gym_model.cost_reader": CHECKED,
-    "dp_cmdp.engines": CHECKED,
-    "dp_cmdp.exact": CHECKED,
+    "dp_cmdp.cmdp.solvers.solution.infeasible": CHECKED,
+    "dp_cmdp.cmdp.solvers.solution.relative_gap": CHECKED,
+    "dp_cmdp.frontends.gymnasium.cost_reader": CHECKED,
+    "dp_cmdp.program.engines": CHECKED,
+    "dp_cmdp._exact": CHECKED,
     "dp_cmdp.experiments.ad_budget": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.ad_epsilon": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.ad_headline": "a reproduction: called by its sweep",
@@ -98,7 +98,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.experiments.auction_comparison.comparison_rows": "called by its sweep",
     "dp_cmdp.experiments.auction_comparison.draw_auction": "called by its sweep",
     "dp_cmdp.experiments.bounds": "a reproduction: called by its sweep",
-    "dp_cmdp.experiments.catalogue": "the list of reproductions",
+    "dp_cmdp.reproductions": "the list of reproductions",
     "dp_cmdp.experiments.cost_of_privacy": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.exact_feasibility": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.exposure": "a reproduction: called by its sweep",
@@ -120,49 +120,49 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.figures.mean_shift": "a picture of a reproduction's records",
     "dp_cmdp.figures.munoz_ads": "a picture of a reproduction's records",
     "dp_cmdp.figures.table1": "a picture of a reproduction's records",
-    "dp_cmdp.entrywise.entry_values": CHECKED,
-    "dp_cmdp.envelope.describe": CHECKED,
-    "dp_cmdp.envelope.whole_range": CHECKED,
-    "dp_cmdp.intervals": CHECKED,
-    "dp_cmdp.ledger.hashchain": CHECKED,
-    "dp_cmdp.ledger.ledger_file": CHECKED,
-    "dp_cmdp.lp.constraint_block": CHECKED,
-    "dp_cmdp.lp.inequality_slack": CHECKED,
-    "dp_cmdp.lp.make_engine": CHECKED,
-    "dp_cmdp.lp.solve_certified": CHECKED,
-    "dp_cmdp.privatizer.close_ends": CHECKED,
-    "dp_cmdp.privacy.short": CHECKED,
-    "dp_cmdp.privacy.shown_up": CHECKED,
-    "dp_cmdp.robust": CHECKED,
-    "dp_cmdp.sampling.certificate.outer_mass": CHECKED,
-    "dp_cmdp.sampling.certificate.NoiseCertificate": "a record; check() judges it as it stands",
-    "dp_cmdp.sampling.digits": CHECKED,
-    "dp_cmdp.sampling.weight_table": CHECKED,
-    "dp_cmdp.storage": CHECKED,
-    "dp_cmdp.theory.comparison": CHECKED,
+    "dp_cmdp.program.entrywise.entry_values": CHECKED,
+    "dp_cmdp.data.envelope.describe": CHECKED,
+    "dp_cmdp.data.envelope.whole_range": CHECKED,
+    "dp_cmdp.noise.plans": CHECKED,
+    "dp_cmdp.accounting.hashchain": CHECKED,
+    "dp_cmdp.accounting.ledger_file": CHECKED,
+    "dp_cmdp.program.linear_program.constraint_block": CHECKED,
+    "dp_cmdp.program.linear_program.inequality_slack": CHECKED,
+    "dp_cmdp.program.linear_program.make_engine": CHECKED,
+    "dp_cmdp.program.linear_program.solve_certified": CHECKED,
+    "dp_cmdp.release.privatizer.close_ends": CHECKED,
+    "dp_cmdp.accounting.budget.short": CHECKED,
+    "dp_cmdp.accounting.budget.shown_up": CHECKED,
+    "dp_cmdp.program.counterpart": CHECKED,
+    "dp_cmdp.noise.certificate.outer_mass": CHECKED,
+    "dp_cmdp.noise.certificate.NoiseCertificate": "a record; check() judges it as it stands",
+    "dp_cmdp.noise.digits": CHECKED,
+    "dp_cmdp.noise.weight_table": CHECKED,
+    "dp_cmdp._storage": CHECKED,
+    "dp_cmdp.theory.accepted_points": CHECKED,
     "dp_cmdp.theory.laws": CHECKED,
-    "dp_cmdp.theory.objective_error": CHECKED,
+    "dp_cmdp.theory.price_bound": CHECKED,
     "dp_cmdp.theory.positive_part": CHECKED,
-    "dp_cmdp.theory.printed_bound.optimality_constant": CHECKED,
-    "dp_cmdp.theory.printed_bound.optimality_system": CHECKED,
-    "dp_cmdp.theory.printed_bound.repaired_terms": CHECKED,
+    "dp_cmdp.theory.paper.printed_bound.optimality_constant": CHECKED,
+    "dp_cmdp.theory.paper.printed_bound.optimality_system": CHECKED,
+    "dp_cmdp.theory.paper.printed_bound.repaired_terms": CHECKED,
     "dp_cmdp.theory.public_interval.harmful_ends": CHECKED,
     "dp_cmdp.theory.public_interval.optimistic_value": CHECKED,
     "dp_cmdp.theory.public_interval.robust_solution": CHECKED,
     "dp_cmdp.theory.public_interval.worst_objective": CHECKED,
-    "dp_cmdp.theory.reach": CHECKED,
+    "dp_cmdp.theory.release_noise": CHECKED,
     "dp_cmdp.theory.row_tails": CHECKED,
     "dp_cmdp.theory.mean_limit": CHECKED,
-    "dp_cmdp.theory.sampled": CHECKED,
-    "dp_cmdp.theory.standard_form": CHECKED,
+    "dp_cmdp.theory.simulated_loss": CHECKED,
+    "dp_cmdp.theory.paper.standard_form": CHECKED,
     "dp_cmdp.theory.worst_answer": CHECKED,
-    "envs.drawing": CHECKED,
-    "envs.catalogue.data_file": CHECKED,
-    "envs.hazard_grid.HazardGridEnv.picture": CHECKED,
-    "envs.hazard_grid.cost_at": CHECKED,
-    "envs.dynamics.GridModel.sample": "behind HazardGridEnv.step, once per step",
-    "envs.layout.reaching": CHECKED,
-    "envs.window": CHECKED,
+    "dp_cmdp.envs.drawing": CHECKED,
+    "dp_cmdp.envs.catalogue.data_file": CHECKED,
+    "dp_cmdp.envs.hazard_grid.HazardGridEnv.picture": CHECKED,
+    "dp_cmdp.envs.hazard_grid.cost_at": CHECKED,
+    "dp_cmdp.envs.dynamics.GridModel.sample": "behind HazardGridEnv.step, once per step",
+    "dp_cmdp.envs.layout.reaching": CHECKED,
+    "dp_cmdp.envs.window": CHECKED,
 }
 
 
@@ -320,19 +320,19 @@ class World:
 
     @cached_property
     def certificate(self) -> Any:
-        from dp_cmdp.sampling import LatticeTruncatedLaplace
+        from dp_cmdp.noise import LatticeTruncatedLaplace
 
         return LatticeTruncatedLaplace.calibrate(1, "1/1000", steps=8).certificate
 
     @cached_property
     def laplace_certificate(self) -> Any:
-        from dp_cmdp.sampling import LatticeLaplace
+        from dp_cmdp.noise import LatticeLaplace
 
         return LatticeLaplace.calibrate(1, steps=8).certificate
 
     @cached_property
     def optimal_certificate(self) -> Any:
-        from dp_cmdp.sampling import OptimalNoise
+        from dp_cmdp.noise import OptimalNoise
 
         return OptimalNoise.calibrate(1, "1/10", steps=8).certificate
 
@@ -344,31 +344,31 @@ class World:
 
     @cached_property
     def subject(self) -> Any:
-        from dp_cmdp.audit.shipped import database_subject
+        from dp_cmdp.audit.subjects.releases import database_subject
 
         return database_subject("tight")
 
     @cached_property
     def lattice(self) -> Any:
-        from dp_cmdp.sampling import Lattice
+        from dp_cmdp.noise import Lattice
 
         return Lattice.of([0.25, 0.25], largest=1.0, bits=3)
 
     @cached_property
     def lattice_noise(self) -> Any:
-        from dp_cmdp.sampling import LatticeTruncatedLaplace
+        from dp_cmdp.noise import LatticeTruncatedLaplace
 
         return LatticeTruncatedLaplace(self.certificate)
 
     @cached_property
     def lattice_laplace(self) -> Any:
-        from dp_cmdp.sampling import LatticeLaplace
+        from dp_cmdp.noise import LatticeLaplace
 
         return LatticeLaplace(self.laplace_certificate)
 
     @cached_property
     def optimal_noise(self) -> Any:
-        from dp_cmdp.sampling import OptimalNoise
+        from dp_cmdp.noise import OptimalNoise
 
         return OptimalNoise(self.optimal_certificate)
 
@@ -395,7 +395,7 @@ class World:
     @cached_property
     def report(self) -> Any:
         from dp_cmdp.audit import AuditReport, audit_subject
-        from dp_cmdp.audit.verdicts import InjectedBug
+        from dp_cmdp.audit.report import InjectedBug
 
         found = audit_subject(self.subject, rng=np.random.default_rng(0), runs=100, draws=100)
         return AuditReport(methods=(found,), injected=(InjectedBug("none", found),))
@@ -409,13 +409,13 @@ class World:
 
     @cached_property
     def pool(self) -> Any:
-        from dp_cmdp.cmdp.pool import PolicyPool
+        from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
         return PolicyPool(self.cmdp)
 
     @cached_property
     def auction(self) -> ParametricLP:
-        from dp_cmdp.experiments.ad_auction import ad_auction_program
+        from dp_cmdp.problems.ad_auction import ad_auction_program
 
         return ad_auction_program(2, 2)
 
@@ -528,7 +528,7 @@ VALUES: dict[str, Builder] = {
     "index": lambda w: np.array([1, 2]),
     "kind": lambda w: "tight",
     "largest": lambda w: 1.0,
-    "lattice": lambda w: INSTANCES["dp_cmdp.sampling.lattice.Lattice"](w),
+    "lattice": lambda w: INSTANCES["dp_cmdp.noise.lattice.Lattice"](w),
     "layout": lambda w: w.layout,
     "lower": lambda w: [0.05, 0.05],
     "lp": lambda w: w.lp,
@@ -589,10 +589,10 @@ VALUES: dict[str, Builder] = {
 
 #: What a parameter is given where its name alone does not say it: callable.parameter.
 SPECIAL: dict[str, Builder] = {
-    "dp_cmdp.affine.Affine.shape": lambda w: 2,
+    "dp_cmdp.data.affine.Affine.shape": lambda w: 2,
     "dp_cmdp.audit.outcomes.Outcomes.of.values": lambda w: [[0.5], [0.6]],
     "dp_cmdp.baselines.dvorkin2020.answer.budget": lambda w: PrivacyBudget(100, "1/10"),
-    "dp_cmdp.baselines.method.Answer.converged": lambda w: True,
+    "dp_cmdp.baselines.parts.method.Answer.converged": lambda w: True,
     "dp_cmdp.cmdp.model.CMDP.load.path": _saved("cmdp"),
     "dp_cmdp.cmdp.occupancy.policy_from_occupancy.x": lambda w: np.full((2, 2), 0.5),
     "dp_cmdp.cmdp.parametric.ParametricCMDP.cost": lambda w: w.model.cost,
@@ -606,11 +606,11 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.cmdp.parametric.ParametricCMDP.worst.lower": lambda w: w.envelope.lower,
     "dp_cmdp.cmdp.parametric.ParametricCMDP.worst.upper": lambda w: w.envelope.upper,
     "dp_cmdp.cmdp.policy.Policy.load.path": _saved("policy"),
-    "dp_cmdp.cmdp.pool.PolicyPool.solve_many.f": lambda w: np.stack([w.cmdp.f] * 2),
-    "dp_cmdp.cmdp.pool.PolicyPool.solve_many.f0": lambda w: [[9.0], [9.0]],
+    "dp_cmdp.cmdp.solvers.pool.PolicyPool.solve_many.f": lambda w: np.stack([w.cmdp.f] * 2),
+    "dp_cmdp.cmdp.solvers.pool.PolicyPool.solve_many.f0": lambda w: [[9.0], [9.0]],
     "dp_cmdp.cmdp.rollout.rollout.policy": lambda w: Policy.uniform(6, 4),
-    "dp_cmdp.cmdp.gym_model.cmdp_from_gymnasium.env": lambda w: "FrozenLake-v1",
-    "dp_cmdp.experiments.ad_auction.random_auction.program": lambda w: w.auction,
+    "dp_cmdp.frontends.gymnasium.cmdp_from_gymnasium.env": lambda w: "FrozenLake-v1",
+    "dp_cmdp.problems.ad_auction.random_auction.program": lambda w: w.auction,
     "dp_cmdp.experiments.auction_comparison.auction_setting.method": lambda w: "database",
     "dp_cmdp.experiments.auction_comparison.judge.answer": lambda w: w.answer,
     "dp_cmdp.experiments.auction_comparison.variant.name": lambda w: "database",
@@ -624,72 +624,72 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.figures.grid.policy_figure.policy": lambda w: Policy.uniform(6, 4),
     "dp_cmdp.figures.style.save_figure.figure": lambda w: w.figure,
     "dp_cmdp.figures.style.save_figure.path": lambda w: w.path(".png"),
-    "dp_cmdp.ledger.ledger.PrivacyLedger.create.identity": lambda w: f"new-{w.path().name}",
-    "dp_cmdp.lp.LinearProgram.slack.x": lambda w: [0.25, 0.25],
-    "dp_cmdp.privacy.exact.name": lambda w: "epsilon",
-    "dp_cmdp.release.Guarantee.delta": lambda w: Fraction(1, 1000),
-    "dp_cmdp.release.Guarantee.epsilon": lambda w: Fraction(1),
-    "dp_cmdp.release.Guarantee.record_size": lambda w: 1,
-    "dp_cmdp.release.Release.estimate": lambda w: [0.5, 0.5],
-    "dp_cmdp.release.Release.groups": lambda w: w.release.groups,
-    "dp_cmdp.release.Release.guarantee": lambda w: w.release.guarantee,
-    "dp_cmdp.release.Release.load.path": _saved("release"),
-    "dp_cmdp.release.Release.method": lambda w: "database",
-    "dp_cmdp.release.Release.noise": lambda w: w.release.noise,
-    "dp_cmdp.release.Release.secure": lambda w: False,
-    "dp_cmdp.sampling.lattice.sure_intervals.noise": lambda w: w.lattice_noise,
-    "dp_cmdp.sampling.lattice_laplace.LatticeLaplace.certificate": lambda w: w.laplace_certificate,
-    "dp_cmdp.sampling.optimal_noise.OptimalNoise.certificate": lambda w: w.optimal_certificate,
-    "dp_cmdp.sampling.truncated.LatticeTruncatedLaplace.certificate": lambda w: w.certificate,
-    "dp_cmdp.theory.hoffman.hoffman_constant.G": lambda w: [[1.0, 0.0], [0.0, 1.0]],
-    "envs.catalogue.named_layout.name": lambda w: "islands",
-    "envs.hazards.Hazards.load.path": lambda w: w.hazard_file,
-    "envs.hazards.Hazards.of.source": lambda w: 0,
-    "envs.layout.Layout.kinds": lambda w: w.layout.kinds,
-    "envs.layout_files.layout_from_dict.content": lambda w: envs.layout_files.layout_to_dict(
-        w.layout
+    "dp_cmdp.accounting.ledger.PrivacyLedger.create.identity": lambda w: f"new-{w.path().name}",
+    "dp_cmdp.program.linear_program.LinearProgram.slack.x": lambda w: [0.25, 0.25],
+    "dp_cmdp.accounting.budget.exact.name": lambda w: "epsilon",
+    "dp_cmdp.data.release.Guarantee.delta": lambda w: Fraction(1, 1000),
+    "dp_cmdp.data.release.Guarantee.epsilon": lambda w: Fraction(1),
+    "dp_cmdp.data.release.Guarantee.record_size": lambda w: 1,
+    "dp_cmdp.data.release.Release.estimate": lambda w: [0.5, 0.5],
+    "dp_cmdp.data.release.Release.groups": lambda w: w.release.groups,
+    "dp_cmdp.data.release.Release.guarantee": lambda w: w.release.guarantee,
+    "dp_cmdp.data.release.Release.load.path": _saved("release"),
+    "dp_cmdp.data.release.Release.method": lambda w: "database",
+    "dp_cmdp.data.release.Release.noise": lambda w: w.release.noise,
+    "dp_cmdp.data.release.Release.secure": lambda w: False,
+    "dp_cmdp.noise.lattice.sure_intervals.noise": lambda w: w.lattice_noise,
+    "dp_cmdp.noise.laplace.LatticeLaplace.certificate": lambda w: w.laplace_certificate,
+    "dp_cmdp.noise.optimal.OptimalNoise.certificate": lambda w: w.optimal_certificate,
+    "dp_cmdp.noise.truncated.LatticeTruncatedLaplace.certificate": lambda w: w.certificate,
+    "dp_cmdp.theory.paper.hoffman.hoffman_constant.G": lambda w: [[1.0, 0.0], [0.0, 1.0]],
+    "dp_cmdp.envs.catalogue.named_layout.name": lambda w: "islands",
+    "dp_cmdp.envs.hazards.Hazards.load.path": lambda w: w.hazard_file,
+    "dp_cmdp.envs.hazards.Hazards.of.source": lambda w: 0,
+    "dp_cmdp.envs.layout.Layout.kinds": lambda w: w.layout.kinds,
+    "dp_cmdp.envs.layout_files.layout_from_dict.content": lambda w: (
+        envs.layout_files.layout_to_dict(w.layout)
     ),
-    "envs.layout_files.load_layout.path": lambda w: w.layout_file,
-    "envs.layout_files.save_layout.path": lambda w: w.path(".json"),
-    "envs.wrappers.PrivateCostWrapper.release": lambda w: w.hazard_release,
+    "dp_cmdp.envs.layout_files.load_layout.path": lambda w: w.layout_file,
+    "dp_cmdp.envs.layout_files.save_layout.path": lambda w: w.path(".json"),
+    "dp_cmdp.envs.wrappers.PrivateCostWrapper.release": lambda w: w.hazard_release,
 }
 
 #: An instance of each class that has public methods.
 INSTANCES: dict[str, Builder] = {
     "dp_cmdp.advice.block_split.Split": lambda w: w.advice.split,
     "dp_cmdp.advice.report.Advice": lambda w: w.advice,
-    "dp_cmdp.affine.Affine": lambda w: w.affine,
-    "dp_cmdp.audit.verdicts.AuditReport": lambda w: w.report,
-    "dp_cmdp.audit.verdicts.InjectedBug": lambda w: w.report.injected[0],
-    "dp_cmdp.audit.verdicts.MethodAudit": lambda w: w.report.methods[0],
-    "dp_cmdp.audit.verdicts.Verdict": lambda w: w.report.methods[0].layers["black_box"],
-    "dp_cmdp.baselines.method.Method": lambda w: w.method,
+    "dp_cmdp.data.affine.Affine": lambda w: w.affine,
+    "dp_cmdp.audit.report.AuditReport": lambda w: w.report,
+    "dp_cmdp.audit.report.InjectedBug": lambda w: w.report.injected[0],
+    "dp_cmdp.audit.report.MethodAudit": lambda w: w.report.methods[0],
+    "dp_cmdp.audit.report.Verdict": lambda w: w.report.methods[0].layers["black_box"],
+    "dp_cmdp.baselines.parts.method.Method": lambda w: w.method,
     "dp_cmdp.cmdp.certificate.PolicyCertificate": lambda w: w.safe_policy.certificate,
     "dp_cmdp.cmdp.model.CMDP": lambda w: w.cmdp,
     "dp_cmdp.cmdp.parametric.ParametricCMDP": lambda w: w.model,
     "dp_cmdp.cmdp.policy.Policy": lambda w: w.policy,
-    "dp_cmdp.cmdp.pool.PolicyPool": lambda w: w.pool,
+    "dp_cmdp.cmdp.solvers.pool.PolicyPool": lambda w: w.pool,
     "dp_cmdp.cmdp.rollout.Rollout": lambda w: w.played,
     "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
-    "dp_cmdp.envelope.Envelope": lambda w: w.envelope,
+    "dp_cmdp.data.envelope.Envelope": lambda w: w.envelope,
     "dp_cmdp.experiments.sweep.Chunk": lambda w: w.sweep.chunks()[0],
     "dp_cmdp.experiments.sweep.Sweep": lambda w: w.sweep,
-    "dp_cmdp.ledger.ledger.PrivacyLedger": lambda w: w.ledger,
-    "dp_cmdp.lp.LinearProgram": lambda w: w.lp,
-    "dp_cmdp.mechanisms.Laplace": lambda w: dp_cmdp.Laplace(1.0),
-    "dp_cmdp.mechanisms.TruncatedLaplace": lambda w: dp_cmdp.TruncatedLaplace(1.0, 2.0),
-    "dp_cmdp.parametric.ParametricLP": lambda w: w.program,
-    "dp_cmdp.release.Release": lambda w: w.release,
-    "dp_cmdp.sampling.lattice.Lattice": lambda w: w.lattice,
-    "dp_cmdp.sampling.lattice_laplace.LatticeLaplace": lambda w: w.lattice_laplace,
-    "dp_cmdp.sampling.optimal_noise.OptimalNoise": lambda w: w.optimal_noise,
-    "dp_cmdp.sampling.truncated.LatticeTruncatedLaplace": lambda w: w.lattice_noise,
+    "dp_cmdp.accounting.ledger.PrivacyLedger": lambda w: w.ledger,
+    "dp_cmdp.program.linear_program.LinearProgram": lambda w: w.lp,
+    "dp_cmdp.noise.laws.Laplace": lambda w: dp_cmdp.Laplace(1.0),
+    "dp_cmdp.noise.laws.TruncatedLaplace": lambda w: dp_cmdp.TruncatedLaplace(1.0, 2.0),
+    "dp_cmdp.program.parametric.ParametricLP": lambda w: w.program,
+    "dp_cmdp.data.release.Release": lambda w: w.release,
+    "dp_cmdp.noise.lattice.Lattice": lambda w: w.lattice,
+    "dp_cmdp.noise.laplace.LatticeLaplace": lambda w: w.lattice_laplace,
+    "dp_cmdp.noise.optimal.OptimalNoise": lambda w: w.optimal_noise,
+    "dp_cmdp.noise.truncated.LatticeTruncatedLaplace": lambda w: w.lattice_noise,
     "dp_cmdp.theory.accuracy.AccuracyBound": lambda w: w.bound,
-    "envs.dynamics.GridModel": lambda w: envs.GridModel(w.layout),
-    "envs.hazard_grid.HazardGridEnv": lambda w: w.env(access="curator", hazards=w.hazards),
-    "envs.hazards.Hazards": lambda w: w.hazards,
-    "envs.layout.Layout": lambda w: w.layout,
-    "envs.wrappers.PrivateCostWrapper": lambda w: w.wrapped(),
+    "dp_cmdp.envs.dynamics.GridModel": lambda w: envs.GridModel(w.layout),
+    "dp_cmdp.envs.hazard_grid.HazardGridEnv": lambda w: w.env(access="curator", hazards=w.hazards),
+    "dp_cmdp.envs.hazards.Hazards": lambda w: w.hazards,
+    "dp_cmdp.envs.layout.Layout": lambda w: w.layout,
+    "dp_cmdp.envs.wrappers.PrivateCostWrapper": lambda w: w.wrapped(),
 }
 
 #: Optional arguments of the base calls, where they bring other rules into play or save time.
@@ -709,10 +709,10 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.baselines.cummings2015.answer": [{"rounds": lambda w: 2}],
     "dp_cmdp.baselines.hsu2014.answer": [{"rounds": lambda w: 2}],
     "dp_cmdp.experiments.runner.run_sweep": [{"workers": lambda w: 1}],
-    "dp_cmdp.lp.solve": [{}, {"engine": lambda w: "cvxpy"}],
+    "dp_cmdp.program.linear_program.solve": [{}, {"engine": lambda w: "cvxpy"}],
     "dp_cmdp.metrics.mean_interval": [{}, {"method": lambda w: "bootstrap", "rng": _generator}],
-    "dp_cmdp.privatizer.release_blocks": [{"ledger": lambda w: SpyLedger()}],
-    "dp_cmdp.privatizer.release_database": [
+    "dp_cmdp.release.privatizer.release_blocks": [{"ledger": lambda w: SpyLedger()}],
+    "dp_cmdp.release.privatizer.release_database": [
         {"ledger": lambda w: SpyLedger()},
         {"ledger": lambda w: SpyLedger(), "calibration": lambda w: "optimal"},
     ],
@@ -720,7 +720,7 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
         {"draws": lambda w: 4, "rng": _generator},
         {"mechanism": lambda w: "blocks"},
     ],
-    "envs.hazard_grid.HazardGridEnv": [{}, {"access": lambda w: "curator"}],
+    "dp_cmdp.envs.hazard_grid.HazardGridEnv": [{}, {"access": lambda w: "curator"}],
 }
 
 

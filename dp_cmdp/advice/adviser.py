@@ -28,6 +28,7 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import Number, PrivacyBudget, exact
 from dp_cmdp.advice.block_split import best_split
 from dp_cmdp.advice.recovery import CONFIDENCE, verdict
 from dp_cmdp.advice.remedies import remedies
@@ -36,10 +37,9 @@ from dp_cmdp.advice.trials import Trials, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 from dp_cmdp.metrics import Interval
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import Number, PrivacyBudget, exact
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program, harmful_ends, public_interval
-from dp_cmdp.theory.reach import Reach, reach
+from dp_cmdp.theory.release_noise import Reach, reach
 
 LARGEST_EPSILON = 100.0
 SMALLEST_EPSILON = 0.01

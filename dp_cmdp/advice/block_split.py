@@ -13,15 +13,15 @@ from itertools import product
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.advice.recovery import CONFIDENCE
 from dp_cmdp.advice.trials import Trials, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.metrics import Interval
-from dp_cmdp.parametric import BLOCKS, ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.program.parametric import BLOCKS, ParametricLP
 from dp_cmdp.theory.public_interval import as_program
-from dp_cmdp.theory.reach import reach
+from dp_cmdp.theory.release_noise import reach
 
 #: Finer grids of shares than this take longer than they teach.
 MOST_STEPS = 50

@@ -17,17 +17,17 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import Number, PrivacyBudget
 from dp_cmdp.advice.recovery import pair_means
 from dp_cmdp.advice.trials import Trials
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.curator import CuratorOnly
-from dp_cmdp.database import Database
+from dp_cmdp.data.curator import CuratorOnly
+from dp_cmdp.data.database import Database
 from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 from dp_cmdp.metrics import Interval, mean_interval
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import Number, PrivacyBudget
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program
-from dp_cmdp.theory.reach import reach
+from dp_cmdp.theory.release_noise import reach
 
 
 @dataclass(frozen=True, slots=True)

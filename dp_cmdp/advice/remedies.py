@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.advice.recovery import CONFIDENCE
 from dp_cmdp.advice.trials import Trials
-from dp_cmdp.affine import IntArray
-from dp_cmdp.envelope import Envelope
-from dp_cmdp.lp import LinearProgram, Solution, solve
+from dp_cmdp.data.affine import IntArray
+from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.metrics import Interval
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.program.linear_program import LinearProgram, Solution, solve
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import harmful_ends
-from dp_cmdp.theory.reach import Reach, reach
+from dp_cmdp.theory.release_noise import Reach, reach
 
 
 @dataclass(frozen=True, slots=True)

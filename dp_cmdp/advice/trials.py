@@ -17,13 +17,13 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.advice.recovery import CONFIDENCE, share_interval
-from dp_cmdp.envelope import Envelope
-from dp_cmdp.lp import solve
+from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.metrics import Interval
-from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import harmful_ends
-from dp_cmdp.theory.reach import Reach
-from dp_cmdp.theory.sampled import simulated_values
+from dp_cmdp.theory.release_noise import Reach
+from dp_cmdp.theory.simulated_loss import simulated_values
 
 POSITIONS = ("average", "middle", "harmless")
 

@@ -16,8 +16,8 @@ package ships and shows that bugs, put in on purpose, are caught.
 from __future__ import annotations
 
 from dp_cmdp.audit.outcomes import Outcomes
+from dp_cmdp.audit.report import FALSE_ALARM, AuditReport, MethodAudit, Verdict
 from dp_cmdp.audit.subject import Subject, audit, audit_subject
-from dp_cmdp.audit.verdicts import FALSE_ALARM, AuditReport, MethodAudit, Verdict
 
 __all__ = [
     "FALSE_ALARM",

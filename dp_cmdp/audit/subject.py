@@ -13,15 +13,15 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.audit.black_box import black_box
-from dp_cmdp.audit.certificates import certify
-from dp_cmdp.audit.coupling import Coupling, coupling
-from dp_cmdp.audit.noise_law import LawFacts, law_facts, noise_law
+from dp_cmdp.accounting.budget import Number, PrivacyBudget
+from dp_cmdp.audit.layers.black_box import black_box
+from dp_cmdp.audit.layers.certificates import certify
+from dp_cmdp.audit.layers.coupling import Coupling, coupling
+from dp_cmdp.audit.layers.noise_law import LawFacts, law_facts, noise_law
 from dp_cmdp.audit.outcomes import Mechanism, Sampler, checked_pair, repeated
-from dp_cmdp.audit.verdicts import FALSE_ALARM, MethodAudit, Verdict
+from dp_cmdp.audit.report import FALSE_ALARM, MethodAudit, Verdict
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.privacy import Number, PrivacyBudget
-from dp_cmdp.sampling.certificate import NoiseCertificate
+from dp_cmdp.noise.certificate import NoiseCertificate
 
 COUPLED_SEEDS = 5
 #: Draws for the noise law.

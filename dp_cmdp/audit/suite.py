@@ -10,12 +10,12 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
-from dp_cmdp.audit.injected import injected_bugs
-from dp_cmdp.audit.programs import program_subjects
-from dp_cmdp.audit.shipped import shipped_subjects
+from dp_cmdp.audit.layers.worst_records import shipped_readings, worst_row
+from dp_cmdp.audit.report import AuditReport, InjectedBug, MethodAudit
 from dp_cmdp.audit.subject import MOST_RUNS, Subject, audit_subject
-from dp_cmdp.audit.verdicts import AuditReport, InjectedBug, MethodAudit
-from dp_cmdp.audit.worst_records import shipped_readings, worst_row
+from dp_cmdp.audit.subjects.injected import injected_bugs
+from dp_cmdp.audit.subjects.programs import program_subjects
+from dp_cmdp.audit.subjects.releases import shipped_subjects
 from dp_cmdp.errors import PrivacyWarning
 
 Found = TypeVar("Found")

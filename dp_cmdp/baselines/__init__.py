@@ -1,7 +1,7 @@
 """The systems of the paper's Table 1, side by side, with this project's method and references.
 
-``METHODS`` maps names to :class:`~dp_cmdp.baselines.method.Method` records, in the order of the
-table (``table:related_work``), then ours, then the references.
+``METHODS`` maps names to :class:`~dp_cmdp.baselines.parts.method.Method` records, in the order of
+the table (``table:related_work``), then ours, then the references.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dp_cmdp.baselines import (
     robust,
     sup_A_exact_c,
 )
-from dp_cmdp.baselines.method import Answer, Method
+from dp_cmdp.baselines.parts.method import Answer, Method
 
 METHODS: dict[str, Method] = {
     module.METHOD.name: module.METHOD

@@ -24,12 +24,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from dp_cmdp._door import door
-from dp_cmdp.baselines.blocks import equal_shares
-from dp_cmdp.baselines.method import Answer, Method
-from dp_cmdp.database import Database
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import Number, PrivacyBudget
-from dp_cmdp.privatizer import release_blocks, solve_private
+from dp_cmdp.accounting.budget import Number, PrivacyBudget
+from dp_cmdp.baselines.parts.blocks import equal_shares
+from dp_cmdp.baselines.parts.method import Answer, Method
+from dp_cmdp.data.database import Database
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import release_blocks, solve_private
 
 
 @door

@@ -35,21 +35,21 @@ from scipy import sparse
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.baselines.composition import epsilon_per_step
-from dp_cmdp.baselines.method import MOST_ROUNDS, Answer, Method
-from dp_cmdp.baselines.optimistic import (
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.baselines.parts.composition import epsilon_per_step
+from dp_cmdp.baselines.parts.method import MOST_ROUNDS, Answer, Method
+from dp_cmdp.baselines.parts.optimistic import (
     optimistic_program,
     optimistic_value,
     require_nonnegative,
 )
-from dp_cmdp.baselines.players import LABEL, Players, split
-from dp_cmdp.baselines.simplex_rows import ROUND_UP
-from dp_cmdp.database import Database
+from dp_cmdp.baselines.parts.players import LABEL, Players, split
+from dp_cmdp.baselines.parts.simplex_rows import ROUND_UP
+from dp_cmdp.data.database import Database
 from dp_cmdp.errors import AssumptionError
-from dp_cmdp.lp import LinearProgram, solve
-from dp_cmdp.mechanisms import Laplace
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.noise.laws import Laplace
+from dp_cmdp.program.linear_program import LinearProgram, solve
+from dp_cmdp.program.parametric import ParametricLP
 
 
 @door

@@ -20,11 +20,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from dp_cmdp._door import door
-from dp_cmdp.baselines.method import Answer, Method
-from dp_cmdp.database import Database
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_database, solve_private
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.baselines.parts.method import Answer, Method
+from dp_cmdp.data.database import Database
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import release_database, solve_private
 
 
 @door
@@ -42,7 +42,7 @@ def answer(
     Parameters
     ----------
     calibration, close
-        As in :func:`dp_cmdp.privatizer.release_database`.
+        As in :func:`dp_cmdp.release.privatizer.release_database`.
 
     Notes
     -----

@@ -36,12 +36,12 @@ from scipy import linalg, sparse
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.baselines.method import Answer, Method
-from dp_cmdp.database import Database
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.baselines.parts.method import Answer, Method
+from dp_cmdp.data.database import Database
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
-from dp_cmdp.lp import LinearProgram, make_engine
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.program.linear_program import LinearProgram, make_engine
+from dp_cmdp.program.parametric import ParametricLP
 
 PROBES = 8  # databases at which the sensitivity is estimated
 

@@ -38,16 +38,16 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.baselines.composition import epsilon_per_step
-from dp_cmdp.baselines.method import MOST_ROUNDS, Answer, Method
-from dp_cmdp.baselines.optimistic import optimistic_value, require_nonnegative
-from dp_cmdp.baselines.simplex_rows import SimplexRows, simplex_rows
-from dp_cmdp.database import Database
+from dp_cmdp.accounting.budget import Number, PrivacyBudget, allocate, exact
+from dp_cmdp.baselines.parts.composition import epsilon_per_step
+from dp_cmdp.baselines.parts.method import MOST_ROUNDS, Answer, Method
+from dp_cmdp.baselines.parts.optimistic import optimistic_value, require_nonnegative
+from dp_cmdp.baselines.parts.simplex_rows import SimplexRows, simplex_rows
+from dp_cmdp.data.database import Database
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.lp import solve
-from dp_cmdp.mechanisms import Laplace
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import Number, PrivacyBudget, allocate, exact
+from dp_cmdp.noise.laws import Laplace
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
 
 TEST_SHARE = 0.25  # of the rows' ε, for the tests of the guesses
 

@@ -22,18 +22,18 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
-from dp_cmdp.baselines.blocks import (
+from dp_cmdp.accounting.budget import Number, PrivacyBudget, allocate
+from dp_cmdp.baselines.parts.blocks import (
     BlockNoise,
     equal_shares,
     plain_noise,
     publish_blocks,
     shifted_noise,
 )
-from dp_cmdp.baselines.method import Answer, Method
-from dp_cmdp.database import Database
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import Number, PrivacyBudget, allocate
-from dp_cmdp.privatizer import solve_private
+from dp_cmdp.baselines.parts.method import Answer, Method
+from dp_cmdp.data.database import Database
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import solve_private
 
 
 @door

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from dp_cmdp._door import door
-from dp_cmdp.baselines.blocks import sensitive_blocks
-from dp_cmdp.baselines.method import Answer, Method
-from dp_cmdp.certified import solve_certified
-from dp_cmdp.database import Database
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.baselines.parts.blocks import sensitive_blocks
+from dp_cmdp.baselines.parts.method import Answer, Method
+from dp_cmdp.data.database import Database
+from dp_cmdp.program.certified import solve_certified
+from dp_cmdp.program.parametric import ParametricLP
 
 
 @door

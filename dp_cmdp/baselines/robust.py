@@ -15,12 +15,12 @@ from fractions import Fraction
 import numpy as np
 
 from dp_cmdp._door import door
-from dp_cmdp.baselines.method import Answer, Method
-from dp_cmdp.database import Database
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import solve_private
-from dp_cmdp.release import Guarantee, Release
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.baselines.parts.method import Answer, Method
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import Guarantee, Release
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import solve_private
 
 
 @door

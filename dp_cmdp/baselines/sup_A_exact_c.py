@@ -18,14 +18,14 @@ import numpy as np
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.baselines.blocks import publish_blocks
-from dp_cmdp.baselines.method import Answer, Method
-from dp_cmdp.database import Database
-from dp_cmdp.intervals import Intervals
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import solve_private
-from dp_cmdp.release import Noise
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.baselines.parts.blocks import publish_blocks
+from dp_cmdp.baselines.parts.method import Answer, Method
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import Noise
+from dp_cmdp.noise.plans import Intervals
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import solve_private
 
 
 @door

@@ -14,7 +14,7 @@ from dp_cmdp.cli.values import at_least, writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from dp_cmdp.database import Database
+    from dp_cmdp.data.database import Database
 
 DELTA = "1/1000"
 PLAN = "plan.json"
@@ -85,13 +85,13 @@ def _refuse_unread(options: argparse.Namespace) -> None:
 
 def _advise(options: argparse.Namespace) -> int:
     from dp_cmdp import _check
+    from dp_cmdp.accounting.budget import exact
     from dp_cmdp.advice.adviser import advise
     from dp_cmdp.figures.advice import advice_figure
     from dp_cmdp.figures.style import save_figure
-    from dp_cmdp.privacy import exact
 
     if options.auction is not None:
-        from dp_cmdp.experiments.ad_auction import ad_auction_program
+        from dp_cmdp.problems.ad_auction import ad_auction_program
 
         program = ad_auction_program(*options.auction)
     else:
@@ -115,8 +115,8 @@ def _advise(options: argparse.Namespace) -> int:
 
 def _plan(options: argparse.Namespace) -> int:
     from dp_cmdp import _check
-    from dp_cmdp.curator import report_to_curator
-    from dp_cmdp.privacy import PrivacyBudget
+    from dp_cmdp.accounting.budget import PrivacyBudget
+    from dp_cmdp.data.curator import report_to_curator
 
     _check.real("target", options.target, low=0.0)
     PrivacyBudget(1, options.delta or DELTA)
@@ -134,7 +134,7 @@ def _true_problem(options: argparse.Namespace) -> tuple[Any, Callable[[], Databa
         return env.model(), env.database
     import numpy as np
 
-    from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
+    from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
 
     program = ad_auction_program(*options.auction)
     return program, lambda: random_auction(program, np.random.default_rng(options.seed))

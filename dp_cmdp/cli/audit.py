@@ -49,9 +49,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    from dp_cmdp.audit.report import FALSE_ALARM, LAYERS
     from dp_cmdp.audit.suite import QUICK_RUNS, RUNS, audit_everything
-    from dp_cmdp.audit.verdicts import FALSE_ALARM, LAYERS
-    from dp_cmdp.curator import write_public_json
+    from dp_cmdp.data.curator import write_public_json
     from dp_cmdp.figures.audit import audit_figure
     from dp_cmdp.figures.style import save_figure
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.policy import Policy
-    from envs.hazard_grid import HazardGridEnv
+    from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
 REPORT, PICTURE = "comparison.json", "comparison.png"
 

@@ -52,7 +52,7 @@ def add_parser(commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from dp_cmdp.cmdp.policy import Policy
-    from dp_cmdp.release import Release
+    from dp_cmdp.data.release import Release
 
     if options.curator and options.release is not None:
         raise InvalidArgumentError("--release is not read with --curator; leave one out")

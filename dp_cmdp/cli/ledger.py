@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dp_cmdp.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from dp_cmdp.ledger.hashchain import Balance, LedgerHead
+    from dp_cmdp.accounting.hashchain import Balance, LedgerHead
 
 EPILOG = """examples:
   dp-cmdp ledger create ledger.sqlite --identity clinic-2024 --epsilon 2 --delta 1/1000
@@ -44,8 +44,8 @@ def add_parser(commands) -> None:
 
 
 def run_create(options: argparse.Namespace) -> int:
-    from dp_cmdp.ledger.ledger import PrivacyLedger
-    from dp_cmdp.privacy import PrivacyBudget
+    from dp_cmdp.accounting.budget import PrivacyBudget
+    from dp_cmdp.accounting.ledger import PrivacyLedger
 
     ledger = PrivacyLedger(options.file)
     ledger.create(options.identity, PrivacyBudget(options.epsilon, options.delta))
@@ -54,7 +54,7 @@ def run_create(options: argparse.Namespace) -> int:
 
 
 def run_show(options: argparse.Namespace) -> int:
-    from dp_cmdp.ledger.ledger import PrivacyLedger
+    from dp_cmdp.accounting.ledger import PrivacyLedger
 
     ledger = PrivacyLedger(options.file)
     debits = [
@@ -73,7 +73,7 @@ def run_show(options: argparse.Namespace) -> int:
 
 
 def run_verify(options: argparse.Namespace) -> int:
-    from dp_cmdp.ledger.ledger import PrivacyLedger
+    from dp_cmdp.accounting.ledger import PrivacyLedger
 
     report = PrivacyLedger(options.file).verify(options.pinned)
     _print(options, list(report.balances), report.head, verified=True, pinned=report.pinned)

@@ -13,7 +13,7 @@ from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.policy import Policy
-    from envs.hazard_grid import HazardGridEnv
+    from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
 DEFAULT_LAYOUT = "islands"
 LONGEST_SEED = 100
@@ -21,7 +21,7 @@ LONGEST_SEED = 100
 
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
     """``--layout`` or ``--env``, and where the private hazards come from."""
-    from envs import layout_names
+    from dp_cmdp.envs import layout_names
 
     group = parser.add_argument_group("problem")
     which = group.add_mutually_exclusive_group()
@@ -44,7 +44,7 @@ def open_as_curator(options: argparse.Namespace) -> HazardGridEnv:
     """The environment with its private side, which is not read before it is used."""
     hazards = _hazards(options.hazards)
     if options.env is None:
-        from envs import HazardGridEnv
+        from dp_cmdp.envs import HazardGridEnv
 
         return HazardGridEnv(options.layout or DEFAULT_LAYOUT, access="curator", hazards=hazards)
     return make_env(options.env, access="curator", hazards=hazards)
@@ -53,7 +53,7 @@ def open_as_curator(options: argparse.Namespace) -> HazardGridEnv:
 def open_public(options: argparse.Namespace) -> HazardGridEnv:
     """The environment as everybody sees it."""
     if options.env is None:
-        from envs import HazardGridEnv
+        from dp_cmdp.envs import HazardGridEnv
 
         return HazardGridEnv(options.layout or DEFAULT_LAYOUT)
     return make_env(options.env)
@@ -95,7 +95,7 @@ def tell_curator(
     options: argparse.Namespace, name: str, look: Callable[[Path], Mapping[str, Any]]
 ) -> int:
     """Put what looks at the truth where only its curator reads, and say no more than that."""
-    from dp_cmdp.curator import report_to_curator
+    from dp_cmdp.data.curator import report_to_curator
 
     with writable_folder(options.out or options.policy.parent) as folder:
         written = report_to_curator(folder, name, look)
@@ -115,13 +115,13 @@ def make_env(env_id: str, **arguments) -> HazardGridEnv:
     """``gymnasium.make`` without its wrappers, with errors that say what to do."""
     import gymnasium as gym
 
-    import envs
+    from dp_cmdp import envs
 
     known = sorted(name for name in gym.registry if name.startswith("dp_cmdp/"))
     if env_id.removeprefix("envs:") not in known:
         raise InvalidArgumentError(
             f"env must be one of the hazard grids {', '.join(known)}; got {env_id!r}. For other "
-            "tabular environments see dp_cmdp.cmdp.gym_model.cmdp_from_gymnasium"
+            "tabular environments see dp_cmdp.frontends.gymnasium.cmdp_from_gymnasium"
         )
     made = gym.make(env_id.removeprefix("envs:"), disable_env_checker=True, **arguments)
     assert isinstance(made.unwrapped, envs.HazardGridEnv)

@@ -11,7 +11,7 @@ from pathlib import Path
 from dp_cmdp.cli.tables import print_json, print_table
 from dp_cmdp.cli.values import at_least, writable_folder
 from dp_cmdp.errors import PrivacyWarning
-from dp_cmdp.experiments.catalogue import REPRODUCTIONS
+from dp_cmdp.reproductions import REPRODUCTIONS
 
 EPILOG = """examples:
   dp-cmdp reproduce ad-headline --quick          a few seconds, wide intervals

@@ -18,7 +18,7 @@ from dp_cmdp.cli.values import at_least
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.policy import Policy
-    from envs.hazard_grid import HazardGridEnv
+    from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
 EPILOG = """examples:
   dp-cmdp rollout out/synthesize/policy.npz --episodes 500 --seed 0

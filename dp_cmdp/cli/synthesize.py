@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dp_cmdp._check import FloatArray
+    from dp_cmdp.accounting.budget import PrivacyBudget
     from dp_cmdp.cmdp.parametric import ParametricCMDP
     from dp_cmdp.cmdp.synthesis import SafePolicy
-    from dp_cmdp.database import Database
-    from dp_cmdp.privacy import PrivacyBudget
-    from dp_cmdp.release import Release
-    from envs.hazard_grid import HazardGridEnv
+    from dp_cmdp.data.database import Database
+    from dp_cmdp.data.release import Release
+    from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
 METHODS = ("database", "benvenuti2025", "robust")
 #: What is written, all of it safe to publish.
@@ -83,7 +83,7 @@ def add_parser(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from dp_cmdp.privacy import PrivacyBudget
+    from dp_cmdp.accounting.budget import PrivacyBudget
 
     budget = PrivacyBudget(options.epsilon, options.delta)
     if options.ledger is not None and not options.identity:
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_curator_folder(folder: Path) -> None:
     """Whatever is there under the name of the curator's folder can become one."""
-    from dp_cmdp.curator import CURATOR_FOLDER, curator_folder
+    from dp_cmdp.data.curator import CURATOR_FOLDER, curator_folder
 
     if (folder / CURATOR_FOLDER).exists() or (folder / CURATOR_FOLDER).is_symlink():
         curator_folder(folder)
@@ -139,7 +139,7 @@ def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
 
 def _place(options: argparse.Namespace) -> Path:
     """All that is said of a comparison is where it lies."""
-    from dp_cmdp.curator import CURATOR_FOLDER
+    from dp_cmdp.data.curator import CURATOR_FOLDER
 
     return options.out / CURATOR_FOLDER
 
@@ -149,9 +149,9 @@ def _release(
 ) -> Release:
     import numpy as np
 
-    from dp_cmdp.database import Database
-    from dp_cmdp.ledger.ledger import PrivacyLedger
-    from dp_cmdp.privatizer import release_blocks, release_database
+    from dp_cmdp.accounting.ledger import PrivacyLedger
+    from dp_cmdp.data.database import Database
+    from dp_cmdp.release.privatizer import release_blocks, release_database
 
     rng: np.random.Generator | None = None
     if options.seed is not None:
@@ -187,7 +187,7 @@ def _read_after_debit(hazards: Database, budget: PrivacyBudget, identity: str) -
 
 def _saturation(model: ParametricCMDP, release: Release) -> float:
     """Share of the released intervals whose harmful end is the public worst case."""
-    from dp_cmdp.entrywise import entrywise
+    from dp_cmdp.program.entrywise import entrywise
 
     database = release.method == "database"
     envelope = model.envelope if database else entrywise(model.program()).envelope
@@ -208,11 +208,11 @@ def _write(
     report: dict[str, Any],
 ) -> None:
     """The public artefacts, in place of all that an earlier run left about another policy."""
-    from dp_cmdp.curator import CURATOR_FOLDER, write_public_json
+    from dp_cmdp._storage import replaced_files
+    from dp_cmdp.data.curator import CURATOR_FOLDER, write_public_json
+    from dp_cmdp.envs import save_layout
     from dp_cmdp.figures.grid import policy_figure
     from dp_cmdp.figures.style import save_figure
-    from dp_cmdp.storage import replaced_files
-    from envs import save_layout
 
     stale = [f"{CURATOR_FOLDER}/{name}" for name in CURATOR_FILES]
     with replaced_files(folder, [*FILES, *stale, OLD_COMPARISON]) as staged:
@@ -237,7 +237,7 @@ def _compare(
     options: argparse.Namespace, env: HazardGridEnv, answer: SafePolicy, report: dict[str, Any]
 ) -> None:
     """Write what privacy cost."""
-    from dp_cmdp.curator import report_to_curator
+    from dp_cmdp.data.curator import report_to_curator
 
     title = f"{env.layout.name}, ε = {report['epsilon']:g}"
     report_to_curator(

@@ -41,7 +41,7 @@ def add_parser(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from dp_cmdp.verification import verify
+    from dp_cmdp.verification.files import verify
 
     report = verify(*options.files)
     if options.json:

@@ -2,15 +2,14 @@
 
 from dp_cmdp.cmdp.certificate import PolicyCertificate, certify_policy
 from dp_cmdp.cmdp.evaluation import Evaluation, evaluate
-from dp_cmdp.cmdp.gym_model import cmdp_from_gymnasium
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix, occupancy_of, policy_from_occupancy
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.private_policy import PrivatePolicy, release_and_synthesize
 from dp_cmdp.cmdp.rollout import Rollout, rollout
-from dp_cmdp.cmdp.solution import CMDPSolution
-from dp_cmdp.cmdp.solver import solve_cmdp
+from dp_cmdp.cmdp.solvers.door import solve_cmdp
+from dp_cmdp.cmdp.solvers.solution import CMDPSolution
 from dp_cmdp.cmdp.synthesis import (
     SafePolicy,
     check_robust_policy,
@@ -31,7 +30,6 @@ __all__ = [
     "SafePolicy",
     "certify_policy",
     "check_robust_policy",
-    "cmdp_from_gymnasium",
     "evaluate",
     "flow_matrix",
     "occupancy_of",

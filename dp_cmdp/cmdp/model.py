@@ -20,10 +20,10 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._documents import Document, read_document, unpacked
 from dp_cmdp._door import door
-from dp_cmdp.documents import Document, read_document, unpacked
+from dp_cmdp.data.packing import pack_sparse, sparse_names, unpack_sparse
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.structure_files import pack_sparse, sparse_names, unpack_sparse
 
 #: A row of T may miss 1 by this much (rounding of the probabilities a user wrote down).
 ROW_SUM_TOLERANCE = 1e-9

@@ -20,16 +20,13 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._documents import Document, read_document, unpacked
 from dp_cmdp._door import door
-from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp.charges import OCCUPYING, Charges
 from dp_cmdp.cmdp.model import ARRIVALS, CMDP
-from dp_cmdp.documents import Document, read_document, unpacked
-from dp_cmdp.envelope import Envelope
-from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.release import Release
-from dp_cmdp.structure_files import (
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.packing import (
     ENVELOPE_ARRAYS,
     affine_names,
     pack_affine,
@@ -39,6 +36,9 @@ from dp_cmdp.structure_files import (
     unpack_envelope,
     unpack_sparse,
 )
+from dp_cmdp.data.release import Release
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.program.parametric import ParametricLP
 
 FORMAT = "dp_cmdp.ParametricCMDP/1"
 #: Arrays of a :class:`CMDP` that its private costs and tolerances have no part in.
@@ -157,7 +157,7 @@ class ParametricCMDP:
         Falling into a hole ends the episode, so nobody ever acts in one:
 
         >>> from dp_cmdp import Envelope
-        >>> from dp_cmdp.cmdp import ParametricCMDP, cmdp_from_gymnasium, robust_policy
+        >>> from dp_cmdp import ParametricCMDP, cmdp_from_gymnasium, robust_policy
         >>> lake = cmdp_from_gymnasium("FrozenLake-v1", cost=lambda s, a: 0, f0=0, gamma=0.9)
         >>> model = ParametricCMDP.for_states(
         ...     lake,

@@ -19,13 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._documents import Document, Origin, read_document, unpacked
 from dp_cmdp._door import door
-from dp_cmdp.documents import Document, Origin, read_document, unpacked
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.parametric import ParametricCMDP
-    from dp_cmdp.release import Release
+    from dp_cmdp.data.release import Release
 
 #: A row of probabilities may miss 1 by this much before it is refused.
 ROW_SUM_TOLERANCE = 1e-9
@@ -163,7 +163,7 @@ class Policy:
         """Read a policy written by :meth:`save`; everything in it is checked again.
 
         That it is safe is a claim about it, its model and its release together: see
-        :func:`dp_cmdp.verification.verify`.
+        :func:`dp_cmdp.verification.files.verify`.
         """
         return PolicyFile.load(path).policy
 

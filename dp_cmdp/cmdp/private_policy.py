@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dp_cmdp import _check
-from dp_cmdp.answer import check_owns
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
-from dp_cmdp.database import Database
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import Release
 from dp_cmdp.errors import SolverError
-from dp_cmdp.ledger.ledger import PrivacyLedger
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_database
-from dp_cmdp.release import Release
+from dp_cmdp.release.answer import check_owns
+from dp_cmdp.release.privatizer import release_database
 
 if TYPE_CHECKING:
-    from dp_cmdp.cmdp.pool import PolicyPool
+    from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ def release_and_synthesize(
         Of the model's envelope.
     budget : PrivacyBudget
     rng, calibration, close, ledger
-        As in :func:`dp_cmdp.privatizer.release_database`.
+        As in :func:`dp_cmdp.release.privatizer.release_database`.
     pool : PolicyPool, optional
         Policies of earlier solves on the same dynamics, to start from.
 

@@ -22,7 +22,7 @@ from scipy.special import stdtrit
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.cmdp.gym_model import CostFunction, cost_reader
+from dp_cmdp.cmdp.cost_function import CostFunction, cost_reader
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
 

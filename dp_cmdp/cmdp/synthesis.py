@@ -33,12 +33,12 @@ from dp_cmdp.cmdp.occupancy import occupancy_of, policy_from_occupancy
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.safest import safest_policy
-from dp_cmdp.cmdp.solution import CMDPSolution
+from dp_cmdp.cmdp.solvers.solution import CMDPSolution
+from dp_cmdp.data.release import Release
 from dp_cmdp.errors import AssumptionError, InfeasibleError, SolverError
-from dp_cmdp.release import Release
 
 if TYPE_CHECKING:
-    from dp_cmdp.cmdp.pool import PolicyPool
+    from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
 MAX_ATTEMPTS = 20
 #: First margin, relative to the size of the tolerance and of the largest discounted cost.
@@ -169,7 +169,7 @@ def safe_policy(cmdp: CMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
 
 def _attempt(cmdp: CMDP, margin: FloatArray, *, pool: PolicyPool | None) -> SafePolicy:
     """The best policy at tolerances f0 − margin, certified at f0 or not."""
-    from dp_cmdp.cmdp.solver import solve_cmdp
+    from dp_cmdp.cmdp.solvers.door import solve_cmdp
 
     solution = solve_cmdp(cmdp, margin=margin, pool=pool)
     policy = policy_from_occupancy(cmdp, solution.occupancy)
@@ -226,7 +226,7 @@ def check_robust_policy(model: ParametricCMDP) -> None:
     _check.instance("model", model, ParametricCMDP)
     robust = model.robust()
     try:
-        from dp_cmdp.cmdp.solver import solve_cmdp
+        from dp_cmdp.cmdp.solvers.door import solve_cmdp
 
         solve_cmdp(robust)
     except InfeasibleError:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dp_cmdp.database import Database
-from dp_cmdp.experiments.ad_auction import (
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import Release
+from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
+from dp_cmdp.metrics import mean_interval, suboptimality, violation
+from dp_cmdp.problems.ad_auction import (
     DELTA,
     THIRD,
     ad_auction_program,
     random_auction,
     split,
 )
-from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
-from dp_cmdp.lp import solve
-from dp_cmdp.metrics import mean_interval, suboptimality, violation
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_blocks, release_database, solve_private
-from dp_cmdp.release import Release
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,15 +17,15 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines import METHODS, Answer, Method
-from dp_cmdp.database import Database
+from dp_cmdp.data.database import Database
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.experiments.ad_auction import BUDGET, DELTA, ad_auction_program, random_auction, split
 from dp_cmdp.experiments.sweep import Row, Setting, stream
-from dp_cmdp.lp import solve
 from dp_cmdp.metrics import mean_interval, suboptimality
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.problems.ad_auction import BUDGET, DELTA, ad_auction_program, random_auction, split
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
 
 if TYPE_CHECKING:
     import pandas as pd

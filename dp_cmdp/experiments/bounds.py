@@ -23,20 +23,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp_cmdp.affine import Affine
-from dp_cmdp.database import Database
-from dp_cmdp.envelope import Envelope
-from dp_cmdp.experiments.ad_auction import BUDGET, ad_auction_program, random_auction
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
-from dp_cmdp.lp import solve
 from dp_cmdp.metrics import mean_interval
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.problems.ad_auction import BUDGET, ad_auction_program, random_auction
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound
-from dp_cmdp.theory.instance import instance_bound
-from dp_cmdp.theory.printed_bound import paper_bound
-from dp_cmdp.theory.reach import equal_split
+from dp_cmdp.theory.one_release import instance_bound
+from dp_cmdp.theory.paper.printed_bound import paper_bound
+from dp_cmdp.theory.release_noise import equal_split
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,25 +34,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.cmdp.certificate import certify_policy
 from dp_cmdp.cmdp.exact_costs import verify_exact
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.cmdp.pool import PolicyPool
+from dp_cmdp.cmdp.solvers.pool import PolicyPool
 from dp_cmdp.cmdp.synthesis import SafePolicy, safe_policy
-from dp_cmdp.database import Database
-from dp_cmdp.entrywise import entry_values, entrywise
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import Release
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
 from dp_cmdp.metrics import cost_of_privacy, mean_interval
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_blocks, release_database
-from dp_cmdp.release import Release
+from dp_cmdp.program.entrywise import entry_values, entrywise
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import release_blocks, release_database
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from envs.hazards import Hazards
+    from dp_cmdp.envs.hazards import Hazards
 
 DELTA = Fraction(1, 10)
 ALPHAS = {"A": "99/100", "b": "1/100"}
@@ -101,15 +101,15 @@ class Scenario:
 @lru_cache(maxsize=4)
 def scenario(name: str = "paper") -> Scenario:
     """A named layout with the hazards that come with it: *curator only*."""
-    from envs.catalogue import named_layout
-    from envs.hazards import Hazards
+    from dp_cmdp.envs.catalogue import named_layout
+    from dp_cmdp.envs.hazards import Hazards
 
     return scenario_of(Hazards.of(named_layout(name), None))
 
 
 def scenario_of(hazards: Hazards) -> Scenario:
-    """Everything the experiment needs about an :class:`envs.hazards.Hazards`: *curator only*."""
-    from envs.dynamics import GridModel
+    """Everything the experiment needs about hazards: *curator only*."""
+    from dp_cmdp.envs.dynamics import GridModel
 
     model, database = GridModel(hazards.layout).parametric(), hazards.database()
     program = model.program()
@@ -131,7 +131,7 @@ def scenario_of(hazards: Hazards) -> Scenario:
 @lru_cache(maxsize=4)
 def fingerprint(name: str = "paper") -> str:
     """A short digest of the layout and hazard files, so that records never mix two grids."""
-    from envs.catalogue import data_file
+    from dp_cmdp.envs.catalogue import data_file
 
     content = b"".join(data_file(part, name).read_bytes() for part in ("layouts", "hazards"))
     return hashlib.sha256(content).hexdigest()[:12]
@@ -236,7 +236,7 @@ def rows(frame: pd.DataFrame) -> list[Row]:
 
 def published_curves() -> dict[str, FloatArray]:
     """The published curves: ``epsilon``, ``algorithm1_percent``, ``munoz2021_percent``."""
-    source = resources.files("dp_cmdp").joinpath("data", "cost_of_privacy.csv")
+    source = resources.files("dp_cmdp.experiments").joinpath("cost_of_privacy.csv")
     lines = list(csv.DictReader(source.read_text(encoding="utf-8").splitlines()))
     return {name: np.array([float(line[name]) for line in lines]) for name in lines[0]}
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.affine import Affine
-from dp_cmdp.database import Database
-from dp_cmdp.envelope import Envelope
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.release import Release
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_blocks, release_database, solve_private
-from dp_cmdp.release import Release
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
 
 if TYPE_CHECKING:
     import pandas as pd

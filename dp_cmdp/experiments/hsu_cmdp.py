@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines import METHODS
 from dp_cmdp.experiments.cost_of_privacy import DELTA, fingerprint, scenario
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
 from dp_cmdp.metrics import violation
-from dp_cmdp.privacy import PrivacyBudget
 
 if TYPE_CHECKING:
     import pandas as pd

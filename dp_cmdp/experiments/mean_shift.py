@@ -3,7 +3,7 @@
 One row per (ε, δ): the mean shift of one end of a sure interval, in units of the sensitivity Δ, for
 the truncated Laplace noise of the paper (one entry), its tight support, and the optimal noise for
 one changing entry, next to the bound below which no mechanism can go
-(:mod:`dp_cmdp.sampling.mean_shift`). The numbers are computed, not sampled: one draw per setting,
+(:mod:`dp_cmdp.noise.mean_shift`). The numbers are computed, not sampled: one draw per setting,
 and the seed changes nothing.
 """
 
@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep
-from dp_cmdp.sampling.mean_shift import KINDS, mean_shift
+from dp_cmdp.noise.mean_shift import KINDS, mean_shift
 
 if TYPE_CHECKING:
     import pandas as pd

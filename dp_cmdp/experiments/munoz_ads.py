@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp.affine import Affine
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines import METHODS
-from dp_cmdp.database import Database
-from dp_cmdp.envelope import Envelope
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import SolverError
-from dp_cmdp.experiments.ad_auction import BUDGET, VISITORS
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
-from dp_cmdp.lp import solve
-from dp_cmdp.mechanisms import TruncatedLaplace
 from dp_cmdp.metrics import mean_interval
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.noise.laws import TruncatedLaplace
+from dp_cmdp.problems.ad_auction import BUDGET, VISITORS
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,10 +15,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.curator import refuse_curator_values
+from dp_cmdp._storage import write_text
+from dp_cmdp.data.curator import refuse_curator_values
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.experiments.sweep import Chunk, Row, Sweep
-from dp_cmdp.storage import write_text
 
 if TYPE_CHECKING:
     import pandas as pd

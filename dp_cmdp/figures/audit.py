@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dp_cmdp.audit.verdicts import FALSE_ALARM, LAYERS, AuditReport
+from dp_cmdp.audit.report import FALSE_ALARM, LAYERS, AuditReport
 from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:

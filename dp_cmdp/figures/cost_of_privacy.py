@@ -81,8 +81,8 @@ def _curve(ax: Axes, rows: Sequence[dict[str, Any]], method: str) -> None:
 
 def _grid(ax: Axes) -> None:
     """The simulated grid, hazards included: this database is public."""
-    from envs.catalogue import named_layout
-    from envs.hazards import Hazards
+    from dp_cmdp.envs.catalogue import named_layout
+    from dp_cmdp.envs.hazards import Hazards
 
     layout = named_layout("paper")
     severity = Hazards.of(layout, None).severity

@@ -12,10 +12,10 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.envs.dynamics import GridModel
+from dp_cmdp.envs.layout import Layout
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures.style import new_figure
-from envs.dynamics import GridModel
-from envs.layout import Layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

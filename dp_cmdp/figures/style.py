@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
-from dp_cmdp.storage import write_bytes
+from dp_cmdp._storage import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,17 +8,17 @@ point y is in X̃, c̃ᵀx̃ ≥ c̃ᵀy gives
 
 * **sure**: y = x_W, optimal for the most tightened data that the noise can produce. The second term
   vanishes for a public objective; else :mod:`dp_cmdp.theory.worst_answer` bounds the whole.
-* **likely**: y accepted with probability 1 − β (:mod:`dp_cmdp.theory.comparison`).
+* **likely**: y accepted with probability 1 − β (:mod:`dp_cmdp.theory.accepted_points`).
 * **mean**: the best accepted one of several points y. With c̃ − c = Σ_k e_k h_k and
   χ⁻_k ≤ h_kᵀx ≤ χ⁺_k on X the second term has mean at most
   Σ_k E e_k⁺(χ⁺_k − h_kᵀy) + E e_k⁻(h_kᵀy − χ⁻_k); or the bound by prices of
-  :mod:`dp_cmdp.theory.objective_error`, whichever is smaller.
+  :mod:`dp_cmdp.theory.price_bound`, whichever is smaller.
 * **sampled**, when draws are asked for: an upper limit from simulated releases, right but for a
-  stated chance (:mod:`dp_cmdp.theory.sampled`). The closest one.
+  stated chance (:mod:`dp_cmdp.theory.simulated_loss`). The closest one.
 
-Also here: :func:`~dp_cmdp.theory.instance.instance_bound`, for one release that was made, and
+Also here: :func:`~dp_cmdp.theory.one_release.instance_bound`, for one release that was made, and
 :func:`~dp_cmdp.public_interval.public_interval`, from no data at all. The proofs are in
-``docs/theory.md``; the paper's own theorem is in :mod:`dp_cmdp.theory.printed_bound`.
+``docs/theory.md``; the paper's own theorem is in :mod:`dp_cmdp.theory.paper.printed_bound`.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from scipy import sparse
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.affine import IntArray
+from dp_cmdp.accounting.budget import Number, PrivacyBudget
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.curator import CuratorOnly
-from dp_cmdp.database import Database
+from dp_cmdp.data.affine import IntArray
+from dp_cmdp.data.curator import CuratorOnly
+from dp_cmdp.data.database import Database
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.lp import LinearProgram, solve
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import Number, PrivacyBudget
-from dp_cmdp.theory.comparison import Candidate, Comparison, staircase
-from dp_cmdp.theory.extent import concentration_radius, coordinate_ranges, diameter_bound
-from dp_cmdp.theory.instance import instance_bound
-from dp_cmdp.theory.objective_error import PricedError
+from dp_cmdp.program.linear_program import LinearProgram, solve
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.theory.accepted_points import Candidate, Comparison, staircase
+from dp_cmdp.theory.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
+from dp_cmdp.theory.one_release import instance_bound
+from dp_cmdp.theory.price_bound import PricedError
 from dp_cmdp.theory.public_interval import as_program, public_interval
-from dp_cmdp.theory.reach import Reach, reach
-from dp_cmdp.theory.sampled import SampledMean, sampled_mean
+from dp_cmdp.theory.release_noise import Reach, reach
+from dp_cmdp.theory.simulated_loss import SampledMean, sampled_mean
 from dp_cmdp.theory.worst_answer import WorstAnswer
 
 __all__ = [
@@ -123,7 +123,7 @@ def accuracy_bound(
     database : Database
     budget : PrivacyBudget
     mechanism, alphas, calibration, close
-        The release, see :func:`dp_cmdp.theory.reach.reach`.
+        The release, see :func:`dp_cmdp.theory.release_noise.reach`.
     failure : float
         Probability with which :attr:`AccuracyBound.likely` may be exceeded.
     draws : int

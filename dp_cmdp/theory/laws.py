@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.sampling.digits import ONE
-from dp_cmdp.sampling.optimal_noise import OptimalNoise
+from dp_cmdp.noise.digits import ONE
+from dp_cmdp.noise.optimal import OptimalNoise
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]

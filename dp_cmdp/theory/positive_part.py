@@ -16,9 +16,9 @@ from itertools import pairwise
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.affine import IntArray
+from dp_cmdp.data.affine import IntArray
 from dp_cmdp.theory.laws import Law
-from dp_cmdp.theory.reach import Reach
+from dp_cmdp.theory.release_noise import Reach
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ from scipy import sparse
 
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp._door import door
-from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.data.affine import Affine
 from dp_cmdp.errors import UnboundedError
-from dp_cmdp.lp import LinearProgram, solve
-from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.program.linear_program import LinearProgram, solve
+from dp_cmdp.program.parametric import ParametricLP
 
 
 @dataclass(frozen=True, slots=True, eq=False)

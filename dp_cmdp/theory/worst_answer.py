@@ -22,7 +22,7 @@ from scipy import sparse
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.errors import UnboundedError
-from dp_cmdp.lp import LinearProgram, solve
+from dp_cmdp.program.linear_program import LinearProgram, solve
 
 #: Room for the solver's tolerances, relative to the terms of the row.
 TOLERANCE = 1e-9

@@ -9,17 +9,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.cmdp.certificate import certify_policy
 from dp_cmdp.cmdp.exact_costs import verify_exact
 from dp_cmdp.cmdp.occupancy import policy_from_occupancy
-from dp_cmdp.cmdp.pool import PolicyPool
+from dp_cmdp.cmdp.solvers.pool import PolicyPool
 from dp_cmdp.cmdp.synthesis import synthesize
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_blocks, release_database
-from envs.catalogue import random_layout
-from envs.dynamics import GridModel
-from envs.hazards import Hazards
-from envs.layout import Layout
+from dp_cmdp.envs.catalogue import random_layout
+from dp_cmdp.envs.dynamics import GridModel
+from dp_cmdp.envs.hazards import Hazards
+from dp_cmdp.envs.layout import Layout
+from dp_cmdp.release.privatizer import release_blocks, release_database
 
 EPSILONS = ("1/10", "1/2", "1", "3", "10", "20")
 

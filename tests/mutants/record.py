@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from dp_cmdp.storage import write_text
+from dp_cmdp._storage import write_text
 from tests.mutants.fault import Fault
 
 CAUGHT, SURVIVED = "caught", "SURVIVED"

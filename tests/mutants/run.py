@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from dp_cmdp.storage import write_text
+from dp_cmdp._storage import write_text
 from tests.mutants.fault import Fault
 from tests.mutants.faults.catalogue import FAULTS
 from tests.mutants.record import (

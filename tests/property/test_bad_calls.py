@@ -267,7 +267,7 @@ def test_what_is_behind_a_door_is_neither_exported_nor_shown_to_users():
 MET_ELSEWHERE = {
     "dp_cmdp.cli.main.main",
     "dp_cmdp.errors.AssumptionError",
-    "dp_cmdp.sampling.certificate.NoiseCertificate",
+    "dp_cmdp.noise.certificate.NoiseCertificate",
 }
 
 

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.advice.trials import Trials
-from dp_cmdp.affine import Affine
-from dp_cmdp.database import Database
-from dp_cmdp.envelope import Envelope
-from dp_cmdp.lp import solve
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
-from dp_cmdp.theory.extent import coordinate_ranges
+from dp_cmdp.theory.feasible_set import coordinate_ranges
 from dp_cmdp.theory.public_interval import public_interval
-from dp_cmdp.theory.reach import equal_split, reach
+from dp_cmdp.theory.release_noise import equal_split, reach
 from tests.conftest import random_parametric_lp
 
 ROUNDING = 1e-7
@@ -189,7 +189,7 @@ def test_the_certified_bound_of_the_auction_with_list_prices_is_within_twice_the
 
 @pytest.mark.parametrize("eps", ["1/4", "8"])
 def test_the_sampled_bound_of_the_auction_with_a_private_objective_is_within_twice_the_gap(eps):
-    from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
+    from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
 
     program = ad_auction_program()
     database = random_auction(program, np.random.default_rng(0))
@@ -204,7 +204,7 @@ def test_the_sampled_bound_of_the_auction_with_a_private_objective_is_within_twi
 @pytest.fixture
 def list_price_auction():
     """The auction with public list prices as its objective and private prices in its rows."""
-    from dp_cmdp.experiments.ad_auction import BUDGET, ad_auction_program
+    from dp_cmdp.problems.ad_auction import BUDGET, ad_auction_program
 
     base = ad_auction_program()
     shape = dict(base.envelope.groups)["prices"]
@@ -237,7 +237,7 @@ def test_the_bounds_of_a_small_cmdp_hold_surely(small_hazard_cmdp):
 
 
 def _released(program, made):
-    from dp_cmdp.entrywise import entrywise
+    from dp_cmdp.program.entrywise import entrywise
 
     target = program if made.method == "database" else entrywise(program)
     return target.robust(made.lower, made.upper, estimate=made.estimate)

@@ -8,7 +8,7 @@ from dp_cmdp.cmdp.evaluation import evaluate
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.safest import optimal_actions
-from dp_cmdp.cmdp.solver import solve_cmdp
+from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.errors import InfeasibleError
 
 

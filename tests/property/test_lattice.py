@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dp_cmdp.intervals import Query
-from dp_cmdp.movement import Movement
-from dp_cmdp.sampling.lattice import Lattice
+from dp_cmdp.noise.lattice import Lattice
+from dp_cmdp.noise.movement import Movement
+from dp_cmdp.noise.plans import Query
 
 radii = st.floats(1e-6, 1e6)
 places = st.floats(-1000.0, 1000.0)

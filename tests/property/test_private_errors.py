@@ -25,11 +25,11 @@ from dp_cmdp import (
     suboptimality,
     violation,
 )
-from dp_cmdp.affine import Affine
 from dp_cmdp.baselines import METHODS
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.lp import solve
-from dp_cmdp.sampling.lattice import Lattice
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.noise.lattice import Lattice
+from dp_cmdp.program.linear_program import solve
 from tests.marked import DIGITS, MARKS, leaks_from_error
 
 FAILURES = 4000

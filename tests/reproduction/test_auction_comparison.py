@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from dp_cmdp.experiments import ad_headline
-from dp_cmdp.experiments.ad_auction import ad_auction_program, random_auction
 from dp_cmdp.experiments.auction_comparison import (
     auction_setting,
     comparison_rows,
@@ -16,6 +15,7 @@ from dp_cmdp.experiments.auction_comparison import (
 )
 from dp_cmdp.experiments.sweep import stream
 from dp_cmdp.experiments.table1 import SYSTEMS
+from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
 
 FAST = [name for name in SYSTEMS if not name.startswith(("hsu", "cummings", "dvorkin"))]
 

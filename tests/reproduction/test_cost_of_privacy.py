@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dp_cmdp.experiments import cost_of_privacy as experiment
-from dp_cmdp.experiments.catalogue import REPRODUCTIONS
 from dp_cmdp.experiments.runner import run_sweep
+from dp_cmdp.reproductions import REPRODUCTIONS
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from dp_cmdp.experiments.munoz_ads import (
     expected_percent,
     munoz_program,
 )
-from dp_cmdp.lp import solve
+from dp_cmdp.program.linear_program import solve
 
 
 @pytest.mark.parametrize("epsilon", PUBLISHED)

@@ -7,9 +7,9 @@ import pytest
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, TruncatedLaplace, release_database
 from dp_cmdp.audit import Outcomes, audit, audit_subject
-from dp_cmdp.audit.injected import injected_bugs
-from dp_cmdp.audit.programs import ONE_BY_ONE, method_subject, program_subjects
-from dp_cmdp.audit.shipped import shipped_subjects
+from dp_cmdp.audit.subjects.injected import injected_bugs
+from dp_cmdp.audit.subjects.programs import ONE_BY_ONE, method_subject, program_subjects
+from dp_cmdp.audit.subjects.releases import shipped_subjects
 from dp_cmdp.audit.suite import audit_everything
 from dp_cmdp.baselines import METHODS
 from dp_cmdp.cli import main

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from dp_cmdp.cmdp.evaluation import evaluate
 from dp_cmdp.cmdp.policy import Policy
-from envs import HazardGridEnv, parse_map
+from dp_cmdp.envs import HazardGridEnv, parse_map
 
 FALSE_ALARM = 1e-6
 TWO_KINDS = parse_map(

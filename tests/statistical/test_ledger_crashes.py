@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from dp_cmdp.ledger.ledger import PrivacyLedger
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.accounting.ledger import PrivacyLedger
 
 UNIT = Fraction(1, 7000)
 TOTAL = PrivacyBudget(100 * UNIT, 100 * UNIT)
@@ -28,8 +28,8 @@ TOTAL = PrivacyBudget(100 * UNIT, 100 * UNIT)
 PRELUDE = """
 import sys
 from dp_cmdp.errors import BudgetExceededError
-from dp_cmdp.ledger.ledger import PrivacyLedger
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.accounting.ledger import PrivacyLedger
+from dp_cmdp.accounting.budget import PrivacyBudget
 ledger = PrivacyLedger(sys.argv[1])
 unit = PrivacyBudget("1/7000", "1/7000")
 print("ready", flush=True)

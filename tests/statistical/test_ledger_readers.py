@@ -10,9 +10,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.errors import LedgerError
-from dp_cmdp.ledger.ledger import PrivacyLedger
-from dp_cmdp.privacy import PrivacyBudget
 from tests.statistical.test_ledger_crashes import UNIT, child
 
 #: Debits, until it is refused, each ledger named on its standard input, beside a thread that opens,
@@ -20,8 +20,8 @@ from tests.statistical.test_ledger_crashes import UNIT, child
 READER = """
 import hashlib, sys, threading, time
 from dp_cmdp.errors import BudgetExceededError, LedgerError
-from dp_cmdp.ledger.ledger import PrivacyLedger
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.accounting.ledger import PrivacyLedger
+from dp_cmdp.accounting.budget import PrivacyBudget
 
 path, unit = sys.argv[1], PrivacyBudget("1/7000", "1/7000")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dp_cmdp.cmdp.evaluation import evaluate
-from dp_cmdp.cmdp.gym_model import cmdp_from_gymnasium
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.rollout import rollout
+from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
 
 FALSE_ALARM = 1e-6
 GAMMA = 0.9

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dp_cmdp.sampling import LatticeLaplace, LatticeTruncatedLaplace
-from dp_cmdp.sampling.digits import ONE, digit_thresholds, draw_magnitudes, exp_lower, weight_below
-from dp_cmdp.sampling.optimal_noise import OptimalNoise
+from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace
+from dp_cmdp.noise.digits import ONE, digit_thresholds, draw_magnitudes, exp_lower, weight_below
+from dp_cmdp.noise.optimal import OptimalNoise
 
 FALSE_ALARM = 1e-6
 SIZE = 300_000

@@ -20,22 +20,22 @@ from dp_cmdp import (
     _check,
     release_database,
 )
-from dp_cmdp.affine import Affine
+from dp_cmdp._documents import FLOOR_BYTES, LARGEST_RATIO, Document, format_of, read_document
+from dp_cmdp._storage import parse_json
 from dp_cmdp.cmdp.model import FORMAT as CMDP_FORMAT
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import FORMAT as POLICY_FORMAT
-from dp_cmdp.documents import FLOOR_BYTES, LARGEST_RATIO, Document, format_of, read_document
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.envs.catalogue import named_layout
+from dp_cmdp.envs.hazards import Hazards
+from dp_cmdp.envs.layout_files import load_layout
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.lp import solve
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.sampling import LatticeTruncatedLaplace
-from dp_cmdp.sampling.certificate import NoiseCertificate
-from dp_cmdp.sampling.optimal_noise import OptimalNoise
-from dp_cmdp.storage import parse_json
-from dp_cmdp.theory.extent import coordinate_ranges
-from envs.catalogue import named_layout
-from envs.hazards import Hazards
-from envs.layout_files import load_layout
+from dp_cmdp.noise import LatticeTruncatedLaplace
+from dp_cmdp.noise.certificate import NoiseCertificate
+from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.theory.feasible_set import coordinate_ranges
 
 ORIGIN = {"origin": {"release": None, "program": None, "name": ""}}
 

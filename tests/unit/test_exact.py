@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dp_cmdp import exact
+from dp_cmdp import _exact as exact
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -14,8 +14,8 @@ from dp_cmdp import (
     suboptimality,
     violation,
 )
-from dp_cmdp.affine import Affine
-from dp_cmdp.curator import CuratorOnly, write_public_json
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.curator import CuratorOnly, write_public_json
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.metrics import mean_interval
 

@@ -2,16 +2,16 @@
 
 from tests.mutants.fault import Fault, in_file
 
-BOUNDARY = "tests/unit/test_boundary.py"
-CLI = "tests/unit/test_cli.py"
-AUDIT = "tests/unit/test_audit.py"
+BOUNDARY = "tests/unit/release/test_boundary.py"
+CLI = "tests/unit/cli/test_cli.py"
+AUDIT = "tests/unit/audit/test_audit.py"
 AUDITED = "tests/statistical/test_audit.py"
 CONTRACT = "tests/unit/baselines/test_contract.py"
 FACTS = "tests/unit/baselines/test_published_facts.py"
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/audit/certificates.py",
+        "dp_cmdp/audit/layers/certificates.py",
         (AUDIT, AUDITED),
         Fault(
             "audit-believes-certificates",
@@ -27,7 +27,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/audit/coupling.py",
+        "dp_cmdp/audit/layers/coupling.py",
         (AUDIT, AUDITED),
         Fault(
             "audit-moves-ignored",
@@ -43,7 +43,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/audit/black_box.py",
+        "dp_cmdp/audit/layers/black_box.py",
         (AUDIT, AUDITED),
         Fault(
             "audit-passes-everything",
@@ -65,7 +65,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/audit/noise_law.py",
+        "dp_cmdp/audit/layers/noise_law.py",
         (AUDIT, AUDITED),
         Fault(
             "audit-support-unchecked",
@@ -81,7 +81,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/audit/verdicts.py",
+        "dp_cmdp/audit/report.py",
         (AUDIT, AUDITED),
         Fault(
             "audit-any-layer-suffices",
@@ -103,7 +103,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/baselines/blocks.py",
+        "dp_cmdp/baselines/parts/blocks.py",
         (CONTRACT, FACTS),
         Fault(
             "comparison-leak-unnamed",
@@ -131,7 +131,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/baselines/composition.py",
+        "dp_cmdp/baselines/parts/composition.py",
         (FACTS,),
         Fault(
             "steps-overspend",
@@ -141,7 +141,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/baselines/method.py",
+        "dp_cmdp/baselines/parts/method.py",
         (CONTRACT,),
         Fault(
             "comparison-foreign-database",
@@ -158,7 +158,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/experiments/records.py",
-        ("tests/unit/test_experiments.py", BOUNDARY),
+        ("tests/unit/experiments/test_experiments.py", BOUNDARY),
         Fault(
             "records-unsearched",
             "records are searched for a curator's numbers",

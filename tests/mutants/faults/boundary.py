@@ -2,15 +2,15 @@
 
 from tests.mutants.fault import Fault, in_file
 
-BOUNDARY = "tests/unit/test_boundary.py"
-DATABASE = "tests/unit/test_database.py"
+BOUNDARY = "tests/unit/release/test_boundary.py"
+DATABASE = "tests/unit/data/test_database.py"
 ERRORS = "tests/property/test_private_errors.py"
 CHECK = "tests/unit/test_check.py"
-CLI = "tests/unit/test_cli.py"
+CLI = "tests/unit/cli/test_cli.py"
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/database.py",
+        "dp_cmdp/data/database.py",
         (DATABASE, ERRORS, BOUNDARY),
         Fault(
             "database-repr-shows-values",
@@ -57,7 +57,7 @@ FAULTS = (
             "an error does not say which private value it is about",
             'where = "" if private else f"; first offending index {int(np.argmax(bad))}"',
             'where = f"; first offending index {int(np.argmax(bad))}"',
-            tests=(CHECK, ERRORS, DATABASE, "tests/unit/test_lattice.py"),
+            tests=(CHECK, ERRORS, DATABASE, "tests/unit/noise/test_lattice.py"),
         ),
         Fault(
             "truth-values-are-numbers",
@@ -83,11 +83,11 @@ FAULTS = (
             "arrays of public objects are read-only",
             "array.flags.writeable = False",
             "array.flags.writeable = array.flags.writeable",
-            tests=(CHECK, DATABASE, "tests/unit/test_lp.py"),
+            tests=(CHECK, DATABASE, "tests/unit/program/test_linear_program.py"),
         ),
     ),
     *in_file(
-        "dp_cmdp/curator.py",
+        "dp_cmdp/data/curator.py",
         (BOUNDARY, "tests/unit/test_metrics.py"),
         Fault(
             "mark-lost-in-operators",
@@ -157,7 +157,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/storage.py",
+        "dp_cmdp/_storage.py",
         (DATABASE, BOUNDARY, CLI),
         Fault(
             "file-not-atomic",

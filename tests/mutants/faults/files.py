@@ -5,12 +5,12 @@
 from tests.mutants.fault import Fault, in_file
 
 DOCUMENTS = "tests/unit/test_documents.py"
-VERIFICATION = "tests/unit/test_verification.py"
-DATABASE = "tests/unit/test_database.py"
+VERIFICATION = "tests/unit/verification/test_verification.py"
+DATABASE = "tests/unit/data/test_database.py"
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/documents.py",
+        "dp_cmdp/_documents.py",
         (DOCUMENTS, DATABASE),
         Fault(
             "file-unpickled",
@@ -74,7 +74,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/release_claims.py",
+        "dp_cmdp/verification/claims.py",
         (VERIFICATION,),
         Fault(
             "claims-unchecked",
@@ -164,7 +164,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/lattice_claims.py",
+        "dp_cmdp/verification/lattice.py",
         (VERIFICATION,),
         Fault(
             "claimed-moves-rounded-down",
@@ -180,7 +180,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/verification.py",
+        "dp_cmdp/verification/files.py",
         (VERIFICATION,),
         Fault(
             "verified-if-nothing-is-proved",

@@ -4,17 +4,17 @@
 
 from tests.mutants.fault import Fault, in_file
 
-PROMISES = "tests/unit/test_release_promises.py"
-CHOSEN = "tests/unit/test_chosen_noise.py"
-BYTES = "tests/unit/test_chosen_randomness.py"
-LATTICE = "tests/unit/test_lattice.py"
-MECHANISMS = "tests/unit/test_mechanisms.py"
-PRIVATIZER = "tests/unit/test_privatizer.py"
+PROMISES = "tests/unit/release/test_promises.py"
+CHOSEN = "tests/unit/noise/test_chosen_noise.py"
+BYTES = "tests/unit/noise/test_chosen_randomness.py"
+LATTICE = "tests/unit/noise/test_lattice.py"
+MECHANISMS = "tests/unit/noise/test_laws.py"
+PRIVATIZER = "tests/unit/release/test_privatizer.py"
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/sampling/lattice.py",
-        (LATTICE, "tests/property/test_lattice.py", "tests/unit/test_movement.py"),
+        "dp_cmdp/noise/lattice.py",
+        (LATTICE, "tests/property/test_lattice.py", "tests/unit/noise/test_movement.py"),
         Fault(
             "lattice-moved-rounded-down",
             "the integers that an amount can move are rounded up",
@@ -71,7 +71,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/mechanisms.py",
+        "dp_cmdp/noise/laws.py",
         (MECHANISMS, PRIVATIZER),
         Fault(
             "float-support-delta-not-halved",
@@ -107,13 +107,13 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/intervals.py",
+        "dp_cmdp/noise/plans.py",
         (
             PROMISES,
             PRIVATIZER,
             CHOSEN,
             BYTES,
-            "tests/unit/test_movement.py",
+            "tests/unit/noise/test_movement.py",
             "tests/property/test_feasibility.py",
         ),
         Fault(

@@ -4,15 +4,15 @@
 
 from tests.mutants.fault import Fault, in_file
 
-FORGED = "tests/unit/test_forged_certificates.py"
-CHOSEN = "tests/unit/test_chosen_randomness.py"
-SAMPLING = "tests/unit/test_sampling.py"
-OPTIMAL = "tests/unit/test_optimal_noise.py"
+FORGED = "tests/unit/noise/test_forged_certificates.py"
+CHOSEN = "tests/unit/noise/test_chosen_randomness.py"
+SAMPLING = "tests/unit/noise/test_sampling.py"
+OPTIMAL = "tests/unit/noise/test_optimal.py"
 DRAWS = "tests/statistical/test_sampling.py"
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/sampling/digits.py",
+        "dp_cmdp/noise/digits.py",
         (FORGED, SAMPLING, DRAWS),
         Fault(
             "exp-terms-rounded-up",
@@ -89,7 +89,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/sampling/certificate.py",
+        "dp_cmdp/noise/certificate.py",
         (FORGED, SAMPLING, "tests/property/test_sampling.py", OPTIMAL),
         Fault(
             "outer-mass-one-point-short",
@@ -177,7 +177,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/sampling/truncated.py",
+        "dp_cmdp/noise/truncated.py",
         (FORGED, CHOSEN, SAMPLING, DRAWS),
         Fault(
             "truncated-law-unproved",
@@ -211,7 +211,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/sampling/lattice_laplace.py",
+        "dp_cmdp/noise/laplace.py",
         (FORGED, CHOSEN, SAMPLING, DRAWS),
         Fault(
             "plain-ratio-of-one-step",
@@ -239,7 +239,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/sampling/optimal_noise.py",
+        "dp_cmdp/noise/optimal.py",
         (FORGED, CHOSEN, OPTIMAL),
         Fault(
             "optimal-law-unproved",
@@ -261,7 +261,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/sampling/weight_table.py",
+        "dp_cmdp/noise/weight_table.py",
         (FORGED, OPTIMAL, DRAWS),
         Fault(
             "hockey-stick-one-way",

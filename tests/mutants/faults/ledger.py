@@ -4,14 +4,14 @@
 
 from tests.mutants.fault import Fault, in_file
 
-PROMISES = "tests/unit/test_ledger_promises.py"
-LEDGER = "tests/unit/test_ledger.py"
-LOCK = "tests/unit/test_ledger_lock.py"
+PROMISES = "tests/unit/accounting/test_ledger_promises.py"
+LEDGER = "tests/unit/accounting/test_ledger.py"
+LOCK = "tests/unit/accounting/test_lock.py"
 CRASHES = "tests/statistical/test_ledger_crashes.py"
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/ledger/hashchain.py",
+        "dp_cmdp/accounting/hashchain.py",
         (PROMISES, LEDGER),
         Fault(
             "delta-uncovered",
@@ -119,7 +119,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/ledger/ledger.py",
+        "dp_cmdp/accounting/ledger.py",
         (PROMISES, LEDGER),
         Fault(
             "remaining-unchecked",
@@ -159,7 +159,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/ledger/ledger_file.py",
+        "dp_cmdp/accounting/ledger_file.py",
         (LEDGER, LOCK, CRASHES),
         Fault(
             "head-not-moved",
@@ -235,7 +235,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/ledger/lock.py",
+        "dp_cmdp/accounting/lock.py",
         (LOCK, LEDGER),
         Fault(
             "lock-shared",

@@ -6,8 +6,8 @@ CHARGES = "tests/unit/cmdp/test_charges.py"
 SYNTHESIS = "tests/unit/cmdp/test_synthesis.py"
 OCCUPANCY = "tests/unit/cmdp/test_occupancy.py"
 POLICY = "tests/unit/cmdp/test_policy.py"
-COLUMNS = "tests/unit/cmdp/test_columns.py"
-NEWTON = "tests/unit/cmdp/test_newton.py"
+COLUMNS = "tests/unit/cmdp/solvers/test_columns.py"
+NEWTON = "tests/unit/cmdp/solvers/test_newton.py"
 PROPERTY = "tests/property/test_cmdp.py"
 
 FAULTS = (
@@ -174,7 +174,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/cmdp/newton.py",
+        "dp_cmdp/cmdp/solvers/newton.py",
         (NEWTON, COLUMNS),
         Fault(
             "mixture-above-its-tolerance",
@@ -202,7 +202,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/cmdp/lp_engine.py",
+        "dp_cmdp/cmdp/solvers/lp_engine.py",
         (COLUMNS, "tests/unit/cmdp/test_synthesis.py"),
         Fault(
             "lp-bound-without-residual",

@@ -2,17 +2,17 @@
 
 from tests.mutants.fault import Fault, in_file
 
-PROMISES = "tests/unit/test_program_promises.py"
-PARAMETRIC = "tests/unit/test_parametric.py"
-LP = "tests/unit/test_lp.py"
+PROMISES = "tests/unit/program/test_promises.py"
+PARAMETRIC = "tests/unit/program/test_parametric.py"
+LP = "tests/unit/program/test_linear_program.py"
 EXACT = "tests/unit/test_exact.py"
 FEASIBILITY = "tests/property/test_feasibility.py"
-PRIVATIZER = "tests/unit/test_privatizer.py"
+PRIVATIZER = "tests/unit/release/test_privatizer.py"
 METRICS = "tests/unit/test_metrics.py"
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/robust.py",
+        "dp_cmdp/program/counterpart.py",
         (PROMISES, PARAMETRIC, PRIVATIZER, FEASIBILITY),
         Fault(
             "counterpart-at-the-wrong-end",
@@ -65,7 +65,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/parametric.py",
+        "dp_cmdp/program/parametric.py",
         (PROMISES, PARAMETRIC, PRIVATIZER, FEASIBILITY),
         Fault(
             "slack-of-public-rows-forgotten",
@@ -93,7 +93,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/lp.py",
+        "dp_cmdp/program/linear_program.py",
         (LP, FEASIBILITY),
         Fault(
             "slack-sign-ignored",
@@ -145,7 +145,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/exact.py",
+        "dp_cmdp/_exact.py",
         (PROMISES, EXACT, LP),
         Fault(
             "product-error-dropped",
@@ -179,7 +179,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/assumptions.py",
+        "dp_cmdp/program/assumptions.py",
         (PARAMETRIC,),
         Fault(
             "robust-feasibility-unchecked",
@@ -226,14 +226,14 @@ FAULTS = (
             "what looks at the truth is marked",
             "return Violation(CuratorOnly(worst), int((slack < 0).sum()), slack.size)",
             "return Violation(worst, int((slack < 0).sum()), slack.size)  # type: ignore",
-            tests=(METRICS, "tests/unit/test_boundary.py"),
+            tests=(METRICS, "tests/unit/release/test_boundary.py"),
         ),
         Fault(
             "loss-unmarked",
             "what looks at the truth is marked",
             "return CuratorOnly((best - achieved) / abs(best))",
             "return (best - achieved) / abs(best)  # type: ignore",
-            tests=(METRICS, "tests/unit/test_boundary.py"),
+            tests=(METRICS, "tests/unit/release/test_boundary.py"),
         ),
         Fault(
             "saturation-strict",

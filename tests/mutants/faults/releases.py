@@ -5,15 +5,15 @@
 from tests.mutants.fault import Fault, in_file
 
 BAD_CALLS = "tests/property/test_bad_calls.py"
-PROMISES = "tests/unit/test_release_promises.py"
-CHOSEN = "tests/unit/test_chosen_noise.py"
-PRIVATIZER = "tests/unit/test_privatizer.py"
-DATABASE = "tests/unit/test_database.py"
+PROMISES = "tests/unit/release/test_promises.py"
+CHOSEN = "tests/unit/noise/test_chosen_noise.py"
+PRIVATIZER = "tests/unit/release/test_privatizer.py"
+DATABASE = "tests/unit/data/test_database.py"
 FEASIBILITY = "tests/property/test_feasibility.py"
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/privatizer.py",
+        "dp_cmdp/release/privatizer.py",
         (PROMISES, PRIVATIZER, BAD_CALLS, CHOSEN, FEASIBILITY),
         Fault(
             "release-unclipped-estimate",
@@ -133,8 +133,8 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/release.py",
-        (PROMISES, DATABASE, "tests/unit/test_boundary.py"),
+        "dp_cmdp/data/release.py",
+        (PROMISES, DATABASE, "tests/unit/release/test_boundary.py"),
         Fault(
             "release-crossed-ends",
             "a release whose intervals are empty is refused",

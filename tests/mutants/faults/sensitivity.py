@@ -4,19 +4,19 @@
 
 from tests.mutants.fault import Fault, in_file
 
-PROMISES = "tests/unit/test_release_promises.py"
-MOVEMENT = "tests/unit/test_movement.py"
-PROGRAMS = "tests/unit/test_program_promises.py"
-TERMS = "tests/unit/test_exact_terms.py"
-PRIVATIZER = "tests/unit/test_privatizer.py"
-PARAMETRIC = "tests/unit/test_parametric.py"
-PRIVACY = "tests/unit/test_privacy.py"
-DATABASE = "tests/unit/test_database.py"
+PROMISES = "tests/unit/release/test_promises.py"
+MOVEMENT = "tests/unit/noise/test_movement.py"
+PROGRAMS = "tests/unit/program/test_promises.py"
+TERMS = "tests/unit/data/test_exact_terms.py"
+PRIVATIZER = "tests/unit/release/test_privatizer.py"
+PARAMETRIC = "tests/unit/program/test_parametric.py"
+PRIVACY = "tests/unit/accounting/test_budget.py"
+DATABASE = "tests/unit/data/test_database.py"
 FEASIBILITY = "tests/property/test_feasibility.py"
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/affine.py",
+        "dp_cmdp/data/affine.py",
         (TERMS, PROGRAMS, PARAMETRIC, PRIVATIZER, MOVEMENT, FEASIBILITY),
         Fault(
             "sensitivity-signed",
@@ -68,7 +68,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/block_noise.py",
+        "dp_cmdp/release/block_plans.py",
         (PROMISES, PRIVATIZER, PARAMETRIC, MOVEMENT),
         Fault(
             "block-unit-of-one-number",
@@ -114,7 +114,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/movement.py",
+        "dp_cmdp/noise/movement.py",
         (MOVEMENT, PRIVATIZER),
         Fault(
             "movement-without-rounding",
@@ -156,7 +156,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/entrywise.py",
+        "dp_cmdp/program/entrywise.py",
         (PRIVATIZER, FEASIBILITY, PARAMETRIC),
         Fault(
             "entry-values-without-constants",
@@ -172,7 +172,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/envelope.py",
+        "dp_cmdp/data/envelope.py",
         (PROMISES, DATABASE, PRIVATIZER),
         Fault(
             "radius-rounded-down",
@@ -206,7 +206,7 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/privacy.py",
+        "dp_cmdp/accounting/budget.py",
         (PROMISES, PRIVACY, PRIVATIZER),
         Fault(
             "delta-not-shared",

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dp_cmdp.affine import Affine
-from dp_cmdp.database import Database
-from dp_cmdp.envelope import Envelope
-from dp_cmdp.parametric import ParametricLP
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.program.parametric import ParametricLP
 
 GROUPS, ADVERTISERS = 4, 3
 SUPPLY = np.kron(np.eye(GROUPS), np.ones((1, ADVERTISERS)))

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from dp_cmdp.audit.black_box import lower_limit, upper_limit
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.audit.layers.black_box import lower_limit, upper_limit
 from dp_cmdp.baselines import METHODS
-from dp_cmdp.database import Database
+from dp_cmdp.data.database import Database
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
-from dp_cmdp.privacy import PrivacyBudget
 
 EVERY = tuple(METHODS)
 SURE = tuple(name for name, method in METHODS.items() if method.promises_feasibility)
@@ -236,9 +236,9 @@ def test_failure_to_converge_is_a_recorded_result(name, options, small):
 
 @pytest.mark.parametrize("name", ["hsu2014", "cummings2015"])
 def test_methods_that_need_nonnegative_variables_say_so(name, small):
-    from dp_cmdp.affine import Affine
-    from dp_cmdp.envelope import Envelope
-    from dp_cmdp.parametric import ParametricLP
+    from dp_cmdp.data.affine import Affine
+    from dp_cmdp.data.envelope import Envelope
+    from dp_cmdp.program.parametric import ParametricLP
 
     program = ParametricLP(
         Envelope(0.0, 1.0, shape=1),

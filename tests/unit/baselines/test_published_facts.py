@@ -7,17 +7,17 @@ import sys
 import numpy as np
 import pytest
 
-from dp_cmdp.affine import Affine
+from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines import METHODS
-from dp_cmdp.baselines.composition import epsilon_per_step
-from dp_cmdp.baselines.optimistic import optimistic_value
-from dp_cmdp.baselines.players import split
-from dp_cmdp.baselines.simplex_rows import simplex_rows
-from dp_cmdp.database import Database
-from dp_cmdp.envelope import Envelope
+from dp_cmdp.baselines.parts.composition import epsilon_per_step
+from dp_cmdp.baselines.parts.optimistic import optimistic_value
+from dp_cmdp.baselines.parts.players import split
+from dp_cmdp.baselines.parts.simplex_rows import simplex_rows
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
-from dp_cmdp.parametric import ParametricLP
-from dp_cmdp.privacy import PrivacyBudget
+from dp_cmdp.program.parametric import ParametricLP
 
 BARELY_PRIVATE = 1_000_000
 

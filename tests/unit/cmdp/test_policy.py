@@ -7,10 +7,10 @@ import pickle
 import numpy as np
 import pytest
 
+from dp_cmdp._documents import Document
+from dp_cmdp._storage import write_bytes
 from dp_cmdp.cmdp.policy import FORMAT, Policy
-from dp_cmdp.documents import Document
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.storage import write_bytes
 
 MIXED = [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75], [1.0, 0.0, 0.0]]
 

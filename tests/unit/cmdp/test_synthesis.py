@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import linprog
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, cost_of_privacy, evaluate, release_database
-from dp_cmdp.affine import Affine
 from dp_cmdp.cmdp import (
     CMDP,
     ParametricCMDP,
@@ -21,10 +20,11 @@ from dp_cmdp.cmdp import (
     synthesis,
     synthesize,
 )
-from dp_cmdp.cmdp.solver import solve_cmdp
+from dp_cmdp.cmdp.solvers.door import solve_cmdp
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError, SolverError
-from dp_cmdp.privatizer import release_blocks
-from envs import HazardGridEnv
+from dp_cmdp.release.privatizer import release_blocks
 
 
 def shortcut(f0: float = 1.0, gamma: float = 0.9) -> CMDP:

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
+from dp_cmdp.envs import GridModel, as_layout, layout_names, named_layout, random_layout
+from dp_cmdp.envs.layout_files import layout_to_dict
 from dp_cmdp.errors import InvalidArgumentError
-from envs import GridModel, as_layout, layout_names, named_layout, random_layout
-from envs.layout_files import layout_to_dict
 
 
 def robust_slack(layout):

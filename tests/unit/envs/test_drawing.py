@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from envs import GridModel, Hazards, layout_names, named_layout, parse_map, random_layout
-from envs.drawing import cell_side, draw_agent, draw_grid, draw_text
-from envs.window import Window
+from dp_cmdp.envs import GridModel, Hazards, layout_names, named_layout, parse_map, random_layout
+from dp_cmdp.envs.drawing import cell_side, draw_agent, draw_grid, draw_text
+from dp_cmdp.envs.window import Window
 
 LAYOUT = parse_map("S1?\n#2G", kinds=[{}, {"severity": (0.0, 2.0)}])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from envs import GridModel, Hazards, layout_names, named_layout, parse_map
+from dp_cmdp.envs import GridModel, Hazards, layout_names, named_layout, parse_map
 
 LEFT, DOWN, RIGHT, UP = range(4)
 

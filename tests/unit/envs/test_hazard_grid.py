@@ -10,10 +10,10 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-import envs
+from dp_cmdp import envs
+from dp_cmdp.envs import HazardGridEnv, Hazards, named_layout, parse_map
+from dp_cmdp.envs.layout_files import layout_to_dict
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from envs import HazardGridEnv, Hazards, named_layout, parse_map
-from envs.layout_files import layout_to_dict
 
 IDS = [*envs.REGISTERED, "dp_cmdp/HazardGrid25-v0"]
 LAYOUT = parse_map("S?.\n?.G")
@@ -157,7 +157,10 @@ def test_the_random_grid_takes_its_layout_from_a_seed():
 @pytest.mark.parametrize("arguments", [{}, {"access": "curator", "hazards": 3}])
 def test_vector_environments_report_costs(mode, arguments):
     vector = gym.make_vec(
-        "envs:dp_cmdp/HazardGridTwoKinds-v0", num_envs=2, vectorization_mode=mode, **arguments
+        "dp_cmdp.envs:dp_cmdp/HazardGridTwoKinds-v0",
+        num_envs=2,
+        vectorization_mode=mode,
+        **arguments,
     )
     vector.reset(seed=0)
     *_, info = vector.step(np.array([1, 2]))

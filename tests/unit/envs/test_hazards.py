@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
+from dp_cmdp.envs import Hazards, named_layout, parse_map
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from envs import Hazards, named_layout, parse_map
 
 LAYOUT = parse_map("S?.\n?.G", kinds=[{"severity": (0.0, 1.0), "tolerance": (0.5, 2.0)}])
 SECRET = 0.7351

@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
+from dp_cmdp.envs import HazardKind, Layout, parse_map
 from dp_cmdp.errors import InvalidArgumentError
-from envs import HazardKind, Layout, parse_map
 
 SMALL = "S.?\n.#.\n..G"
 

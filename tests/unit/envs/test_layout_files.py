@@ -4,9 +4,17 @@ import json
 
 import pytest
 
+from dp_cmdp.envs import (
+    HazardKind,
+    Layout,
+    layout_names,
+    load_layout,
+    named_layout,
+    parse_map,
+    save_layout,
+)
+from dp_cmdp.envs.layout_files import FORMAT, format_map
 from dp_cmdp.errors import InvalidArgumentError
-from envs import HazardKind, Layout, layout_names, load_layout, named_layout, parse_map, save_layout
-from envs.layout_files import FORMAT, format_map
 
 
 def write(path, **changes):

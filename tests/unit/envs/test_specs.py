@@ -9,10 +9,10 @@ import gymnasium as gym
 import pytest
 from gymnasium.envs.registration import EnvSpec
 
-import envs
+from dp_cmdp import envs
+from dp_cmdp.envs import HazardGridEnv, Hazards, parse_map
+from dp_cmdp.envs.specs import WITHHELD, GuardedSpec
 from dp_cmdp.errors import InvalidArgumentError
-from envs import HazardGridEnv, Hazards, parse_map
-from envs.specs import WITHHELD, GuardedSpec
 
 SEED = 57913579
 LAYOUT = parse_map("S?.\n?.G")

@@ -6,11 +6,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-import envs
+from dp_cmdp import envs
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.envs import HazardGridEnv, PrivateCostWrapper
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from dp_cmdp.privacy import PrivacyBudget
-from dp_cmdp.privatizer import release_database
-from envs import HazardGridEnv, PrivateCostWrapper
+from dp_cmdp.release.privatizer import release_database
 
 BUDGET = PrivacyBudget(1.0, 1e-4)
 
@@ -87,7 +87,7 @@ def test_the_wrappers_picture_shows_the_release(mode):
 def test_vector_environments_train_on_released_costs(mode):
     release = release_of(curator())
     vector = gym.make_vec(
-        "envs:dp_cmdp/HazardGridTwoKinds-v0",
+        "dp_cmdp.envs:dp_cmdp/HazardGridTwoKinds-v0",
         num_envs=2,
         vectorization_mode=mode,
         wrappers=[lambda env: PrivateCostWrapper(env, release)],

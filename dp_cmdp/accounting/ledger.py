@@ -1,0 +1,286 @@
+"""A durable, append-only ledger of what has been spent on each private database.
+
+Releases of one database add up, (Σ εᵢ, Σ δᵢ) (paper: ``lem:comp``), for as long as the database
+lives: longer than any process. The ledger keeps that sum on disk, in exact fractions, and refuses
+the debit that would take it over the total. A release debits *before* it reads data and is never
+refunded, so what is written down is never less than what was spent.
+
+One SQLite file, one transaction per debit: under the lock (:mod:`dp_cmdp.accounting.lock`) the
+whole hash chain (:mod:`dp_cmdp.accounting.hashchain`) is checked, the balance compared, the entry
+appended, the commit forced to disk and the entry read back (:mod:`dp_cmdp.accounting.ledger_file`)
+before :meth:`PrivacyLedger.debit` returns.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.accounting.hashchain import Amount, Balance, Chain, LedgerEntry, LedgerHead
+from dp_cmdp.accounting.ledger_file import (
+    append,
+    check_pages,
+    initialise,
+    is_ledger,
+    load,
+    resolved,
+    transaction,
+    write,
+)
+from dp_cmdp.errors import BudgetExceededError, InvalidArgumentError, LedgerError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Longest identity and note, in characters.
+MAX_IDENTITY, MAX_NOTE = 200, 2000
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerReport:
+    """What :meth:`PrivacyLedger.verify` found to be true."""
+
+    ledger_id: str
+    head: LedgerHead
+    balances: tuple[Balance, ...]
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class PrivacyLedger:
+    """The budgets of private databases, in one SQLite file.
+
+    Holds no open file: it may be pickled, forked and shared between threads and processes.
+
+    Parameters
+    ----------
+    path
+        The ledger file. It need not exist: the first :meth:`create` makes it.
+    timeout_seconds
+        How long to wait for another's lock before :class:`LedgerBusyError`.
+
+    Raises
+    ------
+    LedgerError
+        An existing file is not a ledger, or cannot be read.
+
+    Notes
+    -----
+    **Paper.** ``lem:comp``.
+    **Privacy.** Public: identities, amounts and notes must hold no private value.
+    """
+
+    path: Path
+    timeout_seconds: float
+
+    @door
+    def __init__(self, path: str | PathLike[str], *, timeout_seconds: float = 30.0) -> None:
+        if isinstance(timeout_seconds, bool) or not isinstance(timeout_seconds, int | float):
+            raise InvalidArgumentError("timeout_seconds must be a real number")
+        if not 0 <= timeout_seconds <= 86400 or not math.isfinite(timeout_seconds):
+            raise InvalidArgumentError(
+                f"timeout_seconds must lie in [0, 86400], got {timeout_seconds}"
+            )
+        object.__setattr__(self, "path", resolved(path))
+        object.__setattr__(self, "timeout_seconds", float(timeout_seconds))
+        if self.path.exists():
+            with self._transaction() as database:
+                is_ledger(database, self.path)
+
+    @door
+    def create(self, identity: str, budget: PrivacyBudget) -> LedgerEntry:
+        """Set the total budget of an identity, once and for ever.
+
+        Repeating the same call changes nothing; another total for a known identity raises
+        :class:`InvalidArgumentError`.
+
+        Notes
+        -----
+        **Privacy.** Public.
+        """
+        identity, total = _identity(identity), Amount.of(budget)
+
+        def step(database: sqlite3.Connection) -> LedgerEntry:
+            if not is_ledger(database, self.path):
+                initialise(database)
+            chain = load(database)
+            if identity not in chain.balances:
+                return append(database, chain, kind="total", identity=identity, amount=total)
+            if chain.balances[identity].total != total:
+                raise InvalidArgumentError(
+                    f"identity {identity!r} already has the total "
+                    f"{chain.balances[identity].total.rounded_up()}, and a total never changes"
+                )
+            return next(entry for entry in chain.entries if entry.identity == identity)
+
+        return write(self.path, step, timeout_seconds=self.timeout_seconds, may_create=True)
+
+    @door
+    def debit(self, identity: str, budget: PrivacyBudget, *, note: str = "") -> LedgerEntry:
+        """Spend from an identity's total; once this returns, the debit is on disk for good.
+
+        Call it *before* reading data; there is no refund. If it raises
+        :class:`BudgetExceededError` nothing was recorded. If the process dies before it returns,
+        the debit is recorded wholly or not at all.
+
+        Raises
+        ------
+        BudgetExceededError
+            With the exact `requested` and `remaining` amounts.
+        LedgerBusyError
+            Another process or thread kept the lock for longer than `timeout_seconds`.
+        LedgerCorruptError
+            The ledger contradicts itself, or the entry cannot be read back: count it as spent.
+        LedgerError
+            There is no ledger at `path`, or it cannot be read, written or locked.
+
+        Notes
+        -----
+        **Paper.** ``lem:comp``. **Privacy.** Spends the budget.
+        """
+        identity, requested, note = _identity(identity), Amount.of(budget), _note(note)
+
+        def step(database: sqlite3.Connection) -> LedgerEntry:
+            chain = self._chain(database)
+            remaining = _balance(chain, identity).remaining
+            if not remaining.covers(requested):
+                raise BudgetExceededError(
+                    f"a debit of {requested.rounded_up()} exceeds what remains of identity "
+                    f"{identity!r}, {remaining.rounded_down()}; nothing was recorded: ask for less",
+                    requested=requested,
+                    remaining=remaining,
+                )
+            return append(
+                database, chain, kind="debit", identity=identity, amount=requested, note=note
+            )
+
+        return write(self.path, step, timeout_seconds=self.timeout_seconds)
+
+    @door
+    def verify(self, pinned: LedgerHead | str | None = None) -> LedgerReport:
+        """Check the file, its schema, every link of the chain, every sum and the head.
+
+        Parameters
+        ----------
+        pinned
+            A head noted elsewhere, earlier. Without one, whoever can write the file can replace
+            it by an older copy, or rewrite it with all its hashes, unseen.
+
+        Raises
+        ------
+        LedgerCorruptError
+            Whose `index` is the first entry at fault.
+        """
+        pin = LedgerHead.parse(pinned) if isinstance(pinned, str) else pinned
+        if pin is not None and not isinstance(pin, LedgerHead):
+            raise InvalidArgumentError("pinned must be a LedgerHead, its text, or None")
+        with self._transaction() as database:
+            chain = self._chain(database)
+            check_pages(database)
+        if pin is not None:
+            chain.check_contains(pin)
+        return LedgerReport(
+            chain.ledger_id, chain.head, tuple(chain.balances.values()), pinned=pin is not None
+        )
+
+    def head(self) -> LedgerHead:
+        """The count and last hash, to be noted outside the ledger and given to :meth:`verify`."""
+        return self._read().head
+
+    def ledger_id(self) -> str:
+        """The random name that the ledger got when it was made."""
+        return self._read().ledger_id
+
+    def identities(self) -> list[str]:
+        """Every identity that has a total, in order of creation."""
+        return list(self._read().balances)
+
+    def balances(self) -> list[Balance]:
+        """Total, spent and remaining of every identity, in one consistent look."""
+        return list(self._read().balances.values())
+
+    @door
+    def total(self, identity: str) -> Amount:
+        """The total set by :meth:`create`."""
+        return _balance(self._read(), _identity(identity)).total
+
+    @door
+    def spent(self, identity: str) -> Amount:
+        """The exact sum of all debits."""
+        return _balance(self._read(), _identity(identity)).spent
+
+    @door
+    def remaining(self, identity: str) -> Amount:
+        """Total minus spent, exactly."""
+        return _balance(self._read(), _identity(identity)).remaining
+
+    @door
+    def entries(self, identity: str | None = None) -> list[LedgerEntry]:
+        """All debits, or those of one identity, oldest first.
+
+        Totals are links of the same chain, so the index of the first debit is not 1.
+        """
+        chain = self._read()
+        if identity is not None:
+            _balance(chain, _identity(identity))
+        return [
+            entry
+            for entry in chain.entries
+            if entry.kind == "debit" and identity in (None, entry.identity)
+        ]
+
+    @door
+    def to_frame(self, identity: str | None = None) -> pd.DataFrame:
+        """The debits as a pandas table; ε and δ stay exact fractions."""
+        import pandas as pd
+
+        columns = ["index", "time", "identity", "epsilon", "delta", "note", "hash"]
+        rows = [[getattr(entry, name) for name in columns] for entry in self.entries(identity)]
+        return pd.DataFrame(rows, columns=pd.Index(columns))
+
+    def _read(self) -> Chain:
+        with self._transaction() as database:
+            return self._chain(database)
+
+    def _chain(self, database: sqlite3.Connection) -> Chain:
+        if not is_ledger(database, self.path):
+            raise LedgerError(f"{self.path} is a blank file, not a ledger yet; call create first")
+        return load(database)
+
+    def _transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        return transaction(self.path, timeout_seconds=self.timeout_seconds)
+
+
+def _identity(identity: str) -> str:
+    if not isinstance(identity, str):
+        raise InvalidArgumentError(f"identity must be a text, got {type(identity).__name__}")
+    if not identity.strip() or not identity.isprintable() or len(identity) > MAX_IDENTITY:
+        raise InvalidArgumentError(
+            f"identity must be 1 to {MAX_IDENTITY} printable characters, not all blank"
+        )
+    return identity
+
+
+def _note(note: str) -> str:
+    if not isinstance(note, str):
+        raise InvalidArgumentError(f"note must be a text, got {type(note).__name__}")
+    if not note.isprintable() or len(note) > MAX_NOTE:
+        raise InvalidArgumentError(
+            f"note must be at most {MAX_NOTE} printable characters on one line"
+        )
+    return note
+
+
+def _balance(chain: Chain, identity: str) -> Balance:
+    if identity not in chain.balances:
+        raise InvalidArgumentError(
+            f"identity {identity!r} has no total in this ledger; call create first"
+        )
+    return chain.balances[identity]

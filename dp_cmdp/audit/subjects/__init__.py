@@ -1,0 +1,1 @@
+"""What is audited: the shipped releases and programs, awkward ones, and broken ones."""

@@ -1,0 +1,186 @@
+"""The releases of this package as subjects of the audit.
+
+Noise is independent between records, so one release of a wide database, in which every other record
+is at the neighbour's value, shows many runs of one record at once. No value is near its public
+bounds, so nothing is hidden by cutting to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.audit.layers.certificates import certificates_of
+from dp_cmdp.audit.layers.coupling import Coupling
+from dp_cmdp.audit.layers.noise_law import law_facts
+from dp_cmdp.audit.outcomes import Outcomes, Sampler
+from dp_cmdp.audit.subject import DRAWS, Subject
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.release import Release
+from dp_cmdp.noise.certificate import NoiseCertificate
+from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.plans import (
+    LatticeBounded,
+    LatticeUnbounded,
+    Query,
+    laplace_plan,
+    truncated_plan,
+)
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
+from dp_cmdp.release.privatizer import release_database
+
+EPSILON, DELTA = Fraction(1), Fraction(1, 20)
+BOUND = 64.0
+#: Runs of mechanisms of which one wide release shows thousands.
+CHEAP_RUNS = 20_000
+#: A record of the neighbour differs by its whole radius.
+RADIUS = 1.0
+
+
+def shipped_subjects() -> list[Callable[[], Subject]]:
+    """Makers of the subjects: the database release in all its forms."""
+    return [
+        lambda: database_subject("tight"),
+        lambda: database_subject("paper"),
+        lambda: database_subject("optimal"),
+        lambda: database_subject("tight", entries=2),
+        laplace_subject,
+    ]
+
+
+def database_subject(calibration: str, *, entries: int = 1) -> Subject:
+    """``release_database`` with exact noise, for records of `entries` entries."""
+    certificate = certificates_of(_release(np.zeros(DRAWS), entries, calibration))[0]
+    records = "" if entries == 1 else f", records of {entries} entries"
+    return Subject(
+        name=f"release_database, {calibration}{records}",
+        epsilon=EPSILON,
+        delta=DELTA,
+        sample=_wide(calibration, entries),
+        certificates=(certificate,),
+        couplings=(_exact_coupling(calibration, entries), _release_coupling(calibration, entries)),
+        noise=_drawn_noise(calibration, entries),
+        facts=law_facts(_law(certificate)),
+        least_runs=CHEAP_RUNS,
+    )
+
+
+def _release(
+    values: FloatArray, entries: int, calibration: str, rng: np.random.Generator | None = None
+) -> Release:
+    records = np.arange(values.size) // entries
+    envelope = Envelope(-BOUND, BOUND, radius=RADIUS, shape=values.size, records=records)
+    budget = PrivacyBudget(EPSILON, DELTA)
+    return release_database(Database(values, envelope), budget, rng=rng, calibration=calibration)
+
+
+def _law(certificate: NoiseCertificate) -> LatticeTruncatedLaplace | OptimalNoise:
+    table = certificate.law == "table"
+    return OptimalNoise(certificate) if table else LatticeTruncatedLaplace(certificate)
+
+
+def _wide(calibration: str, entries: int) -> Sampler:
+    def sample(runs: int, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
+        sides = np.tile([0.0, RADIUS], runs)
+        release = _release(np.repeat(sides, entries), entries, calibration)
+        parts = (release.estimate, release.lower, release.upper)
+        shown = np.concatenate([part.reshape(-1, entries) for part in parts], axis=1)
+        return Outcomes.of(shown[0::2]), Outcomes.of(shown[1::2])
+
+    return sample
+
+
+def _drawn_noise(
+    calibration: str, entries: int
+) -> Callable[[int, np.random.Generator], FloatArray]:
+    """The noise in a release, read back from its upper ends, in lattice steps."""
+
+    def noise(size: int, rng: np.random.Generator) -> FloatArray:
+        release = _release(np.zeros(DRAWS), entries, calibration)
+        certificate = certificates_of(release)[0]
+        law = _law(certificate)
+        shift = release.upper / (RADIUS / certificate.steps) - 1
+        return (shift - (0 if isinstance(law, OptimalNoise) else law.support))[:size]
+
+    return noise
+
+
+def _query(size: int, together: int = 1) -> Query:
+    records = np.arange(size) // together
+    return Query.of_entries(Envelope(-BOUND, BOUND, radius=RADIUS, shape=size, records=records))
+
+
+def _exact_coupling(calibration: str, entries: int) -> Coupling:
+    """The noise plan of the release, with its bytes from a seeded generator."""
+    plan = truncated_plan(
+        _query(2 * entries, entries),
+        epsilon=EPSILON,
+        delta=DELTA,
+        calibration=calibration,
+        entries=2 * entries,
+        rng=None,
+    )
+    assert isinstance(plan, LatticeBounded)
+    pair = _pair(entries)
+
+    def run(side: int, rng: np.random.Generator) -> FloatArray:
+        return replace(plan, rng=rng).draw(pair[side]).upper
+
+    return Coupling("exact noise", run, pair[1] - pair[0], is_exact=True)
+
+
+def _release_coupling(calibration: str, entries: int) -> Coupling:
+    pair = _pair(entries)
+
+    def run(side: int, rng: np.random.Generator) -> FloatArray:
+        return _release(pair[side], entries, calibration, rng).estimate
+
+    return Coupling("release", run, pair[1] - pair[0])
+
+
+def _pair(entries: int) -> tuple[FloatArray, FloatArray]:
+    """One record is at 0 or at its radius; another one does not change."""
+    first, second = np.zeros(2 * entries), np.zeros(2 * entries)
+    second[:entries] = RADIUS
+    return first, second
+
+
+def laplace_subject() -> Subject:
+    """The untruncated noise of an objective, (ε, 0)-private."""
+    plan = laplace_plan(_query(1), epsilon=EPSILON, rng=None)
+    assert isinstance(plan, LatticeUnbounded)
+    law, step = plan.noise, float(plan.lattice.step[0])
+
+    def draw(values: FloatArray, rng: np.random.Generator | None) -> FloatArray:
+        wide = laplace_plan(_query(values.size), epsilon=EPSILON, rng=None)
+        assert isinstance(wide, LatticeUnbounded)
+        return replace(wide, rng=rng).draw(values).estimate
+
+    def sample(runs: int, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
+        shown = draw(np.tile([0.0, RADIUS], runs), None)[:, None]
+        return Outcomes.of(shown[0::2]), Outcomes.of(shown[1::2])
+
+    return Subject(
+        name="Laplace noise of an objective",
+        epsilon=EPSILON,
+        delta=DELTA,
+        sample=sample,
+        certificates=(law.certificate,),
+        couplings=(
+            Coupling(
+                "exact noise",
+                lambda side, rng: draw(np.array([0.0, side * RADIUS]), rng),
+                np.array([0.0, RADIUS]),
+                is_exact=True,
+            ),
+        ),
+        noise=lambda size, rng: draw(np.zeros(size), None) / step - 0.5,
+        facts=law_facts(law),
+        least_runs=CHEAP_RUNS,
+    )

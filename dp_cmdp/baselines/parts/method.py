@@ -1,0 +1,139 @@
+"""What every compared system looks like from outside: one record, one verb, one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import Release
+from dp_cmdp.errors import InvalidArgumentError, SolverError
+from dp_cmdp.program.parametric import ParametricLP
+
+#: Rounds of multiplicative weights beyond which a game is not played.
+MOST_ROUNDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What a method returns for one draw of its noise.
+
+    Attributes
+    ----------
+    x : FloatArray or None
+        The answer; None when the method found none.
+    converged : bool
+        Whether the method's own stopping rule was met.
+    note : str
+        What a reader of the result must know: leaks, failures, settings chosen. Never a value.
+    release : Release or None
+        The published intervals, for methods that publish some.
+    """
+
+    x: FloatArray | None
+    converged: bool
+    note: str = ""
+    release: Release | None = None
+
+    def __post_init__(self) -> None:
+        if self.x is not None:
+            object.__setattr__(self, "x", _check.vector("x", self.x))
+
+
+#: The body of a method: (program, database, budget, *, rng, its own options) → Answer.
+Solver = Callable[..., Answer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Method:
+    """One system of the comparison.
+
+    Attributes
+    ----------
+    name : str
+        The file it lives in, and its key in the registry.
+    label : str
+        Citation, or a short description.
+    private : tuple of str
+        The blocks among A, b, c that it protects. It reads the others as they are.
+    promises_feasibility : bool
+        Whether every answer satisfies the true constraints, with certainty.
+    model : str
+        ``"differential privacy"``, ``"joint differential privacy"`` or ``"none"``.
+    solver : Solver
+    """
+
+    name: str
+    label: str
+    private: tuple[str, ...]
+    promises_feasibility: bool
+    model: str
+    solver: Solver
+
+    @door
+    def run(
+        self,
+        program: ParametricLP,
+        database: Database,
+        budget: PrivacyBudget,
+        *,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> Answer:
+        """Answer the program once.
+
+        Parameters
+        ----------
+        program : ParametricLP
+        database : Database
+            Must share the program's Envelope object.
+        budget : PrivacyBudget
+        rng : numpy.random.Generator
+            The same state gives the same answer.
+        **options
+            The method's own; see its module.
+
+        Returns
+        -------
+        Answer
+            With ``converged=False`` when the engine or the method's iteration failed: in a
+            comparison that is a result.
+
+        Raises
+        ------
+        AssumptionError
+            When the method does not apply to this program, saying why. No data was read.
+
+        Notes
+        -----
+        **Privacy.** *Spends the budget*, for the blocks in `private`.
+        """
+        if not isinstance(program, ParametricLP):
+            raise InvalidArgumentError("program must be a ParametricLP")
+        if not isinstance(database, Database):
+            raise InvalidArgumentError("database must be a Database")
+        if not isinstance(budget, PrivacyBudget):
+            raise InvalidArgumentError("budget must be a PrivacyBudget, such as (1, 0.1)")
+        if program.envelope is not database.envelope:
+            raise InvalidArgumentError("program and database must share one Envelope object")
+        _check.generator("rng", rng)
+        try:
+            return self.solver(program, database, budget, rng=rng, **options)
+        except SolverError as error:
+            return Answer(None, converged=False, note=f"{type(error).__name__}: {error}")
+
+    @door
+    def leaks(self, program: ParametricLP) -> tuple[str, ...]:
+        """The blocks that read the database and that this method does not protect."""
+        return tuple(
+            block
+            for block in ("A", "b", "c")
+            if block not in self.private and not getattr(program, block).is_public
+        )

@@ -1,0 +1,107 @@
+"""One door to both CMDP engines.
+
+``"columns"`` mixes policies in compiled code, by Newton's method for one cost
+(:mod:`dp_cmdp.cmdp.solvers.newton`) and by column generation (:mod:`dp_cmdp.cmdp.solvers.columns`);
+``"lp"`` (:mod:`dp_cmdp.cmdp.solvers.lp_engine`) the occupancy program in HiGHS. Both return a
+certified gap. ``"auto"`` takes columns with a pool or from :data:`LP_STATES` states on. Below, one
+linear program is answered in less time than loading the compiled engine takes (half a second; some
+twenty when it is compiled for the first time). Where one engine does not reach the gap, ``"auto"``
+tries the other (HiGHS up to :data:`LP_LIMIT` states).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.solvers.solution import CMDPSolution
+from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError, UnboundedError
+
+if TYPE_CHECKING:
+    from dp_cmdp.cmdp.solvers.pool import PolicyPool
+
+ENGINES = ("auto", "columns", "lp")
+#: "auto" solves models with fewer states as one linear program.
+LP_STATES = 800
+#: "auto" does not turn to a linear program, where columns fail, in models with more states.
+LP_LIMIT = 20_000
+
+
+@door
+def solve_cmdp(
+    cmdp: CMDP,
+    *,
+    engine: str = "auto",
+    gap: float = 1e-8,
+    margin: ArrayLike = 0.0,
+    pool: PolicyPool | None = None,
+) -> CMDPSolution:
+    """An optimal occupancy measure, with a certified duality gap.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+    engine : {"auto", "columns", "lp"}
+    gap : float, default 1e-8
+        Largest accepted (upper bound − value)/max(|value|, max|r|).
+    margin : float or (K,), default 0
+        Subtracted from the tolerances f0 before solving, so that a rigorous bound on the costs of
+        the extracted policy, rounding included, can still come out below f0.
+    pool : PolicyPool, optional
+        Policies of earlier solves with the same dynamics, reward, start and discount; it learns
+        from this one.
+
+    Returns
+    -------
+    CMDPSolution
+
+    Raises
+    ------
+    InfeasibleError
+        No policy keeps the tolerances; its `ray` and `violation` are the proof.
+    ConvergenceError
+        The gap could not be reached in double precision, with ``"auto"`` by neither engine.
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* when `cmdp` was built from a Release;
+    *curator only* otherwise.
+    """
+    _check.instance("cmdp", cmdp, CMDP)
+    _check.one_of("engine", engine, ENGINES)
+    accuracy = _check.real("gap", gap, low=0.0)
+    b = cmdp.f0 - _check.vector("margin", margin, size=cmdp.num_constraints)
+    if pool is not None and engine == "lp":
+        raise InvalidArgumentError("pool serves engine='columns'; drop it for engine='lp'")
+    if pool is not None and not pool.fits(cmdp):
+        raise InvalidArgumentError("pool must have been built for the T, r, mu and gamma of cmdp")
+    if engine != "auto":
+        return _solve(cmdp, b, engine=engine, gap=accuracy, pool=pool)
+    first, second = "columns", "lp"
+    if pool is None and cmdp.num_states < LP_STATES:
+        first, second = "lp", "columns"
+    try:
+        return _solve(cmdp, b, engine=first, gap=accuracy, pool=pool)
+    except SolverError as error:
+        decided = isinstance(error, InfeasibleError | UnboundedError)
+        if decided or (second == "lp" and cmdp.num_states > LP_LIMIT):
+            raise
+    return _solve(cmdp, b, engine=second, gap=accuracy, pool=pool)
+
+
+def _solve(
+    cmdp: CMDP, b: FloatArray, *, engine: str, gap: float, pool: PolicyPool | None
+) -> CMDPSolution:
+    if engine == "lp":
+        from dp_cmdp.cmdp.solvers.lp_engine import solve_lp
+
+        return solve_lp(cmdp, b, gap=gap)
+    from dp_cmdp.cmdp.solvers.pool import PolicyPool
+
+    own = PolicyPool(cmdp) if pool is None else pool
+    return own.solve(cmdp.f, b, gap=gap)

@@ -1,0 +1,1 @@
+"""Private numbers, the public facts about them, and what is released of them."""

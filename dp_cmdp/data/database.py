@@ -1,0 +1,170 @@
+"""The private numbers, kept where nothing shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
+from dp_cmdp.data.envelope import Envelope, describe
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyLeakError
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Database:
+    """Private values inside a public envelope.
+
+    Parameters
+    ----------
+    values : array_like or mapping of array_like
+        The private numbers: one vector, the only group in its own shape, or a mapping from group
+        to array. Numbers outside the envelope, NaN and wrong shapes are refused without being
+        quoted; so are tables (name the columns: ``{"price": table["price"], …}``, each read by
+        position), masked and complex numbers.
+    envelope : Envelope
+    identity : str, optional
+        Public label under which a :class:`~dp_cmdp.accounting.ledger.PrivacyLedger` keeps its
+        budget.
+
+    Notes
+    -----
+    **Privacy.** *Curator only.* ``repr``, ``str`` and every error text are free of values; pickling
+    and copying are refused (hand a worker a seed, not a database).
+    """
+
+    values: FloatArray = field(repr=False)
+    envelope: Envelope
+    identity: str | None
+
+    @door
+    def __init__(
+        self,
+        values: ArrayLike | Mapping[str, ArrayLike],
+        envelope: Envelope,
+        *,
+        identity: str | None = None,
+    ) -> None:
+        _check_public(envelope, identity)
+        flat = _flatten(values, envelope) if _check.is_mapping(values) else _flat(values, envelope)
+        if not envelope.contains(flat):  # NaN fails too
+            raise InvalidArgumentError(
+                "values must lie inside the envelope; some do not (their values and positions are "
+                "private and not shown): clip them or widen the public bounds"
+            )
+        object.__setattr__(self, "values", _check.frozen(flat))
+        object.__setattr__(self, "envelope", envelope)
+        object.__setattr__(self, "identity", identity)
+
+    @classmethod
+    def deferred(
+        cls,
+        read: Callable[[], ArrayLike | Mapping[str, ArrayLike]],
+        envelope: Envelope,
+        *,
+        identity: str | None = None,
+    ) -> Database:
+        """A database that is read at its first use: by a release, after the ledger's debit.
+
+        Parameters
+        ----------
+        read : callable
+            Returns the values; called once, and again only if it failed.
+        envelope, identity
+            As in :class:`Database`.
+
+        Notes
+        -----
+        What is wrong with the values is said at that use, when a ledger has been debited.
+        **Privacy.** *Curator only.*
+        """
+        return _Deferred(read, envelope, identity=identity)
+
+    def __repr__(self) -> str:
+        label = "" if self.identity is None else f", identity={self.identity!r}"
+        return f"Database(<private>, {describe(self.envelope.groups)}{label})"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise PrivacyLeakError(
+            "a Database refuses to be pickled or copied; pass the seed or the loader that makes it"
+        )
+
+
+class _Deferred(Database):
+    """Values that nobody has looked at yet; the first look keeps them."""
+
+    __slots__ = ("_found", "_read")
+    _found: FloatArray | None
+    _read: Callable[[], ArrayLike | Mapping[str, ArrayLike]]
+
+    def __init__(
+        self,
+        read: Callable[[], ArrayLike | Mapping[str, ArrayLike]],
+        envelope: Envelope,
+        *,
+        identity: str | None,
+    ) -> None:
+        if not callable(read):
+            raise InvalidArgumentError("read must be a function without arguments")
+        _check_public(envelope, identity)
+        facts = {"envelope": envelope, "identity": identity, "_read": read, "_found": None}
+        for name, value in facts.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def values(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The private numbers, read now if not before."""
+        found = self._found
+        if found is None:
+            found = Database(self._look(), self.envelope).values
+            object.__setattr__(self, "_found", found)
+        return found
+
+    def _look(self) -> ArrayLike | Mapping[str, ArrayLike]:
+        try:
+            return self._read()
+        except DPCMDPError:
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+        raise InvalidArgumentError(f"the private values cannot be read ({kind}, text not shown)")
+
+
+def _check_public(envelope: Envelope, identity: str | None) -> None:
+    if not isinstance(envelope, Envelope):
+        raise InvalidArgumentError("envelope must be an Envelope")
+    if identity is not None and (not isinstance(identity, str) or not identity.strip()):
+        raise InvalidArgumentError("identity must be a non-empty text or None")
+
+
+def _flat(values: ArrayLike, envelope: Envelope) -> FloatArray:
+    """One vector of all entries, or the only group in its own shape."""
+    array = _check.array("values", values)
+    own = envelope.groups[0][1] if len(envelope.groups) == 1 else ()
+    if array.shape not in ((envelope.num_entries,), own):
+        raise InvalidArgumentError(
+            f"values must have {envelope.num_entries} entries ({describe(envelope.groups)}), got "
+            f"shape {array.shape}; pass one vector, or a mapping from group to array"
+        )
+    return array.ravel()
+
+
+def _flatten(values: Mapping[str, ArrayLike], envelope: Envelope) -> FloatArray:
+    groups = envelope.groups
+    expected = [name for name, _ in groups]
+    if set(values) != set(expected):
+        raise InvalidArgumentError(f"values must name exactly the groups {', '.join(expected)}")
+    parts = []
+    for name, shape in groups:
+        part = _check.array(f"values[{name!r}]", values[name])
+        if part.shape != shape:
+            raise InvalidArgumentError(
+                f"values[{name!r}] must have shape {shape}, got {part.shape}"
+            )
+        parts.append(part.ravel())
+    return np.concatenate(parts)

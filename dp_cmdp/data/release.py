@@ -1,0 +1,326 @@
+"""What is published of a database: intervals that certainly contain its entries.
+
+A :class:`Release` is the only thing that crosses the privacy boundary. Everything computed from
+it is post-processing (paper: ``lem:arbitrary``). It says all that its guarantee rests on, so that
+its file can be judged alone (:mod:`dp_cmdp.verification.claims`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp._documents import Document, read_document, unpacked
+from dp_cmdp._door import door
+from dp_cmdp._version import __version__
+from dp_cmdp.accounting.budget import BLOCKS, PrivacyBudget, exact
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.envelope import Envelope, Groups, describe
+from dp_cmdp.data.packing import (
+    ENVELOPE_ARRAYS,
+    affine_names,
+    pack_affine,
+    pack_envelope,
+    pack_groups,
+    unpack_affine,
+    unpack_envelope,
+    unpack_groups,
+)
+from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = "dp_cmdp.Release/2"
+METHODS = ("database", "blocks")
+REALISED_MASK = "realised zero pattern of A and c"
+
+
+def unprotected(block: str) -> str:
+    """How `leaks` names a block that is published without noise."""
+    return f"block {block} unprotected"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What was promised: (ε, δ), under which adjacency; (0, 0) when no data was used."""
+
+    epsilon: Fraction
+    delta: Fraction
+    record_size: int
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            _check.instance(name, getattr(self, name), Fraction)
+        if self.epsilon < 0:
+            raise InvalidArgumentError("epsilon must not be negative")
+        if not 0 <= self.delta <= 1:
+            raise InvalidArgumentError("delta must lie in [0, 1]")
+        _check.integer("record_size", self.record_size, low=1)
+
+    @property
+    def budget(self) -> PrivacyBudget:
+        return PrivacyBudget(self.epsilon, self.delta)
+
+    @property
+    def adjacency(self) -> str:
+        """Which databases must look alike, in words."""
+        if self.record_size == 1:
+            return "one entry changes by at most its radius"
+        return (
+            f"one record (up to {self.record_size} entries) changes, each entry by at most "
+            "its radius"
+        )
+
+    def __str__(self) -> str:
+        pair = f"({float(self.epsilon):g}, {float(self.delta):g})"
+        return f"{pair}-differential privacy when {self.adjacency}"
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Public facts about the noise of one block of a release.
+
+    `epsilon` and `delta` are what the block spends; the parts of a release add up to its guarantee.
+    """
+
+    block: str
+    law: str
+    calibration: str
+    scale: float
+    support: float | None
+    certificate: Mapping[str, Any] | None = None
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def facts(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        said = {key.name: getattr(self, key.name) for key in fields(self)}
+        return said | {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+    @classmethod
+    def from_facts(cls, said: Mapping[str, Any]) -> Noise:
+        spent = {key: exact(key, said[key]) for key in ("epsilon", "delta")}
+        return cls(**{**said, **spent})
+
+
+@dataclass(frozen=True, slots=True)
+class Debit:
+    """Where a ledger wrote down what the release spent: its id, and the entry's place and hash."""
+
+    ledger: str
+    index: int
+    hash: str
+
+    def __post_init__(self) -> None:
+        _check.integer("index", self.index, low=1)
+        for name in ("ledger", "hash"):
+            said = getattr(self, name)
+            if not isinstance(said, str) or not said.isprintable() or not 0 < len(said) <= 200:
+                raise InvalidArgumentError(f"{name} must be a short printable text")
+
+    def facts(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {key.name: getattr(self, key.name) for key in fields(self)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """Intervals that certainly contain the private entries, and an estimate of each.
+
+    Attributes
+    ----------
+    estimate, lower, upper : FloatArray
+        One number per released entry.
+    guarantee : Guarantee
+    method : str
+        ``"database"``: the entries are those of the database. ``"blocks"``: they are the sensitive
+        entries of A, b and c, in that order (Algorithm 1).
+    groups : tuple
+        Names and shapes of the released groups.
+    noise : tuple of Noise
+    secure : bool
+        True when the noise was exact and drawn from the operating system. False: a simulation.
+    leaks : tuple of str
+        What the caller allowed to be published unprotected; empty for a private release.
+    envelope : Envelope or None
+        Of the database: bounds, radius and records, on which the guarantee rests. A release
+        without one (as the systems of the comparison make) cannot be saved.
+    blocks : mapping of str to Affine, or None
+        For ``"blocks"``: A, b and c as functions of the database, from which sensitivities follow.
+    step : FloatArray
+        Lattice step of each released entry; 0 where its noise has none.
+    ledger : Debit or None
+        The entry of the ledger that was debited, if there was one.
+    version : str
+        Of the library that made the release.
+
+    Notes
+    -----
+    **Privacy.** Public: safe to publish, save and pickle (unless `leaks` says otherwise).
+    """
+
+    estimate: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    guarantee: Guarantee
+    method: str
+    groups: Groups
+    noise: tuple[Noise, ...]
+    secure: bool
+    leaks: tuple[str, ...] = ()
+    envelope: Envelope | None = None
+    blocks: Mapping[str, Affine] | None = None
+    step: FloatArray = field(default_factory=lambda: np.zeros(()))
+    ledger: Debit | None = None
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        for name in _INTERVAL:
+            object.__setattr__(self, name, _check.vector(name, getattr(self, name)))
+        if not self.estimate.size == self.lower.size == self.upper.size:
+            raise InvalidArgumentError("estimate, lower and upper must have one size")
+        steps = _check.vector("step", self.step, size=self.estimate.size)
+        object.__setattr__(self, "step", steps)
+        if (self.lower > self.upper).any():
+            raise InvalidArgumentError("lower must not exceed upper")
+        _check.instance("guarantee", self.guarantee, Guarantee)
+        _check.one_of("method", self.method, METHODS)
+        _check.flag("secure", self.secure)
+        object.__setattr__(self, "leaks", _check.names("leaks", self.leaks))
+        object.__setattr__(self, "groups", unpack_groups(self.groups))
+        object.__setattr__(self, "noise", _check.items("noise", self.noise))
+        for part in self.noise:
+            _check.instance("an item of noise", part, Noise)
+        grouped = sum(prod(shape) for _, shape in self.groups)
+        if grouped != self.estimate.size:
+            raise InvalidArgumentError(
+                f"groups must hold all entries, {self.estimate.size}; they hold {grouped}"
+            )
+
+    @door
+    def group(self, name: str) -> dict[str, FloatArray]:
+        """``estimate``, ``lower`` and ``upper`` of one group, in its own shape."""
+        start = 0
+        for group, shape in self.groups:
+            part = slice(start, start + prod(shape))
+            if group == name:
+                return {key: getattr(self, key)[part].reshape(shape) for key in _INTERVAL}
+            start = part.stop
+        known = ", ".join(group for group, _ in self.groups)
+        raise InvalidArgumentError(f"name must be one of the groups {known}; got {name!r}")
+
+    def facts(self) -> dict[str, Any]:
+        """Everything but the numbers, ready for JSON."""
+        return {
+            "method": self.method,
+            "epsilon": str(self.guarantee.epsilon),
+            "delta": str(self.guarantee.delta),
+            "record_size": self.guarantee.record_size,
+            "adjacency": self.guarantee.adjacency,
+            "secure": self.secure,
+            "leaks": list(self.leaks),
+            "groups": pack_groups(self.groups),
+            "noise": [part.facts() for part in self.noise],
+            "ledger": None if self.ledger is None else self.ledger.facts(),
+            "version": self.version,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per released entry."""
+        import pandas as pd
+
+        names = np.concatenate([np.repeat(name, prod(shape)) for name, shape in self.groups])
+        inside = np.concatenate([np.arange(prod(shape)) for _, shape in self.groups])
+        columns = {key: getattr(self, key) for key in _INTERVAL}
+        return pd.DataFrame({"group": names, "entry": inside, **columns})
+
+    def document(self) -> Document:
+        """The content of the release's file; its digest is the name of the release."""
+        if self.envelope is None:
+            raise InvalidArgumentError(
+                "a release must carry its envelope to be saved or named: its guarantee rests on it"
+            )
+        arrays: dict[str, np.ndarray] = {key: getattr(self, key) for key in (*_INTERVAL, "step")}
+        facts = self.facts()
+        facts["envelope"] = pack_envelope(self.envelope, arrays)
+        facts["blocks"] = self.blocks and {
+            name: pack_affine(f"blocks.{name}", part, arrays) for name, part in self.blocks.items()
+        }
+        return Document(FORMAT, facts, arrays)
+
+    @door
+    def save(self, path: str | Path) -> Path:
+        """Write the release to an ``.npz`` file, atomically and without pickle."""
+        return self.document().write(path)
+
+    @classmethod
+    @door
+    def load(cls, path: str | Path) -> Release:
+        """Read a release written by :meth:`save`; whatever it claims is verified again.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the file is damaged, or was edited so that a claim no longer follows from the rest
+            (:func:`dp_cmdp.verification.claims.check_claims`).
+        """
+        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=_BLOCK_ARRAYS)
+        return unpacked(path, source, _verified)
+
+    def __repr__(self) -> str:
+        leak = f", LEAKS {', '.join(self.leaks)}" if self.leaks else ""
+        return (
+            f"Release({self.method}: {describe(self.groups)}; {self.guarantee}; "
+            f"secure={self.secure}{leak})"
+        )
+
+
+def _verified(source: Document) -> Release:
+    """The release of a document, once its claims are found to be true."""
+    from dp_cmdp.verification.claims import check_claims
+
+    release = Release(**_arguments(source))
+    check_claims(release)
+    return release
+
+
+def _arguments(source: Document) -> dict[str, Any]:
+    """What a document says, as arguments of :class:`Release`."""
+    facts, arrays = source.facts, source.arrays
+    for key, kind in (("secure", bool), ("leaks", list), ("version", str), ("noise", list)):
+        if not isinstance(facts[key], kind):
+            raise InvalidArgumentError(f"{key} must be a {kind.__name__}")
+    blocks = facts["blocks"]
+    guarantee = Guarantee(
+        exact("epsilon", facts["epsilon"]), exact("delta", facts["delta"]), facts["record_size"]
+    )
+    return {
+        **{key: arrays[key] for key in (*_INTERVAL, "step")},
+        "guarantee": guarantee,
+        "method": facts["method"],
+        "groups": unpack_groups(facts["groups"]),
+        "noise": tuple(Noise.from_facts(part) for part in facts["noise"]),
+        "secure": facts["secure"],
+        "leaks": tuple(facts["leaks"]),
+        "envelope": unpack_envelope(facts["envelope"], arrays),
+        "blocks": blocks
+        and {name: unpack_affine(f"blocks.{name}", blocks[name], arrays) for name in BLOCKS},
+        "ledger": facts["ledger"] and Debit(**facts["ledger"]),
+        "version": facts["version"],
+    }
+
+
+_INTERVAL = ("estimate", "lower", "upper")
+_ARRAYS = (*_INTERVAL, "step", *ENVELOPE_ARRAYS)
+_BLOCK_ARRAYS = tuple(
+    name for block in BLOCKS for name in affine_names(f"blocks.{block}", matrix=block == "A")
+)

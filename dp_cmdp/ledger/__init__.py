@@ -1,5 +1,0 @@
-"""The privacy ledger: exact fractions, debited before data is read, on disk before it is spent."""
-
-from dp_cmdp.ledger.ledger import PrivacyLedger
-
-__all__ = ["PrivacyLedger"]

@@ -1,0 +1,1 @@
+"""Linear programs, those that read a database, and their robust counterparts."""

@@ -1,0 +1,1 @@
+"""Optimisation engines behind :func:`dp_cmdp.program.linear_program.solve`."""

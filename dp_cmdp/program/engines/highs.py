@@ -1,0 +1,196 @@
+"""HiGHS, kept warm between solves that differ only in right-hand sides and bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.errors import InfeasibleError, SolverError, UnboundedError
+from dp_cmdp.program.engines.elastic import elastic_program
+from dp_cmdp.program.engines.scaling import Scale, program_scale
+from dp_cmdp.program.linear_program import RawSolution, magnification
+
+if TYPE_CHECKING:
+    from dp_cmdp.program.linear_program import LinearProgram
+
+#: Feasibility asked of HiGHS, primal and dual, on rows and objective scaled to size 1.
+TOLERANCE = 1e-9
+_STATUS = highspy.HighsModelStatus
+_DECIDED = (_STATUS.kOptimal, _STATUS.kInfeasible, _STATUS.kUnbounded)
+#: First verdicts that are taken at their word; presolve calls programs infeasible that are not.
+_TRUSTED = (_STATUS.kOptimal, _STATUS.kUnbounded)
+#: Options under which an undecided program is tried again, from scratch.
+_OTHER_WAYS: tuple[dict[str, Any], ...] = (
+    {"presolve": "off"},
+    {"presolve": "off", "simplex_strategy": 4},
+    {"presolve": "off", "solver": "ipm"},
+)
+_DEFAULTS: dict[str, Any] = {"presolve": "choose", "simplex_strategy": 1, "solver": "choose"}
+
+
+class HighsEngine:
+    """One HiGHS instance holding one program; each run starts from the last basis."""
+
+    def __init__(self, lp: LinearProgram) -> None:
+        self._lp = lp
+        self._scale = scale = program_scale(lp)
+        self._highs = _quiet_highs(_model(lp, scale))
+        self._limits = (lp.b, lp.b_eq, lp.lower, lp.upper)
+
+    def run(self, b: FloatArray) -> RawSolution:
+        """Maximise with right-hand side `b`."""
+        self._limit(b, self._lp.b_eq, self._lp.lower, self._lp.upper)
+        return self._solve()
+
+    def correct(self, x: FloatArray, gap: FloatArray, gap_eq: FloatArray) -> RawSolution:
+        """Move x by the best d with A d ≤ gap, A_eq d = gap_eq and x + d within the bounds.
+
+        d is magnified, by a power of two, so that the largest violation counts as 1.
+        """
+        m = self._lp.num_rows
+        zoom = magnification(gap * self._scale.rows[:m], gap_eq * self._scale.rows[m:])
+        low, high = self._lp.lower - x, self._lp.upper - x
+        with np.errstate(over="ignore"):  # what is out of reach at this scale is infinite
+            self._limit(zoom * gap, zoom * gap_eq, zoom * low, zoom * high)
+        moved = self._solve()
+        return RawSolution(x=x + moved.x / zoom, dual=moved.dual, dual_eq=moved.dual_eq)
+
+    def _limit(self, b: FloatArray, b_eq: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Set right-hand sides and bounds, where they differ from those of the last run."""
+        old_b, old_b_eq, old_lower, old_upper = self._limits
+        m = b.size
+        high = np.concatenate([b, b_eq]) * self._scale.rows
+        low = np.concatenate([np.full(m, -np.inf), high[m:]])
+        rows = np.flatnonzero(np.concatenate([b != old_b, b_eq != old_b_eq])).astype(np.int32)
+        if rows.size:
+            self._highs.changeRowsBounds(rows.size, rows, low[rows], high[rows])
+        columns = np.flatnonzero((lower != old_lower) | (upper != old_upper)).astype(np.int32)
+        if columns.size:
+            unit = self._scale.columns[columns]
+            low, high = lower[columns] / unit, upper[columns] / unit
+            self._highs.changeColsBounds(columns.size, columns, low, high)
+        self._limits = (b, b_eq, lower, upper)
+
+    def _solve(self) -> RawSolution:
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status not in _TRUSTED:
+            status = self._settle()
+        if status != _STATUS.kOptimal:
+            raise _failure(status)
+        solution = self._highs.getSolution()
+        dual = (
+            np.asarray(solution.row_dual, dtype=np.float64)
+            * self._scale.rows
+            / self._scale.objective
+        )
+        m = self._lp.num_rows
+        return RawSolution(
+            x=np.asarray(solution.col_value, dtype=np.float64) * self._scale.columns,
+            dual=np.maximum(dual[:m], 0.0),
+            dual_eq=dual[m:].copy(),
+        )
+
+    def _settle(self) -> highspy.HighsModelStatus:
+        """A verdict without presolve: feasibility apart from the objective, then other ways."""
+        status = self._in_two_phases()
+        for options in _OTHER_WAYS:
+            if status in _DECIDED:
+                return status
+            self._highs.clearSolver()
+            status = self._run_with(options)
+        if status not in _DECIDED and self._contradiction():
+            return _STATUS.kInfeasible
+        return status
+
+    def _contradiction(self) -> bool:
+        """Whether the rows cannot all hold, by the elastic program in the units of this engine."""
+        b, b_eq, lower, upper = self._limits
+        scale, m = self._scale, b.size
+        if not np.isfinite(b).all():
+            return False
+        program = elastic_program(
+            _scaled(self._lp.A, scale.rows[:m], scale.columns),
+            b * scale.rows[:m],
+            A_eq=_scaled(self._lp.A_eq, scale.rows[m:], scale.columns),
+            b_eq=b_eq * scale.rows[m:],
+            lower=lower / scale.columns,
+            upper=upper / scale.columns,
+        )
+        solver = _quiet_highs(_model(program, Scale.unit(program)))
+        solver.run()
+        missing = -solver.getInfo().objective_function_value
+        return solver.getModelStatus() == _STATUS.kOptimal and missing > TOLERANCE
+
+    def _in_two_phases(self) -> highspy.HighsModelStatus:
+        """Any feasible point first, without an objective; then the best, from its basis."""
+        columns = np.arange(self._lp.num_variables, dtype=np.int32)
+        cost = self._scale.objective * self._lp.c * self._scale.columns
+        self._highs.clearSolver()
+        self._highs.changeColsCost(columns.size, columns, np.zeros(columns.size))
+        status = self._run_with({"presolve": "off"})
+        self._highs.changeColsCost(columns.size, columns, cost)
+        if status != _STATUS.kOptimal:
+            return status
+        return self._run_with({"presolve": "off", "simplex_strategy": 4})
+
+    def _run_with(self, options: dict[str, Any]) -> highspy.HighsModelStatus:
+        for name, value in options.items():
+            self._highs.setOptionValue(name, value)
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        for name in options:
+            self._highs.setOptionValue(name, _DEFAULTS[name])
+        return status
+
+
+def _quiet_highs(model: highspy.HighsLp) -> highspy.Highs:
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
+    highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+    highs.setOptionValue("small_matrix_value", 1e-12)  # the least that HiGHS allows
+    highs.passModel(model)
+    return highs
+
+
+def _scaled(matrix: sparse.csr_array, rows: FloatArray, columns: FloatArray) -> sparse.csr_array:
+    data = matrix.data * np.repeat(rows, np.diff(matrix.indptr)) * columns[matrix.indices]
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _model(lp: LinearProgram, scale: Scale) -> highspy.HighsLp:
+    rows = _scaled(sparse.vstack([lp.A, lp.A_eq], format="csr"), scale.rows, scale.columns)
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = lp.num_variables, rows.shape[0]
+    model.sense_ = highspy.ObjSense.kMaximize
+    model.col_cost_ = scale.objective * lp.c * scale.columns
+    model.col_lower_, model.col_upper_ = lp.lower / scale.columns, lp.upper / scale.columns
+    right = np.concatenate([lp.b, lp.b_eq]) * scale.rows
+    model.row_lower_ = np.concatenate([np.full(lp.num_rows, -np.inf), right[lp.num_rows :]])
+    model.row_upper_ = right
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = rows.indptr
+    model.a_matrix_.index_ = rows.indices
+    model.a_matrix_.value_ = rows.data
+    return model
+
+
+def _failure(status: highspy.HighsModelStatus) -> SolverError:
+    if status == _STATUS.kInfeasible:
+        return InfeasibleError(
+            "no point satisfies A x ≤ b, A_eq x = b_eq and the bounds; relax a row or a bound "
+            "(ParametricLP.check_robust_feasibility names the rows and the amount)"
+        )
+    if status in (_STATUS.kUnbounded, _STATUS.kUnboundedOrInfeasible):
+        return UnboundedError(
+            "the objective grows without limit; add upper bounds on the variables or a budget row"
+        )
+    return SolverError(
+        f"HiGHS found no optimum (status {status.name}), with and without presolve, by simplex and "
+        "interior points; rescale rows and variables so that coefficients and values are near 1"
+    )

@@ -1,0 +1,316 @@
+"""Linear programs, and answers whose feasibility is a fact and not a tolerance.
+
+    maximise  cᵀx   subject to   A x ≤ b,   A_eq x = b_eq,   lower ≤ x ≤ upper
+
+HiGHS (through highspy) is the engine. highspy rather than scipy's wrapper because the certificate
+changes right-hand sides and bounds and solves again: that is a warm start from the last basis here
+and a cold solve there.
+
+A solver's point satisfies A x ≤ b up to about 1e-7; most points violate a row by 1e-13 or so. The
+*certificate* is stronger: A x ≤ b and the bounds hold in exact arithmetic, and the equality rows to
+a residual that is evaluated exactly and reported (:mod:`dp_cmdp.program.certified`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from dp_cmdp import _check
+from dp_cmdp import _exact as exact
+from dp_cmdp._check import FloatArray
+from dp_cmdp._documents import Origin
+from dp_cmdp._door import door
+from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from dp_cmdp.data.release import Release
+    from dp_cmdp.program.parametric import ParametricLP
+
+ENGINES = ("highs", "cvxpy")
+#: Points with a larger residual of an equality row, relative as reported, are refused.
+EQUALITY_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearProgram:
+    """maximise cᵀx subject to A x ≤ b, A_eq x = b_eq, lower ≤ x ≤ upper.
+
+    Parameters
+    ----------
+    c : (n,) array_like
+    A, b : (m, n) matrix, dense or sparse, and (m,) array_like; optional
+    A_eq, b_eq : optional
+    lower, upper : array_like
+        Bounds of the variables; 0 and ∞ by default, −∞ allowed for free variables.
+
+    Notes
+    -----
+    **Paper.** ``opt:primal``. Absent parts are stored as matrices with no rows, never as None.
+    **Privacy.** Public when built from a Release; a program built from true data stays with its
+    curator.
+    """
+
+    c: FloatArray
+    A: sparse.csr_array
+    b: FloatArray
+    A_eq: sparse.csr_array
+    b_eq: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @door
+    def __init__(
+        self,
+        c: ArrayLike,
+        A: Any = None,
+        *,
+        b: ArrayLike | None = None,
+        A_eq: Any = None,
+        b_eq: ArrayLike | None = None,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+    ) -> None:
+        cost = _check.vector("c", c)
+        n = cost.size
+        if n == 0:
+            raise InvalidArgumentError("c must have at least one entry")
+        lo = _check.vector("lower", lower, size=n, finite=False)
+        hi = _check.vector("upper", upper, size=n, finite=False)
+        if (lo > hi).any() or (lo == np.inf).any() or (hi == -np.inf).any():
+            raise InvalidArgumentError(
+                f"lower must not exceed upper; first offending variable {int(np.argmax(lo > hi))}"
+            )
+        object.__setattr__(self, "c", cost)
+        for left, right, rows, rhs in (("A", "b", A, b), ("A_eq", "b_eq", A_eq, b_eq)):
+            matrix, vector = constraint_block(left, right, rows=rows, rhs=rhs, columns=n)
+            object.__setattr__(self, left, matrix)
+            object.__setattr__(self, right, vector)
+        object.__setattr__(self, "lower", lo)
+        object.__setattr__(self, "upper", hi)
+
+    @property
+    def num_variables(self) -> int:
+        return self.c.size
+
+    @property
+    def num_rows(self) -> int:
+        return self.b.size
+
+    @door
+    def slack(self, x: ArrayLike) -> FloatArray:
+        """b − A x per row: the exact rational value, rounded once (so its sign is exact)."""
+        point = _check.vector("x", x, size=self.num_variables)
+        return inequality_slack(self.A, self.b, x=point)
+
+    def __repr__(self) -> str:
+        return (
+            f"LinearProgram({self.num_variables} variables, {self.num_rows} inequality rows, "
+            f"{self.b_eq.size} equality rows)"
+        )
+
+
+def constraint_block(
+    left: str, right: str, *, rows: Any, rhs: ArrayLike | None, columns: int
+) -> tuple[sparse.csr_array, FloatArray]:
+    """A checked (matrix, vector) pair of constraint rows; absent means no rows."""
+    if (rows is None) != (rhs is None):
+        raise InvalidArgumentError(f"{left} and {right} must be given together")
+    if rows is None or rhs is None:
+        empty = _check.frozen_sparse(sparse.csr_array((0, columns), dtype=np.float64))
+        return empty, _check.vector(right, np.empty(0))
+    matrix = _check.matrix(left, rows, columns=columns)
+    return matrix, _check.vector(right, rhs, size=matrix.shape[0])
+
+
+def inequality_slack(A: sparse.csr_array, b: FloatArray, *, x: FloatArray) -> FloatArray:
+    """Exact b − A x, each row rounded once."""
+    m = b.size
+    rows = np.repeat(np.arange(m), np.diff(A.indptr))
+    return exact.row_sums(
+        np.concatenate([rows, np.arange(m)]),
+        [np.concatenate([-A.data, b]), np.concatenate([x[A.indices], np.ones(m)])],
+        num_rows=m,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FeasibilityCertificate:
+    """Proof that a point satisfies every inequality row and bound in exact arithmetic.
+
+    Attributes
+    ----------
+    verified : bool
+    worst_slack : float
+        Smallest b_i − A_i x, computed exactly and rounded once (∞ without rows).
+    equality_residual : float
+        Largest |A_eq x − b_eq|, evaluated exactly, relative to Σ|terms| + max|coefficient| of its
+        row. At most `equality_tolerance`; 2^-51 or less unless equality rows nearly depend on each
+        other. Few equalities have a solution in floats: 0 cannot be promised.
+    margin : float
+        Largest amount by which a right-hand side had to be shrunk.
+    attempts : int
+        Solves it took.
+    """
+
+    verified: bool
+    worst_slack: float
+    equality_residual: float
+    equality_tolerance: float
+    margin: float
+    attempts: int
+
+    @property
+    def equalities_exact(self) -> bool:
+        """Whether the equality rows hold as rational numbers too."""
+        return self.equality_residual == 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """An optimal point with its proof of feasibility.
+
+    Attributes
+    ----------
+    x : FloatArray
+    objective : float
+        cᵀx of the program that was solved.
+    dual, dual_eq : FloatArray
+        Multipliers of A x ≤ b (≥ 0) and of A_eq x = b_eq.
+    certificate : FeasibilityCertificate or None
+        None when the caller asked for no certificate.
+    engine : str
+    """
+
+    x: FloatArray
+    objective: float
+    dual: FloatArray
+    dual_eq: FloatArray
+    certificate: FeasibilityCertificate | None
+    engine: str
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        release: Release | None = None,
+        program: ParametricLP | None = None,
+        name: str = "",
+    ) -> Path:
+        """Write the solution to an ``.npz`` file, atomically and without pickle.
+
+        `release` and `program` are what it was made from; the file names them by their digests,
+        and by `name`, so that ``dp-cmdp verify`` can judge it.
+        """
+        from dp_cmdp.program.solution_file import SolutionFile
+
+        return SolutionFile(self, Origin.of(release, program, name)).document().write(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Solution:
+        """Read a solution written by :meth:`save`; its certificate is a claim until verified.
+
+        That the point is feasible is a claim about it, its program and its release together: see
+        :func:`dp_cmdp.verification.files.verify`.
+        """
+        from dp_cmdp.program.solution_file import SolutionFile
+
+        return SolutionFile.load(path).solution
+
+    def __repr__(self) -> str:
+        proof = "certified" if self.certificate and self.certificate.verified else "uncertified"
+        return f"Solution(objective={self.objective:.10g}, {self.x.size} variables, {proof})"
+
+
+@dataclass(frozen=True, slots=True)
+class RawSolution:
+    """What an engine returns before anything is verified."""
+
+    x: FloatArray
+    dual: FloatArray
+    dual_eq: FloatArray
+
+
+class Engine(Protocol):
+    """An engine bound to one program; only right-hand sides and bounds change between runs."""
+
+    def run(self, b: FloatArray) -> RawSolution:
+        """Maximise with right-hand side `b`."""
+        ...
+
+    def correct(self, x: FloatArray, gap: FloatArray, gap_eq: FloatArray) -> RawSolution:
+        """Move x by d: maximise cᵀd, A d ≤ gap, A_eq d = gap_eq, lower ≤ x + d ≤ upper."""
+        ...
+
+
+def magnification(gap: FloatArray, gap_eq: FloatArray) -> float:
+    """The power of two, at least 1, that brings the largest violation to size 1."""
+    worst = max(-float(gap.min(initial=0.0)), float(np.abs(gap_eq).max(initial=0.0)))
+    return 2.0 ** min(max(0.0, -np.floor(np.log2(worst))), 900.0) if worst > 0.0 else 1.0
+
+
+@door
+def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> Solution:
+    """Solve a linear program.
+
+    Parameters
+    ----------
+    lp : LinearProgram
+    engine : {"highs", "cvxpy"}
+        cvxpy (Clarabel) is slower and independent: a second opinion.
+    certify : bool
+        Prove A x ≤ b in exact arithmetic and refine A_eq x = b_eq, correcting the point if needed.
+
+    Raises
+    ------
+    InfeasibleError, UnboundedError
+        With what to do about it.
+    SolverError
+        When the engine fails, or when the rows leave no room at all in which a point made of
+        floats could satisfy them.
+
+    Notes
+    -----
+    **Privacy.** Post-processing when `lp` is public.
+    """
+    if certify:
+        from dp_cmdp.program.certified import solve_certified
+
+        return solve_certified(lp, engine=engine, slack_of=lp.slack)
+    raw = make_engine(lp, engine).run(lp.b)
+    return solution_at(lp, np.clip(raw.x, lp.lower, lp.upper), raw=raw, engine=engine)
+
+
+def solution_at(
+    lp: LinearProgram,
+    x: FloatArray,
+    *,
+    raw: RawSolution,
+    engine: str,
+    certificate: FeasibilityCertificate | None = None,
+) -> Solution:
+    """The point x with the multipliers that an engine found."""
+    return Solution(
+        x=_check.frozen(x),
+        objective=float(lp.c @ x),
+        dual=_check.frozen(raw.dual),
+        dual_eq=_check.frozen(raw.dual_eq),
+        certificate=certificate,
+        engine=engine,
+    )
+
+
+def make_engine(lp: LinearProgram, engine: str) -> Engine:
+    """The named engine, bound to `lp`; engines are imported on first use."""
+    if _check.one_of("engine", engine, ENGINES) == "highs":
+        from dp_cmdp.program.engines.highs import HighsEngine
+
+        return HighsEngine(lp)
+    from dp_cmdp.program.engines.cvxpy import CvxpyEngine
+
+    return CvxpyEngine(lp)

@@ -1,0 +1,297 @@
+"""Linear programs whose data are affine in a private database.
+
+    maximise  c(θ)ᵀx   subject to   A(θ)x ≤ b(θ)                       (sensitive rows)
+                                    A_ub x ≤ b_ub,  A_eq x = b_eq,  lower ≤ x ≤ upper   (public)
+
+The robust counterpart over a box of databases is built in :mod:`dp_cmdp.program.counterpart`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp._documents import Document, read_document, unpacked
+from dp_cmdp._door import door
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.packing import (
+    ENVELOPE_ARRAYS,
+    affine_names,
+    pack_affine,
+    pack_envelope,
+    pack_sparse,
+    sparse_names,
+    unpack_affine,
+    unpack_envelope,
+    unpack_sparse,
+)
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.program.counterpart import UncertainRows
+from dp_cmdp.program.linear_program import LinearProgram, inequality_slack
+
+BLOCKS = ("A", "b", "c")
+FORMAT = "dp_cmdp.ParametricLP/1"
+_MATRICES = ("A_ub", "A_eq")
+_VECTORS = ("b_ub", "b_eq", "lower", "upper")
+_ARRAYS = (
+    *_VECTORS,
+    *ENVELOPE_ARRAYS,
+    *(name for block in BLOCKS for name in affine_names(block, matrix=block == "A")),
+    *(name for matrix in _MATRICES for name in sparse_names(matrix)),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParametricLP:
+    """A linear program with private data, as public structure.
+
+    Parameters
+    ----------
+    envelope : Envelope
+        Public bounds, radius and records of the database.
+    c : Affine or array_like
+    A, b : Affine (or array_like for a public b), optional
+        The sensitive rows A(θ)x ≤ b(θ).
+    A_ub, b_ub, A_eq, b_eq : optional
+        Public rows.
+    lower, upper : array_like
+        Bounds of the variables; 0 and ∞ by default.
+    row_names : sequence of str, optional
+        Names of the sensitive rows, for messages.
+
+    Notes
+    -----
+    **Paper.** ``opt:primal``; ``eq:ahat``. **Privacy.** Public: it holds no value of any database.
+    """
+
+    envelope: Envelope
+    c: Affine
+    A: Affine
+    b: Affine
+    A_ub: sparse.csr_array
+    b_ub: FloatArray
+    A_eq: sparse.csr_array
+    b_eq: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    row_names: tuple[str, ...]
+
+    @door
+    def __init__(
+        self,
+        envelope: Envelope,
+        *,
+        c: Affine | ArrayLike,
+        A: Affine | None = None,
+        b: Affine | ArrayLike | None = None,
+        A_ub: Any = None,
+        b_ub: ArrayLike | None = None,
+        A_eq: Any = None,
+        b_eq: ArrayLike | None = None,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+        row_names: Sequence[str] | None = None,
+    ) -> None:
+        _check.instance("envelope", envelope, Envelope)
+        objective = _affine_vector("c", c)
+        n = objective.shape[0]
+        rows = Affine((0, n)) if A is None else A
+        if not isinstance(rows, Affine) or rows.shape[1:] != (n,):
+            raise InvalidArgumentError(f"A must be an Affine matrix with {n} columns")
+        right = _affine_vector("b", np.empty(0) if b is None else b)
+        if right.shape[0] != rows.shape[0]:
+            raise InvalidArgumentError(f"b must have {rows.shape[0]} entries, one per row of A")
+        for name, part in (("c", objective), ("A", rows), ("b", right)):
+            if part.entry.size and part.entry.max() >= envelope.num_entries:
+                raise InvalidArgumentError(
+                    f"{name} reads database entry {part.entry.max()}, but the envelope has only "
+                    f"{envelope.num_entries}"
+                )
+        given = () if row_names is None else _check.names("row_names", row_names)
+        names = given or tuple(f"row {i}" for i in range(rows.shape[0]))
+        if len(names) != rows.shape[0]:
+            raise InvalidArgumentError(f"row_names must hold {rows.shape[0]} names")
+        # the public part of the program is checked by LinearProgram itself
+        public = LinearProgram(
+            objective.constant, A_ub, b=b_ub, A_eq=A_eq, b_eq=b_eq, lower=lower, upper=upper
+        )
+        for name, value in (
+            ("envelope", envelope),
+            ("c", objective),
+            ("A", rows),
+            ("b", right),
+            ("A_ub", public.A),
+            ("b_ub", public.b),
+            ("A_eq", public.A_eq),
+            ("b_eq", public.b_eq),
+            ("lower", public.lower),
+            ("upper", public.upper),
+            ("row_names", names),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def num_variables(self) -> int:
+        return self.c.shape[0]
+
+    @door
+    def at(self, values: ArrayLike) -> LinearProgram:
+        """The program at given database values: *curator only* when they are the true ones."""
+        theta = _check.vector("values", values, size=self.envelope.num_entries, private=True)
+        return LinearProgram(
+            self.c.at(theta),
+            sparse.vstack([self.A.at(theta), self.A_ub], format="csr"),
+            b=np.concatenate([self.b.at(theta), self.b_ub]),
+            A_eq=self.A_eq,
+            b_eq=self.b_eq,
+            lower=self.lower,
+            upper=self.upper,
+        )
+
+    @door
+    def robust(
+        self, lower: ArrayLike, upper: ArrayLike, *, estimate: ArrayLike | None = None
+    ) -> LinearProgram:
+        """The robust counterpart over the box [lower, upper].
+
+        Parameters
+        ----------
+        lower, upper : array_like
+            The box of databases.
+        estimate : array_like, optional
+            Database values for the objective; the middle of the box by default.
+
+        Returns
+        -------
+        LinearProgram
+            Rows: the sensitive rows, the public rows, then the rows that define auxiliary
+            variables. Variables: x, then the auxiliary ones. Every feasible point's x satisfies
+            the sensitive rows for every θ in the box.
+
+        Notes
+        -----
+        **Paper.** ``eq:abarpost``, ``eq:bbarpost`` are the case of one database entry per LP
+        entry. **Privacy.** Post-processing.
+        """
+        low, high = self._box(lower, upper)
+        middle = (low + high) / 2 if estimate is None else estimate
+        theta = _check.vector("estimate", middle, size=self.envelope.num_entries)
+        rows = self._uncertain_rows().counterpart(low, high)
+        aux = rows.num_auxiliary
+        return LinearProgram(
+            np.concatenate([self.c.at(theta), np.zeros(aux)]),
+            sparse.vstack([rows.A, _widen(self.A_ub, aux), rows.A_aux], format="csr"),
+            b=np.concatenate([rows.b, self.b_ub, rows.b_aux]),
+            A_eq=_widen(self.A_eq, aux),
+            b_eq=self.b_eq,
+            lower=np.concatenate([self.lower, np.full(aux, -np.inf)]),
+            upper=np.concatenate([self.upper, np.full(aux, np.inf)]),
+        )
+
+    @door
+    def worst_case_slack(self, x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike) -> FloatArray:
+        """Smallest b(θ) − A(θ)x over the box, then b_ub − A_ub x: exact values, rounded once."""
+        point = _check.vector("x", x, size=self.num_variables)
+        low, high = self._box(lower, upper)
+        sensitive = self._uncertain_rows().exact_slack(point, low, high)
+        return np.concatenate([sensitive, inequality_slack(self.A_ub, self.b_ub, x=point)])
+
+    def _uncertain_rows(self) -> UncertainRows:
+        return UncertainRows(
+            self.A,
+            self.b,
+            num_entries=self.envelope.num_entries,
+            x_lower=self.lower,
+            x_upper=self.upper,
+        )
+
+    def _box(self, lower: ArrayLike, upper: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        size = self.envelope.num_entries
+        low = _check.vector("lower", lower, size=size, private=True)
+        high = _check.vector("upper", upper, size=size, private=True)
+        if (low > high).any():
+            raise InvalidArgumentError("lower must not exceed upper")
+        return low, high
+
+    @door
+    def sensitivity(self, block: str) -> float:
+        """ℓ1-sensitivity of one block when one record of the database changes."""
+        part: Affine = getattr(self, _check.one_of("block", block, BLOCKS))
+        return part.sensitivity(self.envelope.radius, self.envelope.records)
+
+    def check_robust_feasibility(self) -> None:
+        """Raise unless some x is feasible for every database in the envelope.
+
+        That is what a database release needs. Algorithm 1 sees LP entries instead of the database
+        and needs more: call it on :func:`dp_cmdp.program.entrywise.entrywise` of this program.
+        """
+        from dp_cmdp.program.assumptions import check_robust_feasibility
+
+        check_robust_feasibility(self)
+
+    @door
+    def check_boundedness(self, *, any_objective: bool = False) -> None:
+        """Raise unless the program is bounded for every database; see `assumptions`."""
+        from dp_cmdp.program.assumptions import check_boundedness
+
+        check_boundedness(self, any_objective=any_objective)
+
+    def document(self) -> Document:
+        """The content of the program's file; its digest names the program."""
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _VECTORS}
+        facts = {
+            "envelope": pack_envelope(self.envelope, arrays),
+            "row_names": list(self.row_names),
+            **{name: pack_affine(name, getattr(self, name), arrays) for name in BLOCKS},
+            **{name: pack_sparse(name, getattr(self, name), arrays) for name in _MATRICES},
+        }
+        return Document(FORMAT, facts, arrays)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the program to an ``.npz`` file, atomically and without pickle."""
+        return self.document().write(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ParametricLP:
+        """Read a program written by :meth:`save`; everything in it is checked again."""
+        return unpacked(path, read_document(path, FORMAT, arrays=_ARRAYS), _build)
+
+    def __repr__(self) -> str:
+        return (
+            f"ParametricLP({self.num_variables} variables, {self.A.shape[0]} sensitive rows, "
+            f"{self.b_ub.size + self.b_eq.size} public rows, "
+            f"{self.envelope.num_entries} database entries)"
+        )
+
+
+def _build(source: Document) -> ParametricLP:
+    facts, arrays = source.facts, source.arrays
+    parts: dict[str, Any] = {name: arrays[name] for name in _VECTORS}
+    parts |= {name: unpack_affine(name, facts[name], arrays) for name in BLOCKS}
+    parts |= {name: unpack_sparse(name, facts[name], arrays) for name in _MATRICES}
+    envelope = unpack_envelope(facts["envelope"], arrays)
+    return ParametricLP(envelope, row_names=facts["row_names"], **parts)
+
+
+def _affine_vector(name: str, value: Affine | ArrayLike) -> Affine:
+    if isinstance(value, Affine):
+        if len(value.shape) != 1:
+            raise InvalidArgumentError(f"{name} must be a vector, got shape {value.shape}")
+        return value
+    vector = _check.vector(name, value)
+    return Affine(vector.size, constant=vector)
+
+
+def _widen(matrix: sparse.csr_array, columns: int) -> sparse.csr_array:
+    """The same rows with zero columns appended."""
+    shape = (matrix.shape[0], matrix.shape[1] + columns)
+    return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)

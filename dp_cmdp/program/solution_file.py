@@ -1,0 +1,71 @@
+"""Solutions as public files that name the release and the program they were made from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dp_cmdp import _check
+from dp_cmdp._documents import Document, Origin, read_document, unpacked
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.program.linear_program import ENGINES, FeasibilityCertificate, Solution
+
+FORMAT = "dp_cmdp.Solution/1"
+ARRAYS = ("x", "dual", "dual_eq")
+_NUMBERS = ("worst_slack", "equality_residual", "equality_tolerance", "margin")
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionFile:
+    """A solution, and what it says it was made from."""
+
+    solution: Solution
+    origin: Origin
+
+    def document(self) -> Document:
+        """The content of the solution's file."""
+        made = self.solution
+        facts = {
+            "origin": self.origin.facts(),
+            "objective": made.objective,
+            "engine": made.engine,
+            "certificate": made.certificate and _pack(made.certificate),
+        }
+        return Document(FORMAT, facts, {name: getattr(made, name) for name in ARRAYS})
+
+    @classmethod
+    def load(cls, path: str | Path) -> SolutionFile:
+        """Read a file written by :meth:`dp_cmdp.program.linear_program.Solution.save`."""
+        return unpacked(path, read_document(path, FORMAT, arrays=ARRAYS), cls._build)
+
+    @classmethod
+    def _build(cls, source: Document) -> SolutionFile:
+        facts = source.facts
+        solution = Solution(
+            **{name: _check.vector(name, source.arrays[name]) for name in ARRAYS},
+            objective=_check.real("objective", facts["objective"]),
+            certificate=facts["certificate"] and _unpack(facts["certificate"]),
+            engine=_check.one_of("engine", facts["engine"], ENGINES),
+        )
+        return cls(solution, Origin(**facts["origin"]))
+
+
+def _pack(proof: FeasibilityCertificate) -> dict[str, Any]:
+    """Ready for JSON; the slack of a program without rows, ∞, is written as null."""
+    slack = proof.worst_slack if math.isfinite(proof.worst_slack) else None
+    return asdict(proof) | {"worst_slack": slack}
+
+
+def _unpack(said: dict[str, Any]) -> FeasibilityCertificate:
+    slack = math.inf if said["worst_slack"] is None else said["worst_slack"]
+    proof = FeasibilityCertificate(**{**said, "worst_slack": slack})
+    if not isinstance(proof.verified, bool):
+        raise InvalidArgumentError("verified must be true or false")
+    _check.integer("attempts", proof.attempts, low=1)
+    for name in _NUMBERS:
+        number = getattr(proof, name)
+        if not isinstance(number, float) or math.isnan(number):
+            raise InvalidArgumentError(f"{name} must be a number")
+    return proof

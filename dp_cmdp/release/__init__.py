@@ -1,0 +1,1 @@
+"""The verbs that cross the privacy boundary."""

@@ -1,0 +1,152 @@
+"""A private answer in one call: check, release, solve.
+
+What can be refused is refused from public data, before the ledger is debited and a value is read:
+another program's database, a program that no point satisfies for every database, one whose
+objective may grow without limit. The check is the *robust* answer itself, certified for the whole
+envelope (ε = 0). It is feasible for whatever the release will say, so that after the debit there is
+always an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.accounting.ledger import PrivacyLedger
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.release import Release
+from dp_cmdp.errors import AssumptionError, InvalidArgumentError, SolverError
+from dp_cmdp.program.certified import solve_certified
+from dp_cmdp.program.linear_program import Solution
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.privatizer import release_database, solve_private
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivateAnswer:
+    """A private solution, what was released for it, and what costs no privacy at all.
+
+    Attributes
+    ----------
+    solution : Solution
+        Certified for everything the release allows, hence for the true database.
+    release : Release
+    robust : Solution
+        Certified for every database of the envelope: made without data.
+
+    Notes
+    -----
+    **Privacy.** Public: safe to publish.
+    """
+
+    solution: Solution
+    release: Release
+    robust: Solution
+
+    def __repr__(self) -> str:
+        return f"PrivateAnswer({self.solution!r}, robust: {self.robust.objective:.10g})"
+
+
+def release_and_solve(
+    program: ParametricLP,
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    rng: np.random.Generator | None = None,
+    calibration: str = "tight",
+    close: str | Mapping[str, str] = "upper",
+    ledger: PrivacyLedger | None = None,
+) -> PrivateAnswer:
+    """Check a program with private data, release its database once, and solve for the release.
+
+    Parameters
+    ----------
+    program : ParametricLP
+    database : Database
+        Of the program's envelope.
+    budget : PrivacyBudget
+    rng, calibration, close, ledger
+        As in :func:`dp_cmdp.release.privatizer.release_database`.
+
+    Returns
+    -------
+    PrivateAnswer
+        Both objectives are at the released estimate, so that they can be compared. Should the
+        engine fail on the released program, `solution` is the robust one.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the database belongs to another program.
+    AssumptionError
+        If no x is feasible for every database of the envelope, or the objective may be unbounded
+        for one of them. Like every other refusal, from public data: nothing is read or spent.
+
+    Notes
+    -----
+    **Paper.** ``ass:feast``, ``thm:feasible``, corrected. **Privacy.** *Spends the budget.*
+    """
+    _check.instance("program", program, ParametricLP)
+    _check.instance("database", database, Database)
+    check_owns(program.envelope, database)
+    robust = robust_solution(program)
+    release = release_database(
+        database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger
+    )
+    value = float(program.c.at(release.estimate) @ robust.x)
+    robust = replace(robust, objective=value)
+    try:
+        solution = solve_private(program, release)
+    except SolverError:
+        solution = robust
+    return PrivateAnswer(solution=solution, release=release, robust=robust)
+
+
+def robust_solution(program: ParametricLP) -> Solution:
+    """The best point that is feasible for every database of the envelope (ε = 0), certified.
+
+    The objective is that of the middle of the envelope.
+
+    Raises
+    ------
+    AssumptionError
+        If there is none, or the objective may be unbounded for some database.
+
+    Notes
+    -----
+    **Paper.** ``ass:feast``, corrected. **Privacy.** Public: no data is read.
+    """
+    _check.instance("program", program, ParametricLP)
+    program.check_robust_feasibility()
+    program.check_boundedness()
+    low, high = program.envelope.lower, program.envelope.upper
+    n = program.num_variables
+
+    def slack_of(x: FloatArray) -> FloatArray:
+        return program.worst_case_slack(x[:n], lower=low, upper=high)
+
+    try:
+        solution = solve_certified(program.robust(low, high), slack_of=slack_of)
+    except SolverError as error:
+        raise AssumptionError(
+            f"no point could be certified for every database in the envelope: {error}. No data "
+            "was read",
+            label="ass:feast",
+        ) from None
+    rows = program.A.shape[0] + program.b_ub.size
+    return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
+
+
+def check_owns(envelope: Envelope, database: Database) -> None:
+    """Refuse a database whose public facts are not those of a program or model."""
+    if not envelope.matches(database.envelope):
+        raise InvalidArgumentError(
+            "database belongs to another envelope than the program: bounds, radius, records and "
+            "groups must be the same; build it with Database(values, program.envelope)"
+        )

@@ -1,0 +1,161 @@
+"""Points that the private program will accept, each with the probability that it does not.
+
+A point y bounds the private answer from below whenever it is feasible for the released box. Take
+boxes B_f that grow from the true values (f = 0) over the mean ends of the released intervals
+(f = ½) to their furthest ends (f = 1, the *worst box*), and y_f optimal for B_f. Whether the
+release accepts y_f is bounded in two ways, the smaller counts:
+
+* *entrywise*: the released box lies in B_f unless some interval leaves it; the noises of the
+  entries are independent, so this probability is a product of known tails;
+* *rowwise*: row i fails at y_f with a probability that :mod:`dp_cmdp.theory.row_tails` bounds,
+  because it is a sum of independent terms; the rows' probabilities add up.
+
+With losses L_0 ≤ L_1 ≤ … ≤ L_F of the points and p_f ≥ P(y_f rejected), p_F = 0, the best accepted
+point loses on average at most L_0 + Σ_f (L_{f+1} − L_f) p_f: the *staircase*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.data.affine import IntArray
+from dp_cmdp.program.linear_program import LinearProgram, solve
+from dp_cmdp.theory.laws import end_probability
+from dp_cmdp.theory.release_noise import ROUNDING, Reach
+from dp_cmdp.theory.row_tails import RowTerms
+
+#: Positions of the boxes between the true values, the mean ends and the furthest ends.
+POSITIONS = (*np.linspace(0.0, 0.4, 5), *np.linspace(0.45, 0.95, 11))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A point, its loss cᵀx* − cᵀy, and a bound of the probability that it is rejected."""
+
+    y: FloatArray
+    loss: float
+    rejection: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Comparison points for one database: *curator only*."""
+
+    noise: Reach
+    entries: FloatArray
+    c: FloatArray
+    objective: FloatArray  # c + E e: what a comparison point should maximise
+    optimum: float
+
+    def candidates(self) -> list[Candidate]:
+        """Points of increasing loss and decreasing rejection; the last is accepted surely."""
+        sure = self._candidate(*self.noise.worst_box(self.entries), rejection=0.0)
+        found = [sure]
+        if self.noise.in_rows().any() and sure.loss > 1e-12 * abs(self.optimum):
+            rows = _Rows.of(self)
+            for position in POSITIONS:
+                low, high = self._box(position)
+                point = self._candidate(low, high, rejection=self._leaves(low, high))
+                chance = min(point.rejection, rows.rejection(point.y), 1.0)
+                found.append(Candidate(point.y, point.loss, chance))
+        return _frontier(found)
+
+    def _candidate(self, low: FloatArray, high: FloatArray, *, rejection: float) -> Candidate:
+        y = self._best_in(low, high)
+        return Candidate(y, max(self.optimum - float(self.c @ y), 0.0), rejection)
+
+    def _best_in(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        """The best point that is feasible for every database of a box."""
+        target = self.noise.target
+        lp = target.robust(lower, upper)
+        c = np.zeros(lp.num_variables)
+        c[: target.num_variables] = self.objective
+        sides = {"b": lp.b, "A_eq": lp.A_eq, "b_eq": lp.b_eq, "lower": lp.lower, "upper": lp.upper}
+        found = solve(LinearProgram(c, lp.A, **sides), certify=False)
+        return found.x[: target.num_variables]
+
+    def _box(self, position: float) -> tuple[FloatArray, FloatArray]:
+        stops = zip(
+            self.noise.mean_box(self.entries), self.noise.worst_box(self.entries), strict=True
+        )
+        inner, outer = min(2 * position, 1.0), max(2 * position - 1.0, 0.0)
+        low, high = (
+            self.entries + inner * (mean - self.entries) + outer * (far - mean)
+            for mean, far in stops
+        )
+        return low, high
+
+    def _leaves(self, low: FloatArray, high: FloatArray) -> float:
+        """P(some released interval leaves the box), over the entries that a row reads."""
+        read = self.noise.in_rows()
+        inside = np.ones(self.entries.size)
+        rooms = high - self.entries, self.entries - low
+        for up, room, full in zip((True, False), rooms, self.noise.room(self.entries), strict=True):
+            law = self.noise.ends(up=up)
+            inside -= np.where(room >= full, 0.0, end_probability(law, room))
+        return float(1.0 - np.prod(np.maximum(inside[read], 0.0)))
+
+
+def _frontier(found: list[Candidate]) -> list[Candidate]:
+    """Candidates that no other beats in both loss and rejection, by increasing loss."""
+    kept: list[Candidate] = []
+    for part in sorted(found, key=lambda part: (part.loss, part.rejection)):
+        if not kept or part.rejection < kept[-1].rejection:
+            kept.append(part)
+        if part.rejection == 0.0:
+            break
+    return kept
+
+
+def staircase(candidates: list[Candidate]) -> float:
+    """Mean loss of the best accepted candidate, bounded."""
+    total = candidates[0].loss
+    for first, second in pairwise(candidates):
+        total += (second.loss - first.loss) * first.rejection
+    return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """The sensitive rows of the released program at a fixed point, as random sums."""
+
+    case: Comparison
+    row: IntArray
+    entry: IntArray
+    A_pair: IntArray
+    b_pair: IntArray
+
+    @classmethod
+    def of(cls, case: Comparison) -> _Rows:
+        A, b, size = case.noise.target.A, case.noise.target.b, case.entries.size
+        keys, pair = np.unique(
+            np.concatenate([A.row * size + A.entry, b.row * size + b.entry]), return_inverse=True
+        )
+        split = A.row.size
+        return cls(case, keys // size, keys % size, pair[:split], pair[split:])
+
+    def rejection(self, y: FloatArray) -> float:
+        """Bound of the probability that some row fails at y."""
+        case, target = self.case, self.case.noise.target
+        A, b, (up, down) = target.A, target.b, case.noise.room(case.entries)
+        w = np.zeros(self.row.size)
+        np.add.at(w, self.A_pair, A.coefficient * y[A.col])
+        np.subtract.at(w, self.b_pair, b.coefficient)
+        at = case.entries[self.entry]
+        room = np.where(w > 0, up[self.entry], down[self.entry])
+        law = case.noise.law.only(self.entry).facing(w > 0)
+        slack = b.constant - A.constant @ y
+        slack = slack - np.bincount(self.row, weights=w * at, minlength=slack.size)
+        slack -= 1e-9 * (np.abs(b.constant) + abs(A.constant) @ np.abs(y) + 1e-12)
+        total = 0.0
+        for i in range(slack.size):
+            part = (self.row == i) & (w != 0)
+            terms = RowTerms(law.only(np.flatnonzero(part)), np.abs(w[part]), room[part])
+            total += terms.failure(float(slack[i]) / (1.0 + ROUNDING)) if part.any() else 0.0
+            if total >= 1.0:
+                break
+        return min(total, 1.0)

@@ -1,0 +1,1 @@
+"""The paper's accuracy theorem, as printed and as repaired."""

@@ -1,0 +1,109 @@
+"""The mean loss, from simulated releases: an upper limit that is right but for a stated chance.
+
+The curator has the data and may try releases out as often as they like; nothing is published and
+no budget is spent. A trial draws the noise by inversion from uniform numbers, solves the private
+program and measures its true loss cᵀx* − cᵀx̃, which lies in [0, R] with R a bound that is sure.
+:func:`~dp_cmdp.theory.mean_limit.mean_upper_limit` turns the losses into a limit of their mean that
+is too small with probability at most `failure`, over the trials, whatever their number.
+
+The simulated noise is that of a release with ``rng=``, in floats; exact releases differ from it by
+the rounding to their lattice, less than 2^-18 of an entry's radius.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.data.curator import CuratorOnly
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.program.linear_program import solve
+from dp_cmdp.theory.mean_limit import mean_upper_limit
+from dp_cmdp.theory.release_noise import Reach
+
+#: Probability with which a sampled limit may be too small.
+FAILURE = 1e-6
+#: Room for the solver's tolerances, relative to the optimum and the values.
+TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class SampledMean:
+    """What simulated releases say about the mean loss: *curator only*.
+
+    Attributes
+    ----------
+    limit : CuratorOnly
+        The mean loss exceeds it with probability at most `failure`.
+    estimate : CuratorOnly
+        The mean of the simulated losses.
+    draws : int
+    failure : float
+    """
+
+    limit: CuratorOnly
+    estimate: CuratorOnly
+    draws: int
+    failure: float
+
+
+def sampled_mean(
+    noise: Reach,
+    values: FloatArray,
+    *,
+    optimum: float,
+    largest: float,
+    draws: int,
+    rng: np.random.Generator,
+    failure: float = FAILURE,
+) -> SampledMean:
+    """Simulate releases of a database and bound their mean loss.
+
+    Parameters
+    ----------
+    noise : Reach
+        The release.
+    values : FloatArray
+        The true database.
+    optimum, largest : float
+        cᵀx*, and a bound R of the loss that is sure and finite.
+    draws : int
+    rng : numpy.random.Generator
+        The same state gives common random numbers over budgets.
+    failure : float
+
+    Notes
+    -----
+    One linear program per draw. **Paper.** Ours. **Privacy.** *Curator only*; nothing is spent.
+    """
+    count = _check.integer("draws", draws, low=1)
+    source = _check.generator("rng", rng)
+    if not np.isfinite(largest):
+        raise InvalidArgumentError(
+            "draws need a bounded loss: bound the variables of the program (upper, A_ub)"
+        )
+    top = largest + TOLERANCE * (abs(optimum) + largest)
+    losses = optimum - simulated_values(
+        noise, np.broadcast_to(values, (count, values.size)), source.random((count, noise.size))
+    )
+    limit = mean_upper_limit(np.clip(losses, 0.0, top), top=top, failure=failure)
+    return SampledMean(CuratorOnly(limit), CuratorOnly(losses.mean()), count, failure)
+
+
+def simulated_values(noise: Reach, databases: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """c(θ)ᵀx̃ of one simulated release per row of `databases` and `uniforms`.
+
+    Notes
+    -----
+    **Privacy.** *Curator only* for true databases; public for invented ones.
+    """
+    program, found = noise.program, np.empty(len(databases))
+    for number, (theta, row) in enumerate(zip(databases, uniforms, strict=True)):
+        lower, upper, estimate = noise.box(noise.entries(theta), noise.noise(row))
+        lp = noise.target.robust(lower, upper, estimate=estimate)
+        x = solve(lp, certify=False).x[: program.num_variables]
+        found[number] = program.c.at(theta) @ x
+    return found

@@ -1,0 +1,1 @@
+"""What files claim, proved again from public files alone."""

@@ -1,0 +1,315 @@
+"""Public files judged without the curator: what they prove, what they do not, and why.
+
+:func:`verify` reads releases, policies, solutions, programs, models and layouts, looks up what each
+answer says it was made from, and proves again
+
+* of a release, every claim that its content can prove (:mod:`dp_cmdp.verification.claims`);
+* of a policy, a rigorous bound on its costs at everything its release allows;
+* of a solution, every row at everything its release allows, in exact arithmetic.
+
+Files that agree with each other may still be invented as a whole: nothing here proves who made
+them, that data went in, or that an answer used the release and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dp_cmdp import release
+from dp_cmdp._documents import Origin, format_of
+from dp_cmdp.cmdp import certificate, policy
+from dp_cmdp.cmdp import parametric as cmdp_parametric
+from dp_cmdp.cmdp.exact_costs import verify_exact
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.policy import PolicyFile
+from dp_cmdp.cmdp.synthesis import EXACT_STATES
+from dp_cmdp.data.release import Release
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
+from dp_cmdp.program import linear_program as lp
+from dp_cmdp.program import parametric
+from dp_cmdp.program import solution_file as solution_files
+from dp_cmdp.program.entrywise import entrywise
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.program.solution_file import SolutionFile
+from dp_cmdp.verification.claims import Claim, privacy_claims, release_claims
+
+#: Endings of files that are read as layouts.
+LAYOUTS = (".json", ".txt")
+WORDS = {True: "proved", False: "FAILED", None: "not provable"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A claim about one file, and the outcome."""
+
+    file: str
+    claim: str
+    holds: bool | None
+    why: str
+
+    @property
+    def outcome(self) -> str:
+        """``proved``, ``FAILED`` or ``not provable``."""
+        return WORDS[self.holds]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What :func:`verify` found."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed; what no file can prove does not count."""
+        return bool(self.findings) and all(found.holds is not False for found in self.findings)
+
+    def facts(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "passed": self.passed,
+            "findings": [asdict(found) | {"outcome": found.outcome} for found in self.findings],
+        }
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """What the given files hold, by digest."""
+
+    releases: dict[str, Release] = field(default_factory=dict)
+    programs: dict[str, ParametricLP | ParametricCMDP] = field(default_factory=dict)
+    policies: list[tuple[str, PolicyFile]] = field(default_factory=list)
+    solutions: list[tuple[str, SolutionFile]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def say(self, file: str, claims: Sequence[Claim]) -> None:
+        self.findings += [Finding(file, each.claim, each.holds, each.why) for each in claims]
+
+
+def verify(*paths: str | Path) -> Report:
+    """Verify public files from their content alone.
+
+    Parameters
+    ----------
+    *paths
+        Files written by ``save`` of a Release, Policy, Solution, ParametricLP or ParametricCMDP,
+        and layouts (``.json``, ``.txt``). A policy needs its release, and its model or layout,
+        among them (layouts that come with the package are found by name), a solution its release
+        and program.
+
+    Returns
+    -------
+    Report
+        One finding per claim; a file that is refused is a finding too.
+
+    Notes
+    -----
+    **Paper.** ``def:dp`` and ``thm:feasible``, of the files themselves. **Privacy.** Public.
+    """
+    if not paths:
+        raise InvalidArgumentError("paths must name at least one file")
+    shelf = _Shelf()
+    for path in dict.fromkeys(map(Path, paths)):
+        try:
+            _place(shelf, path)
+        except InvalidArgumentError as error:
+            shelf.say(str(path), [Claim("the file is in order", False, str(error))])
+    for file, made in shelf.policies:
+        shelf.say(file, _judged(lambda made=made: _policy_claims(shelf, made)))
+    for file, answer in shelf.solutions:
+        shelf.say(file, _judged(lambda answer=answer: _solution_claims(shelf, answer)))
+    return Report(tuple(shelf.findings))
+
+
+def _place(shelf: _Shelf, path: Path) -> None:
+    """Read a file, put its content where answers look for it, and judge it if it can be alone."""
+    file = str(path)
+    if path.suffix.lower() in LAYOUTS:
+        _add_layout(shelf, path)
+        shelf.say(file, [Claim("the file is in order", True, "a layout: public facts, no claim")])
+        return
+    said = format_of(path)
+    if said == release.FORMAT:
+        made = Release.load(path)
+        shelf.releases[made.document().digest] = made
+        in_order = Claim("the file is in order", True, f"release {made.document().digest}")
+        shelf.say(file, [in_order, *release_claims(made), *privacy_claims(made)])
+    elif said == policy.FORMAT:
+        shelf.policies.append((file, PolicyFile.load(path)))
+    elif said == solution_files.FORMAT:
+        shelf.solutions.append((file, SolutionFile.load(path)))
+    elif said in (parametric.FORMAT, cmdp_parametric.FORMAT):
+        read = ParametricLP.load if said == parametric.FORMAT else ParametricCMDP.load
+        program = read(path)
+        shelf.programs[program.document().digest] = program
+        shelf.say(file, [Claim("the file is in order", True, f"{program!r}: public, no claim")])
+    else:
+        raise InvalidArgumentError(
+            f"path must name a release, policy, solution, program, model or layout; {path} says "
+            f"{(said or 'nothing')[:60]!r}"
+        )
+
+
+def _add_layout(shelf: _Shelf, layout: str | Path) -> None:
+    from dp_cmdp.envs.hazard_grid import HazardGridEnv
+
+    model = HazardGridEnv(layout).model()
+    shelf.programs.setdefault(model.document().digest, model)
+
+
+def _judged(claims: Callable[[], list[Claim]]) -> list[Claim]:
+    """The claims of an answer; what cannot be put together is a failed one."""
+    try:
+        return claims()
+    except DPCMDPError as error:
+        return [Claim("it fits its release and its program", False, str(error))]
+
+
+def _program_of(shelf: _Shelf, origin: Origin) -> Any:
+    if origin.program is None:
+        raise InvalidArgumentError("it names no program or model: nothing to judge it by")
+    if origin.program not in shelf.programs and origin.name:
+        from dp_cmdp.envs.catalogue import layout_names
+
+        if origin.name in layout_names():
+            _add_layout(shelf, origin.name)
+    if origin.program not in shelf.programs:
+        raise InvalidArgumentError(
+            f"its program or model ({origin.name or 'unnamed'}, {origin.program[:16]}…) is not "
+            "among the files: give its .npz file, or the layout's .json file"
+        )
+    return shelf.programs[origin.program]
+
+
+def _release_of(shelf: _Shelf, origin: Origin, program: ParametricLP) -> Release | None:
+    """The release an answer names, once it belongs to the program."""
+    if origin.release is None:
+        return None
+    if origin.release not in shelf.releases:
+        raise InvalidArgumentError(
+            f"its release ({origin.release[:16]}…) is not among the files, or was refused"
+        )
+    made = shelf.releases[origin.release]
+    _check_belongs(made, program)
+    return made
+
+
+def _check_belongs(made: Release, program: ParametricLP) -> None:
+    """The release must be of this program's database: the same public facts, bit for bit."""
+    whole = program.document()
+    theirs = made.document()
+    same = {name: array for name, array in theirs.arrays.items() if name.startswith("envelope.")}
+    same |= {
+        name.removeprefix("blocks."): array
+        for name, array in theirs.arrays.items()
+        if name.startswith("blocks.")
+    }
+    facts = {"envelope": theirs.facts["envelope"], **(theirs.facts["blocks"] or {})}
+    if any(whole.facts[key] != said for key, said in facts.items()) or any(
+        not np.array_equal(whole.arrays[name], array) for name, array in same.items()
+    ):
+        raise InvalidArgumentError(
+            "its release is of another envelope or other blocks than its program"
+        )
+
+
+def _origin_claims(made: Release | None, name: str) -> list[Claim]:
+    scope = "every database of the envelope" if made is None else "everything its release allows"
+    return [
+        Claim(
+            "its release and its program are at hand and fit",
+            True,
+            f"{name or 'unnamed program'}; judged over {scope}",
+        ),
+        Claim(
+            "it was made from these and nothing else",
+            None,
+            "an answer cannot show what its maker looked at",
+        ),
+    ]
+
+
+def _policy_claims(shelf: _Shelf, file: PolicyFile) -> list[Claim]:
+    model = _program_of(shelf, file.origin)
+    if not isinstance(model, ParametricCMDP):
+        raise InvalidArgumentError("a policy belongs to a model or layout, not to a linear program")
+    made = _release_of(shelf, file.origin, model.program())
+    tightened = model.robust() if made is None else model.tightened(made)
+    if file.policy.probs.shape != tightened.r.shape:
+        raise InvalidArgumentError(
+            f"it has the shape {file.policy.probs.shape}, its model {tightened.r.shape}"
+        )
+    proof = certificate.certify_policy(tightened, file.policy)
+    small = tightened.num_states <= EXACT_STATES
+    holds = proof.verified or (small and verify_exact(tightened, file.policy))
+    pairs = zip(proof.worst_case_cost.tolist(), proof.tolerance.tolist(), strict=True)
+    why = "; ".join(f"worst-case cost {cost:.9g}, tolerance {most:.9g}" for cost, most in pairs)
+    return [
+        *_origin_claims(made, file.origin.name),
+        Claim("the policy keeps every tolerance with certainty", holds, why),
+    ]
+
+
+def _solution_claims(shelf: _Shelf, file: SolutionFile) -> list[Claim]:
+    program = _program_of(shelf, file.origin)
+    program = program.program() if isinstance(program, ParametricCMDP) else program
+    made = _release_of(shelf, file.origin, program)
+    answer = file.solution
+    if answer.x.size != program.num_variables:
+        raise InvalidArgumentError(
+            f"it has {answer.x.size} variables, its program {program.num_variables}"
+        )
+    target = program if made is None or made.method == "database" else entrywise(program)
+    box = target.envelope if made is None else made
+    slack = target.worst_case_slack(answer.x, lower=box.lower, upper=box.upper)
+    worst = float(slack.min(initial=np.inf))
+    inside = bool(((program.lower <= answer.x) & (answer.x <= program.upper)).all())
+    return [
+        *_origin_claims(made, file.origin.name),
+        Claim(
+            "every inequality row holds with certainty",
+            worst >= 0,
+            f"{slack.size} rows, least slack {worst:.9g}, in exact arithmetic",
+        ),
+        Claim("the variables lie in their bounds", inside, f"{answer.x.size} variables"),
+        _equality_claim(program, answer),
+        _stated_claim(target, answer, made, worst),
+        Claim("no other answer is better", None, "the multipliers are the solver's"),
+    ]
+
+
+def _equality_claim(program: ParametricLP, answer: lp.Solution) -> Claim:
+    claim = f"equality rows hold to {lp.EQUALITY_TOLERANCE:g} of their terms"
+    if not program.b_eq.size:
+        return Claim(claim, True, "there are none")
+    scale = 1.0 + abs(program.A_eq) @ np.abs(answer.x) + np.abs(program.b_eq)
+    off = np.abs(lp.inequality_slack(program.A_eq, program.b_eq, x=answer.x)) / scale
+    return Claim(claim, bool(off.max() <= lp.EQUALITY_TOLERANCE), f"largest {off.max():.3g}")
+
+
+def _stated_claim(
+    target: ParametricLP, answer: lp.Solution, made: Release | None, worst: float
+) -> Claim:
+    """What the file says of itself: its objective and the certificate it was given."""
+    box = target.envelope
+    estimate = (box.lower + box.upper) / 2 if made is None else made.estimate
+    objective = float(target.c.at(np.asarray(estimate)) @ answer.x)
+    proof = answer.certificate
+    room = 1e-9 * float(np.abs(target.c.at(np.asarray(estimate))) @ np.abs(answer.x))
+    holds = (
+        abs(objective - answer.objective) <= room
+        and proof is not None
+        and proof.verified
+        and proof.worst_slack == worst
+    )
+    return Claim(
+        "its objective and certificate are as stated",
+        holds,
+        f"objective {answer.objective:.9g}, found {objective:.9g}; least slack "
+        f"{'none' if proof is None else format(proof.worst_slack, '.9g')}, found {worst:.9g}",
+    )

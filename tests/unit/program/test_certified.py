@@ -1,0 +1,226 @@
+"""Certificates: what can be satisfied exactly is, equalities to rounding, and refusals are true."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dp_cmdp import Database, Envelope, LinearProgram, ParametricLP, PrivacyBudget, solve
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.errors import InfeasibleError, SolverError
+from dp_cmdp.program.certified import MAX_ATTEMPTS
+from dp_cmdp.program.linear_program import EQUALITY_TOLERANCE
+from dp_cmdp.release.privatizer import release_database, solve_private
+
+ROUNDING_LEVEL = 1e-15
+
+
+def exact_rows(matrix, x):
+    """Products of a matrix and a point, as fractions."""
+    point = [Fraction(v) for v in x]
+    return [
+        sum((Fraction(a) * v for a, v in zip(row, point, strict=True)), Fraction(0))
+        for row in matrix.toarray().tolist()
+    ]
+
+
+def holds_exactly(lp, x):
+    rows = exact_rows(lp.A, x)
+    inside = all(lo <= v <= hi for lo, v, hi in zip(lp.lower, x, lp.upper, strict=True))
+    return inside and all(s <= Fraction(b) for s, b in zip(rows, lp.b.tolist(), strict=True))
+
+
+def residual(lp, x):
+    """The largest residual of the equality rows relative to their size, in fractions."""
+    worst = Fraction(0)
+    terms = abs(lp.A_eq) @ np.abs(x) + np.abs(lp.b_eq) + abs(lp.A_eq).max(axis=1).toarray().ravel()
+    for total, b, size in zip(exact_rows(lp.A_eq, x), lp.b_eq.tolist(), terms, strict=True):
+        worst = max(worst, abs(total - Fraction(b)) / Fraction(size))
+    return float(worst)
+
+
+def chain(length, start, *, step=1 / 3):
+    """x_0 ≤ start, x_i ≤ step · x_{i−1}: right-hand sides 0, values that fall to nothing."""
+    A = np.eye(length) - step * np.eye(length, k=-1)
+    return LinearProgram(np.ones(length), A, b=np.append(start, np.zeros(length - 1)))
+
+
+def tiny_mixture(seed, size):
+    """Rows with b = 0 that tie variables near 1e-9 to variables near 1."""
+    rng = np.random.default_rng(seed)
+    n = size // 2
+    ties = np.hstack([np.eye(n) * rng.uniform(0.5, 2.0, n), -1e-9 * rng.uniform(0.1, 1.0, (n, n))])
+    limits = np.hstack([np.zeros((n, n)), rng.uniform(0.1, 1.0, (n, n))])
+    return LinearProgram(
+        np.concatenate([1e9 * np.ones(n), rng.uniform(0.5, 1.0, n)]),
+        np.vstack([ties, limits]),
+        b=np.concatenate([np.zeros(n), rng.uniform(1.0, 2.0, n)]),
+    )
+
+
+def units(seed, spread):
+    """A program with interior in awkward units: variables of sizes 10^±spread."""
+    rng = np.random.default_rng(seed)
+    n, m = 8, 14
+    rows, columns = 10.0 ** rng.uniform(-6, 6, m), 10.0 ** rng.uniform(-spread, spread, n)
+    inside = rng.uniform(0.1, 1.0, n) / columns
+    A = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.5) * rows[:, None] * columns
+    A_eq = rng.normal(size=(3, n)) * columns
+    size = np.abs(A) @ inside
+    return LinearProgram(
+        rng.normal(size=n) * columns,
+        A,
+        b=A @ inside + size * 10.0 ** rng.uniform(-8, 0, m),
+        A_eq=A_eq,
+        b_eq=A_eq @ inside,
+        upper=10.0 * inside,
+    )
+
+
+def balance(size, scale):
+    """Flow around a ring with losses, fed at one place: equality rows and free variables."""
+    ring = np.eye(size) - np.diag(np.full(size - 1, 1 / 3), k=-1)
+    ring[0, -1] = -0.1
+    feed = np.zeros(size)
+    feed[0] = scale
+    return LinearProgram(
+        np.ones(size + 1),
+        np.append(np.full(size, 1 / 7), 1.0)[None],
+        b=[scale],
+        A_eq=np.hstack([ring, np.zeros((size, 1))]),
+        b_eq=feed,
+        lower=np.append(np.full(size, -np.inf), 0.0),
+    )
+
+
+STRUCTURES = {
+    **{f"chain {n} from {start:g}": chain(n, start) for n in (5, 40) for start in (1e-9, 1.0)},
+    **{f"tiny mixture {seed}": tiny_mixture(seed, 20) for seed in range(4)},
+    **{f"units {spread}, {seed}": units(seed, spread) for spread in (1, 3, 5) for seed in range(6)},
+    **{f"balance of {scale:g}": balance(12, scale) for scale in (1e-9, 1.0, 1e6)},
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_programs_with_interior_are_certified_and_their_equalities_hold_to_rounding(name):
+    lp = STRUCTURES[name]
+    solution = solve(lp)
+    proof = solution.certificate
+    assert proof is not None
+    assert holds_exactly(lp, solution.x)
+    assert residual(lp, solution.x) <= ROUNDING_LEVEL
+    assert proof.equality_residual == pytest.approx(residual(lp, solution.x), rel=1e-9)
+    assert proof.attempts < MAX_ATTEMPTS
+
+
+@pytest.mark.parametrize("start", [1e-12, 1e-9, 1.0, 1e9])
+def test_the_objective_of_a_chain_is_lost_to_rounding_only(start):
+    best = start * sum(3.0**-i for i in range(40))
+    assert solve(chain(40, start)).objective == pytest.approx(best, rel=1e-12)
+
+
+def test_private_rows_with_right_hand_side_0_are_certified_for_the_true_database():
+    n = 12
+    ratios = np.linspace(0.3, 0.6, n - 1)
+    envelope = Envelope(0.9 * ratios, 1.1 * ratios, radius=0.02 * ratios)
+    below, above = np.arange(1, n), np.arange(n - 1)
+    program = ParametricLP(
+        envelope,
+        c=np.ones(n),
+        A=Affine(
+            (n - 1, n),
+            constant=np.eye(n)[1:],
+            at=(above, above),
+            entry=above,
+            coefficient=-1.0,
+        ),
+        b=np.zeros(n - 1),
+        upper=np.append(1e-9, np.full(n - 1, np.inf)),
+    )
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        truth = ratios * rng.uniform(0.9, 1.1, n - 1)
+        release = release_database(Database(truth, envelope), PrivacyBudget(1, "1/1000"), rng=rng)
+        x = solve_private(program, release).x
+        assert x[0] == 1e-9
+        for i, theta in zip(below, truth, strict=True):
+            assert 0 < Fraction(x[i]) <= Fraction(theta) * Fraction(x[i - 1])
+
+
+def test_without_corrections_the_point_is_pulled_towards_the_widest_cube(monkeypatch):
+    monkeypatch.setattr("dp_cmdp.program.certified.MAX_ATTEMPTS", 1)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        m, n = rng.integers(2, 12, 2)
+        lp = LinearProgram(
+            rng.random(n), rng.random((m, n)), b=rng.random(m) + 0.5, upper=rng.uniform(1, 5, n)
+        )
+        solution = solve(lp)
+        assert holds_exactly(lp, solution.x)
+        assert solution.objective == pytest.approx(solve(lp, certify=False).objective, rel=1e-8)
+
+
+def test_one_representable_point_is_found_though_nothing_surrounds_it():
+    # x = 1 and y = 0 are forced by pairs of inequalities; z has an interior
+    lp = LinearProgram(
+        [1.0, 1.0, 1.0],
+        [[3.0, 0, 0], [-3.0, 0, 0], [0, 1 / 3, 0], [0, -0.1, 0], [0.1, 0.2, 1 / 3]],
+        b=[3.0, -3.0, 0.0, 0.0, 0.7],
+        lower=-np.inf,
+    )
+    solution = solve(lp)
+    assert solution.x[:2].tolist() == [1.0, 0.0]
+    assert holds_exactly(lp, solution.x)
+
+
+def test_rows_without_interior_are_called_so_and_no_others():
+    lp = LinearProgram([1.0], [[1 / 3], [-1 / 3]], b=[0.1, -0.1])
+    with pytest.raises(SolverError, match="no interior") as caught:
+        solve(lp)
+    assert not isinstance(caught.value, InfeasibleError)
+
+
+@pytest.mark.parametrize("gap", [1e-10, 1e-12])
+def test_rows_that_contradict_each_other_below_the_solvers_tolerance_are_infeasible(gap):
+    lp = LinearProgram([1.0], [[1 / 3], [-1 / 3]], b=[0.1, -0.1 - gap])
+    with pytest.raises(InfeasibleError, match="contradict each other"):
+        solve(lp)
+
+
+def test_representable_equalities_hold_exactly_and_others_are_reported():
+    whole = solve(LinearProgram([1.0, 2.0], A_eq=[[1.0, 3.0]], b_eq=[7.0], upper=4.0))
+    assert whole.certificate is not None
+    assert whole.certificate.equalities_exact
+    assert whole.certificate.equality_residual == 0.0
+    third = solve(LinearProgram([1.0], A_eq=[[3.0]], b_eq=[1.0]))
+    assert third.certificate is not None
+    assert not third.certificate.equalities_exact
+    assert 0.0 < third.certificate.equality_residual <= ROUNDING_LEVEL
+
+
+def test_equalities_that_contradict_each_other_a_little_keep_an_honest_residual():
+    lp = LinearProgram([1.0, 1.0], A_eq=[[1.0, 1.0], [1.0, 1.0]], b_eq=[1.0, 1.0 + 1e-10])
+    solution = solve(lp)
+    assert solution.certificate is not None
+    assert 1e-12 < solution.certificate.equality_residual <= EQUALITY_TOLERANCE
+    assert solution.certificate.equality_residual == pytest.approx(residual(lp, solution.x))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_the_reported_residual_does_not_depend_on_the_units_of_a_row(scale):
+    A_eq = scale * np.array([[1.0, 1 / 3, 0.7], [0.1, -1.0, 1 / 7]])
+    b_eq = scale * np.array([1.0, 0.3])
+    lp = LinearProgram([1.0, 1.0, -1.0], A_eq=A_eq, b_eq=b_eq, lower=-5.0, upper=5.0)
+    solution = solve(lp)
+    assert solution.certificate is not None
+    assert solution.certificate.equality_residual <= ROUNDING_LEVEL
+    assert residual(lp, solution.x) <= ROUNDING_LEVEL
+
+
+def test_the_second_engine_certifies_the_same_structures():
+    for name in ("chain 5 from 1", "units 1, 0", "balance of 1"):
+        lp = STRUCTURES[name]
+        solution = solve(lp, engine="cvxpy")
+        assert holds_exactly(lp, solution.x)
+        assert residual(lp, solution.x) <= 1e-10
+        assert solution.objective == pytest.approx(solve(lp).objective, rel=1e-5)
