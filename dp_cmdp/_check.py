@@ -168,15 +168,15 @@ def no_array(
 
 def integers(name: str, value: Any, *, low: int = 0, high: int | None = None) -> NDArray[np.int64]:
     """A new array of integers in [low, high), of any shape; truth values are none."""
-    found = None
-    if why_no_array(value) is None:
+    found, reason = None, why_no_array(value)
+    if reason is None:
         try:
             found = np.array(value)
         except Exception:
             found = None
     rule = f"{name} must hold integers" + (f" in [{low}, {high - 1}]" if high is not None else "")
     if found is None or (found.size and found.dtype.kind not in "iu"):
-        raise InvalidArgumentError(rule)
+        raise InvalidArgumentError(rule + (f"; {reason}" if reason else ""))
     top = np.iinfo(np.int64).max if high is None else high - 1
     if found.size and not (found.min() >= low and found.max() <= top):
         raise InvalidArgumentError(f"{rule}, got {found.min()} to {found.max()}")

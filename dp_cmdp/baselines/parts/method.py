@@ -43,6 +43,7 @@ class Answer:
     release: Release | None = None
 
     def __post_init__(self) -> None:
+        _check.flag("converged", self.converged)
         if self.x is not None:
             object.__setattr__(self, "x", _check.vector("x", self.x))
 
