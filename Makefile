@@ -40,9 +40,10 @@ bench: $(STAMP) ## the benchmarks in full, up to a million states
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
 	@$(BIN)/python benchmarks/run.py
 
-lint: $(STAMP) ## ruff (lint and format) and pyright
+lint: $(STAMP) ## ruff (lint and format), import-linter and pyright
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 format: $(STAMP) ## let ruff mend what it can

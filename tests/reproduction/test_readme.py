@@ -1,0 +1,53 @@
+"""The README runs as it stands, and its sentences are true of its tables."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.S)
+
+
+@pytest.mark.parametrize("number", range(len(SNIPPETS)))
+def test_every_python_snippet_runs(number, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SNIPPETS[number]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_there_are_a_policy_and_a_program_to_copy():
+    assert len(SNIPPETS) >= 2
+
+
+def test_how_much_less_is_lost_is_what_the_table_says():
+    rows = re.findall(r"^\| [\d.]+ \| ([\d.]+) %.*\| \*\*([\d.]+) %", README, re.M)
+    ratios = [float(theirs) / float(ours) for theirs, ours in rows]
+    said = re.search(r"loses ([\d.]+) to ([\d.]+) times less", README)
+    assert len(ratios) == 5
+    assert said is not None
+    least, most = (float(number) for number in said.groups())
+    assert least == pytest.approx(min(ratios), abs=0.05)
+    assert most == pytest.approx(max(ratios), abs=0.05)
+
+
+def test_links_to_files_of_the_repository_lead_somewhere():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text())
+        if "://" not in target
+        and re.search(r"\.\w+$|/$", target)
+        and not (page.parent / target).exists()
+    ]
+    assert not broken
