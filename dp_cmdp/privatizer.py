@@ -83,15 +83,16 @@ def release_database(
     [θ̃_k − sΔ_k, θ̃_k + sΔ_k] ∩ [lo_k, hi_k].
     **Paper.** Ours; it replaces ``algo:solve``. **Privacy.** *Spends the budget.*
     """
-    _check_call(database, budget, rng, calibration, ledger)
+    _check_call(database, calibration, ledger)
     envelope = database.envelope
+    sides = _closest(envelope, close)
     plan = truncated_plan(
         Query(envelope.radius, _largest(envelope), together=envelope.largest_record),
         epsilon=budget.epsilon,
         delta=budget.delta,
         calibration=calibration,
         entries=envelope.num_entries,
-        high=close_ends(envelope, close) if calibration == "optimal" else None,
+        high=close_ends(envelope, sides) if calibration == "optimal" else None,
         rng=rng,
     )
     _debit(ledger, database, budget, "release_database")
@@ -157,8 +158,7 @@ def release_blocks(
     **Paper.** ``algo:solve``, ``rem:modify``, ``eq:barA``, ``eq:barB``. **Privacy.** *Spends the
     budget.*
     """
-    _check_call(database, budget, rng, calibration, ledger)
-    _check.instance("program", program, ParametricLP)
+    _check_call(database, calibration, ledger)
     if calibration == "optimal":
         raise InvalidArgumentError('calibration must be "paper" or "tight" for release_blocks')
     if program.envelope is not database.envelope:
@@ -215,8 +215,6 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     -----
     **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** Post-processing: no private value is seen.
     """
-    _check.instance("program", program, ParametricLP)
-    _check.instance("release", release, Release)
     target = program if release.method == "database" else checked_entrywise(program)
     if target.envelope.groups != release.groups:
         raise InvalidArgumentError(
@@ -239,23 +237,13 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
 
 
-def _check_call(
-    database: Database,
-    budget: PrivacyBudget,
-    rng: np.random.Generator | None,
-    calibration: str,
-    ledger: PrivacyLedger | None,
-) -> None:
-    _check.instance("database", database, Database)
-    _check.instance("budget", budget, PrivacyBudget)
+def _check_call(database: Database, calibration: str, ledger: PrivacyLedger | None) -> None:
     if ledger is not None:
         from dp_cmdp.ledger.ledger import PrivacyLedger
 
         _check.instance("ledger", ledger, PrivacyLedger)
         if database.identity is None:
             raise InvalidArgumentError("database must have an identity when a ledger is given")
-    if rng is not None:
-        _check.generator("rng", rng)
     _check.one_of("calibration", calibration, (*CALIBRATIONS, "optimal"))
 
 
@@ -270,16 +258,19 @@ def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np
             'calibration="optimal" is private only when records hold one entry each; this '
             f'envelope has records of {envelope.largest_record}: use "tight"'
         )
-    if not isinstance(close, str | Mapping):
-        raise InvalidArgumentError('close must be "upper", "lower" or a mapping from group to one')
+    high = np.empty(envelope.num_entries, dtype=bool)
+    for name, side in _closest(envelope, close).items():
+        high[envelope.index(name)] = side == "upper"
+    return high
+
+
+def _closest(envelope: Envelope, close: str | Mapping[str, str]) -> dict[str, str]:
+    """The end that matters, group by group."""
     names = [name for name, _ in envelope.groups]
     sides = dict.fromkeys(names, close) if isinstance(close, str) else dict(close)
     if set(sides) != set(names):
         raise InvalidArgumentError(f"close must name the groups {', '.join(names)}")
-    high = np.empty(envelope.num_entries, dtype=bool)
-    for name, side in sides.items():
-        high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "upper"
-    return high
+    return {name: _check.one_of("close", side, ("upper", "lower")) for name, side in sides.items()}
 
 
 def _debit(
