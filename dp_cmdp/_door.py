@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import wraps
+from functools import cache, wraps
 from math import isfinite
 from os import PathLike, fspath
 from pathlib import Path
@@ -48,17 +48,18 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
         if p.annotation is not p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
     }
     order = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    rules: dict[str, list[Kind]] = {}  # made at the first call, when all names are known
+
+    @cache
+    def rules() -> dict[str, list[Kind]]:  # read at the first call, when all names are known
+        scope = inspect.unwrap(function).__globals__
+        return {n: [_kind(text, scope) for text in _texts(a)] for n, a in annotations.items()}
 
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> R:
-        if not rules:
-            scope = inspect.unwrap(function).__globals__
-            for name, annotation in annotations.items():
-                rules[name] = [_kind(text, scope) for text in _texts(annotation)]
+        kinds = rules()
         for name, value in (*zip(order, given, strict=False), *named.items()):
-            if name in rules and not any(kind.accepts(value) for kind in rules[name]):
-                raise _refusal(name, value, rules[name])
+            if name in kinds and not any(kind.accepts(value) for kind in kinds[name]):
+                raise _refusal(name, value, kinds[name])
         return function(*given, **named)
 
     return cast(Callable[P, R], checked)

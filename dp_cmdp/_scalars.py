@@ -12,7 +12,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -95,7 +95,7 @@ def shown(number: int) -> str:
     """Text of an integer of any size; Python itself refuses beyond 4,300 digits."""
     if number.bit_length() <= 64:
         return str(number)
-    return f"{'-' if number < 0 else ''}2^{number.bit_length() - 1} or more"
+    return f"an integer of 2^{number.bit_length() - 1} in size or more"
 
 
 def is_text(value: Any) -> bool:
@@ -130,7 +130,7 @@ def path(name: str, value: Any) -> Path:
     return Path(value)
 
 
-def is_mapping(value: Any) -> bool:
+def is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
     """Whether `value` maps names to things; a sparse matrix that is a dict to Python does not."""
     return isinstance(value, Mapping) and not type(value).__module__.startswith("scipy.")
 

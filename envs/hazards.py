@@ -95,9 +95,8 @@ class Hazards:
         identity: str | None = None,
     ) -> Hazards:
         """Hazards at given (row, column) cells: one mapping, or one per kind."""
-        per_kind = (severities,)
-        if not _check.is_mapping(severities):
-            per_kind = _check.items("severities", severities)
+        is_one = _check.is_mapping(severities)
+        per_kind = (severities,) if is_one else _check.items("severities", severities)
         if len(per_kind) != layout.num_kinds:
             raise InvalidArgumentError(
                 f"severities must hold one mapping per hazard kind, {layout.num_kinds}; "

@@ -142,7 +142,7 @@ def _check_public(envelope: Envelope, identity: str | None) -> None:
         raise InvalidArgumentError("identity must be a non-empty text or None")
 
 
-def _flat(values: ArrayLike, envelope: Envelope) -> FloatArray:
+def _flat(values: Any, envelope: Envelope) -> FloatArray:
     """One vector of all entries, or the only group in its own shape."""
     array = _check.array("values", values)
     own = envelope.groups[0][1] if len(envelope.groups) == 1 else ()

@@ -88,7 +88,7 @@ def release_database(
     [θ̃_k − sΔ_k, θ̃_k + sΔ_k] ∩ [lo_k, hi_k].
     **Paper.** Ours; it replaces ``algo:solve``. **Privacy.** *Spends the budget.*
     """
-    _check_call(database, budget, rng, calibration, ledger)
+    _check_call(database, calibration, ledger)
     envelope = database.envelope
     plan = plan_database(envelope, budget, calibration=calibration, close=close, rng=rng)
     debit = _debit(ledger, database, budget, "release_database")
@@ -117,13 +117,14 @@ def plan_database(
     rng: np.random.Generator | None = None,
 ) -> NoisePlan:
     """The noise of :func:`release_database`, from public data alone."""
+    sides = _closest(envelope, close)
     return truncated_plan(
         Query.of_entries(envelope),
         epsilon=budget.epsilon,
         delta=budget.delta,
         calibration=calibration,
         entries=envelope.num_entries,
-        high=close_ends(envelope, close) if calibration == "optimal" else None,
+        high=close_ends(envelope, sides) if calibration == "optimal" else None,
         rng=rng,
     )
 
@@ -177,8 +178,7 @@ def release_blocks(
     **Paper.** ``algo:solve``, ``rem:modify``, ``eq:barA``, ``eq:barB``. **Privacy.** *Spends the
     budget.*
     """
-    _check_call(database, budget, rng, calibration, ledger)
-    _check.instance("program", program, ParametricLP)
+    _check_call(database, calibration, ledger)
     if calibration == "optimal":
         raise InvalidArgumentError('calibration must be "paper" or "tight" for release_blocks')
     if program.envelope is not database.envelope:
@@ -244,8 +244,6 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     -----
     **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** Post-processing: no private value is seen.
     """
-    _check.instance("program", program, ParametricLP)
-    _check.instance("release", release, Release)
     target = program if release.method == "database" else checked_entrywise(program)
     if target.envelope.groups != release.groups:
         raise InvalidArgumentError(
@@ -268,23 +266,13 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
 
 
-def _check_call(
-    database: Database,
-    budget: PrivacyBudget,
-    rng: np.random.Generator | None,
-    calibration: str,
-    ledger: PrivacyLedger | None,
-) -> None:
-    _check.instance("database", database, Database)
-    _check.instance("budget", budget, PrivacyBudget)
+def _check_call(database: Database, calibration: str, ledger: PrivacyLedger | None) -> None:
     if ledger is not None:
         from dp_cmdp.accounting.ledger import PrivacyLedger
 
         _check.instance("ledger", ledger, PrivacyLedger)
         if database.identity is None:
             raise InvalidArgumentError("database must have an identity when a ledger is given")
-    if rng is not None:
-        _check.generator("rng", rng)
     _check.one_of("calibration", calibration, (*CALIBRATIONS, "optimal"))
 
 
@@ -295,16 +283,19 @@ def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np
             'calibration="optimal" is private only when records hold one entry each; this '
             f'envelope has records of {envelope.largest_record}: use "tight"'
         )
-    if not isinstance(close, str | Mapping):
-        raise InvalidArgumentError('close must be "upper", "lower" or a mapping from group to one')
+    high = np.empty(envelope.num_entries, dtype=bool)
+    for name, side in _closest(envelope, close).items():
+        high[envelope.index(name)] = side == "upper"
+    return high
+
+
+def _closest(envelope: Envelope, close: str | Mapping[str, str]) -> dict[str, str]:
+    """The end that matters, group by group."""
     names = [name for name, _ in envelope.groups]
     sides = dict.fromkeys(names, close) if isinstance(close, str) else dict(close)
     if set(sides) != set(names):
         raise InvalidArgumentError(f"close must name the groups {', '.join(names)}")
-    high = np.empty(envelope.num_entries, dtype=bool)
-    for name, side in sides.items():
-        high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "upper"
-    return high
+    return {name: _check.one_of("close", side, ("upper", "lower")) for name, side in sides.items()}
 
 
 def _lattice_step(plan: NoisePlan, size: int) -> FloatArray:

@@ -1,9 +1,12 @@
 """The checks at the door: what counts as an array of real numbers."""
 
+import itertools
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -103,3 +106,78 @@ def test_a_matrix_is_a_read_only_copy(value):
 def test_a_vector_is_no_matrix():
     with pytest.raises(InvalidArgumentError, match="A must be two-dimensional, got 1"):
         _check.matrix("A", [1.0, 2.0])
+
+
+class Units(np.ndarray):
+    """An array whose numbers mean something else than they say."""
+
+
+class Frame:
+    """A table of a library that is not installed."""
+
+    def __dataframe__(self):
+        raise AssertionError("a table is recognised, not read")
+
+
+TWO_COLUMNS = pd.DataFrame({"price": [0.1, 0.2], "budget": [0.3, 0.4]})
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (TWO_COLUMNS, "got a table: name its columns"),
+        (TWO_COLUMNS[["price"]], "got a table"),
+        (Frame(), "got a table"),
+        ([TWO_COLUMNS, TWO_COLUMNS], "got a table"),
+        (np.ma.masked_array([1.0, 2.0], mask=[False, True]), "got masked entries"),
+        ([np.ma.masked, 1.0], "got masked entries"),
+        (np.ones(2).view(Units), "got Units: pass plain numbers"),
+        (bytearray(b"12"), "got bytes"),
+        (range(10**12), "got more than"),
+        (range(2**63 + 1), "got more than"),
+    ],
+)
+def test_what_numpy_would_misread_is_refused_with_the_reason(value, reason):
+    assert _check.float_array(value) is None
+    for check in (_check.vector, _check.matrix, _check.array, _check.integers):
+        with pytest.raises(InvalidArgumentError, match=reason):
+            check("x", value)
+
+
+def test_a_series_is_read_by_position_and_an_unmasked_array_as_it_is():
+    shuffled = pd.Series([0.1, 0.2, 0.3], index=[2, 0, 1])
+    assert _check.vector("x", shuffled).tolist() == [0.1, 0.2, 0.3]
+    assert _check.vector("x", np.ma.masked_array([0.1, 0.2])).tolist() == [0.1, 0.2]
+
+
+@pytest.mark.parametrize("value", [0, 1, "no", "False", None, np.True_, np.array(True), [True]])
+def test_a_flag_is_true_or_false(value):
+    assert _check.flag("f", True) is True
+    with pytest.raises(InvalidArgumentError, match="f must be True or False"):
+        _check.flag("f", value)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_too_long_to_write_are_refused_in_words(sign):
+    with pytest.raises(InvalidArgumentError, match=r"2\^16609 in size or more"):
+        _check.integer("n", sign * 10**5000, high=5)
+
+
+def test_items_are_not_waited_for_without_end():
+    with pytest.raises(InvalidArgumentError, match="at most 10 items"):
+        _check.items("n", itertools.count(), most=10)
+    assert _check.items("n", iter([1, 2])) == (1, 2)
+
+
+@pytest.mark.parametrize("value", ["", "a\0b", "x" * 300, "\ud800", b"x", 3, None])
+def test_a_path_is_one_that_a_system_can_take(value):
+    assert _check.path("p", "a/b") == Path("a/b")
+    with pytest.raises(InvalidArgumentError, match="p must be a"):
+        _check.path("p", value)
+
+
+@pytest.mark.parametrize("value", [[True, False], [1.5], [-1], [3], ["1"], [2**63], None])
+def test_integers_are_integers_inside_their_range(value):
+    assert _check.integers("i", [0, 2], high=3).tolist() == [0, 2]
+    with pytest.raises(InvalidArgumentError, match="i must hold integers in"):
+        _check.integers("i", value, high=3)

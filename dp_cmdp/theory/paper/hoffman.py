@@ -86,8 +86,8 @@ def hoffman_constant(
     if C is not None:
         given = np.atleast_2d(_check.array("C", C))
         equal = _check.matrix("C", given, columns=rows.shape[1]).toarray()
-    if not rows.size:
-        raise InvalidArgumentError("G must have at least one row and one column")
+    if not rows.shape[1]:
+        raise InvalidArgumentError("G must have at least one column")
     max_programs = _check.size("max_programs", max_programs)
     max_supports = _check.size("max_supports", max_supports)
     if equal.shape[0] and np.linalg.matrix_rank(equal) < equal.shape[0]:

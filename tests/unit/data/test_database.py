@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, Release, release_database
@@ -263,3 +264,25 @@ def test_a_deferred_database_is_as_closed_as_any_other():
 def test_the_public_side_of_a_deferred_database_is_checked_at_once(read, envelope, identity, named):
     with pytest.raises(InvalidArgumentError, match=named):
         Database.deferred(read, envelope, identity=identity)
+
+
+def test_a_table_is_not_scrambled_into_a_database():
+    prices = pd.DataFrame({"price": [0.1, 0.2], "budget": [0.3, 0.4]})
+    parts = {name: Envelope(0.0, 1.0, shape=2) for name in prices}
+    envelope = Envelope.join(parts)
+    with pytest.raises(InvalidArgumentError, match="name its columns"):
+        Database(prices, envelope)
+    with pytest.raises(InvalidArgumentError, match="one vector, or a mapping"):
+        Database(prices.to_numpy(), envelope)
+    with pytest.raises(InvalidArgumentError, match="name its columns"):
+        Envelope(prices, 1.0)
+    named = Database({name: prices[name] for name in prices}, envelope)
+    assert named.values.tolist() == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_the_only_group_may_have_its_own_shape_but_no_other():
+    envelope = Envelope(0.0, 1.0, shape=(2, 3))
+    values = np.arange(6).reshape(2, 3) / 6
+    assert Database(values, envelope).values.tolist() == values.ravel().tolist()
+    with pytest.raises(InvalidArgumentError, match=r"got shape \(3, 2\)"):
+        Database(values.T, envelope)
