@@ -21,8 +21,7 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from dp_cmdp.privacy import Number
-
+    from dp_cmdp.accounting.budget import Number
     from dp_cmdp.accounting.ledger import PrivacyLedger
 
 Rule = Callable[[int], int]
