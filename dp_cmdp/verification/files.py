@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from dp_cmdp import release
 from dp_cmdp._documents import Origin, format_of
 from dp_cmdp.cmdp import certificate, policy
 from dp_cmdp.cmdp import parametric as cmdp_parametric
@@ -28,6 +27,7 @@ from dp_cmdp.cmdp.exact_costs import verify_exact
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import PolicyFile
 from dp_cmdp.cmdp.synthesis import EXACT_STATES
+from dp_cmdp.data import release
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 from dp_cmdp.program import linear_program as lp
