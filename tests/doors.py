@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_origin
 
 import numpy as np
 
@@ -749,6 +749,7 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.audit.subject.audit": [
         {"additive": lambda w: True, "law": lambda w: dp_cmdp.Laplace(1.0), "runs": lambda w: 100}
     ],
+    "dp_cmdp.cmdp.rollout.rollout": [{}, {"cost": VALUES["cost"]}],
     "dp_cmdp.audit.subject.audit_subject": [{"draws": lambda w: 100}],
     "dp_cmdp.baselines.cummings2015.answer": [{"rounds": lambda w: 2}],
     "dp_cmdp.baselines.hsu2014.answer": [{"rounds": lambda w: 2}],
@@ -768,6 +769,13 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     ],
     "dp_cmdp.envs.hazard_grid.HazardGridEnv": [{}, {"access": lambda w: "curator"}],
 }
+
+
+def takes_function(door: Door, parameter: inspect.Parameter) -> bool:
+    """Whether the annotation of a parameter is a kind of function, maybe by an alias."""
+    names = vars(importlib.import_module(door.target.__module__))
+    kinds = str(parameter.annotation).split(" | ")
+    return any("Callable[" in kind or get_origin(names.get(kind)) is Callable for kind in kinds)
 
 
 def base_calls(door: Door, world: World) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ kind of the exception and its text.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ Mechanism = Callable[[FloatArray, np.random.Generator], ArrayLike]
 Sampler = Callable[[int, np.random.Generator], "tuple[Outcomes, Outcomes]"]
 
 NORMAL = "vector"
+#: Characters of an exception's text that are kept.
+LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,8 +97,16 @@ def _show(
         vector = np.asarray(mechanism(values.copy(), rng), dtype=np.float64).ravel()
     except Exception as error:
         kind = type(error).__name__
-        return np.empty(0), kind, f"{kind}: {error}"
+        return np.empty(0), kind, f"{kind}: {_shortened(_check.text_of(error))}"
     return vector, NORMAL, NORMAL
+
+
+def _shortened(text: str) -> str:
+    """A long text by its beginning and its digest: different texts stay different."""
+    if len(text) <= LONGEST_TEXT:
+        return text
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return f"{text[:LONGEST_TEXT]}… ({digest})"
 
 
 def _table(side: list[tuple[FloatArray, str, str]], size: int) -> Outcomes:

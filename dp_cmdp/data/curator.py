@@ -170,7 +170,7 @@ def report_to_curator(
         try:
             content = _encoded(look(inner))
         except Exception as error:
-            content = _encoded({"failed": f"{type(error).__name__}: {_text_of(error)}"})
+            content = _encoded({"failed": f"{type(error).__name__}: {_check.text_of(error)}"})
     return write_bytes(inner / name, content, private=True)
 
 
@@ -181,10 +181,3 @@ def _check_file_name(name: str) -> None:
 
 def _encoded(facts: Mapping[str, Any]) -> bytes:
     return (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
-
-
-def _text_of(error: Exception) -> str:
-    try:
-        return str(error)
-    except Exception:
-        return "it has no text"

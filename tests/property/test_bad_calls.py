@@ -13,18 +13,27 @@ import re
 import resource
 import signal
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
-from dp_cmdp import Database, PrivacyBudget, release_blocks, release_database
+from dp_cmdp import (
+    Database,
+    Policy,
+    PrivacyBudget,
+    cmdp_from_gymnasium,
+    release_blocks,
+    release_database,
+    rollout,
+)
 from dp_cmdp.errors import BudgetExceededError, DPCMDPError, InvalidArgumentError, PrivacyWarning
-from tests.awkward import CATALOGUE, OwnError
+from tests.awkward import CATALOGUE, RETURNED, OwnError, made
 from tests.doors import (
     INSIDE,
     Door,
@@ -36,6 +45,7 @@ from tests.doors import (
     is_inside,
     modules,
     opened,
+    takes_function,
 )
 from tests.marked import leaks_from_error
 
@@ -95,7 +105,8 @@ def _quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 def objection(door: Door, base: int, name: str, value: str, *, world: World) -> str | None:
     """What is wrong with one call, or None: it may be refused by name or, by luck, be valid."""
     call = opened(door, world)
-    arguments = base_calls(door, world)[base] | {name: CATALOGUE[value]()}
+    arguments = base_calls(door, world)[base]
+    arguments[name] = made(value, arguments.get(name))
     seconds = SLOW.get(door.name, SECONDS)
     SpyDatabase.reads = SpyLedger.debits = 0
     start = monotonic()
@@ -131,20 +142,25 @@ def replaced(door: Door) -> list[inspect.Parameter]:
     return [p for p in door.parameters if p.kind is not p.VAR_KEYWORD]
 
 
-def places(door: Door, world: World) -> list[tuple[int, str]]:
-    """Every base call of a door with every parameter that is replaced in it."""
-    return [(base, p.name) for base in range(len(base_calls(door, world))) for p in replaced(door)]
+def places(door: Door, world: World) -> list[tuple[int, str, list[str]]]:
+    """Every base call of a door with every parameter replaced in it, and what it is replaced by."""
+    return [
+        (base, p.name, values)
+        for base in range(len(base_calls(door, world)))
+        for p in replaced(door)
+        for values in ([*CATALOGUE], RETURNED)[: 1 + takes_function(door, p)]
+    ]
 
 
 def sample(world: World) -> list[tuple[Door, int, str, str]]:
-    """Every parameter with the next few values of the catalogue, which goes round and round."""
-    values = cycle(CATALOGUE)
+    """Every parameter with the next few values of its kind, which go round and round."""
+    rounds = {values[0]: cycle(values) for values in ([*CATALOGUE], RETURNED)}
     return [
         (door, base, name, value)
         for door in doors()
         if door.name not in SLOW
-        for base, name in places(door, world)
-        for value in islice(values, SAMPLE)
+        for base, name, values in places(door, world)
+        for value in islice(rounds[values[0]], SAMPLE)
     ]
 
 
@@ -159,7 +175,7 @@ def test_every_public_callable_has_a_base_call_that_it_takes(world):
 
 def test_the_sample_meets_every_parameter_and_every_value(world):
     met = sample(world)
-    assert {value for *_, value in met} == set(CATALOGUE)
+    assert {value for *_, value in met} == {*CATALOGUE, *RETURNED}
     assert len(met) == len(set(met)) > 10_000
 
 
@@ -176,8 +192,8 @@ def test_every_bad_call_raises_a_named_error_and_touches_nothing(door, world):
     with bounded_memory():
         found = [
             objection(door, base, name, value, world=world)
-            for base, name in places(door, world)
-            for value in CATALOGUE
+            for base, name, values in places(door, world)
+            for value in values
         ]
     wrong = [text for text in found if text is not None]
     assert not wrong, "\n".join(wrong[:40])
@@ -244,6 +260,95 @@ def test_no_array_argument_takes_what_numpy_would_misread(value, world):
         for arguments in base_calls(door, world):
             with pytest.raises(InvalidArgumentError, match=MISREAD[value]):
                 call(**arguments | {name: CATALOGUE[value]()})
+
+
+def outcome_of(call: Callable[[], Any]) -> str | None:
+    """What is wrong with how a call ends, or None."""
+    try:
+        call()
+    except DPCMDPError as error:
+        return _flaw(error)
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:100]}"
+    return None
+
+
+def test_what_a_deferred_database_reads_is_refused_without_being_shown(world):
+    """Also where the function that reads is itself the awkward value."""
+
+    def release(read: Callable[[], Any]) -> Any:
+        database = Database.deferred(read, world.envelope)
+        return release_database(database, world.budget, rng=np.random.default_rng(0))
+
+    SpyDatabase.reads = SpyLedger.debits = 0
+    for value, make in CATALOGUE.items():
+        for read in (make, make()):
+            found = outcome_of(lambda read=read: release(read))
+            assert found is None, f"{value}: {found}"
+
+
+class Tabular:
+    """An environment whose table and answers are as awkward as they are told to be."""
+
+    initial_state_distrib = (1.0,)
+
+    def __init__(self, P: Any, *, reset: Any = (0, {}), step: Any = None) -> None:
+        self.P = P
+        self.said = reset, step
+
+    def reset(self, *, seed: int | None = None) -> Any:
+        return self.said[0]
+
+    def step(self, action: int) -> Any:
+        return self.said[1]
+
+
+GOOD_MOVE = (1.0, 0, 0.5, True)
+GOOD_STEP = (0, 1.0, True, False, {"cost": 0.5})
+
+
+def with_part(whole: tuple[Any, ...], place: int, part: Any) -> tuple[Any, ...]:
+    return (*whole[:place], part, *whole[place + 1 :])
+
+
+def test_awkward_tables_of_environments_are_refused_by_name():
+    around = [
+        lambda part: part,
+        lambda part: {0: part},
+        lambda part: {0: {0: part}},
+        lambda part: {0: {0: [part]}},
+        *(lambda part, k=k: {0: {0: [with_part(GOOD_MOVE, k, part)]}} for k in range(4)),
+    ]
+    for value, place in product(CATALOGUE, range(len(around))):
+        env = Tabular(around[place](CATALOGUE[value]()))
+        found = outcome_of(
+            lambda env=env: cmdp_from_gymnasium(env, cost=lambda s, a: 0.0, f0=1.0, gamma=0.5)
+        )
+        assert found is None, f"{value} at {place}: {found}"
+
+
+def test_awkward_answers_of_environments_are_refused_by_name():
+    around = [
+        lambda part: {"reset": part, "step": GOOD_STEP},
+        lambda part: {"reset": (part, {}), "step": GOOD_STEP},
+        lambda part: {"step": part},
+        *(lambda part, k=k: {"step": with_part(GOOD_STEP, k, part)} for k in range(5)),
+        lambda part: {"step": with_part(GOOD_STEP, 4, {"cost": part})},
+    ]
+    policy = Policy([[1.0]])
+    for value, place in product(CATALOGUE, range(len(around))):
+        env = Tabular({}, **around[place](CATALOGUE[value]()))
+        found = outcome_of(lambda env=env: rollout(env, policy, episodes=1, seed=0, gamma=0.5))
+        assert found is None, f"{value} at {place}: {found}"
+
+
+def test_a_good_table_and_good_answers_are_taken():
+    """Otherwise the refusals above would prove nothing."""
+    env = Tabular({0: {0: [GOOD_MOVE]}}, step=GOOD_STEP)
+    cmdp = cmdp_from_gymnasium(env, cost=lambda s, a: 0.0, f0=1.0, gamma=0.5)
+    assert cmdp.r[0, 0] == 0.5
+    played = rollout(env, Policy([[1.0]]), episodes=2, seed=0, gamma=0.5)
+    assert played.costs.tolist() == [[0.5], [0.5]]
 
 
 def test_what_is_behind_a_door_is_neither_exported_nor_shown_to_users():
