@@ -115,10 +115,10 @@ def text(name: str, value: Any) -> str:
     return value
 
 
-def text_of(error: Exception) -> str:
-    """The text of an exception that is not of this package, and may fail to give one."""
+def text_of(foreign: Any) -> str:
+    """The text of an exception or object of somebody else, which may fail to give one."""
     try:
-        return str(error)
+        return str(foreign)
     except Exception:
         return "without text"
 

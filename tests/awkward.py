@@ -49,9 +49,10 @@ def raising(*names: str) -> Any:
 
 def returning(make: Callable[[], Any], like: Any = None) -> Callable[..., Any]:
     """A function that returns an awkward value; it says that it takes the arguments of `like`."""
+    value = make()
 
     def function(*_: Any, **__: Any) -> Any:
-        return make()
+        return value
 
     return function if like is None else functools.update_wrapper(function, like)
 

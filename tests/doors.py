@@ -750,6 +750,7 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
         {"additive": lambda w: True, "law": lambda w: dp_cmdp.Laplace(1.0), "runs": lambda w: 100}
     ],
     "dp_cmdp.cmdp.rollout.rollout": [{}, {"cost": VALUES["cost"]}],
+    "dp_cmdp.audit.suite.audit_everything": [{"runs": lambda w: 100}],
     "dp_cmdp.audit.subject.audit_subject": [{"draws": lambda w: 100}],
     "dp_cmdp.baselines.cummings2015.answer": [{"rounds": lambda w: 2}],
     "dp_cmdp.baselines.hsu2014.answer": [{"rounds": lambda w: 2}],

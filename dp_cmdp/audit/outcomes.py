@@ -38,9 +38,10 @@ class Outcomes:
     values : (runs, size) array
         The vectors; NaN where there was none.
     kind : (runs,) array of str
-        ``"vector"``, the type of an exception, or the odd shape of an output.
+        ``"vector"``, the type of an exception or of what is no vector, or the odd shape of an
+        output.
     text : (runs,) array of str
-        `kind` with the text of the exception.
+        `kind` with the text of the exception or output.
     """
 
     values: FloatArray
@@ -85,8 +86,9 @@ def refuse_silence(first: Outcomes, second: Outcomes) -> None:
     kinds = sorted({*first.kind.tolist(), *second.kind.tolist()})
     if kinds and NORMAL not in kinds:
         raise InvalidArgumentError(
-            f"mechanism raised in every run on both databases ({', '.join(kinds)}), so there is "
-            "nothing to audit; it is called as mechanism(values, rng) and must return a vector"
+            "mechanism raised in every run on both databases, or returned what is no vector "
+            f"({', '.join(kinds)}), so there is nothing to audit; it is called as "
+            "mechanism(values, rng) and must return a vector"
         )
 
 
@@ -94,11 +96,15 @@ def _show(
     mechanism: Mechanism, values: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, str, str]:
     try:
-        vector = np.asarray(mechanism(values.copy(), rng), dtype=np.float64).ravel()
+        said = mechanism(values.copy(), rng)
     except Exception as error:
-        kind = type(error).__name__
-        return np.empty(0), kind, f"{kind}: {_shortened(_check.text_of(error))}"
-    return vector, NORMAL, NORMAL
+        said, vector = error, None
+    else:
+        vector = _check.float_array(said)  # not of texts, and no mask or imaginary part is dropped
+    if vector is None:
+        kind = type(said).__name__
+        return np.empty(0), kind, f"{kind}: {_shortened(_check.text_of(said))}"
+    return vector.ravel(), NORMAL, NORMAL
 
 
 def _shortened(text: str) -> str:
