@@ -12,7 +12,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -138,7 +138,7 @@ def path(name: str, value: Any) -> Path:
     return Path(value)
 
 
-def is_mapping(value: Any) -> bool:
+def is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
     """Whether `value` maps names to things; a sparse matrix that is a dict to Python does not."""
     return isinstance(value, Mapping) and not type(value).__module__.startswith("scipy.")
 

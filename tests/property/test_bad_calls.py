@@ -36,6 +36,9 @@ from dp_cmdp.errors import BudgetExceededError, DPCMDPError, InvalidArgumentErro
 from tests.awkward import CATALOGUE, RETURNED, OwnError, made
 from tests.doors import (
     INSIDE,
+    INSTANCES,
+    SPECIAL,
+    VARIANTS,
     Door,
     SpyDatabase,
     SpyLedger,
@@ -416,6 +419,17 @@ def test_every_place_behind_a_door_exists():
         owner, _, method = name.rpartition(".")
         assert name in known or owner in known, name
         assert name in known or method, name
+
+
+def test_what_the_base_calls_say_is_about_callables_that_exist():
+    """A table that names what was moved or renamed would weaken a call in silence."""
+    found = {door.name: door for door in doors()}
+    owned = {f"{d.owner.__module__}.{d.owner.__qualname__}" for d in found.values() if d.owner}
+    taken = {f"{name}.{p.name}" for name, door in found.items() for p in door.parameters}
+    assert set(SPECIAL) <= taken
+    assert set(INSTANCES) <= owned
+    assert {f"{name}.{p}" for name, sets in VARIANTS.items() for s in sets for p in s} <= taken
+    assert set(SLOW) <= set(found)
 
 
 class OrderedDatabase(Database):
