@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.cmdp.parametric import ParametricCMDP
@@ -48,6 +48,7 @@ class PrivatePolicy:
         return f"PrivatePolicy(value={self.safe.value:.10g}, robust: {self.robust.value:.10g})"
 
 
+@door
 def release_and_synthesize(
     model: ParametricCMDP,
     database: Database,
@@ -89,8 +90,6 @@ def release_and_synthesize(
     -----
     **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget.*
     """
-    _check.instance("model", model, ParametricCMDP)
-    _check.instance("database", database, Database)
     check_owns(model.envelope, database)
     robust = robust_policy(model, pool=pool)
     release = release_database(

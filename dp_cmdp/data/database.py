@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,7 +51,11 @@ class Database:
         identity: str | None = None,
     ) -> None:
         _check_public(envelope, identity)
-        flat = _flatten(values, envelope) if _check.is_mapping(values) else _flat(values, envelope)
+        flat = (
+            _flatten(values, envelope)
+            if _check.is_mapping(values)
+            else _flat(cast(ArrayLike, values), envelope)
+        )
         if not envelope.contains(flat):  # NaN fails too
             raise InvalidArgumentError(
                 "values must lie inside the envelope; some do not (their values and positions are "
@@ -62,6 +66,7 @@ class Database:
         object.__setattr__(self, "identity", identity)
 
     @classmethod
+    @door
     def deferred(
         cls,
         read: Callable[[], ArrayLike | Mapping[str, ArrayLike]],
@@ -109,8 +114,6 @@ class _Deferred(Database):
         *,
         identity: str | None,
     ) -> None:
-        if not callable(read):
-            raise InvalidArgumentError("read must be a function without arguments")
         _check_public(envelope, identity)
         facts = {"envelope": envelope, "identity": identity, "_read": read, "_found": None}
         for name, value in facts.items():

@@ -182,6 +182,7 @@ class Envelope:
             raise InvalidArgumentError(f"values must have {self.num_entries} entries")
         return bool(((self.lower <= flat) & (flat <= self.upper)).all())
 
+    @door
     def matches(self, other: Envelope) -> bool:
         """Whether `other` states the same public facts about the same entries."""
         return self is other or (

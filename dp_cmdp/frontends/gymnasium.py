@@ -68,7 +68,6 @@ def cmdp_from_gymnasium(
         Initial distribution; by default the environment's ``initial_state_distrib`` or start state.
     options : mapping, optional
         Keyword arguments of ``gymnasium.make`` when `env` is an id.
-
     through : callable, optional
         ``through(state, action, next_state, reward)`` of a transition of P: a state that it passes
         on the way to `next_state` and that P does not name, or None. It is entered as well.
@@ -96,11 +95,6 @@ def cmdp_from_gymnasium(
     -----
     **Privacy.** Public: everything read here is the environment's and the caller's.
     """
-    if through is not None and not callable(through):
-        raise InvalidArgumentError(
-            "through must be a function through(state, action, next_state, reward), got "
-            f"{type(through).__name__}"
-        )
     source, opened = _environment(env, options)
     try:
         table = _table(_model(source))
@@ -153,13 +147,35 @@ class _Table:
 
 
 def _table(model: Any) -> _Table:
-    num_states, num_actions = len(model), len(model[0])
-    moves = [
-        (state, action, probability, int(successor), float(reward), bool(terminated))
-        for state, action in np.ndindex(num_states, num_actions)
-        for probability, successor, reward, terminated in model[state][action]
-    ]
-    return _Table(num_states, num_actions, moves)
+    table, kind = None, "none found"
+    try:
+        num_states, num_actions = len(model), len(model[0])
+        moves = [
+            (state, action, *_move(step, num_states))
+            for state, action in np.ndindex(num_states, num_actions)
+            for step in model[state][action]
+        ]
+        table = _Table(num_states, num_actions, moves)
+    except InvalidArgumentError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    if table is None or not table.moves:
+        raise InvalidArgumentError(
+            "env must have transitions P[state][action] for states and actions 0, 1, …: lists of "
+            f"(probability, next state, reward, terminated), not empty ({kind})"
+        )
+    return table
+
+
+def _move(step: Any, num_states: int) -> tuple[float, int, float, bool]:
+    probability, successor, reward, terminated = step
+    return (
+        _check.real("a probability in P", probability, low=0.0, high=1.0),
+        _check.integer("a next state in P", successor, high=num_states - 1),
+        _check.real("a reward in P", reward),
+        _check.truth("terminated in P", terminated),
+    )
 
 
 def _costs(table: _Table, price: Callable[[int, int, int], FloatArray], K: int) -> FloatArray:
@@ -202,7 +218,7 @@ def _environment(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, bool
 
 def _model(env: Any) -> Any:
     model = getattr(getattr(env, "unwrapped", env), "P", None)
-    if not model:
+    if model is None:
         raise InvalidArgumentError(
             f"env must be tabular, with its transitions in env.unwrapped.P; "
             f"{type(env).__name__} has none. "

@@ -16,6 +16,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.data.database import Database
@@ -53,6 +54,7 @@ class PrivateAnswer:
         return f"PrivateAnswer({self.solution!r}, robust: {self.robust.objective:.10g})"
 
 
+@door
 def release_and_solve(
     program: ParametricLP,
     database: Database,
@@ -92,8 +94,6 @@ def release_and_solve(
     -----
     **Paper.** ``ass:feast``, ``thm:feasible``, corrected. **Privacy.** *Spends the budget.*
     """
-    _check.instance("program", program, ParametricLP)
-    _check.instance("database", database, Database)
     check_owns(program.envelope, database)
     robust = robust_solution(program)
     release = release_database(
@@ -108,6 +108,7 @@ def release_and_solve(
     return PrivateAnswer(solution=solution, release=release, robust=robust)
 
 
+@door
 def robust_solution(program: ParametricLP) -> Solution:
     """The best point that is feasible for every database of the envelope (ε = 0), certified.
 
@@ -122,7 +123,6 @@ def robust_solution(program: ParametricLP) -> Solution:
     -----
     **Paper.** ``ass:feast``, corrected. **Privacy.** Public: no data is read.
     """
-    _check.instance("program", program, ParametricLP)
     program.check_robust_feasibility()
     program.check_boundedness()
     low, high = program.envelope.lower, program.envelope.upper
@@ -143,6 +143,7 @@ def robust_solution(program: ParametricLP) -> Solution:
     return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
 
 
+@door
 def check_owns(envelope: Envelope, database: Database) -> None:
     """Refuse a database whose public facts are not those of a program or model."""
     if not envelope.matches(database.envelope):

@@ -245,3 +245,24 @@ def test_a_mechanism_that_fails_on_one_database_only_is_accused():
         return values * 0.0
 
     assert not run(picky, epsilon=1, delta="1/1000").passed
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda values: 1j * values,
+        lambda values: np.ma.masked_array(np.zeros(2), mask=values > 0.75),
+        lambda values: "high" if values[0] > 0.75 else "low",
+    ],
+    ids=["imaginary part", "mask", "text"],
+)
+def test_what_a_vector_of_floats_would_drop_is_an_output_too(shown):
+    found = audit(
+        lambda values, rng: shown(values),
+        ([0.0, 0.5], [1.0, 0.5]),
+        epsilon=1,
+        delta="1/1000",
+        rng=np.random.default_rng(0),
+        runs=1000,
+    )
+    assert found.layers["black_box"].passed is False
