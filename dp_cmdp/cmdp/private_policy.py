@@ -16,7 +16,6 @@ from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import SolverError
-from dp_cmdp.release.answer import check_owns
 from dp_cmdp.release.privatizer import release_database
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def release_and_synthesize(
     """
     _check.instance("model", model, ParametricCMDP)
     _check.instance("database", database, Database)
-    check_owns(model.envelope, database)
+    model.check_owns(database)
     robust = robust_policy(model, pool=pool)
     release = release_database(
         database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger

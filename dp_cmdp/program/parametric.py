@@ -22,6 +22,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp._documents import Document, read_document, unpacked
 from dp_cmdp._door import door
 from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.packing import (
     ENVELOPE_ARRAYS,
@@ -204,6 +205,11 @@ class ParametricLP:
         low, high = self._box(lower, upper)
         sensitive = self._uncertain_rows().exact_slack(point, low, high)
         return np.concatenate([sensitive, inequality_slack(self.A_ub, self.b_ub, x=point)])
+
+    @door
+    def check_owns(self, database: Database) -> None:
+        """Raise unless `database` is one of this program: of the same public facts."""
+        database.check_envelope(self.envelope)
 
     def _uncertain_rows(self) -> UncertainRows:
         return UncertainRows(

@@ -19,9 +19,8 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.data.database import Database
-from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Release
-from dp_cmdp.errors import AssumptionError, InvalidArgumentError, SolverError
+from dp_cmdp.errors import AssumptionError, SolverError
 from dp_cmdp.program.certified import solve_certified
 from dp_cmdp.program.linear_program import Solution
 from dp_cmdp.program.parametric import ParametricLP
@@ -94,7 +93,7 @@ def release_and_solve(
     """
     _check.instance("program", program, ParametricLP)
     _check.instance("database", database, Database)
-    check_owns(program.envelope, database)
+    program.check_owns(database)
     robust = robust_solution(program)
     release = release_database(
         database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger
@@ -141,12 +140,3 @@ def robust_solution(program: ParametricLP) -> Solution:
         ) from None
     rows = program.A.shape[0] + program.b_ub.size
     return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
-
-
-def check_owns(envelope: Envelope, database: Database) -> None:
-    """Refuse a database whose public facts are not those of a program or model."""
-    if not envelope.matches(database.envelope):
-        raise InvalidArgumentError(
-            "database belongs to another envelope than the program: bounds, radius, records and "
-            "groups must be the same; build it with Database(values, program.envelope)"
-        )

@@ -181,8 +181,7 @@ def release_blocks(
     _check.instance("program", program, ParametricLP)
     if calibration == "optimal":
         raise InvalidArgumentError('calibration must be "paper" or "tight" for release_blocks')
-    if program.envelope is not database.envelope:
-        raise InvalidArgumentError("program and database must share one Envelope object")
+    program.check_owns(database)
     shares = allocate(budget, alphas)
     leaks = unprotected_blocks(program, shares, allow_leak=allow_leak)
     target = checked_entrywise(program)
@@ -247,16 +246,7 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     _check.instance("program", program, ParametricLP)
     _check.instance("release", release, Release)
     target = program if release.method == "database" else checked_entrywise(program)
-    if target.envelope.groups != release.groups:
-        raise InvalidArgumentError(
-            "release does not fit program: their groups of entries differ; release the database "
-            "that belongs to this program"
-        )
-    if not target.envelope.encloses(release.lower, release.upper):
-        raise InvalidArgumentError(
-            "release does not fit program: its intervals leave the public bounds of the program's "
-            "envelope; release the database that belongs to this program"
-        )
+    release.check_fits(target.envelope)
     lp = target.robust(release.lower, release.upper, estimate=release.estimate)
     n = target.num_variables
 

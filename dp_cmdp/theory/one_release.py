@@ -21,7 +21,6 @@ from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.data.curator import CuratorOnly
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
-from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.entrywise import entrywise
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
@@ -62,10 +61,8 @@ def instance_bound(
     lp = as_program(program)
     target = lp if release.method == "database" else entrywise(lp)
     answer = _check.vector("x", x, size=lp.num_variables)
-    if lp.envelope is not database.envelope:
-        raise InvalidArgumentError("program and database must share one Envelope object")
-    if release.groups != target.envelope.groups:
-        raise InvalidArgumentError("release does not fit program: their groups of entries differ")
+    lp.check_owns(database)
+    release.check_fits(target.envelope)
     truth = lp.at(database.values)
     best = solve(truth, certify=False).x
     error = target.c.at(release.estimate) - truth.c

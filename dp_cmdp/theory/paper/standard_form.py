@@ -79,8 +79,7 @@ class StandardForm:
                 "the paper's theorem needs x ≥ 0 and inequality rows only (its Slater point cannot "
                 "be strict in an equality); use accuracy_bound"
             )
-        if program.envelope is not database.envelope:
-            raise InvalidArgumentError("program and database must share one Envelope object")
+        program.check_owns(database)
         noise = reach(program, budget, mechanism="blocks", alphas=alphas, calibration=calibration)
         box = program.envelope.lower, program.envelope.upper
         extra = np.eye(program.num_variables)[np.isfinite(program.upper)]

@@ -146,7 +146,7 @@ def test_what_cannot_be_answered_is_refused_before_the_debit(name, ledger):
     ids=["upper", "lower", "radius", "records"],
 )
 def test_a_database_of_another_program_is_refused_before_the_debit(other, ledger):
-    with pytest.raises(InvalidArgumentError, match="another envelope"):
+    with pytest.raises(InvalidArgumentError, match="share one Envelope"):
         release_and_solve(budgeted(), site(other), BUDGET, ledger=ledger)
     assert SpyDatabase.reads == 0
     assert ledger.spent("site").epsilon == 0
@@ -222,7 +222,7 @@ def test_a_model_that_cannot_be_safe_is_refused_before_the_debit(ledger):
     database = site(model.envelope, values=[0.5, 0.5, 1.0])
     with pytest.raises(AssumptionError):
         release_and_synthesize(model, database, BUDGET, ledger=ledger)
-    with pytest.raises(InvalidArgumentError, match="another envelope"):
+    with pytest.raises(InvalidArgumentError, match="share one Envelope"):
         release_and_synthesize(crossing(tolerance=9.0), database, BUDGET, ledger=ledger)
     assert SpyDatabase.reads == 0
     assert ledger.spent("site").epsilon == 0
