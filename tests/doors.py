@@ -130,7 +130,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.program.linear_program.inequality_slack": CHECKED,
     "dp_cmdp.program.linear_program.make_engine": CHECKED,
     "dp_cmdp.program.linear_program.solve_certified": CHECKED,
-    "dp_cmdp.release.privatizer.close_ends": CHECKED,
+    "dp_cmdp.release.entries.close_ends": CHECKED,
     "dp_cmdp.accounting.budget.short": CHECKED,
     "dp_cmdp.accounting.budget.shown_up": CHECKED,
     "dp_cmdp.program.counterpart": CHECKED,
@@ -711,8 +711,8 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.experiments.runner.run_sweep": [{"workers": lambda w: 1}],
     "dp_cmdp.program.linear_program.solve": [{}, {"engine": lambda w: "cvxpy"}],
     "dp_cmdp.metrics.mean_interval": [{}, {"method": lambda w: "bootstrap", "rng": _generator}],
-    "dp_cmdp.release.privatizer.release_blocks": [{"ledger": lambda w: SpyLedger()}],
-    "dp_cmdp.release.privatizer.release_database": [
+    "dp_cmdp.release.blocks.release_blocks": [{"ledger": lambda w: SpyLedger()}],
+    "dp_cmdp.release.entries.release_database": [
         {"ledger": lambda w: SpyLedger()},
         {"ledger": lambda w: SpyLedger(), "calibration": lambda w: "optimal"},
     ],

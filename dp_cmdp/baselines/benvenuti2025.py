@@ -29,7 +29,8 @@ from dp_cmdp.baselines.parts.blocks import equal_shares
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.solve import solve_private
 
 
 @door

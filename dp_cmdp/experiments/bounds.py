@@ -32,7 +32,9 @@ from dp_cmdp.metrics import mean_interval
 from dp_cmdp.problems.ad_auction import BUDGET, ad_auction_program, random_auction
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound
 from dp_cmdp.theory.one_release import instance_bound
 from dp_cmdp.theory.paper.printed_bound import paper_bound

@@ -209,6 +209,12 @@ def _unbounded(estimate: FloatArray, noise: Noise) -> Intervals:
     return Intervals(estimate, -everywhere, everywhere, noise)
 
 
+def lattice_step(plan: NoisePlan, size: int) -> FloatArray:
+    """Lattice step of each of `size` entries; 0 where the noise has none."""
+    exact = isinstance(plan, LatticeBounded | LatticeUnbounded)
+    return plan.lattice.step if exact else np.zeros(size)
+
+
 def truncated_plan(
     query: Query,
     *,

@@ -29,7 +29,7 @@ from dp_cmdp.noise.optimal import OptimalNoise
 from dp_cmdp.noise.plans import LatticeBounded, Query, truncated_plan
 from dp_cmdp.program.entrywise import entry_values, entrywise
 from dp_cmdp.program.parametric import BLOCKS, ParametricLP
-from dp_cmdp.release.privatizer import close_ends
+from dp_cmdp.release.entries import close_ends
 from dp_cmdp.theory.laws import (
     BoolArray,
     Histogram,
@@ -174,15 +174,15 @@ def reach(
     program : ParametricLP
     budget : PrivacyBudget
     mechanism : {"database", "blocks"}
-        :func:`~dp_cmdp.release.privatizer.release_database` or
-        :func:`~dp_cmdp.release.privatizer.release_blocks`.
+        :func:`~dp_cmdp.release.entries.release_database` or
+        :func:`~dp_cmdp.release.blocks.release_blocks`.
     alphas : mapping, optional
         Shares of ε (blocks only); equal shares of the sensitive blocks by default.
     calibration : {"tight", "paper", "optimal"}, optional
         ``tight`` for a database and ``paper`` for blocks by default, as in the releases;
         ``optimal`` for a database only.
     close : {"upper", "lower"} or mapping
-        For ``optimal``, see :func:`~dp_cmdp.release.privatizer.release_database`.
+        For ``optimal``, see :func:`~dp_cmdp.release.entries.release_database`.
     radius : array_like, optional
         Radius per database entry instead of the envelope's, to see what it would change.
 

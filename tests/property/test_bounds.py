@@ -10,7 +10,9 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.feasible_set import coordinate_ranges
 from dp_cmdp.theory.public_interval import public_interval

@@ -146,8 +146,8 @@ FAULTS = (
         Fault(
             "comparison-foreign-database",
             "a method is run on the database of its program",
-            "if program.envelope is not database.envelope:",
-            "if program.envelope is None:",
+            "program.check_owns(database)",
+            "pass",
         ),
         Fault(
             "comparison-leaks-protected",

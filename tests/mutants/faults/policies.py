@@ -47,8 +47,8 @@ FAULTS = (
         Fault(
             "foreign-release-tightens",
             "a release that leaves the model's bounds is refused",
-            "if not self.envelope.encloses(release.lower, release.upper):",
-            "if False:",
+            "release.check_fits(self.envelope)",
+            "pass",
         ),
         Fault(
             "robust-at-the-lower-bounds",

@@ -17,7 +17,7 @@ from dp_cmdp.cmdp import (
 )
 from dp_cmdp.cmdp.charges import acting_states
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.release.privatizer import release_blocks
+from dp_cmdp.release.blocks import release_blocks
 
 LAKES = {
     "4x4": {"map_name": "4x4", "is_slippery": True},

@@ -24,7 +24,7 @@ from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError, SolverError
-from dp_cmdp.release.privatizer import release_blocks
+from dp_cmdp.release.blocks import release_blocks
 
 
 def shortcut(f0: float = 1.0, gamma: float = 0.9) -> CMDP:

@@ -13,7 +13,7 @@ from dp_cmdp._documents import Document
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks
+from dp_cmdp.release.blocks import release_blocks
 
 SECRET = 0.123456789
 MARKS = ("0.1234", "123456")

@@ -19,7 +19,8 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.entrywise import entry_values
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_database, solve_private
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 
 LOST = [1e16, 1.0, -1e16]  # 1 in exact arithmetic, 0 in floats
 TINY = 1e-200  # its square underflows

@@ -29,7 +29,8 @@ from dp_cmdp.noise.plans import (
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 from dp_cmdp.program.parametric import BLOCKS, ParametricLP
 from dp_cmdp.release.block_plans import plan_block
-from dp_cmdp.release.privatizer import plan_database, release_blocks, release_database
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import plan_database, release_database
 from tests.chosen_noise import choosing
 
 BUDGET = PrivacyBudget(4, "0.2")

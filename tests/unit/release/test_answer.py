@@ -12,10 +12,10 @@ from dp_cmdp import (
     ParametricLP,
     PrivacyBudget,
     PrivacyLedger,
-    PrivateAnswer,
     release_and_solve,
 )
-from dp_cmdp.cmdp import CMDP, ParametricCMDP, release_and_synthesize, robust_policy
+from dp_cmdp.cmdp import CMDP, ParametricCMDP, robust_policy
+from dp_cmdp.cmdp.private_policy import release_and_synthesize
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import (
@@ -24,6 +24,7 @@ from dp_cmdp.errors import (
     InvalidArgumentError,
     SolverError,
 )
+from dp_cmdp.release.solve import PrivateAnswer
 
 BUDGET = PrivacyBudget(2, "1/1000")
 TRUTH = [1.0, 1.2, 10.0]
@@ -183,7 +184,7 @@ def test_should_the_engine_fail_after_the_debit_the_robust_answer_is_given(ledge
     def give_up(*_):
         raise SolverError("gave up")
 
-    monkeypatch.setattr("dp_cmdp.release.answer.solve_private", give_up)
+    monkeypatch.setattr("dp_cmdp.release.solve.solve_private", give_up)
     program = budgeted()
     answer = release_and_solve(program, site(program.envelope), BUDGET, ledger=ledger)
     assert ledger.spent("site").epsilon == 2

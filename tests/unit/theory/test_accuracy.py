@@ -13,7 +13,9 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
 from dp_cmdp.theory.laws import LaplaceLaw

@@ -14,7 +14,8 @@ from dp_cmdp.metrics import cost_of_privacy
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.feasible_set import concentration_radius, diameter_bound
 from dp_cmdp.theory.paper.printed_bound import optimality_system, paper_bound, repaired_terms
 from dp_cmdp.theory.paper.standard_form import StandardForm
