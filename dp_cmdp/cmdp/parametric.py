@@ -305,11 +305,13 @@ class ParametricCMDP:
         }
         return Document(FORMAT, facts, arrays)
 
+    @door
     def save(self, path: str | Path) -> Path:
         """Write the model to an ``.npz`` file, atomically and without pickle."""
         return self.document().write(path)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> ParametricCMDP:
         """Read a model written by :meth:`save`; everything in it is checked again."""
         source = read_document(path, FORMAT, arrays=_ARRAYS, optional=ARRIVALS)

@@ -197,6 +197,7 @@ class PolicyFile:
         return Document(FORMAT, {"origin": self.origin.facts()}, {"probs": self.policy.probs})
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> PolicyFile:
         """Read a file written by :meth:`Policy.save`."""
 

@@ -62,6 +62,7 @@ class Database:
         object.__setattr__(self, "identity", identity)
 
     @classmethod
+    @door
     def deferred(
         cls,
         read: Callable[[], ArrayLike | Mapping[str, ArrayLike]],
@@ -118,8 +119,6 @@ class _Deferred(Database):
         *,
         identity: str | None,
     ) -> None:
-        if not callable(read):
-            raise InvalidArgumentError("read must be a function without arguments")
         _check_public(envelope, identity)
         facts = {"envelope": envelope, "identity": identity, "_read": read, "_found": None}
         for name, value in facts.items():

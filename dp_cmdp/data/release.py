@@ -44,6 +44,7 @@ METHODS = ("database", "blocks")
 REALISED_MASK = "realised zero pattern of A and c"
 
 
+@door
 def unprotected(block: str) -> str:
     """How `leaks` names a block that is published without noise."""
     return f"block {block} unprotected"

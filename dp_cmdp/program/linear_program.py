@@ -194,6 +194,7 @@ class Solution:
     certificate: FeasibilityCertificate | None
     engine: str
 
+    @door
     def save(
         self,
         path: str | Path,
@@ -212,6 +213,7 @@ class Solution:
         return SolutionFile(self, Origin.of(release, program, name)).document().write(path)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> Solution:
         """Read a solution written by :meth:`save`; its certificate is a claim until verified.
 

@@ -262,11 +262,13 @@ class ParametricLP:
         }
         return Document(FORMAT, facts, arrays)
 
+    @door
     def save(self, path: str | Path) -> Path:
         """Write the program to an ``.npz`` file, atomically and without pickle."""
         return self.document().write(path)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> ParametricLP:
         """Read a program written by :meth:`save`; everything in it is checked again."""
         return unpacked(path, read_document(path, FORMAT, arrays=_ARRAYS), _build)

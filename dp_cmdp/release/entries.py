@@ -82,6 +82,7 @@ def release_database(
     )
 
 
+@door
 def plan_database(
     envelope: Envelope,
     budget: PrivacyBudget,

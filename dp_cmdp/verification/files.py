@@ -20,14 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from dp_cmdp import release
 from dp_cmdp._documents import Origin, format_of
+from dp_cmdp._door import door
 from dp_cmdp.cmdp import certificate, policy
 from dp_cmdp.cmdp import parametric as cmdp_parametric
 from dp_cmdp.cmdp.exact_costs import verify_exact
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import PolicyFile
 from dp_cmdp.cmdp.synthesis import EXACT_STATES
+from dp_cmdp.data import release
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 from dp_cmdp.program import linear_program as lp
@@ -91,6 +92,7 @@ class _Shelf:
         self.findings += [Finding(file, each.claim, each.holds, each.why) for each in claims]
 
 
+@door
 def verify(*paths: str | Path) -> Report:
     """Verify public files from their content alone.
 

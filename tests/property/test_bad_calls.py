@@ -127,8 +127,8 @@ def _flaw(error: DPCMDPError) -> str | None:
 
 
 def replaced(door: Door) -> list[inspect.Parameter]:
-    """The parameters of a door that can be given by name."""
-    return [p for p in door.parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    """The parameters of a door: of `*parts` one is given."""
+    return [p for p in door.parameters if p.kind is not p.VAR_KEYWORD]
 
 
 def places(door: Door, world: World) -> list[tuple[int, str]]:
