@@ -57,6 +57,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.advice.trials": CHECKED,
     "dp_cmdp.data.affine.Affine.base": CHECKED,
     "dp_cmdp.data.affine.Affine.bounds": CHECKED,
+    "dp_cmdp.data.affine.Affine.extremes": CHECKED,
+    "dp_cmdp.data.affine.Affine.filled": CHECKED,
     "dp_cmdp.data.affine.Affine.rounding": CHECKED,
     "dp_cmdp.data.affine.Affine.sensitivity": CHECKED,
     "dp_cmdp.advice.adviser.expected_saturation": CHECKED,
@@ -335,19 +337,19 @@ class World:
 
     @cached_property
     def certificate(self) -> Any:
-        from dp_cmdp.noise import LatticeTruncatedLaplace
+        from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
         return LatticeTruncatedLaplace.calibrate(1, "1/1000", steps=8).certificate
 
     @cached_property
     def laplace_certificate(self) -> Any:
-        from dp_cmdp.noise import LatticeLaplace
+        from dp_cmdp.noise.laplace import LatticeLaplace
 
         return LatticeLaplace.calibrate(1, steps=8).certificate
 
     @cached_property
     def optimal_certificate(self) -> Any:
-        from dp_cmdp.noise import OptimalNoise
+        from dp_cmdp.noise.optimal import OptimalNoise
 
         return OptimalNoise.calibrate(1, "1/10", steps=8).certificate
 
@@ -365,25 +367,25 @@ class World:
 
     @cached_property
     def lattice(self) -> Any:
-        from dp_cmdp.noise import Lattice
+        from dp_cmdp.noise.lattice import Lattice
 
         return Lattice.of([0.25, 0.25], largest=1.0, bits=3)
 
     @cached_property
     def lattice_noise(self) -> Any:
-        from dp_cmdp.noise import LatticeTruncatedLaplace
+        from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
         return LatticeTruncatedLaplace(self.certificate)
 
     @cached_property
     def lattice_laplace(self) -> Any:
-        from dp_cmdp.noise import LatticeLaplace
+        from dp_cmdp.noise.laplace import LatticeLaplace
 
         return LatticeLaplace(self.laplace_certificate)
 
     @cached_property
     def optimal_noise(self) -> Any:
-        from dp_cmdp.noise import OptimalNoise
+        from dp_cmdp.noise.optimal import OptimalNoise
 
         return OptimalNoise(self.optimal_certificate)
 
@@ -469,13 +471,13 @@ class World:
 
     @cached_property
     def safe_policy(self) -> Any:
-        from dp_cmdp.cmdp import safe_policy
+        from dp_cmdp.cmdp.synthesis import safe_policy
 
         return safe_policy(self.cmdp)
 
 
 def _model(world: World) -> Any:
-    from dp_cmdp.cmdp import ParametricCMDP
+    from dp_cmdp.cmdp.parametric import ParametricCMDP
 
     return ParametricCMDP(
         world.envelope,
@@ -709,6 +711,7 @@ INSTANCES: dict[str, Builder] = {
     ),
     "dp_cmdp.cmdp.rollout.Rollout": lambda w: w.played,
     "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
+    "dp_cmdp.data.database.Database": lambda w: w.database,
     "dp_cmdp.data.envelope.Envelope": lambda w: w.envelope,
     "dp_cmdp.experiments.sweep.Chunk": lambda w: w.sweep.chunks()[0],
     "dp_cmdp.experiments.sweep.Sweep": lambda w: w.sweep,

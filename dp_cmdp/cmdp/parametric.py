@@ -261,12 +261,8 @@ class ParametricCMDP:
         return self._tightened(f, f0)
 
     def _tightened(self, sensitive_f: FloatArray, sensitive_f0: FloatArray) -> CMDP:
-        f = self.cost.constant.toarray()
-        row, col, _ = self.cost.sensitive()
-        f[row, col] = sensitive_f
-        f0 = np.array(self.tolerance.constant)
-        f0[self.tolerance.sensitive()[0]] = sensitive_f0
-        return self.public.with_constraints(self._table(f), f0)
+        f = self._table(self.cost.filled(sensitive_f).toarray())
+        return self.public.with_constraints(f, self.tolerance.filled(sensitive_f0))
 
     def _table(self, f: FloatArray) -> FloatArray:
         return f.reshape(-1, self.public.num_states, self.public.num_actions)

@@ -38,7 +38,6 @@ from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound
 from dp_cmdp.theory.one_release import instance_bound
 from dp_cmdp.theory.paper.printed_bound import paper_bound
-from dp_cmdp.theory.release_noise import equal_split
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +139,7 @@ def _instance_excess(
         if PROBLEMS[name] == "database":
             release = release_database(database, budget, rng=rng)
         else:
-            shares = equal_split(program)
+            shares = program.equal_shares
             release = release_blocks(database, budget, program=program, alphas=shares, rng=rng)
         if name == "hazard-grid":
             lp = program.robust(release.lower, release.upper)

@@ -24,11 +24,12 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Noise
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace
+from dp_cmdp.noise.laplace import LatticeLaplace
 from dp_cmdp.noise.lattice import FLOAT_LIMIT, Lattice
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 from dp_cmdp.noise.movement import Movement
 from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
 
 @dataclass(frozen=True, slots=True)

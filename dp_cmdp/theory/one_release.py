@@ -10,6 +10,8 @@ x_λ = (1 − λ)x* + λw is feasible for the private program and
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
@@ -104,14 +106,6 @@ def _interior_points(target: ParametricLP, release: Release, c: FloatArray) -> l
     full = np.append(c, np.zeros(lp.num_variables - n))
     points = []
     for share in SHARES:
-        inner = LinearProgram(
-            full,
-            lp.A,
-            b=lp.b - share * slack * unit,
-            A_eq=lp.A_eq,
-            b_eq=lp.b_eq,
-            lower=lp.lower,
-            upper=lp.upper,
-        )
+        inner = replace(lp, c=full, b=lp.b - share * slack * unit)
         points.append(solve(inner, certify=False).x[:n])
     return points

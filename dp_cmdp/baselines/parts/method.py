@@ -132,8 +132,4 @@ class Method:
     @door
     def leaks(self, program: ParametricLP) -> tuple[str, ...]:
         """The blocks that read the database and that this method does not protect."""
-        return tuple(
-            block
-            for block in ("A", "b", "c")
-            if block not in self.private and not getattr(program, block).is_public
-        )
+        return tuple(name for name in program.sensitive_blocks if name not in self.private)

@@ -152,8 +152,8 @@ FAULTS = (
         Fault(
             "comparison-leaks-protected",
             "a method's leaks are the blocks it does not protect",
-            "if block not in self.private and not getattr(program, block).is_public",
-            "if block in self.private and not getattr(program, block).is_public",
+            "return tuple(name for name in program.sensitive_blocks if name not in self.private)",
+            "return tuple(name for name in program.sensitive_blocks if name in self.private)",
         ),
     ),
     *in_file(

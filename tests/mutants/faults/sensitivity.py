@@ -91,8 +91,8 @@ FAULTS = (
         Fault(
             "public-block-funded",
             "budget for a public block is refused",
-            "if share.epsilon > 0 and getattr(program, block).is_public:",
-            "if share.epsilon > 1 and getattr(program, block).is_public:",
+            "if share.epsilon > 0 and block not in sensitive:",
+            "if share.epsilon > 1 and block not in sensitive:",
         ),
         Fault(
             "block-entries-of-b-for-A",

@@ -187,7 +187,7 @@ def test_ill_formed_structures_are_refused_by_name(call, named):
 def test_terms_that_meet_are_added_and_cancelled_terms_are_public():
     v = Affine(2, at=[0, 0, 1, 1], entry=[0, 0, 0, 0], coefficient=[1.0, 2.0, 1.0, -1.0])
     assert v.coefficient.tolist() == [3.0]
-    assert v.plus(at=[0], entry=[0], coefficient=-3.0).is_public
+    assert Affine(2, at=[0, 0], entry=[0, 0], coefficient=[3.0, -3.0]).is_public
 
 
 def test_structure_holds_no_value_of_any_database():

@@ -14,8 +14,10 @@ from dp_cmdp import (
     PrivacyLedger,
     release_and_solve,
 )
-from dp_cmdp.cmdp import CMDP, ParametricCMDP, robust_policy
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.private_policy import release_and_synthesize
+from dp_cmdp.cmdp.synthesis import robust_policy
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import (

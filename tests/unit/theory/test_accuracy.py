@@ -20,7 +20,7 @@ from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
 from dp_cmdp.theory.laws import LaplaceLaw
 from dp_cmdp.theory.public_interval import harmful_ends, public_interval
-from dp_cmdp.theory.release_noise import equal_split, reach
+from dp_cmdp.theory.release_noise import reach
 from dp_cmdp.theory.row_tails import RowTerms
 from dp_cmdp.theory.worst_answer import WorstAnswer
 from tests.conftest import random_parametric_lp
@@ -46,7 +46,7 @@ def test_the_reach_is_that_of_the_release(mechanism):
         parts = {"database": slice(None)}
     else:
         made = release_blocks(
-            database, BUDGET, program=program, alphas=equal_split(program), rng=rng
+            database, BUDGET, program=program, alphas=program.equal_shares, rng=rng
         )
         parts = {"A": slice(0, 2), "c": slice(2, 4)}
     found = reach(program, BUDGET, mechanism=mechanism)
