@@ -214,7 +214,7 @@ def test_bounds_are_curator_only_and_relative_ones_too():
 
 def test_a_database_of_another_envelope_is_refused():
     with pytest.raises(InvalidArgumentError, match="Envelope"):
-        accuracy_bound(knapsack(), Database([0.5, 0.7], knapsack().envelope), BUDGET)
+        accuracy_bound(knapsack(), Database([0.5, 0.7], Envelope(0.0, 9.0, shape=2)), BUDGET)
 
 
 def test_shares_that_do_not_fit_the_blocks_are_refused():
