@@ -425,7 +425,7 @@ class World:
 
     @cached_property
     def played(self) -> Any:
-        from dp_cmdp.cmdp import rollout
+        from dp_cmdp.cmdp.rollout import rollout
 
         policy = Policy.uniform(6, 4)
         return rollout(self.env(), policy, episodes=3, seed=0, gamma=0.5)

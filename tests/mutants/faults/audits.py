@@ -108,7 +108,7 @@ FAULTS = (
         Fault(
             "comparison-leak-unnamed",
             "a compared system names the blocks it leaves bare",
-            'leaks.append(f"block {block} unprotected")',
+            "leaks.append(unprotected(block))",
             "pass",
         ),
         Fault(

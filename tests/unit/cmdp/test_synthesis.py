@@ -5,12 +5,13 @@ import pytest
 from scipy.optimize import linprog
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, cost_of_privacy, evaluate, release_database
-from dp_cmdp.cmdp import rollout, synthesis
+from dp_cmdp.cmdp import synthesis
 from dp_cmdp.cmdp.certificate import certify_policy
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.rollout import rollout
 from dp_cmdp.cmdp.solvers import lp_engine
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.cmdp.synthesis import check_robust_policy, robust_policy, safe_policy, synthesize
