@@ -13,7 +13,8 @@ from pathlib import Path
 import gymnasium as gym
 
 from dp_cmdp import PrivacyBudget, cost_of_privacy, evaluate, release_database, saturation
-from dp_cmdp.cmdp import robust_policy, rollout, safe_policy, synthesize
+from dp_cmdp.cmdp.rollout import rollout
+from dp_cmdp.cmdp.synthesis import robust_policy, safe_policy, synthesize
 from dp_cmdp.data.curator import report_to_curator
 from dp_cmdp.envs import HazardGridEnv, save_layout
 from dp_cmdp.figures.grid import comparison_figure, policy_figure

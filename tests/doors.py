@@ -57,6 +57,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.advice.trials": CHECKED,
     "dp_cmdp.data.affine.Affine.base": CHECKED,
     "dp_cmdp.data.affine.Affine.bounds": CHECKED,
+    "dp_cmdp.data.affine.Affine.extremes": CHECKED,
+    "dp_cmdp.data.affine.Affine.filled": CHECKED,
     "dp_cmdp.data.affine.Affine.rounding": CHECKED,
     "dp_cmdp.data.affine.Affine.sensitivity": CHECKED,
     "dp_cmdp.advice.adviser.expected_saturation": CHECKED,
@@ -139,7 +141,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.program.certified": CHECKED,
     "dp_cmdp.program.linear_program.magnification": CHECKED,
     "dp_cmdp.program.linear_program.solution_at": CHECKED,
-    "dp_cmdp.release.privatizer.close_ends": CHECKED,
+    "dp_cmdp.release.entries.close_ends": CHECKED,
+    "dp_cmdp.release.debit": CHECKED,
     "dp_cmdp.accounting.budget.short": CHECKED,
     "dp_cmdp.accounting.budget.shown_up": CHECKED,
     "dp_cmdp.program.counterpart": CHECKED,
@@ -334,19 +337,19 @@ class World:
 
     @cached_property
     def certificate(self) -> Any:
-        from dp_cmdp.noise import LatticeTruncatedLaplace
+        from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
         return LatticeTruncatedLaplace.calibrate(1, "1/1000", steps=8).certificate
 
     @cached_property
     def laplace_certificate(self) -> Any:
-        from dp_cmdp.noise import LatticeLaplace
+        from dp_cmdp.noise.laplace import LatticeLaplace
 
         return LatticeLaplace.calibrate(1, steps=8).certificate
 
     @cached_property
     def optimal_certificate(self) -> Any:
-        from dp_cmdp.noise import OptimalNoise
+        from dp_cmdp.noise.optimal import OptimalNoise
 
         return OptimalNoise.calibrate(1, "1/10", steps=8).certificate
 
@@ -364,25 +367,25 @@ class World:
 
     @cached_property
     def lattice(self) -> Any:
-        from dp_cmdp.noise import Lattice
+        from dp_cmdp.noise.lattice import Lattice
 
         return Lattice.of([0.25, 0.25], largest=1.0, bits=3)
 
     @cached_property
     def lattice_noise(self) -> Any:
-        from dp_cmdp.noise import LatticeTruncatedLaplace
+        from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
         return LatticeTruncatedLaplace(self.certificate)
 
     @cached_property
     def lattice_laplace(self) -> Any:
-        from dp_cmdp.noise import LatticeLaplace
+        from dp_cmdp.noise.laplace import LatticeLaplace
 
         return LatticeLaplace(self.laplace_certificate)
 
     @cached_property
     def optimal_noise(self) -> Any:
-        from dp_cmdp.noise import OptimalNoise
+        from dp_cmdp.noise.optimal import OptimalNoise
 
         return OptimalNoise(self.optimal_certificate)
 
@@ -422,7 +425,7 @@ class World:
 
     @cached_property
     def played(self) -> Any:
-        from dp_cmdp.cmdp import rollout
+        from dp_cmdp.cmdp.rollout import rollout
 
         policy = Policy.uniform(6, 4)
         return rollout(self.env(), policy, episodes=3, seed=0, gamma=0.5)
@@ -468,13 +471,13 @@ class World:
 
     @cached_property
     def safe_policy(self) -> Any:
-        from dp_cmdp.cmdp import safe_policy
+        from dp_cmdp.cmdp.synthesis import safe_policy
 
         return safe_policy(self.cmdp)
 
 
 def _model(world: World) -> Any:
-    from dp_cmdp.cmdp import ParametricCMDP
+    from dp_cmdp.cmdp.parametric import ParametricCMDP
 
     return ParametricCMDP(
         world.envelope,
@@ -519,7 +522,6 @@ VALUES: dict[str, Builder] = {
     "at": lambda w: [0],
     "block": lambda w: "A",
     "budget": lambda w: w.budget,
-    "budgets": lambda w: [w.budget, w.budget],
     "c": lambda w: [1.0, 1.0],
     "cell": lambda w: 0,
     "cells": lambda w: [1],
@@ -708,6 +710,7 @@ INSTANCES: dict[str, Builder] = {
     ),
     "dp_cmdp.cmdp.rollout.Rollout": lambda w: w.played,
     "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
+    "dp_cmdp.data.database.Database": lambda w: w.database,
     "dp_cmdp.data.envelope.Envelope": lambda w: w.envelope,
     "dp_cmdp.experiments.sweep.Chunk": lambda w: w.sweep.chunks()[0],
     "dp_cmdp.experiments.sweep.Sweep": lambda w: w.sweep,
@@ -756,11 +759,10 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.baselines.hsu2014.answer": [{"rounds": lambda w: 2}],
     "dp_cmdp.experiments.runner.run_sweep": [{"workers": lambda w: 1}],
     "dp_cmdp.program.linear_program.solve": [{}, {"engine": lambda w: "cvxpy"}],
-    "dp_cmdp.metrics.mean_interval": [{}, {"method": lambda w: "bootstrap", "rng": _generator}],
     "dp_cmdp.cmdp.private_policy.release_and_synthesize": [{"ledger": lambda w: SpyLedger()}],
-    "dp_cmdp.release.answer.release_and_solve": [{"ledger": lambda w: SpyLedger()}],
-    "dp_cmdp.release.privatizer.release_blocks": [{"ledger": lambda w: SpyLedger()}],
-    "dp_cmdp.release.privatizer.release_database": [
+    "dp_cmdp.release.solve.release_and_solve": [{"ledger": lambda w: SpyLedger()}],
+    "dp_cmdp.release.blocks.release_blocks": [{"ledger": lambda w: SpyLedger()}],
+    "dp_cmdp.release.entries.release_database": [
         {"ledger": lambda w: SpyLedger()},
         {"ledger": lambda w: SpyLedger(), "calibration": lambda w: "optimal"},
     ],

@@ -12,7 +12,7 @@ import math
 import numbers
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -141,20 +141,6 @@ def shown_up(value: Fraction, digits: int = 6) -> str:
     exponent += value >= Fraction(10) ** (exponent + 1)  # the logarithms may round down
     unit = Fraction(10) ** (exponent - digits + 1)
     return f"{float(math.ceil(value / unit) * unit):.{digits}g}"
-
-
-@door
-def compose(budgets: Iterable[PrivacyBudget]) -> PrivacyBudget:
-    """Basic composition: the budget spent by several releases of the same database.
-
-    Notes
-    -----
-    **Paper.** ``lem:comp``. **Privacy.** Public.
-    """
-    spent = _scalars.items("budgets", budgets)
-    if not spent or not all(isinstance(budget, PrivacyBudget) for budget in spent):
-        raise InvalidArgumentError("budgets must hold at least one PrivacyBudget")
-    return PrivacyBudget(sum(b.epsilon for b in spent), sum(b.delta for b in spent))
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,8 +100,7 @@ def smallest_epsilon(
     :func:`dp_cmdp.advice.adviser.advise`, which is public.
     """
     lp = as_program(program)
-    if lp.envelope is not database.envelope:
-        raise InvalidArgumentError("program and database must share one Envelope object")
+    lp.check_owns(database)
     goal = _check.real("target", target, low=0.0)
     if len(epsilons) != 2:
         raise InvalidArgumentError("epsilons must hold two numbers, the lowest and the highest")

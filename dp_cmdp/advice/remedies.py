@@ -8,7 +8,7 @@ are known to be harmless).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from dp_cmdp.advice.trials import Trials
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.metrics import Interval
-from dp_cmdp.program.linear_program import LinearProgram, Solution, solve
+from dp_cmdp.program.linear_program import Solution, solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import harmful_ends
 from dp_cmdp.theory.release_noise import Reach, reach
@@ -85,7 +85,7 @@ def _robust_remedies(program: ParametricLP) -> list[Remedy]:
     b[rows] += 0.1 * np.abs(b[rows])
     found = []
     if (b != lp.b).any():
-        after = solve(_with_sides(lp, b), certify=False).objective
+        after = solve(replace(lp, b=b), certify=False).objective
         change = "sensitive right-hand sides 10 % larger"
         found.append(Remedy(change, "robust value", _certain(base.objective), _certain(after)))
     costly = costliest_entries(program, base)
@@ -108,13 +108,10 @@ def costliest_entries(program: ParametricLP, solution: Solution, *, count: int =
 
     Entry k costs about Σ_i μ_i |w_ik(x)| (hi_k − lo_k), μ the dual of the robust program.
     """
-    A, b, x = program.A, program.b, solution.x
-    size = program.envelope.num_entries
-    w = np.zeros((A.shape[0], size))
-    np.add.at(w, (A.row, A.entry), A.coefficient * x[A.col])
-    np.subtract.at(w, (b.row, b.entry), b.coefficient)
-    width = program.envelope.upper - program.envelope.lower
-    cost = solution.dual[: A.shape[0]] @ np.abs(w) * width
+    pairs, width = program.uncertain_rows, program.envelope.upper - program.envelope.lower
+    w = np.zeros((program.A.shape[0], width.size))
+    w[pairs.row, pairs.entry] = pairs.weights(solution.x)
+    cost = solution.dual[: w.shape[0]] @ np.abs(w) * width
     order = np.argsort(-cost, kind="stable")[:count]
     return order[cost[order] > 1e-9 * (1.0 + abs(solution.objective))]
 
@@ -137,8 +134,3 @@ def _harmless(program: ParametricLP, entries: IntArray) -> tuple[FloatArray, Flo
         value = middle if below[k] == above[k] else (low[k] if above[k] else high[k])
         low[k] = high[k] = value
     return low, high
-
-
-def _with_sides(lp: LinearProgram, b: FloatArray) -> LinearProgram:
-    sides = {"A_eq": lp.A_eq, "b_eq": lp.b_eq, "lower": lp.lower, "upper": lp.upper}
-    return LinearProgram(lp.c, lp.A, b=b, **sides)

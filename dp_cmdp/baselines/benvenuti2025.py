@@ -25,11 +25,11 @@ import numpy as np
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import Number, PrivacyBudget
-from dp_cmdp.baselines.parts.blocks import equal_shares
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -62,7 +62,7 @@ def answer(
         database,
         budget,
         program=program,
-        alphas=equal_shares(program) if alphas is None else alphas,
+        alphas=program.equal_shares if alphas is None else alphas,
         rng=rng,
         calibration=calibration,
         realised_mask_NOT_PRIVATE=realised_mask_NOT_PRIVATE,

@@ -26,7 +26,7 @@ Differences from the publication
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -121,10 +121,7 @@ class _Market:
                 "for every database",
                 label=LABEL,
             )
-        best = np.array(program.c.constant)
-        best[program.c.sensitive()[0]] = program.c.bounds(
-            program.envelope.lower, program.envelope.upper
-        )[1]
+        best = program.c.extremes(program.envelope.lower, program.envelope.upper)[1]
         upper = _variable_bounds(program)
         reach, b_reach = _reach(program, players, upper), (b_high - b_low)[couples]
         shares = reach[:, couples] / magnitude
@@ -144,15 +141,8 @@ def _best_responses(truth: LinearProgram, market: _Market, gain: FloatArray) -> 
     """Every player's best answer to the prices: blocks do not meet, so one program holds all."""
     if not market.local.size and not truth.b_eq.size:
         return np.where(gain > 0, market.upper, 0.0)
-    own = LinearProgram(
-        gain,
-        truth.A[market.local],
-        b=truth.b[market.local],
-        A_eq=truth.A_eq,
-        b_eq=truth.b_eq,
-        upper=market.upper,
-    )
-    return solve(own, certify=False).x
+    own = {"A": truth.A[market.local], "b": truth.b[market.local], "upper": market.upper}
+    return solve(replace(truth, c=gain, **own), certify=False).x
 
 
 def _variable_bounds(program: ParametricLP) -> FloatArray:
@@ -180,10 +170,7 @@ def _reach(program: ParametricLP, players: Players, upper: FloatArray) -> FloatA
     row, col, _ = program.A.sensitive()
     rows = program.A.shape[0] + program.b_ub.size
     table = np.zeros((players.count, rows))
-    public = sparse.vstack([program.A.constant, program.A_ub], format="csr").tolil()
-    if row.size:
-        public[row, col] = 0.0
-    fixed = sparse.coo_array(public)
+    fixed = sparse.coo_array(sparse.vstack([program.A.filled(0.0), program.A_ub]))
     owner = players.of_variable
     place = owner[fixed.coords[1]], fixed.coords[0]
     np.add.at(table, place, np.abs(fixed.data) * upper[fixed.coords[1]])
@@ -195,10 +182,7 @@ def _reach(program: ParametricLP, players: Players, upper: FloatArray) -> FloatA
 
 def _ends_b(program: ParametricLP) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest right-hand sides over the envelope."""
-    ends = program.b.bounds(program.envelope.lower, program.envelope.upper)
-    position = program.b.sensitive()[0]
-    low, high = np.array(program.b.constant), np.array(program.b.constant)
-    low[position], high[position] = ends
+    low, high = program.b.extremes(program.envelope.lower, program.envelope.upper)
     return np.concatenate([low, program.b_ub]), np.concatenate([high, program.b_ub])
 
 

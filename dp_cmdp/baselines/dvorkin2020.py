@@ -39,6 +39,7 @@ from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import unprotected
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
 from dp_cmdp.program.linear_program import LinearProgram, make_engine
 from dp_cmdp.program.parametric import ParametricLP
@@ -89,7 +90,7 @@ def answer(
     x = mean
     if sigma > 0:
         x = mean + reaction @ rng.laplace(scale=sigma, size=reaction.shape[1])
-    leaks = [f"block {block} unprotected" for block in METHOD.leaks(program)]
+    leaks = [unprotected(block) for block in METHOD.leaks(program)]
     if reach > 0 and sensitivity is None:
         leaks.append("sensitivity estimated, not proven")
     return Answer(x, converged=True, note="; ".join(leaks))

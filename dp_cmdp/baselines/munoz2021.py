@@ -27,14 +27,13 @@ from dp_cmdp.baselines.parts.blocks import (
     BlockNoise,
     plain_noise,
     publish_blocks,
-    sensitive_blocks,
     shifted_noise,
 )
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import solve_private
+from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -60,7 +59,7 @@ def answer(
     -----
     **Privacy.** *Spends the budget* on b (and c when given a share); leaks what A and c read.
     """
-    sensitive = sensitive_blocks(program)
+    sensitive = program.sensitive_blocks
     alpha_c = exact("objective_share", objective_share)
     if not 0 <= alpha_c < 1:
         raise InvalidArgumentError("objective_share must lie in [0, 1): b needs the rest")

@@ -151,7 +151,8 @@ def _release(
 
     from dp_cmdp.accounting.ledger import PrivacyLedger
     from dp_cmdp.data.database import Database
-    from dp_cmdp.release.privatizer import release_blocks, release_database
+    from dp_cmdp.release.blocks import release_blocks
+    from dp_cmdp.release.entries import release_database
 
     rng: np.random.Generator | None = None
     if options.seed is not None:

@@ -25,6 +25,7 @@ from dp_cmdp._door import door
 from dp_cmdp.cmdp.charges import OCCUPYING, Charges
 from dp_cmdp.cmdp.model import ARRIVALS, CMDP
 from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.packing import (
     ENVELOPE_ARRAYS,
@@ -226,6 +227,11 @@ class ParametricCMDP:
         high = _check.vector("upper", upper, size=size, private=True)
         return self._tightened(self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0])
 
+    @door
+    def check_owns(self, database: Database) -> None:
+        """Raise unless `database` is one of this model: of the same public facts."""
+        database.check_envelope(self.envelope)
+
     def robust(self) -> CMDP:
         """The CMDP that is safe for every database of the envelope: it costs no privacy (ε = 0)."""
         return self.worst(self.envelope.lower, self.envelope.upper)
@@ -244,13 +250,7 @@ class ParametricCMDP:
         **Privacy.** Post-processing: a public object.
         """
         if release.method == "database":
-            if release.groups != self.envelope.groups:
-                raise InvalidArgumentError("release does not fit: its groups of entries differ")
-            if not self.envelope.encloses(release.lower, release.upper):
-                raise InvalidArgumentError(
-                    "release does not fit: its intervals leave the public bounds of this model; "
-                    "release the database that belongs to it"
-                )
+            release.check_fits(self.envelope)
             return self.worst(release.lower, release.upper)
         expected = {"A": self.cost.sensitive()[0].size, "b": self.tolerance.sensitive()[0].size}
         found = {name: shape[0] for name, shape in release.groups}
@@ -261,12 +261,8 @@ class ParametricCMDP:
         return self._tightened(f, f0)
 
     def _tightened(self, sensitive_f: FloatArray, sensitive_f0: FloatArray) -> CMDP:
-        f = self.cost.constant.toarray()
-        row, col, _ = self.cost.sensitive()
-        f[row, col] = sensitive_f
-        f0 = np.array(self.tolerance.constant)
-        f0[self.tolerance.sensitive()[0]] = sensitive_f0
-        return self.public.with_constraints(self._table(f), f0)
+        f = self._table(self.cost.filled(sensitive_f).toarray())
+        return self.public.with_constraints(f, self.tolerance.filled(sensitive_f0))
 
     def _table(self, f: FloatArray) -> FloatArray:
         return f.reshape(-1, self.public.num_states, self.public.num_actions)

@@ -16,8 +16,7 @@ from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import SolverError
-from dp_cmdp.release.answer import check_owns
-from dp_cmdp.release.privatizer import release_database
+from dp_cmdp.release.entries import release_database
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
@@ -69,7 +68,7 @@ def release_and_synthesize(
         Of the model's envelope.
     budget : PrivacyBudget
     rng, calibration, close, ledger
-        As in :func:`dp_cmdp.release.privatizer.release_database`.
+        As in :func:`dp_cmdp.release.entries.release_database`.
     pool : PolicyPool, optional
         Policies of earlier solves on the same dynamics, to start from.
 
@@ -90,7 +89,7 @@ def release_and_synthesize(
     -----
     **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget.*
     """
-    check_owns(model.envelope, database)
+    model.check_owns(database)
     robust = robust_policy(model, pool=pool)
     release = release_database(
         database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger

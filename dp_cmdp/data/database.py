@@ -90,6 +90,15 @@ class Database:
         """
         return _Deferred(read, envelope, identity=identity)
 
+    @door
+    def check_envelope(self, envelope: Envelope) -> None:
+        """Raise unless these are the public facts about the values; no value is read."""
+        if self.envelope != envelope:
+            raise InvalidArgumentError(
+                "program and database must share one Envelope: bounds, radius, records and groups "
+                "must be the same; build it with Database(values, program.envelope)"
+            )
+
     def __repr__(self) -> str:
         label = "" if self.identity is None else f", identity={self.identity!r}"
         return f"Database(<private>, {describe(self.envelope.groups)}{label})"

@@ -208,6 +208,19 @@ class Release:
             )
 
     @door
+    def check_fits(self, envelope: Envelope) -> None:
+        """Raise unless the released intervals are of these entries and within these bounds."""
+        if self.groups != envelope.groups:
+            fault = "their groups of entries differ"
+        elif not envelope.encloses(self.lower, self.upper):
+            fault = "its intervals leave the public bounds of the program's envelope"
+        else:
+            return
+        raise InvalidArgumentError(
+            f"release does not fit program: {fault}; release the database that belongs to it"
+        )
+
+    @door
     def group(self, name: str) -> dict[str, FloatArray]:
         """``estimate``, ``lower`` and ``upper`` of one group, in its own shape."""
         start = 0

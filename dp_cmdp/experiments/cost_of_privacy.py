@@ -47,7 +47,8 @@ from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
 from dp_cmdp.metrics import cost_of_privacy, mean_interval
 from dp_cmdp.program.entrywise import entry_values, entrywise
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,7 +25,9 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Release
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 
 if TYPE_CHECKING:
     import pandas as pd

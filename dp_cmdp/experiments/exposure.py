@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.accounting.budget import BLOCKS, PrivacyBudget
 from dp_cmdp.audit.layers.coupling import Coupling
 from dp_cmdp.baselines import Answer
 from dp_cmdp.data.affine import Affine
@@ -27,7 +27,7 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.experiments.auction_comparison import variant
 from dp_cmdp.program.entrywise import entry_values
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
+from dp_cmdp.program.parametric import ParametricLP
 
 N, M = 4, 3
 RADIUS = 1e-3

@@ -24,11 +24,12 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Noise
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace
+from dp_cmdp.noise.laplace import LatticeLaplace
 from dp_cmdp.noise.lattice import FLOAT_LIMIT, Lattice
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 from dp_cmdp.noise.movement import Movement
 from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,12 @@ class LatticeUnbounded:
 def _unbounded(estimate: FloatArray, noise: Noise) -> Intervals:
     everywhere = np.full(estimate.size, np.inf)
     return Intervals(estimate, -everywhere, everywhere, noise)
+
+
+def lattice_step(plan: NoisePlan, size: int) -> FloatArray:
+    """Lattice step of each of `size` entries; 0 where the noise has none."""
+    exact = isinstance(plan, LatticeBounded | LatticeUnbounded)
+    return plan.lattice.step if exact else np.zeros(size)
 
 
 def truncated_plan(

@@ -93,8 +93,8 @@ def check_boundedness(program: ParametricLP, *, any_objective: bool = False) -> 
     **Privacy.** Public.
     """
     low, high = program.envelope.lower, program.envelope.upper
-    cone = _Recession(program, *(_extreme(program, low, high, side) for side in (0, 1)))
-    c_low, c_high = (_objective(program, low, high, side) for side in (0, 1))
+    cone = _Recession(program, *program.A.extremes(low, high))
+    c_low, c_high = program.c.extremes(low, high)
     if any_objective:
         for up, down in _directions(program):
             cone.refuse_growth(up, down)
@@ -182,21 +182,3 @@ def _refuse_direction(direction: np.ndarray) -> None:
         label="ass:bounded",
         rows=names,
     )
-
-
-def _extreme(
-    program: ParametricLP, low: np.ndarray, high: np.ndarray, side: int
-) -> sparse.csr_array:
-    """A with every sensitive entry at its smallest (side 0) or largest (side 1) value."""
-    row, col, _ = program.A.sensitive()
-    shape = (program.A.shape[0], program.num_variables)
-    ends = program.A.bounds(low, high)
-    base = np.asarray(program.A.constant[row, col]).ravel() if row.size else np.empty(0)
-    return program.A.constant + sparse.csr_array((ends[side] - base, (row, col)), shape=shape)
-
-
-def _objective(program: ParametricLP, low: np.ndarray, high: np.ndarray, side: int) -> np.ndarray:
-    row, _, _ = program.c.sensitive()
-    c = np.array(program.c.constant)
-    c[row] = program.c.bounds(low, high)[side]
-    return c

@@ -72,16 +72,13 @@ def unprotected_blocks(
     program: ParametricLP, shares: Mapping[str, Share], *, allow_leak: bool
 ) -> tuple[str, ...]:
     """Sensitive blocks that got no budget: refused unless allowed, and then named."""
+    sensitive = program.sensitive_blocks
     for block, share in shares.items():
-        if share.epsilon > 0 and getattr(program, block).is_public:
+        if share.epsilon > 0 and block not in sensitive:
             raise InvalidArgumentError(
                 f"alphas gives budget to block {block}, which is public here; set it to 0"
             )
-    bare = tuple(
-        block
-        for block, share in shares.items()
-        if share.epsilon == 0 and not getattr(program, block).is_public
-    )
+    bare = tuple(block for block in sensitive if shares[block].epsilon == 0)
     if bare and not allow_leak:
         raise PrivacyLeakError(
             f"block {', '.join(bare)} reads the database but has no budget: give it a share in "

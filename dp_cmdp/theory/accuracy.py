@@ -194,8 +194,7 @@ class _Case:
 
     @classmethod
     def of(cls, noise: Reach, database: Database) -> _Case:
-        if noise.program.envelope is not database.envelope:
-            raise InvalidArgumentError("program and database must share one Envelope object")
+        noise.program.check_owns(database)
         truth, objective = noise.program.at(database.values), noise.target.c
         entries = noise.entries(database.values)
         read, number = np.unique(objective.entry, return_inverse=True)

@@ -14,6 +14,7 @@ The paper's ``cor:concentration`` has both inequalities reversed.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,12 +64,7 @@ def _largest(lp: LinearProgram, c: FloatArray) -> float:
     if (c <= 0).all() and not (lp.lower[c < 0] != 0).any() and _holds_at_zero(lp):
         return 0.0
     try:
-        return solve(
-            LinearProgram(
-                c, lp.A, b=lp.b, A_eq=lp.A_eq, b_eq=lp.b_eq, lower=lp.lower, upper=lp.upper
-            ),
-            certify=False,
-        ).objective
+        return solve(replace(lp, c=c), certify=False).objective
     except UnboundedError:
         return math.inf
 

@@ -173,18 +173,15 @@ class _ReleasedRows:
     @classmethod
     def of(cls, case: PricedError) -> _ReleasedRows:
         target = case.noise.target
-        A, b, size = target.A, target.b, case.entries.size
-        read = np.zeros(size, dtype=bool)
+        A, b, pairs = target.A, target.b, target.uncertain_rows
+        read = np.zeros(case.entries.size, dtype=bool)
         read[target.c.entry] = True
         of_A, of_b = read[A.entry], read[b.entry]
         number = np.unique(A.row[of_A])
         of_b &= np.isin(b.row, number)
-        middle = (case.span[0] + case.span[1]) / 2
-        w = np.zeros((A.shape[0], size))
-        np.add.at(w, (A.row, A.entry), A.coefficient * middle[A.col])
-        np.subtract.at(w, (b.row, b.entry), b.coefficient)
+        w = pairs.weights((case.span[0] + case.span[1]) / 2)
         ends = _end_means(case)
-        moved = np.where(w[b.row, b.entry] > 0, ends[0][b.entry], -ends[1][b.entry])[of_b]
+        moved = np.where(w[pairs.b_pair] > 0, ends[0][b.entry], -ends[1][b.entry])[of_b]
         shift = np.zeros(A.shape[0])
         np.add.at(shift, b.row[of_b], b.coefficient[of_b] * moved)
         return cls(
@@ -193,7 +190,7 @@ class _ReleasedRows:
             A.col[of_A],
             A.entry[of_A],
             A.coefficient[of_A],
-            w[A.row, A.entry][of_A] > 0,
+            w[pairs.A_pair][of_A] > 0,
             shift[number],
         )
 

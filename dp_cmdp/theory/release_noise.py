@@ -21,15 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.accounting.budget import Number, PrivacyBudget, Share, allocate
+from dp_cmdp.accounting.budget import BLOCKS, Number, PrivacyBudget, Share, allocate
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.laws import CALIBRATIONS, Laplace, TruncatedLaplace
 from dp_cmdp.noise.optimal import OptimalNoise
 from dp_cmdp.noise.plans import LatticeBounded, Query, truncated_plan
 from dp_cmdp.program.entrywise import entry_values, entrywise
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
-from dp_cmdp.release.privatizer import close_ends
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.entries import close_ends
 from dp_cmdp.theory.laws import (
     BoolArray,
     Histogram,
@@ -174,15 +174,15 @@ def reach(
     program : ParametricLP
     budget : PrivacyBudget
     mechanism : {"database", "blocks"}
-        :func:`~dp_cmdp.release.privatizer.release_database` or
-        :func:`~dp_cmdp.release.privatizer.release_blocks`.
+        :func:`~dp_cmdp.release.entries.release_database` or
+        :func:`~dp_cmdp.release.blocks.release_blocks`.
     alphas : mapping, optional
         Shares of ε (blocks only); equal shares of the sensitive blocks by default.
     calibration : {"tight", "paper", "optimal"}, optional
         ``tight`` for a database and ``paper`` for blocks by default, as in the releases;
         ``optimal`` for a database only.
     close : {"upper", "lower"} or mapping
-        For ``optimal``, see :func:`~dp_cmdp.release.privatizer.release_database`.
+        For ``optimal``, see :func:`~dp_cmdp.release.entries.release_database`.
     radius : array_like, optional
         Radius per database entry instead of the envelope's, to see what it would change.
 
@@ -199,7 +199,7 @@ def reach(
     known = (*CALIBRATIONS, "optimal") if mechanism == "database" else CALIBRATIONS
     _check.one_of("calibration", kind, known)
     if mechanism == "blocks":
-        return _blocks(program, allocate(budget, alphas or equal_split(program)), kind, rad)
+        return _blocks(program, allocate(budget, alphas or program.equal_shares), kind, rad)
     if alphas is not None:
         raise InvalidArgumentError("alphas belongs to blocks; a database release has one budget")
     if kind == "optimal":
@@ -237,12 +237,6 @@ def _optimal_law(
     assert isinstance(plan, LatticeBounded)
     assert isinstance(plan.noise, OptimalNoise)
     return TableLaw(Histogram.of(plan.noise), radius, up)
-
-
-def equal_split(program: ParametricLP) -> dict[str, Number]:
-    """Equal shares of ε for the sensitive blocks of a program."""
-    used = [block for block in BLOCKS if not getattr(program, block).is_public]
-    return {block: f"1/{len(used)}" for block in used}
 
 
 def _blocks(

@@ -15,7 +15,7 @@ cᵀx* − min_X cᵀx of the objective: finite for unbounded errors too, when X
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -63,7 +63,7 @@ class WorstAnswer:
             rows = sparse.vstack([rows, sparse.csr_array(-row[None])], format="csr")
             sides = np.append(sides, -kept)
         try:
-            found = solve(_minimise(self.truth, rows, sides), certify=False)
+            found = solve(replace(self.truth, c=-self.truth.c, A=rows, b=sides), certify=False)
         except UnboundedError:
             return float("inf")
         return max(self.optimum + found.objective, 0.0)
@@ -79,8 +79,3 @@ class WorstAnswer:
             slope = np.where(np.isfinite(width) & (width > 0), (last - first) / width, 0.0)
             constant = np.where(slope == 0, np.maximum(first, last), first - slope * low)
         return slope, constant
-
-
-def _minimise(truth: LinearProgram, rows: sparse.csr_array, sides: FloatArray) -> LinearProgram:
-    same = {"A_eq": truth.A_eq, "b_eq": truth.b_eq, "lower": truth.lower, "upper": truth.upper}
-    return LinearProgram(-truth.c, rows, b=sides, **same)

@@ -10,11 +10,13 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.feasible_set import coordinate_ranges
 from dp_cmdp.theory.public_interval import public_interval
-from dp_cmdp.theory.release_noise import equal_split, reach
+from dp_cmdp.theory.release_noise import reach
 from tests.conftest import random_parametric_lp
 
 ROUNDING = 1e-7
@@ -57,7 +59,7 @@ RELEASES = (
 def release(program, database, budget, rng, *, mechanism="database", **options):
     if mechanism == "database":
         return release_database(database, budget, rng=rng, **options)
-    return release_blocks(database, budget, program=program, alphas=equal_split(program), rng=rng)
+    return release_blocks(database, budget, program=program, alphas=program.equal_shares, rng=rng)
 
 
 def check_one(seed: int, *, draws: int, releases=RELEASES[:3]) -> list[float]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dp_cmdp.cmdp import CMDP
 from dp_cmdp.cmdp.evaluation import evaluate
+from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.safest import optimal_actions

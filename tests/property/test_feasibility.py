@@ -8,7 +8,7 @@ import pytest
 from dp_cmdp import Database, PrivacyBudget, TruncatedLaplace, release_blocks, release_database
 from dp_cmdp.errors import AssumptionError
 from dp_cmdp.program.entrywise import entrywise
-from dp_cmdp.release.privatizer import solve_private
+from dp_cmdp.release.solve import solve_private
 from tests.conftest import random_parametric_lp
 
 EPSILONS = ("1/20", "1/2", "1", "4", "20")

@@ -63,13 +63,11 @@ def test_saturation_counts_the_ends_that_say_nothing():
 
 
 def test_intervals_cover_the_mean_as_often_as_they_say():
-    # 2,000 intervals at 95 %: P(coverage outside [0.92, 0.975]) < 1e-6 for each method
+    # 2,000 intervals at 95 %: P(coverage outside [0.92, 0.975]) < 1e-6
     rng = np.random.default_rng(1)
     samples = rng.normal(3.0, 2.0, (2000, 40))
     inside = [i.low <= 3.0 <= i.high for i in map(mean_interval, samples)]
     assert 0.92 < np.mean(inside) < 0.975
-    few = [mean_interval(s, method="bootstrap", rng=rng) for s in samples[:300]]
-    assert np.mean([i.low <= 3.0 <= i.high for i in few]) > 0.85
 
 
 @pytest.mark.parametrize(
@@ -77,8 +75,6 @@ def test_intervals_cover_the_mean_as_often_as_they_say():
     [
         ([1.0], {}, "at least two"),
         ([1.0, np.nan], {}, "finite"),
-        ([1.0, 2.0], {"method": "magic"}, "method"),
-        ([1.0, 2.0], {"method": "bootstrap"}, "rng"),
         ([1.0, 2.0], {"confidence": 1.5}, "confidence"),
     ],
 )

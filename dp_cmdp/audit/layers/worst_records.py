@@ -34,7 +34,7 @@ from dp_cmdp.noise.plans import LatticeBounded, LatticeUnbounded, NoisePlan
 from dp_cmdp.program.entrywise import entry_values
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import plan_block
-from dp_cmdp.release.privatizer import plan_database
+from dp_cmdp.release.entries import plan_database
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**9)
 #: Where in its range (as a share) an entry is placed next to a lattice point.

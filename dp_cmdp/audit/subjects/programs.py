@@ -30,7 +30,8 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Release
 from dp_cmdp.program.entrywise import entry_values
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.solve import solve_private
 
 #: Copies per wide program.
 COPIES = 1000

@@ -33,7 +33,7 @@ from dp_cmdp.noise.plans import (
     truncated_plan,
 )
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
-from dp_cmdp.release.privatizer import release_database
+from dp_cmdp.release.entries import release_database
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
 BOUND = 64.0

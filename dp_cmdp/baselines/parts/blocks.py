@@ -14,26 +14,15 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.accounting.budget import PrivacyBudget, Share
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
-from dp_cmdp.data.release import Guarantee, Noise, Release
+from dp_cmdp.data.release import Guarantee, Noise, Release, unprotected
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 from dp_cmdp.noise.plans import Intervals
 from dp_cmdp.program.entrywise import entry_values, entrywise
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import block_rounding
 
 #: Noisy intervals of the true entries of one block.
 BlockNoise = Callable[[FloatArray], Intervals]
-
-
-def sensitive_blocks(program: ParametricLP) -> tuple[str, ...]:
-    """The blocks that read the database: *public*."""
-    return tuple(block for block in BLOCKS if not getattr(program, block).is_public)
-
-
-def equal_shares(program: ParametricLP) -> dict[str, str]:
-    """The same share of ε for every sensitive block (paper: α = 1/3 each): *public*."""
-    blocks = sensitive_blocks(program)
-    return {block: f"1/{len(blocks)}" for block in blocks}
 
 
 def publish_blocks(
@@ -53,13 +42,13 @@ def publish_blocks(
     envelope = entrywise(program).envelope
     values = entry_values(program, database.values)
     parts, leaks = [], []
-    for block in sensitive_blocks(program):
+    for block in program.sensitive_blocks:
         if block in noise:
             drawn = noise[block](values[block]).widened(block_rounding(program, block))
             parts.append(drawn.clipped(*block_bounds(envelope, block)))
         else:
             parts.append(_bare(program, block, database.values, values[block]))
-            leaks.append(f"block {block} unprotected")
+            leaks.append(unprotected(block))
     return Release(
         estimate=np.concatenate([part.estimate for part in parts]),
         lower=np.concatenate([part.lower for part in parts]),

@@ -101,7 +101,7 @@ def paper_bound(
     database : Database
     budget : PrivacyBudget
     alphas, calibration
-        As in :func:`~dp_cmdp.release.privatizer.release_blocks`; equal shares by default.
+        As in :func:`~dp_cmdp.release.blocks.release_blocks`; equal shares by default.
     form : {"repaired", "printed", "printed-slater"}
         ``printed-slater`` is the printed ρ with only Λ repaired, so that it is finite.
     hoffman : HoffmanConstant, optional

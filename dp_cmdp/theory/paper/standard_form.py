@@ -79,8 +79,7 @@ class StandardForm:
                 "the paper's theorem needs x ≥ 0 and inequality rows only (its Slater point cannot "
                 "be strict in an equality); use accuracy_bound"
             )
-        if program.envelope is not database.envelope:
-            raise InvalidArgumentError("program and database must share one Envelope object")
+        program.check_owns(database)
         noise = reach(program, budget, mechanism="blocks", alphas=alphas, calibration=calibration)
         box = program.envelope.lower, program.envelope.upper
         extra = np.eye(program.num_variables)[np.isfinite(program.upper)]
@@ -88,8 +87,8 @@ class StandardForm:
         sides = np.concatenate([program.b_ub, program.upper[np.isfinite(program.upper)]])
         A = np.vstack([program.A.at(database.values).toarray(), below])
         b = np.concatenate([program.b.at(database.values), sides])
-        A_sup = np.vstack([_ends(program.A, *box)[1], below])
-        b_inf, b_sup = (np.concatenate([end, sides]) for end in _ends(program.b, *box))
+        A_sup = np.vstack([program.A.extremes(*box)[1].toarray(), below])
+        b_inf, b_sup = (np.concatenate([end, sides]) for end in program.b.extremes(*box))
         lp = LinearProgram(program.c.at(database.values), A, b=b)
         slater, slack = _slater(A_sup, b_inf)
         return cls(
@@ -134,18 +133,6 @@ class StandardForm:
     @property
     def var_b(self) -> float:
         return TruncatedLaplace(self.sigma_b, self.s_b).variance if self.s_b else 0.0
-
-
-def _ends(part: Affine, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    row, col, _ = part.sensitive()
-    where = row if len(part.shape) == 1 else (row, col)
-    base = part.constant if len(part.shape) == 1 else part.constant.toarray()
-    found = []
-    for end in part.bounds(low, high):
-        value = np.array(base)
-        value[where] = end
-        found.append(value)
-    return found[0], found[1]
 
 
 def _mask(part: Affine, shape: tuple[int, ...]) -> NDArray[np.bool_]:

@@ -108,7 +108,7 @@ FAULTS = (
         Fault(
             "comparison-leak-unnamed",
             "a compared system names the blocks it leaves bare",
-            'leaks.append(f"block {block} unprotected")',
+            "leaks.append(unprotected(block))",
             "pass",
         ),
         Fault(
@@ -146,14 +146,14 @@ FAULTS = (
         Fault(
             "comparison-foreign-database",
             "a method is run on the database of its program",
-            "if program.envelope is not database.envelope:",
-            "if program.envelope is None:",
+            "program.check_owns(database)",
+            "pass",
         ),
         Fault(
             "comparison-leaks-protected",
             "a method's leaks are the blocks it does not protect",
-            "if block not in self.private and not getattr(program, block).is_public",
-            "if block in self.private and not getattr(program, block).is_public",
+            "return tuple(name for name in program.sensitive_blocks if name not in self.private)",
+            "return tuple(name for name in program.sensitive_blocks if name in self.private)",
         ),
     ),
     *in_file(

@@ -91,8 +91,8 @@ FAULTS = (
         Fault(
             "public-block-funded",
             "budget for a public block is refused",
-            "if share.epsilon > 0 and getattr(program, block).is_public:",
-            "if share.epsilon > 1 and getattr(program, block).is_public:",
+            "if share.epsilon > 0 and block not in sensitive:",
+            "if share.epsilon > 1 and block not in sensitive:",
         ),
         Fault(
             "block-entries-of-b-for-A",
@@ -167,8 +167,8 @@ FAULTS = (
         Fault(
             "entry-constants-kept",
             "an entry of the entrywise program is the released number alone",
-            "constant[row] = 0.0",
-            "pass",
+            "return Affine(part.shape, constant=part.filled(0.0), at=at, entry=own)",
+            "return Affine(part.shape, constant=part.constant, at=at, entry=own)",
         ),
     ),
     *in_file(
@@ -195,8 +195,8 @@ FAULTS = (
         Fault(
             "envelope-contains-one-side",
             "a value outside the public bounds is refused",
-            "return bool(((self.lower <= values) & (values <= self.upper)).all())",
-            "return bool((values <= self.upper).all())",
+            "return bool(((self.lower <= flat) & (flat <= self.upper)).all())",
+            "return bool((flat <= self.upper).all())",
         ),
         Fault(
             "radius-beyond-the-range",
@@ -231,12 +231,6 @@ FAULTS = (
             "a negative share is refused",
             "if any(value < 0 for value in alpha.values()):",
             "if all(value < 0 for value in alpha.values()):",
-        ),
-        Fault(
-            "composition-of-the-largest",
-            "releases of one database add up",
-            "return PrivacyBudget(sum(b.epsilon for b in spent), sum(b.delta for b in spent))",
-            "return PrivacyBudget(sum(b.epsilon for b in spent), max(b.delta for b in spent))",
         ),
         Fault(
             "loss-shown-rounded-down",

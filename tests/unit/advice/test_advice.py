@@ -23,7 +23,7 @@ from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 from dp_cmdp.figures.advice import advice_figure
 from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_database
+from dp_cmdp.release.entries import release_database
 from dp_cmdp.theory.release_noise import reach
 
 

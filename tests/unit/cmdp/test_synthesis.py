@@ -5,26 +5,21 @@ import pytest
 from scipy.optimize import linprog
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, cost_of_privacy, evaluate, release_database
-from dp_cmdp.cmdp import (
-    CMDP,
-    ParametricCMDP,
-    Policy,
-    certify_policy,
-    check_robust_policy,
-    cmdp_from_gymnasium,
-    flow_matrix,
-    lp_engine,
-    robust_policy,
-    rollout,
-    safe_policy,
-    synthesis,
-    synthesize,
-)
+from dp_cmdp.cmdp import synthesis
+from dp_cmdp.cmdp.certificate import certify_policy
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.occupancy import flow_matrix
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.rollout import rollout
+from dp_cmdp.cmdp.solvers import lp_engine
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
+from dp_cmdp.cmdp.synthesis import check_robust_policy, robust_policy, safe_policy, synthesize
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError, SolverError
-from dp_cmdp.release.privatizer import release_blocks
+from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
+from dp_cmdp.release.blocks import release_blocks
 
 
 def shortcut(f0: float = 1.0, gamma: float = 0.9) -> CMDP:

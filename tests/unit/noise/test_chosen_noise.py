@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dp_cmdp.accounting.budget import PrivacyBudget, Share
+from dp_cmdp.accounting.budget import BLOCKS, PrivacyBudget, Share
 from dp_cmdp.audit.layers.worst_records import block_reading
 from dp_cmdp.audit.subjects.awkward import awkward_programs
 from dp_cmdp.baselines import METHODS
@@ -27,9 +27,10 @@ from dp_cmdp.noise.plans import (
     truncated_plan,
 )
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import plan_block
-from dp_cmdp.release.privatizer import plan_database, release_blocks, release_database
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import plan_database, release_database
 from tests.chosen_noise import choosing
 
 BUDGET = PrivacyBudget(4, "0.2")

@@ -16,9 +16,9 @@ from dp_cmdp import (
     violation,
 )
 from dp_cmdp.data.curator import CuratorOnly
+from dp_cmdp.data.release import REALISED_MASK
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
-from dp_cmdp.release.privatizer import REALISED_MASK
 
 THIRDS = {"A": "1/3", "b": "1/3", "c": "1/3"}
 

@@ -13,12 +13,14 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
 from dp_cmdp.theory.laws import LaplaceLaw
 from dp_cmdp.theory.public_interval import harmful_ends, public_interval
-from dp_cmdp.theory.release_noise import equal_split, reach
+from dp_cmdp.theory.release_noise import reach
 from dp_cmdp.theory.row_tails import RowTerms
 from dp_cmdp.theory.worst_answer import WorstAnswer
 from tests.conftest import random_parametric_lp
@@ -44,7 +46,7 @@ def test_the_reach_is_that_of_the_release(mechanism):
         parts = {"database": slice(None)}
     else:
         made = release_blocks(
-            database, BUDGET, program=program, alphas=equal_split(program), rng=rng
+            database, BUDGET, program=program, alphas=program.equal_shares, rng=rng
         )
         parts = {"A": slice(0, 2), "c": slice(2, 4)}
     found = reach(program, BUDGET, mechanism=mechanism)
@@ -212,7 +214,7 @@ def test_bounds_are_curator_only_and_relative_ones_too():
 
 def test_a_database_of_another_envelope_is_refused():
     with pytest.raises(InvalidArgumentError, match="Envelope"):
-        accuracy_bound(knapsack(), Database([0.5, 0.7], knapsack().envelope), BUDGET)
+        accuracy_bound(knapsack(), Database([0.5, 0.7], Envelope(0.0, 9.0, shape=2)), BUDGET)
 
 
 def test_shares_that_do_not_fit_the_blocks_are_refused():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dp_cmdp.cmdp import CMDP
+from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.solvers.batch import FEW_STATES
 from dp_cmdp.cmdp.solvers.door import LP_STATES, solve_cmdp

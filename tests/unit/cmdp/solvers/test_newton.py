@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dp_cmdp.cmdp import CMDP, pool
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.solvers import pool
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.cmdp.solvers.kink import Model, advantages, kink
 from dp_cmdp.cmdp.solvers.newton import solve_one_row
