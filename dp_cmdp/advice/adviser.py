@@ -83,7 +83,7 @@ def advise(
 
     Notes
     -----
-    **Paper.** Ours; it answers the use of ``prob:accurate``. **Privacy.** Public: no database is
+    **Paper.** Ours; it answers the use of ``prob:accurate``. **Privacy.** *Public*: no database is
     needed, so advice can be published, and asked for as often as one likes.
     """
     with warnings.catch_warnings():
@@ -156,7 +156,7 @@ def expected_saturation(noise: Reach, position: str) -> float:
     Notes
     -----
     At the harmless end it is 1 − δ exactly when the radius is the whole range and records have
-    one entry. **Privacy.** Public.
+    one entry. **Privacy.** *Public*.
     """
     envelope = noise.envelope
     width = envelope.upper - envelope.lower

@@ -87,7 +87,7 @@ def best_split(
 
     Notes
     -----
-    **Paper.** ``subsec:priv_budget``. **Privacy.** Public.
+    **Paper.** ``subsec:priv_budget``. **Privacy.** *Public*.
     """
     lp = as_program(program)
     used = [block for block in BLOCKS if not getattr(lp, block).is_public]

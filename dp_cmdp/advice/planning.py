@@ -95,7 +95,7 @@ def smallest_epsilon(
 
     Notes
     -----
-    **Paper.** The use of ``prob:accurate``. **Privacy.** *Curator only.* Choosing ε by looking at
+    **Paper.** The use of ``prob:accurate``. **Privacy.** *Curator only*. Choosing ε by looking at
     the data is itself not private: publish the plan's target, not its ε, or choose ε from
     :func:`dp_cmdp.advice.adviser.advise`, which is public.
     """

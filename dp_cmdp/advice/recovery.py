@@ -45,7 +45,7 @@ def share_interval(
 
     Notes
     -----
-    **Privacy.** Public on public databases; *curator only* on true ones.
+    **Privacy.** *Post-processing* of public databases; curator only on true ones.
     """
     level = _check.real("confidence", confidence, low=0.5, high=0.999999)
     mean = float(gain.mean()) / float(lost.mean())

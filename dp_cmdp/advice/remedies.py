@@ -52,7 +52,7 @@ def remedies(
 
     Notes
     -----
-    **Privacy.** Public, as its `trials` are.
+    **Privacy.** *Post-processing* of its `trials`, which are public.
     """
     program = trials.program
 

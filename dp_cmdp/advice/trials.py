@@ -109,7 +109,7 @@ def reference_databases(
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     _check.one_of("position", position, POSITIONS)
     envelope = program.envelope

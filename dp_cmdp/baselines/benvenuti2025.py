@@ -56,7 +56,7 @@ def answer(
 
     Notes
     -----
-    **Paper.** ``algo:solve``, ``rem:modify``. **Privacy.** *Spends the budget.*
+    **Paper.** ``algo:solve``, ``rem:modify``. **Privacy.** *Spends the budget*.
     """
     release = release_blocks(
         database,

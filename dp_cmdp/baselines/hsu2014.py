@@ -89,7 +89,7 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Spends the budget.*
+    **Privacy.** *Spends the budget*.
     """
     require_nonnegative(program, method="hsu2014")
     ones = np.ones(program.num_variables)

@@ -57,7 +57,7 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Spends the budget.*
+    **Privacy.** *Spends the budget*.
     """
     _check.real("shift", shift, low=0.0)
     shares = allocate(budget, equal_shares(program) if alphas is None else alphas)

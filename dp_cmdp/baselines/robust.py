@@ -35,7 +35,7 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Public.*
+    **Privacy.** *Public*.
     """
     envelope = program.envelope
     release = Release(

@@ -128,7 +128,7 @@ def certify_policy(
     cost is a few roundings: about 10⁻¹⁶ × (longest row of T) × (cost along the policy's own path).
 
     **Paper.** Certain constraint satisfaction of ``thm:feasible``, checked on the delivered policy.
-    **Privacy.** Public on the tightened model; curator only on the true one.
+    **Privacy.** *Post-processing* of the tightened model; curator only on the true one.
     """
     if chain is None:
         chain = DiscountedChain(cmdp, policy)

@@ -52,7 +52,7 @@ class Charges:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     pair: NDArray[np.int64]

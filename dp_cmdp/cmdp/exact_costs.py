@@ -26,7 +26,7 @@ def exact_costs(cmdp: CMDP, policy: Policy) -> tuple[Fraction, ...]:
 
     Notes
     -----
-    **Privacy.** Public on a public `cmdp`; curator only on the true one.
+    **Privacy.** *Post-processing* of a public `cmdp`; curator only on the true one.
     """
     if cmdp.num_states > LARGEST:
         raise InvalidArgumentError(

@@ -70,7 +70,7 @@ class ParametricCMDP:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``, ``app:cmdp``. **Privacy.** Public: it holds no value of any database.
+    **Paper.** ``def:cmdp``, ``app:cmdp``. **Privacy.** *Public*: it holds no value of any database.
     """
 
     envelope: Envelope
@@ -172,7 +172,7 @@ class ParametricCMDP:
         Notes
         -----
         The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``
-        (occupying). **Privacy.** Public.
+        (occupying). **Privacy.** *Public*.
         """
         candidates = _check.integers("states", states, high=public.num_states)
         count = severity.num_entries
@@ -219,7 +219,7 @@ class ParametricCMDP:
         in its cost and in its tolerance. There it is safe but cautious: it takes the entry at its
         highest in the cost and at its lowest in the tolerance, and may be infeasible although some
         policy is safe for every database of the box (:meth:`program` is exact there too; see
-        :func:`~dp_cmdp.cmdp.synthesis.check_robust_policy`). **Privacy.** Post-processing.
+        :func:`~dp_cmdp.cmdp.synthesis.check_robust_policy`). **Privacy.** *Post-processing*.
         """
         size = self.envelope.num_entries
         low = _check.vector("lower", lower, size=size, private=True)
@@ -241,7 +241,7 @@ class ParametricCMDP:
 
         Notes
         -----
-        **Privacy.** Post-processing: a public object.
+        **Privacy.** *Post-processing*: a public object.
         """
         if release.method == "database":
             if release.groups != self.envelope.groups:
@@ -276,7 +276,7 @@ class ParametricCMDP:
 
         Notes
         -----
-        **Paper.** ``opt:MDP-D``, with the cost row corrected (no extra γ). **Privacy.** Public.
+        **Paper.** ``opt:MDP-D``, with the cost row corrected (no extra γ). **Privacy.** *Public*.
         """
         from dp_cmdp.cmdp.occupancy import flow_matrix
 

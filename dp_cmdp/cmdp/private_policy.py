@@ -37,7 +37,7 @@ class PrivatePolicy:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish.
+    **Privacy.** *Public*: safe to publish.
     """
 
     safe: SafePolicy
@@ -87,7 +87,7 @@ def release_and_synthesize(
 
     Notes
     -----
-    **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget.*
+    **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget*.
     """
     _check.instance("model", model, ParametricCMDP)
     _check.instance("database", database, Database)

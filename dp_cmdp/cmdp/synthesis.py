@@ -69,7 +69,7 @@ class SafePolicy:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish.
+    **Privacy.** *Public*: safe to publish.
     """
 
     policy: Policy
@@ -113,7 +113,7 @@ def synthesize(
 
     Notes
     -----
-    **Paper.** ``app:cmdp``. **Privacy.** Post-processing: no private value is seen.
+    **Paper.** ``app:cmdp``. **Privacy.** *Post-processing*: no private value is seen.
     """
     _check.instance("model", model, ParametricCMDP)
     _check.instance("release", release, Release)
@@ -128,6 +128,10 @@ def robust_policy(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> S
     ------
     AssumptionError
         If no policy is, or none is when costs and tolerances are taken at their worst one by one.
+
+    Notes
+    -----
+    **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
     """
     check_robust_policy(model)
     return safe_policy(model.robust(), pool=pool)
@@ -221,7 +225,7 @@ def check_robust_policy(model: ParametricCMDP) -> None:
     Costs and tolerances are taken at their worst one by one (:meth:`ParametricCMDP.worst`). Where
     one entry of the database is in both, a policy may exist and not be found; the error says so.
 
-    **Paper.** ``ass:feast``, corrected. **Privacy.** Public: no data is read.
+    **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
     """
     _check.instance("model", model, ParametricCMDP)
     robust = model.robust()

@@ -153,7 +153,7 @@ def report_to_curator(
     Notes
     -----
     Whether `look` fails, and what it warns of, depends on the truth: an exception becomes the fact
-    ``failed``, warnings are dropped, and nothing is raised. **Privacy.** *Curator only.*
+    ``failed``, warnings are dropped, and nothing is raised. **Privacy.** *Curator only*.
     """
     inner = curator_folder(folder)
     with warnings.catch_warnings():

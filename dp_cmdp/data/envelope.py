@@ -45,7 +45,7 @@ class Envelope:
 
     Notes
     -----
-    **Paper.** ``ass:bounded``, ``def:adj2``. **Privacy.** Public.
+    **Paper.** ``ass:bounded``, ``def:adj2``. **Privacy.** *Public*.
     """
 
     lower: FloatArray

@@ -94,7 +94,7 @@ def cmdp_from_gymnasium(
 
     Notes
     -----
-    **Privacy.** Public: everything read here is the environment's and the caller's.
+    **Privacy.** *Public*: everything read here is the environment's and the caller's.
     """
     if through is not None and not callable(through):
         raise InvalidArgumentError(

@@ -93,7 +93,7 @@ class NoiseCertificate:
 
     Notes
     -----
-    **Privacy.** Public: it knows the law of the noise, never a draw nor the data.
+    **Privacy.** *Public*: it knows the law of the noise, never a draw nor the data.
     """
 
     law: str

@@ -42,7 +42,12 @@ CALIBRATIONS = ("tight", "paper")
 
 @dataclass(frozen=True, slots=True)
 class Laplace:
-    """Two-sided exponential noise with scale σ on the whole line."""
+    """Two-sided exponential noise with scale σ on the whole line.
+
+    Notes
+    -----
+    **Paper.** ``lem:lap_mech``. **Privacy.** *Public*: the law, not a draw.
+    """
 
     scale: float
 
@@ -56,7 +61,7 @@ class Laplace:
 
         Notes
         -----
-        **Paper.** ``lem:lap_mech``. **Privacy.** Public.
+        **Paper.** ``lem:lap_mech``. **Privacy.** *Public*.
         """
         return cls(_positive("sensitivity", sensitivity) / _epsilon(epsilon))
 
@@ -97,7 +102,12 @@ class Laplace:
 
 @dataclass(frozen=True, slots=True)
 class TruncatedLaplace:
-    """Two-sided exponential noise with scale σ, conditioned to [−s, s]."""
+    """Two-sided exponential noise with scale σ, conditioned to [−s, s].
+
+    Notes
+    -----
+    **Paper.** ``def:trunc_lap``. **Privacy.** *Public*: the law, not a draw.
+    """
 
     scale: float
     support: float
@@ -134,7 +144,7 @@ class TruncatedLaplace:
 
         Notes
         -----
-        **Paper.** ``lem:matrix_lap``, ``lem:vec_lap``; ``tight`` is ours. **Privacy.** Public.
+        **Paper.** ``lem:matrix_lap``, ``lem:vec_lap``; ``tight`` is ours. **Privacy.** *Public*.
         """
         scale = _positive("sensitivity", sensitivity) / (eps := _epsilon(epsilon))
         dlt = exact("delta", delta)

@@ -72,7 +72,7 @@ class OptimalNoise:
 
     Notes
     -----
-    **Privacy.** The law is public; a draw spends the budget.
+    **Privacy.** *Public*: the law is; a draw spends the budget.
     """
 
     certificate: NoiseCertificate

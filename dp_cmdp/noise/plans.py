@@ -236,7 +236,7 @@ def truncated_plan(
 
     Notes
     -----
-    **Privacy.** Public: nothing private is read.
+    **Privacy.** *Public*: nothing private is read.
     """
     together = query.together
     if rng is not None and calibration != "optimal":
@@ -272,7 +272,7 @@ def laplace_plan(query: Query, *, epsilon: Fraction, rng: np.random.Generator | 
 
     Notes
     -----
-    **Paper.** ``lem:lap_mech``. **Privacy.** Public: nothing private is read.
+    **Paper.** ``lem:lap_mech``. **Privacy.** *Public*: nothing private is read.
     """
     if rng is not None:
         return FloatLaplace(query, Laplace.calibrate(1.0, epsilon), rng)

@@ -49,7 +49,7 @@ class LatticeTruncatedLaplace:
     Notes
     -----
     **Paper.** ``def:trunc_lap``, on a lattice, with the support that does not grow with dimension.
-    **Privacy.** The law is public; a draw, used once and never shown, spends the budget.
+    **Privacy.** *Public*: the law is; a draw, used once and never shown, spends the budget.
     """
 
     certificate: NoiseCertificate
@@ -86,7 +86,7 @@ class LatticeTruncatedLaplace:
 
         Notes
         -----
-        **Privacy.** Public. Theorem and proof: :mod:`dp_cmdp.noise.certificate`.
+        **Privacy.** *Public*. Theorem and proof: :mod:`dp_cmdp.noise.certificate`.
         """
         eps, dlt = checked_budget(epsilon, delta)
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
@@ -150,7 +150,7 @@ class LatticeTruncatedLaplace:
 
         Notes
         -----
-        **Privacy.** Curator only: whoever sees a draw can undo the noise. A `source` other than
+        **Privacy.** *Curator only*: whoever sees a draw can undo the noise. A `source` other than
         the operating system's is for tests.
         """
         limit = BATCH_WORDS // (len(self._thresholds) + 1)

@@ -33,7 +33,7 @@ def check_robust_feasibility(program: ParametricLP) -> None:
 
     Notes
     -----
-    **Paper.** ``ass:feast`` and ``thm:feasible``, corrected. **Privacy.** Public.
+    **Paper.** ``ass:feast`` and ``thm:feasible``, corrected. **Privacy.** *Public*.
     """
     envelope = program.envelope
     robust = program.robust(envelope.lower, envelope.upper)
@@ -90,7 +90,7 @@ def check_boundedness(program: ParametricLP, *, any_objective: bool = False) -> 
     Notes
     -----
     Sufficient, and necessary when x ≥ 0 and every LP entry has its own database entry.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     low, high = program.envelope.lower, program.envelope.upper
     cone = _Recession(program, *(_extreme(program, low, high, side) for side in (0, 1)))

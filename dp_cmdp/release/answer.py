@@ -42,7 +42,7 @@ class PrivateAnswer:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish.
+    **Privacy.** *Public*: safe to publish.
     """
 
     solution: Solution
@@ -90,7 +90,7 @@ def release_and_solve(
 
     Notes
     -----
-    **Paper.** ``ass:feast``, ``thm:feasible``, corrected. **Privacy.** *Spends the budget.*
+    **Paper.** ``ass:feast``, ``thm:feasible``, corrected. **Privacy.** *Spends the budget*.
     """
     _check.instance("program", program, ParametricLP)
     _check.instance("database", database, Database)
@@ -120,7 +120,7 @@ def robust_solution(program: ParametricLP) -> Solution:
 
     Notes
     -----
-    **Paper.** ``ass:feast``, corrected. **Privacy.** Public: no data is read.
+    **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
     """
     _check.instance("program", program, ParametricLP)
     program.check_robust_feasibility()

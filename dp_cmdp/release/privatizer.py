@@ -86,7 +86,7 @@ def release_database(
     -----
     Per entry θ̃_k = θ_k + Δ_k Z_k with Z_k i.i.d. truncated Laplace, σ = m/ε; the interval is
     [θ̃_k − sΔ_k, θ̃_k + sΔ_k] ∩ [lo_k, hi_k].
-    **Paper.** Ours; it replaces ``algo:solve``. **Privacy.** *Spends the budget.*
+    **Paper.** Ours; it replaces ``algo:solve``. **Privacy.** *Spends the budget*.
     """
     _check_call(database, budget, rng, calibration, ledger)
     envelope = database.envelope
@@ -175,7 +175,7 @@ def release_blocks(
     Notes
     -----
     **Paper.** ``algo:solve``, ``rem:modify``, ``eq:barA``, ``eq:barB``. **Privacy.** *Spends the
-    budget.*
+    budget*.
     """
     _check_call(database, budget, rng, calibration, ledger)
     _check.instance("program", program, ParametricLP)
@@ -242,7 +242,8 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
 
     Notes
     -----
-    **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** Post-processing: no private value is seen.
+    **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** *Post-processing*: no private value is
+    seen.
     """
     _check.instance("program", program, ParametricLP)
     _check.instance("release", release, Release)

@@ -44,7 +44,7 @@ class PricedError:
 
     Notes
     -----
-    **Paper.** Ours. **Privacy.** *Curator only.*
+    **Paper.** Ours. **Privacy.** *Curator only*.
     """
 
     noise: Reach

@@ -62,7 +62,7 @@ class Reach:
 
     Notes
     -----
-    **Privacy.** Public: it depends on structure, envelope and budget only.
+    **Privacy.** *Public*: it depends on structure, envelope and budget only.
     """
 
     program: ParametricLP
@@ -189,7 +189,7 @@ def reach(
     Notes
     -----
     **Paper.** ``lem:matrix_lap``, ``lem:vec_lap``, ``lem:lap_mech``, ``algo:solve``.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     _check.one_of("mechanism", mechanism, MECHANISMS)
     envelope = program.envelope

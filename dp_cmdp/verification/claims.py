@@ -58,7 +58,7 @@ def release_claims(release: Release) -> list[Claim]:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     found = []
     for claim, prove in _CLAIMS.items():

@@ -109,7 +109,7 @@ def verify(*paths: str | Path) -> Report:
 
     Notes
     -----
-    **Paper.** ``def:dp`` and ``thm:feasible``, of the files themselves. **Privacy.** Public.
+    **Paper.** ``def:dp`` and ``thm:feasible``, of the files themselves. **Privacy.** *Public*.
     """
     if not paths:
         raise InvalidArgumentError("paths must name at least one file")

@@ -78,7 +78,7 @@ def worst_row(release: str) -> WorstRecords:
 
     Notes
     -----
-    **Privacy.** Public: every database here is invented.
+    **Privacy.** *Public*: every database here is invented.
     """
     make, moves, seen, refused = shipped_readings()[release], [], 0, 0
     for program in awkward_programs() if release.endswith("A") else awkward_envelopes():

@@ -101,7 +101,7 @@ def solve_together(
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws.
     """
     answers: list[CMDPSolution | None] = [None] * len(tables)
     left, rounds = np.arange(len(tables)), 1 if b.shape[1] == 1 else ROUNDS

@@ -69,8 +69,8 @@ def solve_cmdp(
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* when `cmdp` was built from a Release;
-    *curator only* otherwise.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* when `cmdp` was built from a Release;
+    curator only otherwise.
     """
     _check.instance("cmdp", cmdp, CMDP)
     _check.one_of("engine", engine, ENGINES)

@@ -38,7 +38,7 @@ class PolicyLibrary:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** As private as the draws whose policies it holds.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws whose policies it holds.
     """
 
     def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:

@@ -33,7 +33,7 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
 
     Notes
     -----
-    **Paper.** The occupancy LP of ``app:cmdp``. **Privacy.** As private as `cmdp`.
+    **Paper.** The occupancy LP of ``app:cmdp``. **Privacy.** *Post-processing* of `cmdp`.
     """
     scale = np.abs(cmdp.f).max(axis=(1, 2))
     scale = np.where(scale > 0.0, scale, 1.0)

@@ -66,7 +66,7 @@ def solve_one_row(
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draw.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draw.
     """
     scale, tolerance = pool.reward_scale or 1.0, float(b[0])
     first, second, guess = neighbours(

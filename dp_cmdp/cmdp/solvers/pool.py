@@ -45,9 +45,8 @@ class PolicyPool(PolicyLibrary):
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** The pool remembers policies that were optimal for earlier
-    draws, so it is as private as all draws it has served: *post-processing* when every draw came
-    from a Release, *curator only* otherwise.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* when every draw came from a Release,
+    curator only otherwise: the pool remembers policies that were optimal for earlier draws.
     """
 
     @door
@@ -85,7 +84,7 @@ class PolicyPool(PolicyLibrary):
 
         Notes
         -----
-        **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of f and f0.
+        **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of f and f0.
         """
         table = self._costs(f, form="(K, {}, {})").reshape(-1, self.reward.size)
         tolerance = _check.vector("f0", f0, size=len(table))
@@ -115,7 +114,7 @@ class PolicyPool(PolicyLibrary):
 
         Notes
         -----
-        **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
+        **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws.
         """
         tables = self._costs(f, form="(draws, K, {}, {})")
         draws, rows = len(tables), 1 if tables.ndim == 3 else tables.shape[1]

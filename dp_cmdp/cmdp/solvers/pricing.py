@@ -39,7 +39,7 @@ def dynamics_of(cmdp: CMDP) -> Dynamics:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *public*: no cost and no tolerance enters.
+    **Paper.** ``def:cmdp``. **Privacy.** *Public*: no cost and no tolerance enters.
     """
     if cmdp.T.nnz >= 2**31:
         raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros for the columns engine")

@@ -50,7 +50,7 @@ def refined_bound(
 
     Notes
     -----
-    **Privacy.** As private as `f` and `f0`.
+    **Privacy.** *Post-processing* of `f` and `f0`.
     """
     num_states = mu.size
     if num_states > STATES:

@@ -46,8 +46,8 @@ class CMDPSolution:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** As private as the CMDP it solves: *post-processing* when
-    that was built from a Release, *curator only* otherwise.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* when the CMDP was built from a Release,
+    curator only otherwise.
     """
 
     occupancy: FloatArray
@@ -76,7 +76,7 @@ class SweepSolution:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws.
     """
 
     solutions: tuple[CMDPSolution | None, ...]

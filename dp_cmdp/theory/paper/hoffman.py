@@ -79,7 +79,8 @@ def hoffman_constant(
 
     Notes
     -----
-    **Paper.** ``lem:perturbation``. **Privacy.** As its arguments: *curator only* for true data.
+    **Paper.** ``lem:perturbation``. **Privacy.** *Post-processing* of its arguments; curator only
+    for true data.
     """
     rows = _check.matrix("G", np.atleast_2d(_check.array("G", G))).toarray()
     equal = np.zeros((0, rows.shape[1]))
