@@ -166,8 +166,8 @@ def mean_interval(
     if method == "t":
         from scipy.stats import t as student
 
-        reach = student.ppf(0.5 + level / 2, values.size - 1)
-        half = float(reach * values.std(ddof=1) / np.sqrt(values.size))
+        quantile = student.ppf(0.5 + level / 2, values.size - 1)
+        half = float(quantile * values.std(ddof=1) / np.sqrt(values.size))
         return Interval(mean, mean - half, mean + half, values.size)
     source = _check.generator("rng", rng)
     means = source.choice(values, size=(2000, values.size)).mean(axis=1)

@@ -39,7 +39,7 @@ from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program, harmful_ends, public_interval
-from dp_cmdp.theory.release_noise import Reach, reach
+from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 
 LARGEST_EPSILON = 100.0
 SMALLEST_EPSILON = 0.01
@@ -136,7 +136,7 @@ def _advise(
         position=position,
         draws=count,
         worth=share,
-        record_size=lp.envelope.largest_record,
+        record_size=lp.envelope.record_size,
         split=best_split(lp, middle, trials=trials, confidence=level),
         split_budget=(float(middle.epsilon), float(middle.delta)),
         remedies=remedies(trials, middle, confidence=level),
@@ -144,12 +144,12 @@ def _advise(
     )
 
 
-def expected_saturation(noise: Reach, position: str) -> float:
+def expected_saturation(noise: ReleaseNoise, position: str) -> float:
     """Mean share of harmful interval ends that reach the envelope.
 
     Parameters
     ----------
-    noise : Reach
+    noise : ReleaseNoise
     position : {"harmless", "middle", "average"}
         Where the entries lie: at the far end, in the middle, or uniformly.
 
@@ -186,7 +186,7 @@ def forced_changes(budget: PrivacyBudget) -> int:
 def _row(
     trials: Trials, budget: PrivacyBudget, factor: float, worth: float, confidence: float
 ) -> AdviceRow:
-    noise = reach(trials.program, budget, radius=_radius(trials.program, factor))
+    noise = release_noise(trials.program, budget, radius=_radius(trials.program, factor))
     width = noise.envelope.upper - noise.envelope.lower
     share = trials.recovery(noise, confidence=confidence)
     return AdviceRow(
@@ -214,7 +214,7 @@ def _threshold(
 
     def recovery(epsilon: float) -> Interval:
         if epsilon not in known:
-            noise = reach(trials.program, PrivacyBudget(epsilon, delta), radius=radius)
+            noise = release_noise(trials.program, PrivacyBudget(epsilon, delta), radius=radius)
             known[epsilon] = trials.recovery(noise, confidence=confidence)
         return known[epsilon]
 

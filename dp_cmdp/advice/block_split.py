@@ -21,7 +21,7 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.parametric import BLOCKS, ParametricLP
 from dp_cmdp.theory.public_interval import as_program
-from dp_cmdp.theory.release_noise import reach
+from dp_cmdp.theory.release_noise import release_noise
 
 #: Finer grids of shares than this take longer than they teach.
 MOST_STEPS = 50
@@ -102,7 +102,9 @@ def best_split(
     )
     scores = {
         shares: tried.recovery(
-            reach(lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True))),
+            release_noise(
+                lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True))
+            ),
             confidence=confidence,
         )
         for shares in {*_simplex(len(used), steps), _equal(len(used))}
@@ -112,7 +114,7 @@ def best_split(
         dict(zip(used, best, strict=True)),
         scores[best],
         scores[_equal(len(used))],
-        tried.recovery(reach(lp, budget), confidence=confidence),
+        tried.recovery(release_noise(lp, budget), confidence=confidence),
     )
 
 

@@ -52,7 +52,7 @@ def answer(
     calibration : {"paper", "tight"}
         Support of the noise.
     realised_mask_NOT_PRIVATE : bool
-        Leave the zeros of A and c bare, as the published numbers suggest.
+        Leave the zeros of A and c unprotected, as the published numbers suggest.
 
     Notes
     -----

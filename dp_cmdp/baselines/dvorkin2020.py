@@ -79,18 +79,18 @@ def answer(
     truth = program.at(database.values)
     query = _query(truth, fixed)
     if program.b.is_public:
-        reach = 0.0
+        movement = 0.0
     elif sensitivity is None:
-        reach = _estimated_sensitivity(program, database, truth, query)
+        movement = _estimated_sensitivity(program, database, truth, query)
     else:
-        reach = float(sensitivity)
-    sigma = reach / float(budget.epsilon)
+        movement = float(sensitivity)
+    sigma = movement / float(budget.epsilon)
     mean, reaction = _decision_rule(truth, query, fixed, math.sqrt(2 / (9 * eta)) * sigma)
     x = mean
     if sigma > 0:
         x = mean + reaction @ rng.laplace(scale=sigma, size=reaction.shape[1])
     leaks = [f"block {block} unprotected" for block in METHOD.leaks(program)]
-    if reach > 0 and sensitivity is None:
+    if movement > 0 and sensitivity is None:
         leaks.append("sensitivity estimated, not proven")
     return Answer(x, converged=True, note="; ".join(leaks))
 

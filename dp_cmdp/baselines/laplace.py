@@ -62,7 +62,7 @@ def answer(
     _check.real("shift", shift, low=0.0)
     shares = allocate(budget, equal_shares(program) if alphas is None else alphas)
     rows = program.A.shape[0] + program.b_ub.size
-    entries = {"A": rows * program.num_variables, "b": rows}
+    num_entries = {"A": rows * program.num_variables, "b": rows}
     noise: dict[str, BlockNoise] = {}
     for block, share in shares.items():
         if share.epsilon == 0:
@@ -74,7 +74,7 @@ def answer(
                 program,
                 block,
                 share=share,
-                entries=entries[block],
+                num_entries=num_entries[block],
                 truncated=False,
                 shift=shift,
                 rng=rng,

@@ -42,7 +42,7 @@ def answer(
         estimate=(envelope.lower + envelope.upper) / 2,
         lower=envelope.lower,
         upper=envelope.upper,
-        guarantee=Guarantee(Fraction(0), Fraction(0), envelope.largest_record),
+        guarantee=Guarantee(Fraction(0), Fraction(0), envelope.record_size),
         method="database",
         groups=envelope.groups,
         noise=(),

@@ -1,4 +1,4 @@
-"""Rigorous upper bounds on the discounted costs of a policy.
+"""Upper bounds on the discounted costs of a policy that hold with certainty.
 
 **What is bounded.** The floats of `cmdp` and `policy` are read as exact rationals. Rows of T, rows
 of π and μ miss 1 by rounding, so each is divided by its own sum *in exact arithmetic*: this defines

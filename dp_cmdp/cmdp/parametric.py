@@ -210,8 +210,13 @@ class ParametricCMDP:
         return self.public.with_constraints(self._table(f), self.tolerance.at(theta))
 
     @door
-    def worst(self, lower: ArrayLike, upper: ArrayLike) -> CMDP:
+    def robust(self, lower: ArrayLike | None = None, upper: ArrayLike | None = None) -> CMDP:
         """The CMDP that is safe for every database in a box: f largest, f0 smallest.
+
+        Parameters
+        ----------
+        lower, upper : array_like, optional
+            The box; by default the envelope, which costs no privacy (ε = 0).
 
         Notes
         -----
@@ -222,13 +227,11 @@ class ParametricCMDP:
         :func:`~dp_cmdp.cmdp.synthesis.check_robust_policy`). **Privacy.** *Post-processing*.
         """
         size = self.envelope.num_entries
-        low = _check.vector("lower", lower, size=size, private=True)
-        high = _check.vector("upper", upper, size=size, private=True)
+        low = self.envelope.lower if lower is None else lower
+        high = self.envelope.upper if upper is None else upper
+        low = _check.vector("lower", low, size=size, private=True)
+        high = _check.vector("upper", high, size=size, private=True)
         return self._tightened(self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0])
-
-    def robust(self) -> CMDP:
-        """The CMDP that is safe for every database of the envelope: it costs no privacy (ε = 0)."""
-        return self.worst(self.envelope.lower, self.envelope.upper)
 
     @door
     def tightened(self, release: Release) -> CMDP:
@@ -251,7 +254,7 @@ class ParametricCMDP:
                     "release does not fit: its intervals leave the public bounds of this model; "
                     "release the database that belongs to it"
                 )
-            return self.worst(release.lower, release.upper)
+            return self.robust(release.lower, release.upper)
         expected = {"A": self.cost.sensitive()[0].size, "b": self.tolerance.sensitive()[0].size}
         found = {name: shape[0] for name, shape in release.groups}
         if found != {name: size for name, size in expected.items() if size}:

@@ -1,7 +1,7 @@
 """From a release to a policy that is certainly safe.
 
 The release says, entry by entry, how large the costs can be and how small the tolerances. The
-*tightened* CMDP takes them at their worst; its optimal policy is extracted, and a rigorous bound on
+*tightened* CMDP takes them at their worst; its optimal policy is extracted, and a proven bound on
 the costs of *that policy* is compared with the tightened tolerances. Rounding may break the
 comparison by a hair: then the solve is repeated with a margin, until the certificate holds.
 Where the tolerances leave no room for a margin, the program is solved without one, and the costs of
@@ -222,7 +222,7 @@ def check_robust_policy(model: ParametricCMDP) -> None:
 
     Notes
     -----
-    Costs and tolerances are taken at their worst one by one (:meth:`ParametricCMDP.worst`). Where
+    Costs and tolerances are taken at their worst one by one (:meth:`ParametricCMDP.robust`). Where
     one entry of the database is in both, a policy may exist and not be found; the error says so.
 
     **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.

@@ -156,7 +156,7 @@ class Envelope:
         return self.lower.size
 
     @property
-    def largest_record(self) -> int:
+    def record_size(self) -> int:
         """m: the most entries that may change together."""
         return int(np.unique(self.records, return_counts=True)[1].max())
 
@@ -193,7 +193,7 @@ class Envelope:
         )
 
     def __repr__(self) -> str:
-        return f"Envelope({describe(self.groups)}, largest_record={self.largest_record})"
+        return f"Envelope({describe(self.groups)}, record_size={self.record_size})"
 
 
 def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:

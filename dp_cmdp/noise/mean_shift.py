@@ -48,7 +48,7 @@ def mean_shift_lower_bound(epsilon: Any, delta: Any) -> float:
 
 @door
 def mean_shift(kind: str, *, epsilon: Any, delta: Any, entries: int = 1) -> float:
-    """Mean shift of one end of a sure interval, in units of Δ.
+    """Mean shift of one end of a certain interval, in units of Δ.
 
     Parameters
     ----------

@@ -90,16 +90,16 @@ class LatticeTruncatedLaplace:
         """
         eps, dlt = checked_budget(epsilon, delta)
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
-        together = exact("entries", entries)
-        if not 1 <= together <= MAX_STEPS:
-            raise InvalidArgumentError(f"entries must lie in [1, 2^40], got {short(together)}")
-        ratio = exp_lower(eps / (together * steps))
+        moved = exact("entries", entries)
+        if not 1 <= moved <= MAX_STEPS:
+            raise InvalidArgumentError(f"entries must lie in [1, 2^40], got {short(moved)}")
+        ratio = exp_lower(eps / (moved * steps))
 
         def spent(support: int) -> Fraction:
             thresholds = digit_thresholds(ratio, support.bit_length())
-            return outer_mass(thresholds, support=support, steps=steps, entries=together)
+            return outer_mass(thresholds, support=support, steps=steps, entries=moved)
 
-        each, m = float(eps / together), float(together)
+        each, m = float(eps / moved), float(moved)
         guess = m * steps / float(eps) * math.log1p(m * math.expm1(each) / (2 * float(dlt)))
         if guess >= LARGEST // 4:
             raise InvalidArgumentError("the noise would exceed 2^59 lattice steps; use fewer steps")
@@ -109,7 +109,7 @@ class LatticeTruncatedLaplace:
             epsilon=eps,
             delta=dlt,
             steps=steps,
-            entries=together,
+            entries=moved,
             support=support,
             cell=1,
             ratio=ratio,

@@ -97,7 +97,7 @@ def release_database(
         estimate=np.clip(cut.estimate, envelope.lower, envelope.upper),
         lower=cut.lower,
         upper=cut.upper,
-        guarantee=Guarantee(budget.epsilon, budget.delta, envelope.largest_record),
+        guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),
         method="database",
         groups=envelope.groups,
         noise=(replace(cut.noise, block="database", epsilon=budget.epsilon, delta=budget.delta),),
@@ -122,7 +122,7 @@ def plan_database(
         epsilon=budget.epsilon,
         delta=budget.delta,
         calibration=calibration,
-        entries=envelope.num_entries,
+        num_entries=envelope.num_entries,
         high=close_ends(envelope, close) if calibration == "optimal" else None,
         rng=rng,
     )
@@ -197,7 +197,7 @@ def release_blocks(
         index = target.envelope.index(block)
         drawn = plan.draw(values[block])
         if realised_mask_NOT_PRIVATE and block in ("A", "c"):
-            drawn = drawn.with_exposed(values[block] == 0.0, values[block])
+            drawn = drawn.with_unprotected(values[block] == 0.0, values[block])
         cut = drawn.widened(block_rounding(program, block)).clipped(
             target.envelope.lower[index], target.envelope.upper[index]
         )
@@ -209,7 +209,7 @@ def release_blocks(
         estimate=np.concatenate([part.estimate for part in done.values()]),
         lower=np.concatenate([part.lower for part in done.values()]),
         upper=np.concatenate([part.upper for part in done.values()]),
-        guarantee=Guarantee(budget.epsilon, budget.delta, database.envelope.largest_record),
+        guarantee=Guarantee(budget.epsilon, budget.delta, database.envelope.record_size),
         method="blocks",
         groups=target.envelope.groups,
         noise=tuple(part.noise for part in done.values()),
@@ -291,10 +291,10 @@ def _check_call(
 
 def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np.bool_]:
     """For optimal noise: which entries keep their upper end close (public)."""
-    if envelope.largest_record > 1:
+    if envelope.record_size > 1:
         raise InvalidArgumentError(
             'calibration="optimal" is private only when records hold one entry each; this '
-            f'envelope has records of {envelope.largest_record}: use "tight"'
+            f'envelope has records of {envelope.record_size}: use "tight"'
         )
     if not isinstance(close, str | Mapping):
         raise InvalidArgumentError('close must be "upper", "lower" or a mapping from group to one')

@@ -47,7 +47,7 @@ ROUNDING = 2.0**-16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class ReleaseNoise:
     """The noise of a release that has not been made yet.
 
     Attributes
@@ -157,7 +157,7 @@ class Reach:
         return np.minimum(up, above), np.minimum(down, below)
 
 
-def reach(
+def release_noise(
     program: ParametricLP,
     budget: PrivacyBudget,
     *,
@@ -166,7 +166,7 @@ def reach(
     calibration: str | None = None,
     close: str | Mapping[str, str] = "upper",
     radius: ArrayLike | None = None,
-) -> Reach:
+) -> ReleaseNoise:
     """The noise that a release of this program's database would carry.
 
     Parameters
@@ -204,16 +204,16 @@ def reach(
         raise InvalidArgumentError("alphas belongs to blocks; a database release has one budget")
     if kind == "optimal":
         law = _optimal_law(envelope, budget, radius=rad, close=close)
-        return Reach(program, program, mechanism, law)
+        return ReleaseNoise(program, program, mechanism, law)
     law = TruncatedLaplace.calibrate(
-        float(envelope.largest_record),
+        float(envelope.record_size),
         budget.epsilon,
         delta=budget.delta,
         calibration=kind,
-        entries=envelope.num_entries,
-        together=envelope.largest_record,
+        num_entries=envelope.num_entries,
+        record_size=envelope.record_size,
     )
-    return Reach(program, program, mechanism, LaplaceLaw(law.scale * rad, law.support * rad))
+    return ReleaseNoise(program, program, mechanism, LaplaceLaw(law.scale * rad, law.support * rad))
 
 
 def _optimal_law(
@@ -230,7 +230,7 @@ def _optimal_law(
         epsilon=budget.epsilon,
         delta=budget.delta,
         calibration="optimal",
-        entries=envelope.num_entries,
+        num_entries=envelope.num_entries,
         high=up,
         rng=None,
     )
@@ -247,7 +247,7 @@ def equal_split(program: ParametricLP) -> dict[str, Number]:
 
 def _blocks(
     program: ParametricLP, shares: Mapping[str, Share], calibration: str, radius: FloatArray
-) -> Reach:
+) -> ReleaseNoise:
     target = entrywise(program)
     m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
     counts = {"A": m * n, "b": m}
@@ -270,10 +270,10 @@ def _blocks(
                 share.epsilon,
                 delta=share.delta,
                 calibration=calibration,
-                entries=counts[block],
+                num_entries=counts[block],
             )
             sigma, s = law.scale, law.support
         scale.append(np.full(size, sigma))
         support.append(np.full(size, s))
     law = LaplaceLaw(np.concatenate(scale), np.concatenate(support))
-    return Reach(program, target, "blocks", law)
+    return ReleaseNoise(program, target, "blocks", law)

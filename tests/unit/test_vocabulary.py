@@ -46,3 +46,31 @@ def test_no_second_tag_stands_beside_the_first():
 @pytest.mark.parametrize("name", sorted(dp_cmdp.__all__))
 def test_everything_on_the_public_face_has_a_privacy_tag(name):
     assert tags(" ".join((getattr(dp_cmdp, name).__doc__ or "").split()))
+
+
+#: Words that the glossary has replaced: record_size, ReleaseNoise, unprotected, certain, switch.
+RETIRED = {
+    "largest_record",
+    "together",
+    "reach",
+    "bare",
+    "exposed",
+    "sure",
+    "rigorous",
+    "kink",
+    "dear",
+}
+
+
+def words(path: Path) -> Iterator[str]:
+    """Every name that a file binds or reads, and its words."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for field in ("id", "attr", "arg", "name"):
+            if isinstance(name := getattr(node, field, None), str):
+                yield name
+                yield from re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def test_no_name_uses_a_word_that_the_glossary_has_replaced():
+    used = {path.name: RETIRED & set(words(path)) for path in FILES}
+    assert {name: found for name, found in used.items() if found} == {}

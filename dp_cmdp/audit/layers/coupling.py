@@ -3,7 +3,7 @@
 If output = data + noise, then with the same randomness the outputs on D and D' must differ by the
 (rounded) difference of the data, and the noise must have been asked for in the same way: the same
 number of draws with the same parameters. One run shows a mask taken from the data, a scale computed
-from it, a value left bare or a branch on it.
+from it, a value left unprotected or a branch on it.
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ def _drawn_noise(
     return noise
 
 
-def _query(size: int, together: int = 1) -> Query:
-    records = np.arange(size) // together
+def _query(size: int, record_size: int = 1) -> Query:
+    records = np.arange(size) // record_size
     return Query.of_entries(Envelope(-BOUND, BOUND, radius=RADIUS, shape=size, records=records))
 
 

@@ -86,7 +86,7 @@ def masters(tables, b, values, unit, horizon, policies, occupancies,
                     costs[d, i] += weights[d, j] * own[names[d, j], i] * scale[d, i]
 
 
-def solve_together(
+def solve_batch(
     pool: PolicyLibrary, tables: FloatArray, b: FloatArray, *, gap: float
 ) -> list[CMDPSolution | None]:
     """What rounds can settle: one solution per draw, or None.

@@ -80,7 +80,7 @@ class ColumnGeneration:
 
     def run(self) -> CMDPSolution:
         """Find a feasible mixture, then the best one."""
-        self._reach_feasibility()
+        self._find_feasible()
         return self._optimise()
 
     def _find_costs(self, first: int, last: int) -> None:
@@ -157,7 +157,7 @@ class ColumnGeneration:
             self._find_costs(p, p + 1)
         return bool(inexact)
 
-    def _reach_feasibility(self) -> None:
+    def _find_feasible(self) -> None:
         """Minimise the largest scaled excess until it vanishes or is proved positive."""
         stuck, elastic, target = False, -1 - self.b.size, np.inf
         start_basis(self.costs, self.b, self.basis)
@@ -220,7 +220,7 @@ class ColumnGeneration:
                         "the best mixture of policies cannot be told in double precision; use "
                         "engine='lp'"
                     )
-                self._reach_feasibility()
+                self._find_feasible()
                 continue
             values = pool.values
             value = sum(w * float(values[p]) for p, w in zip(self.names, self.mix, strict=True))
@@ -241,7 +241,7 @@ class ColumnGeneration:
                     stays = bound - value > max(0.9 * distance, allowed)
                     if gain <= noise and stays:
                         if self._refine():
-                            self._reach_feasibility()
+                            self._find_feasible()
                             continue
                         bound = min(bound, self._refined_bound(best))
                         if bound - value > allowed:
@@ -253,7 +253,7 @@ class ColumnGeneration:
                 if not bound - value >= -allowed - rounding:
                     raise self._stalled(bound, value)
                 return self._solution(value, dual=best, bound=bound)
-            self._reach_feasibility()
+            self._find_feasible()
 
     def _refined_bound(self, dual: FloatArray) -> float:
         """The bound at `dual` once more, in extended precision."""

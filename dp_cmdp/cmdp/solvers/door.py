@@ -50,7 +50,7 @@ def solve_cmdp(
     gap : float, default 1e-8
         Largest accepted (upper bound − value)/max(|value|, max|r|).
     margin : float or (K,), default 0
-        Subtracted from the tolerances f0 before solving, so that a rigorous bound on the costs of
+        Subtracted from the tolerances f0 before solving, so that a proven bound on the costs of
         the extracted policy, rounding included, can still come out below f0.
     pool : PolicyPool, optional
         Policies of earlier solves with the same dynamics, reward, start and discount; it learns

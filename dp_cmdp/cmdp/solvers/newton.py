@@ -1,7 +1,7 @@
 """One cost row: policy and multiplier found together, by Newton's method.
 
 Around a policy π, the dual function of the multiplier is known to first order
-(:mod:`dp_cmdp.cmdp.solvers.kink`): its least value lies between two policies, and one of them is
+(:mod:`dp_cmdp.cmdp.solvers.switch`): its least value lies between two policies, and one of them is
 the next π. Where the multipliers of column generation halve an interval, these steps converge at
 once; from the policy of a like draw, two or three will do.
 
@@ -20,7 +20,6 @@ from __future__ import annotations
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp.solvers.kink import Model, advantages, kink
 from dp_cmdp.cmdp.solvers.krylov import (
     PULL,
     ROUNDING,
@@ -37,6 +36,7 @@ from dp_cmdp.cmdp.solvers.library import FLOW, PolicyLibrary
 from dp_cmdp.cmdp.solvers.mixture import costly_states, largest, total, totals
 from dp_cmdp.cmdp.solvers.pricing import MANY, TIE, sweep
 from dp_cmdp.cmdp.solvers.solution import CMDPSolution
+from dp_cmdp.cmdp.solvers.switch import Model, advantages, switch
 
 #: Steps before column generation takes over.
 STEPS = 50
@@ -135,7 +135,7 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
     multiplier, last, shrink = guess, -1.0, COARSE
     policy, y = policies[0], occupancies[0]
     left, right = np.empty_like(policy), np.empty_like(policy)
-    gain, load = np.empty(reward.size), np.empty(reward.size)
+    gain, extra = np.empty(reward.size), np.empty(reward.size)
     for step in range(STEPS):
         chain = chain_of(dyn, policy, rank)
         allowed = gap * max(abs(inner(dyn.mu, v)), scale) * (1.0 - dyn.gamma)
@@ -144,10 +144,10 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
         evaluate(dyn, chain, cost, policy, u, rank, error / multiplier, shrink)
         occupy(dyn, chain, y, rank, LOOSE)
         advantages(dyn, reward, v, gain)
-        advantages(dyn, cost, u, load)
+        advantages(dyn, cost, u, extra)
         tie = max(NEAR * allowed, TIE * (size_of(v, PULL) + multiplier * size_of(u, PULL)))
-        model, excess = Model(gain, load, y, policy, dyn.num_actions, tie), inner(dyn.mu, u) - b
-        best = kink(model, excess, multiplier, left, right)
+        model, excess = Model(gain, extra, y, policy, dyn.num_actions, tie), inner(dyn.mu, u) - b
+        best = switch(model, excess, multiplier, left, right)
         changes = min(differing(left, policy), differing(right, policy))
         if changes > 0:
             assign(policy, right)

@@ -18,7 +18,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.solvers.batch import FEW_STATES, solve_together
+from dp_cmdp.cmdp.solvers.batch import FEW_STATES, solve_batch
 from dp_cmdp.cmdp.solvers.columns import ColumnGeneration
 from dp_cmdp.cmdp.solvers.library import PolicyLibrary
 from dp_cmdp.cmdp.solvers.newton import solve_one_row
@@ -160,7 +160,7 @@ class PolicyPool(PolicyLibrary):
         found: list[CMDPSolution | None] = [None] * len(tables)
         if self.shape[0] <= FEW_STATES:
             self.prepare()
-            found = solve_together(self, tables, b, gap=gap)
+            found = solve_batch(self, tables, b, gap=gap)
         return [
             self._solve_or_say_why(table, tolerance, gap=gap) if answer is None else answer
             for answer, table, tolerance in zip(found, tables, b, strict=True)

@@ -127,8 +127,8 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
         many = changes * MANY > dyn.num_states
         if many:
             assign(rank, ranking(dyn, policy))
-        sure = not many and (changes > 0 or turn > 0 or trust)
-        goal = settled if sure else max(FORCING * max(high, -low), settled)
+        thorough = not many and (changes > 0 or turn > 0 or trust)
+        goal = settled if thorough else max(FORCING * max(high, -low), settled)
         evaluate(dyn, chain_of(dyn, policy, rank), reward, policy, v, rank, goal, 0.0)
     return upper
 

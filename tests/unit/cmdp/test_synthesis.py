@@ -107,7 +107,7 @@ def test_algorithm_1_on_a_cmdp_charges_one_state_for_all_its_actions():
 
 def test_the_tightened_model_is_the_worst_of_its_box():
     model = with_private_severity()
-    worst = model.worst(np.array([0.2, 1.5]), np.array([0.7, 2.5]))
+    worst = model.robust(np.array([0.2, 1.5]), np.array([0.7, 2.5]))
     assert worst.f[0, 1].tolist() == [0.7, 0.7]
     assert worst.f0.tolist() == [1.5]
     assert model.robust().f[0, 1].tolist() == [1.0, 1.0]

@@ -1,13 +1,13 @@
-"""One cost row: the first-order model and its kink, Newton's steps, and what they leave alone."""
+"""One cost row: the first-order model and its switch, Newton's steps, and what they leave alone."""
 
 import numpy as np
 import pytest
 
 from dp_cmdp.cmdp import CMDP, pool
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
-from dp_cmdp.cmdp.solvers.kink import Model, advantages, kink
 from dp_cmdp.cmdp.solvers.newton import solve_one_row
 from dp_cmdp.cmdp.solvers.pool import PolicyPool
+from dp_cmdp.cmdp.solvers.switch import Model, advantages, switch
 from dp_cmdp.errors import InfeasibleError
 
 
@@ -46,20 +46,20 @@ def cost_of(model, policy):
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_the_kink_is_the_least_value_of_the_model(seed):
+def test_the_switch_is_the_least_value_of_the_model(seed):
     rng = np.random.default_rng(seed)
     model = random_model(rng)
     left, right = model.policy.copy(), model.policy.copy()
     lowest = model.y @ model.load.reshape(-1, model.num_actions).min(axis=1)
     excess = -rng.uniform(0.0, 1.0) * lowest
     guess = rng.uniform(1e-3, 10.0)
-    found = kink(model, excess, guess, left, right)
+    found = switch(model, excess, guess, left, right)
     least = dual_value(model, excess, found)
     nearby = np.concatenate([found + np.linspace(-1e-3, 1e-3, 41), np.linspace(0.0, 20.0, 401)])
     assert all(least <= dual_value(model, excess, m) + 1e-12 for m in nearby if m >= 0.0)
     if found > 0.0:
         assert cost_of(model, right) + excess <= 0.0 < cost_of(model, left) + excess
-        for policy in (left, right):  # both are greedy at the kink
+        for policy in (left, right):  # both are greedy at the switch
             pairs = np.arange(policy.size) * model.num_actions + policy
             value = model.y @ (model.gain - found * model.load)[pairs] - found * excess
             assert value == pytest.approx(least, abs=1e-12)
@@ -68,7 +68,7 @@ def test_the_kink_is_the_least_value_of_the_model(seed):
 def test_a_model_without_excess_has_no_price():
     model = random_model(np.random.default_rng(0))
     left, right = model.policy.copy(), model.policy.copy()
-    assert kink(model, -1e3, 1.0, left, right) == 0.0
+    assert switch(model, -1e3, 1.0, left, right) == 0.0
     greedy = model.gain.reshape(-1, model.num_actions).argmax(axis=1)
     np.testing.assert_array_equal(left, greedy)
     np.testing.assert_array_equal(right, greedy)
@@ -77,7 +77,7 @@ def test_a_model_without_excess_has_no_price():
 def test_a_model_that_no_policy_can_serve_offers_the_cheapest_one():
     model = random_model(np.random.default_rng(0))
     left, right = model.policy.copy(), model.policy.copy()
-    assert kink(model, 1e3, 1.0, left, right) == -1.0
+    assert switch(model, 1e3, 1.0, left, right) == -1.0
     cheapest = model.load.reshape(-1, model.num_actions).argmin(axis=1)
     np.testing.assert_array_equal(right, cheapest)
 
