@@ -231,7 +231,8 @@ class ParametricCMDP:
         high = self.envelope.upper if upper is None else upper
         low = _check.vector("lower", low, size=size, private=True)
         high = _check.vector("upper", high, size=size, private=True)
-        return self._tightened(self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0])
+        f, f0 = self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0]
+        return self._tightened(f, f0)
 
     @door
     def tightened(self, release: Release) -> CMDP:

@@ -17,14 +17,14 @@ FAULTS = (
         Fault(
             "tightened-cost-at-its-lowest",
             "the tightened model takes costs at their highest",
-            "self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0]",
-            "self.cost.bounds(low, high)[0], self.tolerance.bounds(low, high)[0]",
+            "f, f0 = self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0]",
+            "f, f0 = self.cost.bounds(low, high)[0], self.tolerance.bounds(low, high)[0]",
         ),
         Fault(
             "tightened-tolerance-at-its-highest",
             "the tightened model takes tolerances at their lowest",
-            "self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0]",
-            "self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[1]",
+            "f, f0 = self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0]",
+            "f, f0 = self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[1]",
         ),
         Fault(
             "tightened-by-the-estimate",

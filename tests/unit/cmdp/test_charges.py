@@ -10,13 +10,13 @@ from dp_cmdp.cmdp import (
     ParametricCMDP,
     Policy,
     certify_policy,
-    cmdp_from_gymnasium,
     evaluate,
     robust_policy,
     synthesize,
 )
 from dp_cmdp.cmdp.charges import acting_states
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
 from dp_cmdp.release.privatizer import release_blocks
 
 LAKES = {

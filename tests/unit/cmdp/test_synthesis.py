@@ -11,19 +11,19 @@ from dp_cmdp.cmdp import (
     Policy,
     certify_policy,
     check_robust_policy,
-    cmdp_from_gymnasium,
     flow_matrix,
-    lp_engine,
     robust_policy,
     rollout,
     safe_policy,
     synthesis,
     synthesize,
 )
+from dp_cmdp.cmdp.solvers import lp_engine
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError, SolverError
+from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
 from dp_cmdp.release.privatizer import release_blocks
 
 

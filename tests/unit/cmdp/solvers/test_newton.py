@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dp_cmdp.cmdp import CMDP, pool
+from dp_cmdp.cmdp import CMDP
+from dp_cmdp.cmdp.solvers import pool
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.cmdp.solvers.newton import solve_one_row
 from dp_cmdp.cmdp.solvers.pool import PolicyPool
@@ -29,20 +30,20 @@ def random_cmdp(seed, *, num_states=30, num_actions=3, gamma=0.95, share=0.5):
 
 def random_model(rng, *, num_states=12, num_actions=4):
     """Advantages of some policy, in which its own actions have none."""
-    gain, load = rng.normal(size=(2, num_states, num_actions))
+    gain, extra = rng.normal(size=(2, num_states, num_actions))
     policy = rng.integers(num_actions, size=num_states).astype(np.int32)
-    gain[np.arange(num_states), policy] = load[np.arange(num_states), policy] = 0.0
+    gain[np.arange(num_states), policy] = extra[np.arange(num_states), policy] = 0.0
     y = rng.exponential(size=num_states)
-    return Model(gain.ravel(), load.ravel(), y, policy, num_actions, 1e-13)
+    return Model(gain.ravel(), extra.ravel(), y, policy, num_actions, 1e-13)
 
 
 def dual_value(model, excess, multiplier):
-    best = (model.gain - multiplier * model.load).reshape(-1, model.num_actions).max(axis=1)
+    best = (model.gain - multiplier * model.extra).reshape(-1, model.num_actions).max(axis=1)
     return model.y @ best - multiplier * excess
 
 
 def cost_of(model, policy):
-    return model.y @ model.load.reshape(-1, model.num_actions)[np.arange(policy.size), policy]
+    return model.y @ model.extra.reshape(-1, model.num_actions)[np.arange(policy.size), policy]
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -50,7 +51,7 @@ def test_the_switch_is_the_least_value_of_the_model(seed):
     rng = np.random.default_rng(seed)
     model = random_model(rng)
     left, right = model.policy.copy(), model.policy.copy()
-    lowest = model.y @ model.load.reshape(-1, model.num_actions).min(axis=1)
+    lowest = model.y @ model.extra.reshape(-1, model.num_actions).min(axis=1)
     excess = -rng.uniform(0.0, 1.0) * lowest
     guess = rng.uniform(1e-3, 10.0)
     found = switch(model, excess, guess, left, right)
@@ -61,7 +62,7 @@ def test_the_switch_is_the_least_value_of_the_model(seed):
         assert cost_of(model, right) + excess <= 0.0 < cost_of(model, left) + excess
         for policy in (left, right):  # both are greedy at the switch
             pairs = np.arange(policy.size) * model.num_actions + policy
-            value = model.y @ (model.gain - found * model.load)[pairs] - found * excess
+            value = model.y @ (model.gain - found * model.extra)[pairs] - found * excess
             assert value == pytest.approx(least, abs=1e-12)
 
 
@@ -78,7 +79,7 @@ def test_a_model_that_no_policy_can_serve_offers_the_cheapest_one():
     model = random_model(np.random.default_rng(0))
     left, right = model.policy.copy(), model.policy.copy()
     assert switch(model, 1e3, 1.0, left, right) == -1.0
-    cheapest = model.load.reshape(-1, model.num_actions).argmin(axis=1)
+    cheapest = model.extra.reshape(-1, model.num_actions).argmin(axis=1)
     np.testing.assert_array_equal(right, cheapest)
 
 
