@@ -177,7 +177,7 @@ class PolicyLibrary:
             dual=frozen(dual),
             upper_bound=bound,
             gap=relative_gap(bound, value, reward_scale=self.reward_scale),
-            engine="columns",
+            engine="policies",
             iterations=iterations,
             weights=frozen(mix),
             policies=frozen(policies),

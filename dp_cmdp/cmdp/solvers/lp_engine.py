@@ -58,7 +58,7 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
     if reached > gap:
         raise ConvergenceError(
             f"HiGHS reached a relative gap of {reached:.2g}, above the {gap:g} asked for; use "
-            "engine='columns'"
+            "engine='policies'"
         )
     return CMDPSolution(
         occupancy=frozen(x.reshape(cmdp.r.shape)),
@@ -124,7 +124,7 @@ def _answer(
     """Occupancies, values of the states and multipliers of the costs."""
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         raise SolverError(
-            f"HiGHS stopped with status {highs.getModelStatus().name}; use engine='columns'"
+            f"HiGHS stopped with status {highs.getModelStatus().name}; use engine='policies'"
         )
     solution = highs.getSolution()
     x = np.maximum(np.asarray(solution.col_value)[: cmdp.r.size], 0.0)

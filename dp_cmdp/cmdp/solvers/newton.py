@@ -17,6 +17,8 @@ such draws, and those that no policy can serve, are left to :mod:`dp_cmdp.cmdp.s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dp_cmdp._check import FloatArray
@@ -51,14 +53,28 @@ ACCURACY, NEAR = 0.1, 0.5
 SMALL = 1e-3
 
 
+class Answer(NamedTuple):
+    """Two policies mixed: multiplier, weight of the first, value, cost, upper bound and steps.
+
+    There are no steps where Newton's method leads nowhere.
+    """
+
+    multiplier: float
+    weight: float
+    value: float
+    cost: float
+    bound: float
+    steps: float
+
+
 def solve_one_row(
-    pool: PolicyLibrary, table: FloatArray, b: FloatArray, *, gap: float
+    library: PolicyLibrary, table: FloatArray, b: FloatArray, *, gap: float
 ) -> CMDPSolution | None:
     """Newton's method from the best mixture of pooled policies; None where it settles nothing.
 
     Parameters
     ----------
-    pool : PolicyLibrary
+    library : PolicyLibrary
         With at least one policy; it learns from the draw.
     table : (1, pairs)
     b : (1,)
@@ -68,28 +84,27 @@ def solve_one_row(
     -----
     **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draw.
     """
-    scale, tolerance = pool.reward_scale or 1.0, float(b[0])
+    scale, tolerance = library.reward_scale or 1.0, float(b[0])
     first, second, guess = neighbours(
-        table, tolerance, pool.policies, pool.occupancies, pool.values, scale
+        table, tolerance, library.policies, library.occupancies, library.values, scale
     )
-    policies, occupancies = pool.policies[[first, second]], pool.occupancies[[first, second]]
-    reward, cost, (v, u), answer = pool.reward.copy(), table[0].copy(), pool.to_go, np.zeros(6)
-    newton(
-        pool.dynamics, reward, cost, tolerance, guess, gap, scale, v, u, pool.rank,
-        policies, occupancies, answer,
+    policies, occupancies = library.policies[[first, second]], library.occupancies[[first, second]]
+    reward, cost, (v, u) = library.reward.copy(), table[0].copy(), library.to_go
+    answer = newton(
+        library.dynamics, reward, cost, tolerance, guess, gap, scale, v, u, library.rank,
+        policies, occupancies,
     )  # fmt: skip
-    dual, weight, value, paid, upper, steps = answer.tolist()
-    if steps == 0.0:
+    if answer.steps == 0.0:
         return None
-    used = [0, 1] if weight < 1.0 else [0]
-    return pool.mixture(
-        [pool.insert(policies[k], occupancies[k], residual=FLOW) for k in used],
-        np.array([weight, 1.0 - weight])[used],
-        value=value,
-        costs=np.array([paid]),
-        dual=np.array([dual]),
-        bound=upper,
-        iterations=int(steps),
+    used = [0, 1] if answer.weight < 1.0 else [0]
+    return library.mixture(
+        [library.insert(policies[k], occupancies[k], residual=FLOW) for k in used],
+        np.array([answer.weight, 1.0 - answer.weight])[used],
+        value=answer.value,
+        costs=np.array([answer.cost]),
+        dual=np.array([answer.multiplier]),
+        bound=answer.bound,
+        iterations=int(answer.steps),
     )
 
 
@@ -126,11 +141,10 @@ def neighbours(table, b, policies, occupancies, values, reward_scale):
 
 
 @compiled
-def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupancies, answer):
+def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupancies):
     """Solve one draw from two policies and guesses of the multiplier, v and u.
 
-    All but the multiplier are updated in place. `answer` gets multiplier, weight of the first
-    policy, value, cost, upper bound and steps; the last stays zero when they lead nowhere.
+    All but the multiplier are updated in place. The answer has no steps when they lead nowhere.
     """
     multiplier, last, shrink = guess, -1.0, COARSE
     policy, y = policies[0], occupancies[0]
@@ -158,22 +172,22 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
             settled = abs(best - last) <= CLOSE * best and changes * MANY <= policy.size
             shrink = 0.0 if settled else COARSE
         elif not best >= 0.0:
-            return
+            break
         else:
             partner = left if differing(left, policy) > 0 else right
             complete(dyn, chain, rank, partner, policies, occupancies)
-            answer[0] = best
-            if mix(reward, cost, b, policies, occupancies, answer):
-                upper = bound(dyn, chain, reward, cost, answer[0], v, u, rank, policy, error)
-                answer[4] = upper + answer[0] * b
-                if abs(answer[4] - answer[2]) <= gap * max(abs(answer[2]), scale):
-                    answer[5] = step + 1
-                    return
+            multiplier, weight, value, paid = mix(reward, cost, b, policies, occupancies, best)
+            if weight >= 0.0:
+                upper = bound(dyn, chain, reward, cost, multiplier, v, u, rank, policy, error)
+                upper += multiplier * b
+                if abs(upper - value) <= gap * max(abs(value), scale):
+                    return Answer(multiplier, weight, value, paid, upper, step + 1.0)
             if shrink == 0.0:
                 assign(policy, policies[1])
                 assign(y, occupancies[1])
             shrink = 0.0
         last, multiplier = best, max(best, guess)
+    return Answer(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @compiled
@@ -218,10 +232,11 @@ def complete(dyn, chain, rank, partner, policies, occupancies):
 
 
 @compiled
-def mix(reward, cost, b, policies, occupancies, answer):
-    """Weigh two policies so that they cost at most b; False when they cannot.
+def mix(reward, cost, b, policies, occupancies, multiplier):
+    """Weigh two policies so that they cost at most b: multiplier, weight, value and cost.
 
-    Writes weight, value and cost to `answer`, and the multiplier at which both are equally good.
+    The multiplier is the one at which both are equally good, or the given one where only the first
+    is used. The weight of the first is −1 when they cannot.
     """
     one, other = total(cost, policies[0], occupancies[0]), total(cost, policies[1], occupancies[1])
     first = total(reward, policies[0], occupancies[0])
@@ -229,13 +244,11 @@ def mix(reward, cost, b, policies, occupancies, answer):
     between = (one - b) * (other - b) < 0.0
     weight = (b - other) / (one - other) if between else 1.0
     if weight == 1.0 and one > b:
-        return False
+        return multiplier, -1.0, 0.0, 0.0
     if between:
-        answer[0] = max((first - second) / (one - other), 0.0)
-    answer[1] = weight
-    answer[2] = weight * first + (1.0 - weight) * second
-    answer[3] = weight * one + (1.0 - weight) * other
-    return True
+        multiplier = max((first - second) / (one - other), 0.0)
+    value = weight * first + (1.0 - weight) * second
+    return multiplier, weight, value, weight * one + (1.0 - weight) * other
 
 
 @compiled

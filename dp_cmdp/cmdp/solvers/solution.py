@@ -38,7 +38,7 @@ class CMDPSolution:
     gap : float
         (upper_bound − value) / max(|value|, max|r|), never negative.
     engine : str
-        ``"columns"`` or ``"lp"``.
+        ``"policies"`` or ``"lp"``.
     iterations : int
         Newton steps, pricing problems or simplex iterations.
     weights, policies : (m,) and (m, num_states), or None

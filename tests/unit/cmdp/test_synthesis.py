@@ -191,7 +191,7 @@ def test_where_the_program_is_given_up_the_other_engine_answers(monkeypatch):
     expected = safe_policy(shortcut()).value
 
     def give_up(*args, **options):
-        raise SolverError("HiGHS stopped; use engine='columns'")
+        raise SolverError("HiGHS stopped; use engine='policies'")
 
     monkeypatch.setattr(lp_engine, "solve_lp", give_up)
     assert safe_policy(shortcut()).value == pytest.approx(expected)

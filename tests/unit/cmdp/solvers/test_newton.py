@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dp_cmdp.cmdp import CMDP
-from dp_cmdp.cmdp.solvers import pool
+from dp_cmdp.cmdp.solvers import pool as pools
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
+from dp_cmdp.cmdp.solvers.library import PolicyLibrary
 from dp_cmdp.cmdp.solvers.newton import solve_one_row
 from dp_cmdp.cmdp.solvers.pool import PolicyPool
 from dp_cmdp.cmdp.solvers.switch import Model, advantages, switch
@@ -85,7 +86,7 @@ def test_a_model_that_no_policy_can_serve_offers_the_cheapest_one():
 
 def test_advantages_of_the_own_actions_vanish():
     cmdp = random_cmdp(0)
-    library = PolicyPool(cmdp)
+    library = PolicyLibrary(cmdp)
     own = np.arange(cmdp.num_states) * cmdp.num_actions
     chain = cmdp.T.toarray()[own]
     v = np.linalg.solve(np.eye(cmdp.num_states) - cmdp.gamma * chain, cmdp.r[:, 0])
@@ -99,7 +100,7 @@ def test_advantages_of_the_own_actions_vanish():
 def test_newton_and_column_generation_and_highs_agree(seed, share, monkeypatch):
     cmdp = random_cmdp(seed, share=share)
     newton = PolicyPool(cmdp).solve(cmdp.f, cmdp.f0)
-    monkeypatch.setattr(pool, "solve_one_row", lambda *_, **__: None)
+    monkeypatch.setattr(pools, "solve_one_row", lambda *_, **__: None)
     columns = PolicyPool(cmdp).solve(cmdp.f, cmdp.f0)
     highs = solve_cmdp(cmdp, engine="lp")
     assert newton.value == pytest.approx(highs.value, abs=2e-8 * max(1.0, abs(highs.value)))
@@ -120,17 +121,17 @@ def test_the_answer_mixes_two_policies_that_differ_in_one_state():
 
 def test_an_infeasible_draw_is_left_to_column_generation():
     cmdp = random_cmdp(2, share=1.2)
-    library = PolicyPool(cmdp)
-    library.prepare()
-    assert solve_one_row(library, cmdp.f.reshape(1, -1), cmdp.f0, gap=1e-8) is None
+    pool = PolicyPool(cmdp)
+    pool.library.prepare()
+    assert solve_one_row(pool.library, cmdp.f.reshape(1, -1), cmdp.f0, gap=1e-8) is None
     with pytest.raises(InfeasibleError) as error:
-        library.solve(cmdp.f, cmdp.f0)
+        pool.solve(cmdp.f, cmdp.f0)
     assert error.value.violation > 0.0
 
 
 def test_a_gap_that_rounding_forbids_is_not_claimed():
     cmdp = random_cmdp(3)
-    library = PolicyPool(cmdp)
+    library = PolicyLibrary(cmdp)
     library.prepare()
     answer = solve_one_row(library, cmdp.f.reshape(1, -1), cmdp.f0, gap=1e-17)
     assert answer is None or answer.gap <= 1e-17
