@@ -11,7 +11,7 @@ From the envelope, the radius and the structure alone, for a range of budgets:
   trials. A verdict is given where the whole interval is on one side of the share asked for; the
   others are *undecided*, and more trials may decide them;
 * **smallest ε** at which it wins back at least a given share, for every δ and radius, with the ε at
-  which the ends of that interval do; None when no ε up to :data:`LARGEST_EPSILON` does: privacy
+  which the ends of that interval do; None when no ε up to :data:`LARGEST_TRIED` does: privacy
   with certainty is then not worth its budget;
 * **forced changes**: any (ε, δ)-private mechanism whose answers are feasible with certainty must
   also be safe, with positive probability, for ⌊ln(1 + (e^ε − 1)/δ)/ε⌋ simultaneous changes.
@@ -41,8 +41,9 @@ from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program, harmful_ends, public_interval
 from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 
-LARGEST_EPSILON = 100.0
-SMALLEST_EPSILON = 0.01
+#: Range of ε that is searched: beyond what anybody promises on either side.
+LARGEST_TRIED = 100.0
+SMALLEST_TRIED = 0.01
 
 
 @door
@@ -224,17 +225,17 @@ def _threshold(
         epsilon=_crossing(lambda epsilon: recovery(epsilon).mean, worth),
         low=_crossing(lambda epsilon: recovery(epsilon).high, worth),
         high=_crossing(lambda epsilon: recovery(epsilon).low, worth),
-        limit=recovery(LARGEST_EPSILON),
+        limit=recovery(LARGEST_TRIED),
     )
 
 
 def _crossing(share: Callable[[float], float], worth: float) -> float | None:
     """Bisection on log ε; the curve is nearly monotone because trials share their uniforms."""
-    if share(LARGEST_EPSILON) < worth:
+    if share(LARGEST_TRIED) < worth:
         return None
-    if share(SMALLEST_EPSILON) >= worth:
-        return SMALLEST_EPSILON
-    low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
+    if share(SMALLEST_TRIED) >= worth:
+        return SMALLEST_TRIED
+    low, high = math.log(SMALLEST_TRIED), math.log(LARGEST_TRIED)
     while high - low > 0.05:
         middle = (low + high) / 2
         low, high = (low, middle) if share(math.exp(middle)) >= worth else (middle, high)

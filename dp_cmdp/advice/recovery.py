@@ -16,6 +16,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.metrics import Interval
 
+#: Of the intervals of a share won back, a probability: the usual one of reports.
 CONFIDENCE = 0.95
 
 

@@ -43,7 +43,8 @@ from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
 from dp_cmdp.program.linear_program import LinearProgram, make_engine
 from dp_cmdp.program.parametric import ParametricLP
 
-PROBES = 8  # databases at which the sensitivity is estimated
+#: Databases at which the sensitivity is estimated; each costs one solve per record.
+PROBES = 8
 
 
 @door

@@ -40,12 +40,12 @@ from dp_cmdp.errors import AssumptionError, InfeasibleError, SolverError
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
-MAX_ATTEMPTS = 20
+#: Margins tried at most, each larger than the last.
+MARGIN_ATTEMPTS = 20
 #: First margin, relative to the size of the tolerance and of the largest discounted cost.
 FIRST_MARGIN = 2.0**-42
 #: Without room for a margin, models of at most so many states are certified in fractions.
 EXACT_STATES = 40
-_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +151,7 @@ def safe_policy(cmdp: CMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
     _check.instance("cmdp", cmdp, CMDP)
     scale = np.abs(cmdp.f0) + np.abs(cmdp.f).max(axis=(1, 2)) / (1.0 - cmdp.gamma)
     margin: FloatArray = FIRST_MARGIN * scale
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(MARGIN_ATTEMPTS):
         try:
             found = _attempt(cmdp, margin, pool=pool)
         except InfeasibleError:
@@ -264,6 +264,6 @@ def _costly_states(robust: CMDP) -> tuple[list[int], list[float]]:
     """States by their share in the worst-case cost of the safest policy."""
     x = occupancy_of(robust, safest_policy(robust))
     share = (robust.f.sum(axis=0) * x).sum(axis=1)
-    order = np.argsort(-share, kind="stable")[:_SHOWN]
+    order = np.argsort(-share, kind="stable")[: _check.SHOWN]
     order = order[share[order] > 0]
     return order.tolist(), share[order].tolist()

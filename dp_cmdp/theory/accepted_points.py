@@ -25,7 +25,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.theory.laws import end_probability
-from dp_cmdp.theory.release_noise import ROUNDING, ReleaseNoise
+from dp_cmdp.theory.release_noise import LATTICE_ROUNDING, ReleaseNoise
 from dp_cmdp.theory.row_tails import RowTerms
 
 #: Positions of the boxes between the true values, the mean ends and the furthest ends.
@@ -155,7 +155,9 @@ class _Rows:
         for i in range(slack.size):
             part = (self.row == i) & (w != 0)
             terms = RowTerms(law.only(np.flatnonzero(part)), np.abs(w[part]), room[part])
-            total += terms.failure(float(slack[i]) / (1.0 + ROUNDING)) if part.any() else 0.0
+            total += (
+                terms.failure(float(slack[i]) / (1.0 + LATTICE_ROUNDING)) if part.any() else 0.0
+            )
             if total >= 1.0:
                 break
         return min(total, 1.0)

@@ -43,7 +43,7 @@ from dp_cmdp.theory.laws import (
 
 MECHANISMS = ("database", "blocks")
 #: Relative room for the rounding of released numbers: lattice steps are below 2^-18 of a radius.
-ROUNDING = 2.0**-16
+LATTICE_ROUNDING = 2.0**-16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +106,7 @@ class ReleaseNoise:
 
     def worst_box(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A box that contains every released box."""
-        far = 2.0 * self.support * (1.0 + ROUNDING) + 2.0**-48 * np.abs(entries)
+        far = 2.0 * self.support * (1.0 + LATTICE_ROUNDING) + 2.0**-48 * np.abs(entries)
         low, high = self.envelope.lower, self.envelope.upper
         return np.clip(entries - far, low, high), np.clip(entries + far, low, high)
 
@@ -153,7 +153,7 @@ class ReleaseNoise:
     def error_limits(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The largest e⁺ and e⁻ that can occur."""
         up, down = self.error_room(entries)
-        above, below = (end * (1.0 + ROUNDING) for end in (self.law.above, self.law.below))
+        above, below = (end * (1.0 + LATTICE_ROUNDING) for end in (self.law.above, self.law.below))
         return np.minimum(up, above), np.minimum(down, below)
 
 

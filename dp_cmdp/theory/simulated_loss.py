@@ -27,7 +27,7 @@ from dp_cmdp.theory.release_noise import ReleaseNoise
 #: Probability with which a sampled limit may be too small.
 FAILURE = 1e-6
 #: Room for the solver's tolerances, relative to the optimum and the values.
-TOLERANCE = 1e-7
+OPTIMUM_ROOM = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def sampled_mean(
         raise InvalidArgumentError(
             "draws need a bounded loss: bound the variables of the program (upper, A_ub)"
         )
-    top = largest + TOLERANCE * (abs(optimum) + largest)
+    top = largest + OPTIMUM_ROOM * (abs(optimum) + largest)
     losses = optimum - simulated_values(
         noise, np.broadcast_to(values, (count, values.size)), source.random((count, noise.size))
     )

@@ -74,3 +74,32 @@ def words(path: Path) -> Iterator[str]:
 def test_no_name_uses_a_word_that_the_glossary_has_replaced():
     used = {path.name: RETIRED & set(words(path)) for path in FILES}
     assert {name: found for name, found in used.items() if found} == {}
+
+
+ROOMS = ("cmdp", "theory", "advice", "audit", "baselines", "program", "noise", "release")
+
+
+def numbers(path: Path) -> Iterator[tuple[str, str]]:
+    """Names and values of the numeric constants of a module."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and isinstance(
+            target := node.targets[0], ast.Name | ast.Tuple
+        ):
+            several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+            names = target.elts if several else [target]
+            for name, value in zip(
+                names, node.value.elts if several else [node.value], strict=True
+            ):
+                text = ast.unparse(value)
+                if isinstance(name, ast.Name) and re.fullmatch(r"[\d.e_+*<() -]+", text):
+                    yield name.id.strip("_"), text
+
+
+def test_the_same_name_never_has_two_values():
+    values: dict[str, set[str]] = {}
+    for path in FILES:
+        if path.relative_to(ROOT).parts[0] in ROOMS:
+            for name, value in numbers(path):
+                values.setdefault(name, set()).add(value)
+    assert len(values) > 80
+    assert {name: found for name, found in values.items() if len(found) > 1} == {}

@@ -35,7 +35,9 @@ from dp_cmdp.noise.plans import (
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 from dp_cmdp.release.privatizer import release_database
 
+#: A budget whose δ is large enough to be seen in a few thousand runs.
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
+#: Public bound of the entries: far beyond the noise, so that no end is cut.
 BOUND = 64.0
 #: Runs of mechanisms of which one wide release shows thousands.
 CHEAP_RUNS = 20_000

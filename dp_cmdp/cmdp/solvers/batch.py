@@ -29,9 +29,9 @@ from dp_cmdp.cmdp.solvers.solution import CMDPSolution
 #: Models with more states are solved draw by draw: there, the time between passes is not felt.
 FEW_STATES = 300
 #: Accuracy of a pricing problem, relative to the accepted gap.
-ACCURACY = 0.25
+PRICING_ACCURACY = 0.25
 #: Rounds at most; one that settles nothing is the last, too.
-ROUNDS = 8
+BATCH_ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +104,7 @@ def solve_batch(
     **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws.
     """
     answers: list[CMDPSolution | None] = [None] * len(tables)
-    left, rounds = np.arange(len(tables)), 1 if b.shape[1] == 1 else ROUNDS
+    left, rounds = np.arange(len(tables)), 1 if b.shape[1] == 1 else BATCH_ROUNDS
     for turn in range(1, rounds + 1):
         found = _round(library, frozen(tables[left]), b[left], gap=gap, turn=turn)
         for d, answer in zip(left.tolist(), found, strict=True):
@@ -132,7 +132,7 @@ def _round(
     order = np.argsort(heaviest, kind="stable")
     price_all(
         library.dynamics, library.reward, tables, found.dual, library.policies, heaviest,
-        order[found.feasible[order]], ACCURACY * allowed, value - share, library.guess,
+        order[found.feasible[order]], PRICING_ACCURACY * allowed, value - share, library.guess,
         library.rank, upper, best,
     )  # fmt: skip
     upper += share

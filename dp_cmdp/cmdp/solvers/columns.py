@@ -31,9 +31,9 @@ UNDECIDED = 1e-9
 #: The loosest flow residual of any column.
 ROUGH = 1e-3
 #: Flow residual of loose columns, relative to the distance between bound and value.
-LOOSE = 0.01
+LOOSE_COLUMN = 0.01
 #: Gains of a new column that are taken for rounding, relative to max|r|/(1 − γ).
-NOISE = 1e-14
+GAIN_ROUNDING = 1e-14
 #: A weight below −1e-12 may mean that the mixture without it is infeasible.
 NEGATIVE = 1e-12
 #: Fresh starts of the master when it is; more mean that double precision is not enough.
@@ -181,7 +181,7 @@ class ColumnGeneration:
                 dual / self.scale, tolerance=0.1 * FEASIBILITY, target=target, weight=0.0
             )
             certain = -upper - float(dual @ self.b)
-            newest = self._add(residual=LOOSE * (upper - least))
+            newest = self._add(residual=LOOSE_COLUMN * (upper - least))
             gain = -dual @ self.costs[newest] - least
             if certain > 0.5 * excess or (certain > 0.0 and gain < FEASIBILITY):
                 raise infeasible(dual / self.scale, certain)
@@ -237,7 +237,7 @@ class ColumnGeneration:
                     bound, best = upper, dual
                 if bound - value > allowed:
                     gain = self._extend(dual, distance=upper - value)
-                    noise = max(1e-3 * allowed, NOISE * self.value_scale)
+                    noise = max(1e-3 * allowed, GAIN_ROUNDING * self.value_scale)
                     stays = bound - value > max(0.9 * distance, allowed)
                     if gain <= noise and stays:
                         if self._refine():
@@ -274,7 +274,7 @@ class ColumnGeneration:
 
     def _extend(self, dual: FloatArray, *, distance: float) -> float:
         """Add the column priced at `dual`; return its gain over the mixture."""
-        newest = self._add(residual=LOOSE * distance / self.value_scale)
+        newest = self._add(residual=LOOSE_COLUMN * distance / self.value_scale)
         self.origin = {p: self.origin[p] for p in self.names if p in self.origin}
         self.origin[newest] = dual, self.library.guess.copy()
         paid = self.prices[:-1] @ self.costs[newest] + self.prices[-1]

@@ -25,7 +25,7 @@ from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, CMDPSolution, infeasible,
 from dp_cmdp.errors import ConvergenceError, SolverError
 
 #: Primal and dual feasibility asked of HiGHS, on rows scaled to max|f_i| = 1.
-TOLERANCE = 1e-10
+OCCUPANCY_TOLERANCE = 1e-10
 
 
 def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
@@ -102,8 +102,8 @@ def _run(cmdp: CMDP, b: FloatArray, *, scale: FloatArray, elastic: bool) -> high
     model.a_matrix_.value_ = rows.data
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
-    highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+    highs.setOptionValue("primal_feasibility_tolerance", OCCUPANCY_TOLERANCE)
+    highs.setOptionValue("dual_feasibility_tolerance", OCCUPANCY_TOLERANCE)
     highs.passModel(model)
     highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:

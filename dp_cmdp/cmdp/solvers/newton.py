@@ -24,7 +24,7 @@ import numpy as np
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.solvers.krylov import (
     PULL,
-    ROUNDING,
+    RESIDUAL_ROUNDING,
     assign,
     chain_of,
     compiled,
@@ -36,21 +36,21 @@ from dp_cmdp.cmdp.solvers.krylov import (
 )
 from dp_cmdp.cmdp.solvers.library import FLOW, PolicyLibrary
 from dp_cmdp.cmdp.solvers.mixture import costly_states, largest, total, totals
-from dp_cmdp.cmdp.solvers.pricing import MANY, TIE, sweep
+from dp_cmdp.cmdp.solvers.pricing import MANY, RELATIVE_TIE, sweep
 from dp_cmdp.cmdp.solvers.solution import CMDPSolution
 from dp_cmdp.cmdp.solvers.switch import Model, advantages, switch
 
 #: Steps before column generation takes over.
-STEPS = 50
+NEWTON_STEPS = 50
 #: After more changes than this, value iteration carries them on. While there are more and the
 #: multiplier moves by so much, relatively, evaluations only make the residual so much smaller.
-FEW, CLOSE, COARSE = 10, 1e-3, 1e-3
+FEW, CLOSE, COARSE_EVALUATION = 10, 1e-3, 1e-3
 #: Flow residual of the occupancies that weigh the states of a model.
-LOOSE = 1e-1
+LOOSE_OCCUPANCY = 1e-1
 #: Error of the evaluations and smallest gain of a change, relative to the accepted gap.
-ACCURACY, NEAR = 0.1, 0.5
+EVALUATION_ACCURACY, SMALLEST_GAIN = 0.1, 0.5
 #: Least guess of a multiplier, relative to max|r|/max|f|.
-SMALL = 1e-3
+SMALLEST_MULTIPLIER = 1e-3
 
 
 class Answer(NamedTuple):
@@ -120,7 +120,7 @@ def neighbours(table, b, policies, occupancies, values, reward_scale):
     largest(table, unit)
     unit[0] = reward_scale / unit[0] if unit[0] > 0.0 else 1.0
     if costs[left, 0] <= b:
-        return left, left, SMALL * unit[0]
+        return left, left, SMALLEST_MULTIPLIER * unit[0]
     if costs[right, 0] >= b:
         return right, right, unit[0]
     while True:
@@ -137,7 +137,7 @@ def neighbours(table, b, policies, occupancies, values, reward_scale):
             right = best
     if costs[left, 0] - b > b - costs[right, 0]:
         left, right = right, left
-    return left, right, max(multiplier, SMALL * unit[0])
+    return left, right, max(multiplier, SMALLEST_MULTIPLIER * unit[0])
 
 
 @compiled
@@ -146,20 +146,23 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
 
     All but the multiplier are updated in place. The answer has no steps when they lead nowhere.
     """
-    multiplier, last, shrink = guess, -1.0, COARSE
+    multiplier, last, shrink = guess, -1.0, COARSE_EVALUATION
     policy, y = policies[0], occupancies[0]
     left, right = np.empty_like(policy), np.empty_like(policy)
     gain, extra = np.empty(reward.size), np.empty(reward.size)
-    for step in range(STEPS):
+    for step in range(NEWTON_STEPS):
         chain = chain_of(dyn, policy, rank)
         allowed = gap * max(abs(inner(dyn.mu, v)), scale) * (1.0 - dyn.gamma)
-        error = ACCURACY * allowed
+        error = EVALUATION_ACCURACY * allowed
         evaluate(dyn, chain, reward, policy, v, rank, error, shrink)
         evaluate(dyn, chain, cost, policy, u, rank, error / multiplier, shrink)
-        occupy(dyn, chain, y, rank, LOOSE)
+        occupy(dyn, chain, y, rank, LOOSE_OCCUPANCY)
         advantages(dyn, reward, v, gain)
         advantages(dyn, cost, u, extra)
-        tie = max(NEAR * allowed, TIE * (size_of(v, PULL) + multiplier * size_of(u, PULL)))
+        tie = max(
+            SMALLEST_GAIN * allowed,
+            RELATIVE_TIE * (size_of(v, PULL) + multiplier * size_of(u, PULL)),
+        )
         model, excess = Model(gain, extra, y, policy, dyn.num_actions, tie), inner(dyn.mu, u) - b
         best = switch(model, excess, multiplier, left, right)
         changes = min(differing(left, policy), differing(right, policy))
@@ -170,7 +173,7 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
             if changes * MANY > policy.size:
                 assign(rank, ranking(dyn, policy))
             settled = abs(best - last) <= CLOSE * best and changes * MANY <= policy.size
-            shrink = 0.0 if settled else COARSE
+            shrink = 0.0 if settled else COARSE_EVALUATION
         elif not best >= 0.0:
             break
         else:
@@ -211,7 +214,7 @@ def bound(dyn, chain, reward, cost, multiplier, v, u, rank, policy, error):
 
     Advantages carry the rounding of v and λu, whose difference may be small.
     """
-    rounding = ROUNDING * (size_of(v, PULL) + multiplier * size_of(u, PULL))
+    rounding = RESIDUAL_ROUNDING * (size_of(v, PULL) + multiplier * size_of(u, PULL))
     income, w = priced(reward, cost, multiplier), priced(v, u, multiplier)
     evaluate(dyn, chain, income, policy, w, rank, error, 0.0)
     advantages(dyn, income, w, income)

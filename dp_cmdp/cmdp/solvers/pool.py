@@ -26,7 +26,7 @@ from dp_cmdp.cmdp.solvers.solution import CMDPSolution, SweepSolution
 from dp_cmdp.errors import ConvergenceError, InvalidArgumentError, SolverError
 
 #: In models with more states, columns are loose where that will do.
-EXACT_STATES = 500
+EXACT_COLUMN_STATES = 500
 #: Draws in a batch: few at first, while the pool still learns.
 FIRST_BATCH, LARGEST_BATCH = 16, 128
 
@@ -188,7 +188,7 @@ class PolicyPool:
             answer = solve_one_row(self.library, table, b, gap=gap)
             if answer is not None:
                 return answer
-        if self.library.shape[0] > EXACT_STATES:
+        if self.library.shape[0] > EXACT_COLUMN_STATES:
             with suppress(ConvergenceError):
                 return ColumnGeneration(self.library, table, b, gap=gap, exact=False).run()
         return ColumnGeneration(self.library, table, b, gap=gap, exact=True).run()

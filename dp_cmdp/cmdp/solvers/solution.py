@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.errors import InfeasibleError, SolverError
 
 #: Excess over a tolerance that is taken for rounding, relative to max|f_i|/(1 − γ).
 FEASIBILITY = 1e-10
-#: Draws named in a message.
-SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +96,12 @@ class SweepSolution:
         """
         if not self.errors:
             return [answer for answer in self.solutions if answer is not None]
-        named = ", ".join(map(str, list(self.errors)[:SHOWN]))
-        more = f" and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
+        named = ", ".join(map(str, list(self.errors)[: _check.SHOWN]))
+        more = (
+            f" and {len(self.errors) - _check.SHOWN} more"
+            if len(self.errors) > _check.SHOWN
+            else ""
+        )
         first = next(iter(self.errors.values()))
         kind = InfeasibleError if self.infeasible else SolverError
         raise kind(

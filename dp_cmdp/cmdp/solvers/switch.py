@@ -27,7 +27,7 @@ from dp_cmdp.cmdp.solvers.krylov import assign, compiled
 #: Cuts at most; what they leave undone the next model mends.
 CUTS = 100
 #: First width of the bracket around the guessed multiplier, and its growth.
-WIDTH, GROWTH = 0.02, 4.0
+BRACKET_WIDTH, BRACKET_GROWTH = 0.02, 4.0
 #: No bracket is wider, relative to the guess; the right policy then cares for costs alone.
 FAR = 1e6
 
@@ -80,21 +80,21 @@ def bracket(model, excess, multiplier, states, left, right):
     Returns 1; or 0 when the cost stays at or below f0 down to λ = 0, where both are greedy; or −1
     when it stays above.
     """
-    low, high, width = multiplier, multiplier, WIDTH * multiplier
+    low, high, width = multiplier, multiplier, BRACKET_WIDTH * multiplier
     _, extra = greedy(model, multiplier, states, states.size, left)
     assign(right, left)
     above = extra + excess > 0.0
     while extra + excess > 0.0:
         if not width < FAR * multiplier:
             return -1
-        high, width = high + width, GROWTH * width
+        high, width = high + width, BRACKET_GROWTH * width
         assign(left, right)
         _, extra = greedy(model, high, states, states.size, right)
     while not above:
         if low == 0.0:
             assign(right, left)
             return 0
-        low, width = max(low - width, 0.0), GROWTH * width
+        low, width = max(low - width, 0.0), BRACKET_GROWTH * width
         assign(right, left)
         _, extra = greedy(model, low, states, states.size, left)
         above = extra + excess > 0.0

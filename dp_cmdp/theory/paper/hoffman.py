@@ -38,7 +38,7 @@ from dp_cmdp.program.linear_program import LinearProgram, solve
 
 Rows = frozenset[int]
 #: A residual below this counts as zero when surjectivity is decided (rows have unit norm).
-TOLERANCE = 1e-9
+ZERO_RESIDUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +157,9 @@ def _certificate(unit: FloatArray, equal: FloatArray, chosen: Rows) -> Rows | No
         ),
         certify=False,
     )
-    if found.x[-1] > TOLERANCE:
+    if found.x[-1] > ZERO_RESIDUAL:
         return None
-    return frozenset(order[i] for i in np.flatnonzero(found.x[:k] > TOLERANCE))
+    return frozenset(order[i] for i in np.flatnonzero(found.x[:k] > ZERO_RESIDUAL))
 
 
 def _count(largest: list[Rows], most: int) -> int:

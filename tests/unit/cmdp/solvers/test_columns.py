@@ -11,7 +11,7 @@ from dp_cmdp.cmdp import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.solvers.batch import FEW_STATES
 from dp_cmdp.cmdp.solvers.door import LP_STATES, solve_cmdp
-from dp_cmdp.cmdp.solvers.pool import EXACT_STATES, PolicyPool
+from dp_cmdp.cmdp.solvers.pool import EXACT_COLUMN_STATES, PolicyPool
 from dp_cmdp.errors import (
     ConvergenceError,
     InfeasibleError,
@@ -288,7 +288,7 @@ def test_auto_takes_the_linear_program_for_small_models_only():
 
 def test_a_large_model_with_a_cost_that_is_the_same_everywhere_is_solved():
     rng = np.random.default_rng(7)
-    size, num_actions = EXACT_STATES + 1000, 3
+    size, num_actions = EXACT_COLUMN_STATES + 1000, 3
     pairs = size * num_actions
     rows, successors = np.repeat(np.arange(pairs), 4), rng.integers(0, size, pairs * 4)
     T = sparse.csr_array(
