@@ -57,9 +57,9 @@ def shipped_subjects() -> list[Callable[[], Subject]]:
 
 
 def database_subject(calibration: str, *, entries: int = 1) -> Subject:
-    """``release_database`` with exact noise, for records of `entries` entries."""
+    """``release_database`` with exact noise, for records of `record_size` entries."""
     certificate = certificates_of(_release(np.zeros(DRAWS), entries, calibration))[0]
-    records = "" if entries == 1 else f", records of {entries} entries"
+    records = "" if record_size == 1 else f", records of {entries} entries"
     return Subject(
         name=f"release_database, {calibration}{records}",
         epsilon=EPSILON,
@@ -76,7 +76,7 @@ def database_subject(calibration: str, *, entries: int = 1) -> Subject:
 def _release(
     values: FloatArray, entries: int, calibration: str, rng: np.random.Generator | None = None
 ) -> Release:
-    records = np.arange(values.size) // entries
+    records = np.arange(values.size) // record_size
     envelope = Envelope(-BOUND, BOUND, radius=RADIUS, shape=values.size, records=records)
     budget = PrivacyBudget(EPSILON, DELTA)
     return release_database(Database(values, envelope), budget, rng=rng, calibration=calibration)
@@ -121,11 +121,11 @@ def _query(size: int, record_size: int = 1) -> Query:
 def _exact_coupling(calibration: str, entries: int) -> Coupling:
     """The noise plan of the release, with its bytes from a seeded generator."""
     plan = truncated_plan(
-        _query(2 * entries, entries),
+        _query(2 * record_size, entries),
         epsilon=EPSILON,
         delta=DELTA,
         calibration=calibration,
-        entries=2 * entries,
+        num_entries=2 * record_size,
         rng=None,
     )
     assert isinstance(plan, LatticeBounded)
@@ -148,7 +148,7 @@ def _release_coupling(calibration: str, entries: int) -> Coupling:
 
 def _pair(entries: int) -> tuple[FloatArray, FloatArray]:
     """One record is at 0 or at its radius; another one does not change."""
-    first, second = np.zeros(2 * entries), np.zeros(2 * entries)
+    first, second = np.zeros(2 * record_size), np.zeros(2 * record_size)
     second[:entries] = RADIUS
     return first, second
 

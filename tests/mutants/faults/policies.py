@@ -197,8 +197,8 @@ FAULTS = (
         Fault(
             "newton-gap-unchecked",
             "an answer is certified to the gap asked for",
-            "if abs(answer[4] - answer[2]) <= gap * max(abs(answer[2]), scale):",
-            "if abs(answer[4] - answer[2]) <= 1.0 * max(abs(answer[2]), scale):",
+            "if abs(upper - value) <= gap * max(abs(value), scale):",
+            "if abs(upper - value) <= 1.0 * max(abs(value), scale):",
         ),
     ),
     *in_file(
