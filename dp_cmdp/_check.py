@@ -55,6 +55,8 @@ PLAIN_ARRAYS = (np.ndarray, np.memmap, np.matrix)
 PLAIN_NUMBERS = {bool, int, float, np.float64, np.int64, Fraction}
 #: A list or range of more numbers than this is a mistake; arrays may be as long as they are.
 LONGEST = 10**8
+#: States, names or draws that a message lists: as many as fit on a line.
+SHOWN = 8
 TABLE = (
     'got a table: name its columns, for example table["price"].to_numpy(), or pass a mapping '
     "from group to column"

@@ -40,7 +40,7 @@ def suboptimality(
 
     Notes
     -----
-    Negative only if x violates constraints. **Paper.** ``sec:sim``. **Privacy.** *Curator only.*
+    Negative only if x violates constraints. **Paper.** ``sec:sim``. **Privacy.** *Curator only*.
     """
     point = _check.vector("x", x, size=program.num_variables)
     if optimum == 0.0:
@@ -56,7 +56,7 @@ def cost_of_privacy(nonprivate_value: float, private_value: float) -> CuratorOnl
 
     Notes
     -----
-    **Paper.** ``app:cmdp`` with its sign mended. **Privacy.** *Curator only.*
+    **Paper.** ``app:cmdp`` with its sign mended. **Privacy.** *Curator only*.
     """
     return CuratorOnly(max(_relative_loss(float(nonprivate_value), float(private_value)), 0.0))
 
@@ -89,7 +89,7 @@ def violation(program: ParametricLP, database: Database, *, x: ArrayLike) -> Vio
 
     Notes
     -----
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     point = _check.vector("x", x, size=program.num_variables)
     truth = database.values
@@ -119,7 +119,7 @@ def saturation(release: Release, envelope: Envelope) -> Saturation:
 
     Notes
     -----
-    **Privacy.** Post-processing.
+    **Privacy.** *Post-processing*.
     """
     if release.groups != envelope.groups:
         raise InvalidArgumentError("envelope must be the one of the released entries")

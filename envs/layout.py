@@ -49,7 +49,7 @@ class HazardKind:
     Notes
     -----
     **Paper.** β_s and f_0 of ``app:cmdp``; sup A(D) = ``severity[1]``, inf b(D) = ``tolerance[0]``.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     name: str = "hazard"
@@ -107,7 +107,7 @@ class Layout:
 
     Notes
     -----
-    **Paper.** ``app:cmdp``. **Privacy.** Public.
+    **Paper.** ``app:cmdp``. **Privacy.** *Public*.
     """
 
     rows: int

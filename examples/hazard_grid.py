@@ -40,8 +40,8 @@ print(f"robust policy (ε = 0, no data): value {robust.value:.4f}")
 # The only look at the data. Everything below, unless --compare is given, uses the release alone.
 release = release_database(curator.database(), PrivacyBudget(options.epsilon, options.delta))
 print(release)
-reach = saturation(release, model.envelope).upper
-print(f"{100 * reach:.0f} % of the released severities reach the public maximum")
+saturated = saturation(release, model.envelope).upper
+print(f"{100 * saturated:.0f} % of the released severities reach the public maximum")
 
 safe = synthesize(model, release)
 proof = safe.certificate

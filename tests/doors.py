@@ -632,8 +632,8 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.cmdp.parametric.ParametricCMDP.for_states.tolerance": lambda w: Envelope(
         1.0, 2.0, shape=1
     ),
-    "dp_cmdp.cmdp.parametric.ParametricCMDP.worst.lower": lambda w: w.envelope.lower,
-    "dp_cmdp.cmdp.parametric.ParametricCMDP.worst.upper": lambda w: w.envelope.upper,
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.robust.lower": lambda w: w.envelope.lower,
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.robust.upper": lambda w: w.envelope.upper,
     "dp_cmdp.cmdp.parametric.ParametricCMDP.load.path": _saved("model"),
     "dp_cmdp.cmdp.policy.Policy.load.path": _saved("policy"),
     "dp_cmdp.cmdp.policy.PolicyFile.load.path": _saved("policy"),

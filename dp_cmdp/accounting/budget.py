@@ -91,7 +91,7 @@ class PrivacyBudget:
     -----
     **Paper.** ``def:dp``, ``lem:comp``. δ = 0 is refused: no mechanism with bounded noise attains
     it, so no answer could be feasible with certainty.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     epsilon: Fraction
@@ -175,7 +175,7 @@ def allocate(budget: PrivacyBudget, alphas: Mapping[str, Number]) -> dict[str, S
     Notes
     -----
     **Paper.** ``algo:solve`` (its "2" is this half-and-half rule), ``rem:modify``.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     if not set(alphas) <= set(BLOCKS):
         raise InvalidArgumentError("alphas may name the blocks A, b and c only")

@@ -21,7 +21,7 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program
-from dp_cmdp.theory.release_noise import reach
+from dp_cmdp.theory.release_noise import release_noise
 
 #: Finer grids of shares than this take longer than they teach.
 MOST_STEPS = 50
@@ -87,7 +87,7 @@ def best_split(
 
     Notes
     -----
-    **Paper.** ``subsec:priv_budget``. **Privacy.** Public.
+    **Paper.** ``subsec:priv_budget``. **Privacy.** *Public*.
     """
     lp = as_program(program)
     used = lp.sensitive_blocks
@@ -103,7 +103,9 @@ def best_split(
     equal = tuple(lp.equal_shares.values())
     scores = {
         shares: tried.recovery(
-            reach(lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True))),
+            release_noise(
+                lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True))
+            ),
             confidence=confidence,
         )
         for shares in {*_simplex(len(used), steps), equal}
@@ -113,7 +115,7 @@ def best_split(
         dict(zip(used, best, strict=True)),
         scores[best],
         scores[equal],
-        tried.recovery(reach(lp, budget), confidence=confidence),
+        tried.recovery(release_noise(lp, budget), confidence=confidence),
     )
 
 

@@ -16,6 +16,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.metrics import Interval
 
+#: Of the intervals of a share won back, a probability: the usual one of reports.
 CONFIDENCE = 0.95
 
 
@@ -45,7 +46,7 @@ def share_interval(
 
     Notes
     -----
-    **Privacy.** Public on public databases; *curator only* on true ones.
+    **Privacy.** *Post-processing* of public databases; curator only on true ones.
     """
     level = _check.real("confidence", confidence, low=0.5, high=0.999999)
     mean = float(gain.mean()) / float(lost.mean())

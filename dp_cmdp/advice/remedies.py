@@ -1,9 +1,9 @@
 """What would make a private release worth its budget, computed from public data.
 
-Certain feasibility is dear when one entry may change by much of its range: the answer must then be
-safe for the changed database too. Four things can change that: a smaller radius (a weaker promise
-per person), a larger δ, a larger tolerance (right-hand sides), and fewer candidates (entries that
-are known to be harmless).
+Certain feasibility costs much when one entry may change by much of its range: the answer must then
+be safe for the changed database too. Four things can change that: a smaller radius (a weaker
+promise per person), a larger δ, a larger tolerance (right-hand sides), and fewer candidates
+(entries that are known to be harmless).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dp_cmdp.metrics import Interval
 from dp_cmdp.program.linear_program import Solution, solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import harmful_ends
-from dp_cmdp.theory.release_noise import Reach, reach
+from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +52,26 @@ def remedies(
 
     Notes
     -----
-    **Privacy.** Public, as its `trials` are.
+    **Privacy.** *Post-processing* of its `trials`, which are public.
     """
     program = trials.program
 
-    def recovery(noise: Reach) -> Interval:
+    def recovery(noise: ReleaseNoise) -> Interval:
         return trials.recovery(noise, confidence=confidence)
 
-    now = recovery(reach(program, budget))
+    now = recovery(release_noise(program, budget))
     found = [
         Remedy(
             f"radius times {factor:g}",
             "recovered",
             now,
-            recovery(reach(program, budget, radius=factor * program.envelope.radius)),
+            recovery(release_noise(program, budget, radius=factor * program.envelope.radius)),
         )
         for factor in (0.5, 0.1)
     ]
     larger = min(10 * budget.delta, PrivacyBudget(1, "1/2").delta)
     if larger > budget.delta:
-        wider = recovery(reach(program, PrivacyBudget(budget.epsilon, larger)))
+        wider = recovery(release_noise(program, PrivacyBudget(budget.epsilon, larger)))
         found.append(Remedy(f"delta {float(larger):g}", "recovered", now, wider))
     return (*found, *_robust_remedies(program))
 

@@ -26,6 +26,7 @@ from dp_cmdp.noise.certificate import NoiseCertificate
 COUPLED_SEEDS = 5
 #: Draws for the noise law.
 DRAWS = 20_000
+#: Runs of one audit at most, a number: their outcomes are kept in memory.
 MOST_RUNS = 1_000_000
 
 

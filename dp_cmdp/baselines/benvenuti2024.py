@@ -47,7 +47,7 @@ def answer(
             program,
             "A",
             share=allocate(budget, {"A": 1})["A"],
-            entries=rows * program.num_variables,
+            num_entries=rows * program.num_variables,
             truncated=True,
             rng=rng,
         )

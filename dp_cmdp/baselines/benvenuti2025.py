@@ -52,11 +52,11 @@ def answer(
     calibration : {"paper", "tight"}
         Support of the noise.
     realised_mask_NOT_PRIVATE : bool
-        Leave the zeros of A and c bare, as the published numbers suggest.
+        Leave the zeros of A and c unprotected, as the published numbers suggest.
 
     Notes
     -----
-    **Paper.** ``algo:solve``, ``rem:modify``. **Privacy.** *Spends the budget.*
+    **Paper.** ``algo:solve``, ``rem:modify``. **Privacy.** *Spends the budget*.
     """
     release = release_blocks(
         database,

@@ -123,8 +123,8 @@ class _Market:
             )
         best = program.c.extremes(program.envelope.lower, program.envelope.upper)[1]
         upper = _variable_bounds(program)
-        reach, b_reach = _reach(program, players, upper), (b_high - b_low)[couples]
-        shares = reach[:, couples] / magnitude
+        ranges, b_range = _player_ranges(program, players, upper), (b_high - b_low)[couples]
+        shares = ranges[:, couples] / magnitude
         return cls(
             coupling=np.flatnonzero(couples),
             local=np.flatnonzero(~couples),
@@ -132,7 +132,7 @@ class _Market:
             magnitude=magnitude,
             sensitivity=ROUND_UP
             * (float(shares.sum(axis=1).max()) + _b_sensitivity(program, couples, b_low)),
-            width=float((shares.sum(axis=0) + 1 + b_reach / magnitude).max(initial=1.0)),
+            width=float((shares.sum(axis=0) + 1 + b_range / magnitude).max(initial=1.0)),
             price_bound=max(optimistic_value(program, best, method="cummings2015"), 0.0),
         )
 
@@ -164,7 +164,7 @@ def _variable_bounds(program: ParametricLP) -> FloatArray:
     return upper
 
 
-def _reach(program: ParametricLP, players: Players, upper: FloatArray) -> FloatArray:
+def _player_ranges(program: ParametricLP, players: Players, upper: FloatArray) -> FloatArray:
     """Per player and row, how far the player's part of the row can move over X_p and envelope."""
     low, high = program.envelope.lower, program.envelope.upper
     row, col, _ = program.A.sensitive()

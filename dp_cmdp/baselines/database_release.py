@@ -47,7 +47,7 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Spends the budget.*
+    **Privacy.** *Spends the budget*.
     """
     release = release_database(database, budget, rng=rng, calibration=calibration, close=close)
     return Answer(solve_private(program, release).x, converged=True, release=release)

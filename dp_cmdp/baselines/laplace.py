@@ -56,12 +56,12 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Spends the budget.*
+    **Privacy.** *Spends the budget*.
     """
     _check.real("shift", shift, low=0.0)
     shares = allocate(budget, program.equal_shares if alphas is None else alphas)
     rows = program.A.shape[0] + program.b_ub.size
-    entries = {"A": rows * program.num_variables, "b": rows}
+    num_entries = {"A": rows * program.num_variables, "b": rows}
     noise: dict[str, BlockNoise] = {}
     for block, share in shares.items():
         if share.epsilon == 0:
@@ -73,7 +73,7 @@ def answer(
                 program,
                 block,
                 share=share,
-                entries=entries[block],
+                num_entries=num_entries[block],
                 truncated=False,
                 shift=shift,
                 rng=rng,

@@ -66,9 +66,9 @@ def answer(
     shares = allocate(budget, {"b": 1 - alpha_c, "c": alpha_c})
     noise: dict[str, BlockNoise] = {}
     if "b" in sensitive and shares["b"].epsilon:
-        entries = program.b.sensitive()[0].size
+        num_entries = program.b.sensitive()[0].size
         noise["b"] = shifted_noise(
-            program, "b", share=shares["b"], entries=entries, truncated=truncated, rng=rng
+            program, "b", share=shares["b"], num_entries=num_entries, truncated=truncated, rng=rng
         )
     if "c" in sensitive and shares["c"].epsilon:
         noise["c"] = plain_noise(program, "c", share=shares["c"], rng=rng)

@@ -31,7 +31,7 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     truth = database.values
     solution = solve_certified(

@@ -35,14 +35,14 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Public.*
+    **Privacy.** *Public*.
     """
     envelope = program.envelope
     release = Release(
         estimate=(envelope.lower + envelope.upper) / 2,
         lower=envelope.lower,
         upper=envelope.upper,
-        guarantee=Guarantee(Fraction(0), Fraction(0), envelope.largest_record),
+        guarantee=Guarantee(Fraction(0), Fraction(0), envelope.record_size),
         method="database",
         groups=envelope.groups,
         noise=(),

@@ -18,7 +18,7 @@ def compared(env: HazardGridEnv, policy: Policy, *, title: str, folder: Path) ->
     Notes
     -----
     Private facts that have no value, such as a loss relative to 0, are None. **Privacy.** *Curator
-    only.*
+    only*.
     """
     from dp_cmdp.cmdp.evaluation import evaluate
     from dp_cmdp.cmdp.synthesis import safe_policy

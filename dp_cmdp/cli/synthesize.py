@@ -264,7 +264,7 @@ def _print_summary(
         print(f"          {share:.0f} % of the intervals reach the public worst case")
     cost, tolerance = _text(proof["worst_case_cost"]), _text(proof["tolerance"])
     print(f"policy    value {report['value']:.6g}")
-    print(f"          worst-case cost {cost} ≤ tolerance {tolerance}: verified, rigorously")
+    print(f"          worst-case cost {cost} ≤ tolerance {tolerance}: verified, with certainty")
     print(f"robust    value {report['robust_value']:.6g} with no data at all (ε = 0)")
     if not report["release_worth_it"]:
         print("          as good as the private one: no budget need be spent here")

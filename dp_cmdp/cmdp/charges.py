@@ -32,7 +32,6 @@ OCCUPYING, ENTERING = "occupying", "entering"
 #: Relative excess of an entry's expected count where a move is uncertain: more than the rounding
 #: of a row of T, whose probabilities are meant to be divided by their sum.
 EXCESS = 2.0**-45
-_SHOWN = 8
 
 Mask = NDArray[np.bool_]
 
@@ -52,7 +51,7 @@ class Charges:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     pair: NDArray[np.int64]
@@ -148,6 +147,6 @@ def _csr(source: Any, shape: tuple[int, int] | None = None, *, copy: bool = Fals
 
 
 def _named(states: NDArray[np.int64]) -> str:
-    shown = ", ".join(map(str, states[:_SHOWN].tolist()))
-    more = f" and {states.size - _SHOWN} more" if states.size > _SHOWN else ""
+    shown = ", ".join(map(str, states[: _check.SHOWN].tolist()))
+    more = f" and {states.size - _check.SHOWN} more" if states.size > _check.SHOWN else ""
     return f"state{'s' if states.size > 1 else ''} {shown}{more}"

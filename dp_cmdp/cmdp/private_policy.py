@@ -36,7 +36,7 @@ class PrivatePolicy:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish.
+    **Privacy.** *Public*: safe to publish.
     """
 
     safe: SafePolicy
@@ -87,7 +87,7 @@ def release_and_synthesize(
 
     Notes
     -----
-    **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget.*
+    **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget*.
     """
     model.check_owns(database)
     robust = robust_policy(model, pool=pool)

@@ -132,7 +132,7 @@ def rollout(
 
     Notes
     -----
-    **Privacy.** Curator only where the environment holds the true hazards: costs depend on them.
+    **Privacy.** *Curator only* where the environment holds the true hazards: costs depend on them.
     """
     discount = _check.real("gamma", gamma, low=0.0, high=1.0)
     count = _check.size("episodes", episodes, low=1)

@@ -52,7 +52,7 @@ class Affine:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     shape: tuple[int, ...]
@@ -148,7 +148,7 @@ class Affine:
         -----
         Of n terms and a constant, each passes at most n + 1 roundings of 2^−53 (relative), and
         products that underflow err by at most 2^−1075 more. The bound is four times that, which
-        covers its own rounding. **Privacy.** Public.
+        covers its own rounding. **Privacy.** *Public*.
         """
         row, col, position = self.sensitive()
         base = np.abs(self.base(row, col))
@@ -177,7 +177,7 @@ class Affine:
 
         Notes
         -----
-        **Paper.** ``def:l11_sens``, ``def:l1_sens``. **Privacy.** Public.
+        **Paper.** ``def:l11_sens``, ``def:l1_sens``. **Privacy.** *Public*.
         """
         if self.is_public:
             return 0.0

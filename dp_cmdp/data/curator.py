@@ -161,7 +161,7 @@ def report_to_curator(
     Notes
     -----
     Whether `look` fails, and what it warns of, depends on the truth: an exception becomes the fact
-    ``failed``, warnings are dropped, and nothing is raised. **Privacy.** *Curator only.*
+    ``failed``, warnings are dropped, and nothing is raised. **Privacy.** *Curator only*.
     """
     _check_file_name(name)
     inner = curator_folder(folder)

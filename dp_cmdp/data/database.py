@@ -34,7 +34,7 @@ class Database:
 
     Notes
     -----
-    **Privacy.** *Curator only.* ``repr``, ``str`` and every error text are free of values; pickling
+    **Privacy.** *Curator only*. ``repr``, ``str`` and every error text are free of values; pickling
     and copying are refused (hand a worker a seed, not a database).
     """
 
@@ -86,7 +86,7 @@ class Database:
         Notes
         -----
         What is wrong with the values is said at that use, when a ledger has been debited.
-        **Privacy.** *Curator only.*
+        **Privacy.** *Curator only*.
         """
         return _Deferred(read, envelope, identity=identity)
 

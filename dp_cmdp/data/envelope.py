@@ -47,7 +47,7 @@ class Envelope:
     Notes
     -----
     Envelopes that say the same are equal, whoever made them: a database belongs to a program when
-    their envelopes are. **Paper.** ``ass:bounded``, ``def:adj2``. **Privacy.** Public.
+    their envelopes are. **Paper.** ``ass:bounded``, ``def:adj2``. **Privacy.** *Public*.
     """
 
     lower: FloatArray
@@ -158,7 +158,7 @@ class Envelope:
         return self.lower.size
 
     @property
-    def largest_record(self) -> int:
+    def record_size(self) -> int:
         """m: the most entries that may change together."""
         return int(np.unique(self.records, return_counts=True)[1].max())
 
@@ -198,7 +198,7 @@ class Envelope:
         return hash((self.groups, *((getattr(self, part) + 0).tobytes() for part in _ARRAYS)))
 
     def __repr__(self) -> str:
-        return f"Envelope({describe(self.groups)}, largest_record={self.largest_record})"
+        return f"Envelope({describe(self.groups)}, record_size={self.record_size})"
 
 
 def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:

@@ -166,7 +166,7 @@ class Release:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish, save and pickle (unless `leaks` says otherwise).
+    **Privacy.** *Public*: safe to publish, save and pickle (unless `leaks` says otherwise).
     """
 
     estimate: FloatArray

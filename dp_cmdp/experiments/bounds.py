@@ -57,7 +57,7 @@ COLUMNS = (
     "instance",
     "sampled",
     "certified_mean",
-    "certified_sure",
+    "certified_certain",
     "repaired",
     "printed",
 )
@@ -117,7 +117,7 @@ def draw(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
                 "instance": (loss + excess) / size,
                 "sampled": float(bound.sampled.limit) / size,
                 "certified_mean": float(bound.mean) / size,
-                "certified_sure": float(bound.sure) / size,
+                "certified_certain": float(bound.certain) / size,
                 **_theorem(name, program, database, budget, size),
             }
         )

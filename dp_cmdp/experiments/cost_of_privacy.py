@@ -199,7 +199,7 @@ def publish(grid: Scenario, method: str, *, epsilon: str, rng: np.random.Generat
 def judge(grid: Scenario, made: SafePolicy) -> Row:
     """What a policy cost, and whether its certificate or the true constraints fail.
 
-    The true constraints are checked with a rigorous bound, and in rational arithmetic where that
+    The true constraints are checked with a proven bound, and in rational arithmetic where that
     bound alone does not decide.
     """
     kept = certify_policy(grid.truth, made.policy).verified or verify_exact(grid.truth, made.policy)

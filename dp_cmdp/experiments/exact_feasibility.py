@@ -147,7 +147,7 @@ def violated(batch: Batch, x: FloatArray) -> set[int]:
 
     Notes
     -----
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     program = batch.program
     theta, point = _integers(batch.database.values), _integers(x)

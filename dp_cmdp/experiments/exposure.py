@@ -3,7 +3,7 @@
 On an auction in which only one block reads the database the method is run on D with two seeds, on
 an adjacent D' and on a distant D''. The block is
 
-* *bare* when the seeds do not matter and the data do,
+* *unprotected* when the seeds do not matter and the data do,
 * *unread* when neither matters,
 * *noisy* when the seeds matter; and if the method publishes its noisy numbers, *coupled* when they
   pass the audit's coupling test (the same noise on D and D' moves them exactly as the data moved),
@@ -80,7 +80,7 @@ def _verdict(name: str, block: str) -> str:
     first, again = (_run(name, program, here, np.random.default_rng(s)) for s in (0, 1))
     if np.array_equal(_shown(first), _shown(again)):
         other = _run(name, program, far, np.random.default_rng(0))
-        return "unread" if np.array_equal(_shown(first), _shown(other)) else "bare"
+        return "unread" if np.array_equal(_shown(first), _shown(other)) else "unprotected"
     if first.release is None:
         return "noisy"
 

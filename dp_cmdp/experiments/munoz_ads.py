@@ -112,7 +112,7 @@ def expected_percent(epsilon: str) -> float:
     """100 e^(−s/σ)/2: how often Laplace noise exceeds the shift s: *public*."""
     share = PrivacyBudget(epsilon, DELTA)
     law = TruncatedLaplace.calibrate(
-        RADIUS, share.epsilon, delta=share.delta, calibration="paper", entries=M
+        RADIUS, share.epsilon, delta=share.delta, calibration="paper", num_entries=M
     )
     return 50.0 * math.exp(-law.support / law.scale)
 

@@ -41,7 +41,7 @@ NOTE = (
     "Cummings et al. promise joint differential privacy, a weaker model: what the other players "
     "receive hides a player, the whole answer does not (players are the advertisers). 'coupled': "
     "the published numbers pass the audit's coupling test; 'noisy': other noise, other answer, and "
-    "nothing else is published; 'unread': never used; 'bare': read as it is; 'leaking': the "
+    "nothing else is published; 'unread': never used; 'unprotected': read as it is; 'leaking': the "
     "coupling test objects. worst_violation is in units of the right-hand sides. A negative "
     "sub-optimality is bought with violations. seconds are medians of this run: indicative only."
 )

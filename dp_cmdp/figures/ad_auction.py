@@ -67,7 +67,7 @@ def allocation_figure(allocations: Mapping[str, ArrayLike], *, title: str) -> Fi
 
     Notes
     -----
-    **Privacy.** Public for allocations solved from a release, *curator only* otherwise.
+    **Privacy.** *Post-processing* of allocations solved from a release; curator only otherwise.
     """
     tables = {name: _check.array("allocations", table) for name, table in allocations.items()}
     shapes = {table.shape for table in tables.values()}

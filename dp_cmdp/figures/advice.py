@@ -28,7 +28,7 @@ def advice_figure(advice: Advice) -> Figure:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     figure, axes = new_figure(9.0, 4.0, ncols=2)
     won, full = axes

@@ -15,7 +15,7 @@ CURVES = (
     ("loss_percent", "actual (mean; 95 % interval over databases)", "#111827", "o-"),
     ("sampled_percent", "sampled limit of the mean (failure 1e-6)", "#1d4ed8", "D-"),
     ("certified_mean_percent", "certified bound of the mean", "#00734d", "s-"),
-    ("certified_sure_percent", "certified bound, sure", "#00734d", "--"),
+    ("certified_certain_percent", "certified bound, certain", "#00734d", "--"),
     ("repaired_percent", "paper's theorem, repaired", "#c2410c", "^-"),
     ("printed_percent", "paper's theorem, printed (Λ mended)", "#e9a15b", "v-"),
 )

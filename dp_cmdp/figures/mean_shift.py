@@ -1,4 +1,4 @@
-"""Picture of the mean shift of sure intervals, against the bound that nothing can beat."""
+"""Picture of the mean shift of certain intervals, against the bound that nothing can beat."""
 
 from __future__ import annotations
 

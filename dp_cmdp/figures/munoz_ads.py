@@ -22,11 +22,11 @@ def munoz_ads_figure(rows: Rows) -> Figure:
         part = sorted((r for r in rows if r["noise"] == noise), key=lambda r: r["epsilon"])
         look = {"fmt": "o", "color": shade, "label": noise, "capsize": 3}
         at = [row["epsilon"] for row in part]
-        mean, reach = _measured(part, "violated_percent", "ci")
-        left.errorbar(at, mean, yerr=reach, **look)
-        mean, reach = _measured(part, "revenue_ratio", "revenue_ci")
+        mean, errors = _measured(part, "violated_percent", "ci")
+        left.errorbar(at, mean, yerr=errors, **look)
+        mean, errors = _measured(part, "revenue_ratio", "revenue_ci")
         lost = [1e6 * (1 - ratio) for ratio in mean]
-        right.errorbar(at, lost, yerr=[[1e6 * e for e in side] for side in reach[::-1]], **look)
+        right.errorbar(at, lost, yerr=[[1e6 * e for e in side] for side in errors[::-1]], **look)
     _explained(left, [row for row in rows if row["noise"] == "Laplace, same shift"])
     right.set_ylim(bottom=0, top=10)
     right.set_title("revenue ratio 1.00, as published", loc="left", fontsize=10)

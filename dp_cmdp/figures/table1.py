@@ -22,8 +22,8 @@ def table1_figure(rows: Rows) -> Figure:
     shades = [colour(row["method"]) for row in rows]
     for at, row, shade in zip(place, rows, shades, strict=True):
         mean = row["suboptimality_percent"]
-        reach = [[mean - row["ci_low"]], [row["ci_high"] - mean]]
-        axes[0].errorbar(mean, at, xerr=reach, fmt="o", color=shade, capsize=3)
+        errors = [[mean - row["ci_low"]], [row["ci_high"] - mean]]
+        axes[0].errorbar(mean, at, xerr=errors, fmt="o", color=shade, capsize=3)
         axes[0].annotate(
             f"{mean:.1f}", (mean, at), textcoords="offset points", xytext=(0, 6), fontsize=8
         )

@@ -35,7 +35,7 @@ from dp_cmdp.errors import InvalidArgumentError
 #: through(state, action, next_state, reward): a state passed on the way, or None.
 PassedState = Callable[[int, int, int, float], int | None]
 #: Relative rounding of an expected cost that is not taken for a difference.
-ROUNDING = 1e-9
+COST_ROUNDING = 1e-9
 
 
 @door
@@ -93,7 +93,7 @@ def cmdp_from_gymnasium(
 
     Notes
     -----
-    **Privacy.** Public: everything read here is the environment's and the caller's.
+    **Privacy.** *Public*: everything read here is the environment's and the caller's.
     """
     source, opened = _environment(env, options)
     try:
@@ -190,7 +190,7 @@ def _costs(table: _Table, price: Callable[[int, int, int], FloatArray], K: int) 
         f[:, s, a] += p * step
     least = f.min(axis=2)
     for step, (s, a, p, n, _, over) in zip(steps, table.moves, strict=True):
-        if over and p > 0.0 and (step < least[:, n] - ROUNDING * np.abs(least[:, n])).any():
+        if over and p > 0.0 and (step < least[:, n] - COST_ROUNDING * np.abs(least[:, n])).any():
             raise InvalidArgumentError(
                 f"cost must charge what ends an episode when it happens: state {n} costs at least "
                 f"{least[:, n].max():g} to act in, but the move from state {s} by action {a} ends "

@@ -47,7 +47,7 @@ def ad_auction_program(
 
     Notes
     -----
-    **Paper.** ``opt:EX1``. **Privacy.** Public.
+    **Paper.** ``opt:EX1``. **Privacy.** *Public*.
     """
     N = _check.size("num_groups", num_groups, low=1)
     M = _check.size("num_advertisers", num_advertisers, low=1)

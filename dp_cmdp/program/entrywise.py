@@ -26,7 +26,7 @@ def entrywise(program: ParametricLP) -> ParametricLP:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     parts: dict[str, Affine] = {block: getattr(program, block) for block in BLOCKS}
     envelopes, start, blocks = {}, 0, {}

@@ -72,7 +72,8 @@ class ParametricLP:
 
     Notes
     -----
-    **Paper.** ``opt:primal``; ``eq:ahat``. **Privacy.** Public: it holds no value of any database.
+    **Paper.** ``opt:primal``; ``eq:ahat``. **Privacy.** *Public*: it holds no value of any
+    database.
     """
 
     envelope: Envelope
@@ -194,7 +195,7 @@ class ParametricLP:
         Notes
         -----
         **Paper.** ``eq:abarpost``, ``eq:bbarpost`` are the case of one database entry per LP
-        entry. **Privacy.** Post-processing.
+        entry. **Privacy.** *Post-processing*.
         """
         low, high = self._box(lower, upper)
         middle = (low + high) / 2 if estimate is None else estimate

@@ -96,7 +96,7 @@ def release_blocks(
         index = target.envelope.index(block)
         drawn = plan.draw(values[block])
         if realised_mask_NOT_PRIVATE and block in ("A", "c"):
-            drawn = drawn.with_exposed(values[block] == 0.0, values[block])
+            drawn = drawn.with_unprotected(values[block] == 0.0, values[block])
         cut = drawn.widened(block_rounding(program, block)).clipped(
             target.envelope.lower[index], target.envelope.upper[index]
         )
@@ -108,7 +108,7 @@ def release_blocks(
         estimate=np.concatenate([part.estimate for part in done.values()]),
         lower=np.concatenate([part.lower for part in done.values()]),
         upper=np.concatenate([part.upper for part in done.values()]),
-        guarantee=Guarantee(budget.epsilon, budget.delta, database.envelope.largest_record),
+        guarantee=Guarantee(budget.epsilon, budget.delta, database.envelope.record_size),
         method="blocks",
         groups=target.envelope.groups,
         noise=tuple(part.noise for part in done.values()),

@@ -71,7 +71,7 @@ def release_database(
         estimate=np.clip(cut.estimate, envelope.lower, envelope.upper),
         lower=cut.lower,
         upper=cut.upper,
-        guarantee=Guarantee(budget.epsilon, budget.delta, envelope.largest_record),
+        guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),
         method="database",
         groups=envelope.groups,
         noise=(replace(cut.noise, block="database", epsilon=budget.epsilon, delta=budget.delta),),
@@ -98,7 +98,7 @@ def plan_database(
         epsilon=budget.epsilon,
         delta=budget.delta,
         calibration=calibration,
-        entries=envelope.num_entries,
+        num_entries=envelope.num_entries,
         high=close_ends(envelope, sides) if calibration == "optimal" else None,
         rng=rng,
     )
@@ -106,10 +106,10 @@ def plan_database(
 
 def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np.bool_]:
     """For optimal noise: which entries keep their upper end close (public)."""
-    if envelope.largest_record > 1:
+    if envelope.record_size > 1:
         raise InvalidArgumentError(
             'calibration="optimal" is private only when records hold one entry each; this '
-            f'envelope has records of {envelope.largest_record}: use "tight"'
+            f'envelope has records of {envelope.record_size}: use "tight"'
         )
     high = np.empty(envelope.num_entries, dtype=bool)
     for name, side in _closest(envelope, close).items():

@@ -43,7 +43,7 @@ class PrivateAnswer:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish.
+    **Privacy.** *Public*: safe to publish.
     """
 
     solution: Solution
@@ -92,7 +92,7 @@ def release_and_solve(
 
     Notes
     -----
-    **Paper.** ``ass:feast``, ``thm:feasible``, corrected. **Privacy.** *Spends the budget.*
+    **Paper.** ``ass:feast``, ``thm:feasible``, corrected. **Privacy.** *Spends the budget*.
     """
     program.check_owns(database)
     robust = robust_solution(program)
@@ -146,7 +146,7 @@ def robust_solution(program: ParametricLP) -> Solution:
 
     Notes
     -----
-    **Paper.** ``ass:feast``, corrected. **Privacy.** Public: no data is read.
+    **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
     """
     program.check_robust_feasibility()
     program.check_boundedness()

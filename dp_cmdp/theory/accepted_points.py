@@ -24,7 +24,7 @@ import numpy as np
 from dp_cmdp._check import FloatArray
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.theory.laws import end_probability
-from dp_cmdp.theory.release_noise import ROUNDING, Reach
+from dp_cmdp.theory.release_noise import LATTICE_ROUNDING, ReleaseNoise
 from dp_cmdp.theory.row_tails import RowTerms
 
 #: Positions of the boxes between the true values, the mean ends and the furthest ends.
@@ -44,17 +44,17 @@ class Candidate:
 class Comparison:
     """Comparison points for one database: *curator only*."""
 
-    noise: Reach
+    noise: ReleaseNoise
     entries: FloatArray
     c: FloatArray
     objective: FloatArray  # c + E e: what a comparison point should maximise
     optimum: float
 
     def candidates(self) -> list[Candidate]:
-        """Points of increasing loss and decreasing rejection; the last is accepted surely."""
-        sure = self._candidate(*self.noise.worst_box(self.entries), rejection=0.0)
-        found = [sure]
-        if self.noise.in_rows().any() and sure.loss > 1e-12 * abs(self.optimum):
+        """Points of increasing loss and decreasing rejection; the last is certainly accepted."""
+        certain = self._candidate(*self.noise.worst_box(self.entries), rejection=0.0)
+        found = [certain]
+        if self.noise.in_rows().any() and certain.loss > 1e-12 * abs(self.optimum):
             rows = _Rows(self)
             for position in POSITIONS:
                 low, high = self._box(position)
@@ -139,7 +139,9 @@ class _Rows:
         for i in range(slack.size):
             part = (pairs.row == i) & (w != 0)
             terms = RowTerms(law.only(np.flatnonzero(part)), np.abs(w[part]), room[part])
-            total += terms.failure(float(slack[i]) / (1.0 + ROUNDING)) if part.any() else 0.0
+            total += (
+                terms.failure(float(slack[i]) / (1.0 + LATTICE_ROUNDING)) if part.any() else 0.0
+            )
             if total >= 1.0:
                 break
         return min(total, 1.0)

@@ -85,7 +85,7 @@ def diameter_bound(feasible: LinearProgram | CMDP | ParametricCMDP) -> float:
 
     Notes
     -----
-    **Paper.** ``app:concentration``. **Privacy.** Public for a CMDP; *curator only* for the linear
+    **Paper.** ``app:concentration``. **Privacy.** *Public* for a CMDP; curator only for the linear
     program of true data.
     """
     if isinstance(feasible, ParametricCMDP):
@@ -105,7 +105,7 @@ def concentration_radius(diameter: float, *, failure: float) -> float:
 
     Notes
     -----
-    **Paper.** ``cor:concentration``, corrected. **Privacy.** As its `diameter`.
+    **Paper.** ``cor:concentration``, corrected. **Privacy.** *Post-processing* of `diameter`.
     """
     width = _check.real("diameter", diameter, low=0.0)
     t = _check.real("failure", failure, low=1e-300, high=1.0)

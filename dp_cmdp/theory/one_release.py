@@ -58,7 +58,7 @@ def instance_bound(
     Notes
     -----
     **Paper.** Ours; it follows ``app:accuracy`` without a Hoffman constant.
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     lp = as_program(program)
     target = lp if release.method == "database" else entrywise(lp)

@@ -55,7 +55,7 @@ def public_interval(program: ParametricLP | ParametricCMDP) -> PublicInterval:
 
     Notes
     -----
-    **Paper.** Ours; its bounds come from ``eq:ahat``. **Privacy.** Public.
+    **Paper.** Ours; its bounds come from ``eq:ahat``. **Privacy.** *Public*.
     """
     lp = as_program(program)
     best = robust_solution(lp)

@@ -43,11 +43,11 @@ from dp_cmdp.theory.laws import (
 
 MECHANISMS = ("database", "blocks")
 #: Relative room for the rounding of released numbers: lattice steps are below 2^-18 of a radius.
-ROUNDING = 2.0**-16
+LATTICE_ROUNDING = 2.0**-16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class ReleaseNoise:
     """The noise of a release that has not been made yet.
 
     Attributes
@@ -62,7 +62,7 @@ class Reach:
 
     Notes
     -----
-    **Privacy.** Public: it depends on structure, envelope and budget only.
+    **Privacy.** *Public*: it depends on structure, envelope and budget only.
     """
 
     program: ParametricLP
@@ -106,7 +106,7 @@ class Reach:
 
     def worst_box(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A box that contains every released box."""
-        far = 2.0 * self.support * (1.0 + ROUNDING) + 2.0**-48 * np.abs(entries)
+        far = 2.0 * self.support * (1.0 + LATTICE_ROUNDING) + 2.0**-48 * np.abs(entries)
         low, high = self.envelope.lower, self.envelope.upper
         return np.clip(entries - far, low, high), np.clip(entries + far, low, high)
 
@@ -153,11 +153,11 @@ class Reach:
     def error_limits(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The largest e⁺ and e⁻ that can occur."""
         up, down = self.error_room(entries)
-        above, below = (end * (1.0 + ROUNDING) for end in (self.law.above, self.law.below))
+        above, below = (end * (1.0 + LATTICE_ROUNDING) for end in (self.law.above, self.law.below))
         return np.minimum(up, above), np.minimum(down, below)
 
 
-def reach(
+def release_noise(
     program: ParametricLP,
     budget: PrivacyBudget,
     *,
@@ -166,7 +166,7 @@ def reach(
     calibration: str | None = None,
     close: str | Mapping[str, str] = "upper",
     radius: ArrayLike | None = None,
-) -> Reach:
+) -> ReleaseNoise:
     """The noise that a release of this program's database would carry.
 
     Parameters
@@ -189,7 +189,7 @@ def reach(
     Notes
     -----
     **Paper.** ``lem:matrix_lap``, ``lem:vec_lap``, ``lem:lap_mech``, ``algo:solve``.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     _check.one_of("mechanism", mechanism, MECHANISMS)
     envelope = program.envelope
@@ -204,16 +204,16 @@ def reach(
         raise InvalidArgumentError("alphas belongs to blocks; a database release has one budget")
     if kind == "optimal":
         law = _optimal_law(envelope, budget, radius=rad, close=close)
-        return Reach(program, program, mechanism, law)
+        return ReleaseNoise(program, program, mechanism, law)
     law = TruncatedLaplace.calibrate(
-        float(envelope.largest_record),
+        float(envelope.record_size),
         budget.epsilon,
         delta=budget.delta,
         calibration=kind,
-        entries=envelope.num_entries,
-        together=envelope.largest_record,
+        num_entries=envelope.num_entries,
+        record_size=envelope.record_size,
     )
-    return Reach(program, program, mechanism, LaplaceLaw(law.scale * rad, law.support * rad))
+    return ReleaseNoise(program, program, mechanism, LaplaceLaw(law.scale * rad, law.support * rad))
 
 
 def _optimal_law(
@@ -230,7 +230,7 @@ def _optimal_law(
         epsilon=budget.epsilon,
         delta=budget.delta,
         calibration="optimal",
-        entries=envelope.num_entries,
+        num_entries=envelope.num_entries,
         high=up,
         rng=None,
     )
@@ -241,7 +241,7 @@ def _optimal_law(
 
 def _blocks(
     program: ParametricLP, shares: Mapping[str, Share], calibration: str, radius: FloatArray
-) -> Reach:
+) -> ReleaseNoise:
     target = entrywise(program)
     m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
     counts = {"A": m * n, "b": m}
@@ -264,10 +264,10 @@ def _blocks(
                 share.epsilon,
                 delta=share.delta,
                 calibration=calibration,
-                entries=counts[block],
+                num_entries=counts[block],
             )
             sigma, s = law.scale, law.support
         scale.append(np.full(size, sigma))
         support.append(np.full(size, s))
     law = LaplaceLaw(np.concatenate(scale), np.concatenate(support))
-    return Reach(program, target, "blocks", law)
+    return ReleaseNoise(program, target, "blocks", law)

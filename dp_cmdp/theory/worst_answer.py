@@ -25,7 +25,7 @@ from dp_cmdp.errors import UnboundedError
 from dp_cmdp.program.linear_program import LinearProgram, solve
 
 #: Room for the solver's tolerances, relative to the terms of the row.
-TOLERANCE = 1e-9
+ROW_ROOM = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ class WorstAnswer:
         if np.isfinite(slope).all() and np.isfinite(constant).all():
             row = self.truth.c + slope @ self.direction
             kept = float(self.truth.c @ y) - float(constant.sum())
-            kept -= TOLERANCE * (abs(self.optimum) + float(np.abs(constant).sum()))
+            kept -= ROW_ROOM * (abs(self.optimum) + float(np.abs(constant).sum()))
             rows = sparse.vstack([rows, sparse.csr_array(-row[None])], format="csr")
             sides = np.append(sides, -kept)
         try:

@@ -4,7 +4,7 @@
 answer says it was made from, and proves again
 
 * of a release, every claim that its content can prove (:mod:`dp_cmdp.verification.claims`);
-* of a policy, a rigorous bound on its costs at everything its release allows;
+* of a policy, a bound on its costs, certain at everything its release allows;
 * of a solution, every row at everything its release allows, in exact arithmetic.
 
 Files that agree with each other may still be invented as a whole: nothing here proves who made
@@ -111,7 +111,7 @@ def verify(*paths: str | Path) -> Report:
 
     Notes
     -----
-    **Paper.** ``def:dp`` and ``thm:feasible``, of the files themselves. **Privacy.** Public.
+    **Paper.** ``def:dp`` and ``thm:feasible``, of the files themselves. **Privacy.** *Public*.
     """
     if not paths:
         raise InvalidArgumentError("paths must name at least one file")

@@ -28,4 +28,4 @@ def test_the_realised_mask_leaks_prices_in_the_constraints_and_in_the_objective(
 
 def test_the_robust_program_reads_nothing_and_the_nonprivate_one_hides_nothing():
     assert set(exposure("robust").values()) == {"unread"}
-    assert set(exposure("nonprivate").values()) == {"bare"}
+    assert set(exposure("nonprivate").values()) == {"unprotected"}

@@ -70,7 +70,7 @@ def additive(
 
 
 def realised_mask() -> Subject:
-    """Algorithm 1 that leaves realised zeros bare, as the published numbers suggest."""
+    """Algorithm 1 that leaves realised zeros unprotected, as the published numbers suggest."""
     pair = (0.0, 0.5)
 
     def release(

@@ -43,7 +43,7 @@ ONE_BY_ONE: dict[str, dict[str, Any]] = {
     "hsu2014": {"rounds": 3, "guesses": 1},
     "dvorkin2020": {"sensitivity": 0.01},
 }
-#: Runs of those methods: enough to see a value that is left bare.
+#: Runs of those methods: enough to see a value that is left unprotected.
 FEW_RUNS = 100
 
 Blocks = Callable[[Database, ParametricLP, np.random.Generator | None], Release]

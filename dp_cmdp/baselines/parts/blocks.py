@@ -1,7 +1,7 @@
 """Releases of A, b and c in which each block is treated in its own way.
 
-Several systems of the comparison are Algorithm 1 with some blocks left bare or with another noise:
-they differ in the intervals of each block only, so they share everything that follows.
+Several systems of the comparison are Algorithm 1 with some blocks left unprotected or with another
+noise: they differ in the intervals of each block only, so they share everything that follows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def publish_blocks(
     *,
     noise: Mapping[str, BlockNoise],
 ) -> Release:
-    """A release of A, b, c: the blocks in `noise` perturbed by it, the others bare.
+    """A release of A, b, c: the blocks in `noise` perturbed by it, the others unprotected.
 
     Notes
     -----
@@ -47,13 +47,13 @@ def publish_blocks(
             drawn = noise[block](values[block]).widened(block_rounding(program, block))
             parts.append(drawn.clipped(*block_bounds(envelope, block)))
         else:
-            parts.append(_bare(program, block, database.values, values[block]))
+            parts.append(_unprotected(program, block, database.values, values[block]))
             leaks.append(unprotected(block))
     return Release(
         estimate=np.concatenate([part.estimate for part in parts]),
         lower=np.concatenate([part.lower for part in parts]),
         upper=np.concatenate([part.upper for part in parts]),
-        guarantee=Guarantee(budget.epsilon, budget.delta, program.envelope.largest_record),
+        guarantee=Guarantee(budget.epsilon, budget.delta, program.envelope.record_size),
         method="blocks",
         groups=envelope.groups,
         noise=tuple(part.noise for part in parts),
@@ -62,7 +62,9 @@ def publish_blocks(
     )
 
 
-def _bare(program: ParametricLP, block: str, theta: FloatArray, values: FloatArray) -> Intervals:
+def _unprotected(
+    program: ParametricLP, block: str, theta: FloatArray, values: FloatArray
+) -> Intervals:
     """True entries, as intervals that hold them however their sums were rounded: NOT PRIVATE."""
     lower, upper = getattr(program, block).bounds(theta, theta)
     return Intervals(values, lower, upper, Noise(block, "none", "none", 0.0, 0.0))
@@ -79,7 +81,7 @@ def shifted_noise(
     block: str,
     *,
     share: Share,
-    entries: int,
+    num_entries: int,
     truncated: bool,
     shift: float = 1.0,
     rng: np.random.Generator,
@@ -88,7 +90,7 @@ def shifted_noise(
 
     Parameters
     ----------
-    entries : int
+    num_entries : int
         k of the support's formula.
     truncated : bool
         Truncated Laplace noise on [−s, s]: the intervals contain the truth with certainty.
@@ -98,19 +100,19 @@ def shifted_noise(
     """
     unit = program.sensitivity(block)
     law = TruncatedLaplace.calibrate(
-        unit, share.epsilon, delta=share.delta, calibration="paper", entries=entries
+        unit, share.epsilon, delta=share.delta, calibration="paper", num_entries=num_entries
     )
     drawn = law if truncated else Laplace(law.scale)
     name = "truncated Laplace (float)" if truncated else "Laplace (float)"
-    reach = shift * law.support
+    half_width = shift * law.support
 
     def perturb(values: FloatArray) -> Intervals:
         estimate = values + drawn.sample(rng, values.size)
-        pad = 2.0**-50 * (np.abs(estimate) + reach)  # more than the rounding of the sums
+        pad = 2.0**-50 * (np.abs(estimate) + half_width)  # more than the rounding of the sums
         return Intervals(
             estimate,
-            estimate - reach - pad,
-            estimate + reach + pad,
+            estimate - half_width - pad,
+            estimate + half_width + pad,
             Noise(block, name, "paper", law.scale, law.support if truncated else None),
         )
 

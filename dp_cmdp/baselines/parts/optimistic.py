@@ -39,7 +39,7 @@ def optimistic_value(program: ParametricLP, objective: FloatArray, *, method: st
 
     Notes
     -----
-    **Privacy.** Public when `objective` is.
+    **Privacy.** *Post-processing* of `objective`.
     """
     try:
         return solve(optimistic_program(program, objective), certify=False).objective

@@ -21,7 +21,7 @@ from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.feasible_set import coordinate_ranges
 from dp_cmdp.theory.laws import LaplaceLaw
-from dp_cmdp.theory.release_noise import Reach, reach
+from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +80,9 @@ class StandardForm:
                 "be strict in an equality); use accuracy_bound"
             )
         program.check_owns(database)
-        noise = reach(program, budget, mechanism="blocks", alphas=alphas, calibration=calibration)
+        noise = release_noise(
+            program, budget, mechanism="blocks", alphas=alphas, calibration=calibration
+        )
         box = program.envelope.lower, program.envelope.upper
         extra = np.eye(program.num_variables)[np.isfinite(program.upper)]
         below = np.vstack([program.A_ub.toarray(), extra])
@@ -142,7 +144,7 @@ def _mask(part: Affine, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     return mask
 
 
-def _block_noise(noise: Reach) -> dict[str, float]:
+def _block_noise(noise: ReleaseNoise) -> dict[str, float]:
     """σ and s per block; 0 for a public block."""
     found = {"sigma_A": 0.0, "s_A": 0.0, "sigma_b": 0.0, "s_b": 0.0, "sigma_c": 0.0}
     assert isinstance(noise.law, LaplaceLaw)

@@ -107,19 +107,19 @@ FAULTS = (
         (CONTRACT, FACTS),
         Fault(
             "comparison-leak-unnamed",
-            "a compared system names the blocks it leaves bare",
+            "a compared system names the blocks it leaves unprotected",
             "leaks.append(unprotected(block))",
             "pass",
         ),
         Fault(
-            "comparison-block-bare",
+            "comparison-block-unprotected",
             "a compared system perturbs the blocks it protects",
             "if block in noise:",
             "if not noise:",
         ),
         Fault(
-            "comparison-bare-not-widened",
-            "bare entries are enclosed however their sums were rounded",
+            "comparison-unprotected-not-widened",
+            "unprotected entries are enclosed however their sums were rounded",
             'return Intervals(values, lower, upper, Noise(block, "none", "none", 0.0, 0.0))',
             'return Intervals(values, values, values, Noise(block, "none", "none", 0.0, 0.0))',
         ),

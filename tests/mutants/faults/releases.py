@@ -49,8 +49,8 @@ FAULTS = (
         Fault(
             "optimal-noise-for-records",
             "optimal noise is refused where a record has several entries",
-            "if envelope.largest_record > 1:",
-            "if envelope.largest_record > 2:",
+            "if envelope.record_size > 1:",
+            "if envelope.record_size > 2:",
         ),
         Fault(
             "close-end-swapped",
@@ -70,7 +70,7 @@ FAULTS = (
         ),
         Fault(
             "leaks-unrecorded",
-            "a block release names what it left bare",
+            "a block release names what it left unprotected",
             "leaks=leaks,",
             "leaks=(),",
         ),
@@ -154,7 +154,7 @@ FAULTS = (
         ),
         Fault(
             "release-file-forgets-leaks",
-            "what was left bare is still named when a release is read back",
+            "what was left unprotected is still named when a release is read back",
             '"leaks": tuple(facts["leaks"]),',
             '"leaks": (),',
         ),
@@ -178,7 +178,7 @@ FAULTS = (
         ),
         Fault(
             "release-repr-hides-leaks",
-            "what was left bare is shown",
+            "what was left unprotected is shown",
             'leak = f", LEAKS {\', \'.join(self.leaks)}" if self.leaks else ""',
             'leak = ""',
             tests=(PRIVATIZER,),

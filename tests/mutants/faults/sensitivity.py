@@ -79,13 +79,13 @@ FAULTS = (
         Fault(
             "unprotected-block-silent",
             "a sensitive block without budget is refused unless the leak is allowed",
-            "if bare and not allow_leak:",
-            "if bare and allow_leak:",
+            "if blocks and not allow_leak:",
+            "if blocks and allow_leak:",
         ),
         Fault(
             "unprotected-block-unrecorded",
-            "what is published bare is named in the release",
-            "return tuple(map(unprotected, bare))",
+            "what is published unprotected is named in the release",
+            "return tuple(map(unprotected, blocks))",
             "return ()",
         ),
         Fault(
@@ -97,8 +97,8 @@ FAULTS = (
         Fault(
             "block-entries-of-b-for-A",
             "the paper's support for A counts m·n entries",
-            'entries=m * n if block == "A" else m,',
-            "entries=m,",
+            'num_entries=m * n if block == "A" else m,',
+            "num_entries=m,",
         ),
         Fault(
             "entrywise-assumptions-unchecked",

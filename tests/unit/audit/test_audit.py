@@ -121,12 +121,12 @@ def test_an_exact_coupling_allows_no_rounding():
 def test_the_facts_of_a_law_are_its_sums_and_integrals(law):
     facts = law_facts(law)
     if isinstance(law, TruncatedLaplace | Laplace):
-        reach = 2.0 if isinstance(law, TruncatedLaplace) else 60.0
-        z = (np.arange(400_000) + 0.5) / 400_000 * reach
-        mass = 2 * law.pdf(z) * reach / z.size
+        end = 2.0 if isinstance(law, TruncatedLaplace) else 60.0
+        z = (np.arange(400_000) + 0.5) / 400_000 * end
+        mass = 2 * law.pdf(z) * end / z.size
     else:
-        reach = int(facts.support or 400)
-        z = np.arange(reach + 1)
+        end = int(facts.support or 400)
+        z = np.arange(end + 1)
         two_sided = not isinstance(law, OptimalNoise)
         mass = np.array([float(law.pmf(int(k))) * (2 if k and two_sided else 1) for k in z])
     assert mass.sum() == pytest.approx(1, rel=1e-6)

@@ -102,7 +102,7 @@ def test_algorithm_1_on_a_cmdp_charges_one_state_for_all_its_actions():
 
 def test_the_tightened_model_is_the_worst_of_its_box():
     model = with_private_severity()
-    worst = model.worst(np.array([0.2, 1.5]), np.array([0.7, 2.5]))
+    worst = model.robust(np.array([0.2, 1.5]), np.array([0.7, 2.5]))
     assert worst.f[0, 1].tolist() == [0.7, 0.7]
     assert worst.f0.tolist() == [1.5]
     assert model.robust().f[0, 1].tolist() == [1.0, 1.0]
@@ -186,7 +186,7 @@ def test_where_the_program_is_given_up_the_other_engine_answers(monkeypatch):
     expected = safe_policy(shortcut()).value
 
     def give_up(*args, **options):
-        raise SolverError("HiGHS stopped; use engine='columns'")
+        raise SolverError("HiGHS stopped; use engine='policies'")
 
     monkeypatch.setattr(lp_engine, "solve_lp", give_up)
     assert safe_policy(shortcut()).value == pytest.approx(expected)

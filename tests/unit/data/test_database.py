@@ -34,7 +34,7 @@ def test_groups_keep_their_places():
     assert envelope.index("prices").tolist() == [[0, 1, 2], [3, 4, 5]]
     assert envelope.index("budgets").tolist() == [6, 7]
     assert envelope.radius.tolist() == [0.1] * 6 + [1.0, 2.0]
-    assert envelope.largest_record == 1
+    assert envelope.record_size == 1
 
 
 CHANGES = {
@@ -72,7 +72,7 @@ def test_the_default_radius_is_the_whole_range():
 def test_records_may_reach_across_groups():
     parts = {"prices": Envelope(0, 1, shape=(2, 3)), "budgets": Envelope(5, 9, shape=3)}
     envelope = Envelope.join(parts, records={"prices": np.arange(3), "budgets": np.arange(3)})
-    assert envelope.largest_record == 3
+    assert envelope.record_size == 3
 
 
 def test_own_records_of_joined_groups_stay_apart():

@@ -330,9 +330,9 @@ def test_plans_refuse_what_their_certificate_does_not_cover():
     pair = Query.of_entries(Envelope([0.0, 0.0], [1.0, 1.0], records=[0, 0]))
     with pytest.raises(InvalidArgumentError, match="more than the noise covers"):
         laplace_plan(pair, epsilon=Fraction(1), rng=None)
-    common = {"epsilon": Fraction(1), "delta": Fraction(1, 10), "entries": 2, "rng": None}
+    common = {"epsilon": Fraction(1), "delta": Fraction(1, 10), "num_entries": 2, "rng": None}
     with pytest.raises(InvalidArgumentError, match="query"):
         truncated_plan(pair, calibration="optimal", **common)
-    alone = replace(pair, together=1)
+    alone = replace(pair, record_size=1)
     with pytest.raises(InvalidArgumentError, match="one number at a time"):
         truncated_plan(alone, calibration="optimal", **common)

@@ -168,7 +168,7 @@ def test_a_database_is_counted_per_entry_and_per_record():
     lattice = query.lattice()
     assert query.movement.integers(lattice) == (2**20, 2**21)
     assert lattice.steps == 2**20
-    assert query.together == 2
+    assert query.record_size == 2
     assert Lattice.of(envelope.radius, largest=1.0).steps == 2**20
 
 

@@ -19,7 +19,7 @@ from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.feasible_set import concentration_radius, diameter_bound
 from dp_cmdp.theory.paper.printed_bound import optimality_system, paper_bound, repaired_terms
 from dp_cmdp.theory.paper.standard_form import StandardForm
-from dp_cmdp.theory.release_noise import reach
+from dp_cmdp.theory.release_noise import release_noise
 
 BUDGET = PrivacyBudget(1, 0.1)
 
@@ -291,5 +291,7 @@ def test_the_cost_of_privacy_is_a_loss_and_not_negative():
 def test_delta_zero_has_no_bounded_noise():
     with pytest.raises(InvalidArgumentError, match="delta"):
         PrivacyBudget(1, 0)
-    supports = [float(reach(small_program(), PrivacyBudget(1, d)).support[0]) for d in (1e-3, 1e-9)]
+    supports = [
+        float(release_noise(small_program(), PrivacyBudget(1, d)).support[0]) for d in (1e-3, 1e-9)
+    ]
     assert supports[1] > 2.5 * supports[0]
