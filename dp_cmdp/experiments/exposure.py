@@ -1,4 +1,4 @@
-"""What a method shows of A, b and c, block by block.
+"""What a method shows of A, b and c, block by block: records beside those of Table 1.
 
 On an auction in which only one block reads the database the method is run on D with two seeds, on
 an adjacent D' and on a distant D''. The block is
@@ -9,11 +9,13 @@ an adjacent D' and on a distant D''. The block is
   pass the audit's coupling test (the same noise on D and D' moves them exactly as the data moved),
   and *leaking* when they do not.
 
-In D one entry is zero that is not in D', which a mask made from the data cannot survive.
+In D one entry is zero that is not in D', which a mask made from the data cannot survive. Data and
+seeds are fixed: one draw per method and block, and the seed of the sweep changes nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -26,6 +28,7 @@ from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.experiments.auction_comparison import variant
+from dp_cmdp.experiments.sweep import Row, Setting, Sweep
 from dp_cmdp.program.entrywise import entry_values
 from dp_cmdp.program.parametric import BLOCKS, ParametricLP
 
@@ -64,12 +67,20 @@ def lone_block(block: str) -> ParametricLP:
     )
 
 
-def exposure(name: str) -> dict[str, str]:
-    """The verdict on each block: method or variant by name, on invented data."""
-    return {block: _verdict(name, block) for block in BLOCKS}
+def sweep(methods: Sequence[str], *, seed: int = 0) -> Sweep:
+    """Every block of every method or variant."""
+    settings = tuple({"method": name, "block": block} for name in methods for block in BLOCKS)
+    return Sweep("exposure", draw_verdict, settings, draws=1, seed=seed)
 
 
-def _verdict(name: str, block: str) -> str:
+def draw_verdict(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
+    """The verdict on one block of one method."""
+    found = verdict(setting["method"], setting["block"])
+    return [{"verdict": found} for _ in draws]
+
+
+def verdict(name: str, block: str) -> str:
+    """What a method or variant shows of a block, on invented data."""
     program = lone_block(block)
     size = program.envelope.num_entries
     here = np.linspace(0.6, 0.9, size)

@@ -66,7 +66,7 @@ def sweep(*, draws: int, seed: int = 0, epsilons: tuple[str, ...] = EPSILONS) ->
     """The sweep behind ``dp-cmdp reproduce munoz-ads``."""
     return Sweep(
         name="munoz-ads",
-        function="dp_cmdp.experiments.munoz_ads:draw_budgets",
+        function=draw_budgets,
         settings=tuple(
             {"epsilon": epsilon, "truncated": truncated}
             for epsilon in epsilons
