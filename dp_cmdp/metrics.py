@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp._student import half_width
 from dp_cmdp.data.curator import CuratorOnly
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
@@ -141,35 +141,11 @@ class Interval:
 
 
 @door
-def mean_interval(
-    samples: ArrayLike,
-    *,
-    confidence: float = 0.95,
-    method: str = "t",
-    rng: np.random.Generator | None = None,
-) -> Interval:
-    """Mean of independent samples with a t or a percentile-bootstrap interval.
-
-    Parameters
-    ----------
-    samples : array_like
-    confidence : float
-    method : {"t", "bootstrap"}
-        The bootstrap (2,000 resamples) needs `rng`.
-    """
+def mean_interval(samples: ArrayLike, *, confidence: float = 0.95) -> Interval:
+    """Mean of independent samples with Student's interval."""
     values = _check.vector("samples", samples)
     level = _check.real("confidence", confidence, low=0.5, high=0.999999)
-    _check.one_of("method", method, ("t", "bootstrap"))
     if values.size < 2:
         raise InvalidArgumentError("samples must hold at least two numbers for an interval")
-    mean = float(values.mean())
-    if method == "t":
-        from scipy.stats import t as student
-
-        reach = student.ppf(0.5 + level / 2, values.size - 1)
-        half = float(reach * values.std(ddof=1) / np.sqrt(values.size))
-        return Interval(mean, mean - half, mean + half, values.size)
-    source = _check.generator("rng", rng)
-    means = source.choice(values, size=(2000, values.size)).mean(axis=1)
-    low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2])
-    return Interval(mean, float(low), float(high), values.size)
+    mean, half = float(values.mean()), float(half_width(values, level))
+    return Interval(mean, mean - half, mean + half, values.size)

@@ -24,11 +24,11 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.audit.layers.coupling import Coupling
 from dp_cmdp.baselines import Answer
-from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.experiments.auction_comparison import variant
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep
+from dp_cmdp.problems.ad_auction import auction_program
 from dp_cmdp.program.entrywise import entry_values
 from dp_cmdp.program.parametric import BLOCKS, ParametricLP
 
@@ -47,24 +47,11 @@ def lone_block(block: str) -> ParametricLP:
 
     The envelope is much wider than the noise, so that nothing is cut off: *public*.
     """
-    group, advertiser = np.indices((N, M))
-    x = group * M + advertiser
-    prices = 0.3 + 0.05 * x
-    rows = np.zeros((M, N * M))
-    rows[advertiser, x] = prices
     low, high, shape = (0.5, 1.5, (M,)) if block == "b" else (-1.0, 1.0, (N, M))
     envelope = Envelope(low, high, radius=RADIUS, shape=shape)
     entry = np.arange(envelope.num_entries).reshape(shape)
-    return ParametricLP(
-        envelope,
-        c=Affine(N * M, at=x, entry=entry) if block == "c" else prices.ravel(),
-        A=Affine((M, N * M), at=(advertiser, x), entry=entry)
-        if block == "A"
-        else Affine((M, N * M), constant=rows),
-        b=Affine(M, at=np.arange(M), entry=entry) if block == "b" else np.ones(M),
-        A_ub=np.kron(np.eye(N), np.ones((1, M))),
-        b_ub=np.ones(N),
-    )
+    prices = 0.3 + 0.05 * np.arange(N * M).reshape(N, M)
+    return auction_program(envelope, private={block: entry}, prices=prices)
 
 
 def sweep(methods: Sequence[str], *, seed: int = 0) -> Sweep:

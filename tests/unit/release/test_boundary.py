@@ -38,7 +38,7 @@ from dp_cmdp.experiments import ad_headline
 from dp_cmdp.experiments.records import RecordStore, export
 from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import stream
-from dp_cmdp.figures.ad_auction import allocation_figure, ad_headline_figure
+from dp_cmdp.figures.ad_auction import ad_headline_figure, allocation_figure
 from dp_cmdp.figures.style import save_figure
 from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
 from tests.marked import (
