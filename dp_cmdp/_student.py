@@ -1,7 +1,8 @@
 """Student's law, for intervals of means.
 
 The quantile is that of ``scipy.stats.t``, bit for bit, without its slow import; the interval is not
-``scipy.stats.t.interval``, whose order of operations would change the last bit of published numbers.
+``scipy.stats.t.interval``, whose order of operations would change the last bits of what was
+published.
 """
 
 from __future__ import annotations

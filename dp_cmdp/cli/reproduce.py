@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 def _reproduce(options: argparse.Namespace, folder: Path) -> int:
     from dp_cmdp.experiments.records import export
     from dp_cmdp.experiments.runner import run_sweep
-    from dp_cmdp.figures.style import save_figure
+    from dp_cmdp.figures import save_figure
 
     warnings.simplefilter("ignore", PrivacyWarning)
     made = REPRODUCTIONS[options.name]
