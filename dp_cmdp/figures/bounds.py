@@ -35,7 +35,7 @@ def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     Parameters
     ----------
     rows : sequence of dict
-        From :func:`dp_cmdp.experiments.bounds.rows`.
+        Of ``dp-cmdp reproduce bounds``.
     """
     names = list(dict.fromkeys(row["problem"] for row in rows))
     figure, axes = new_figure(

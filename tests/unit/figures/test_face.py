@@ -10,7 +10,7 @@ from dp_cmdp import figures
 from dp_cmdp.reproductions import REPRODUCTIONS
 
 ROOM = Path(figures.__file__).parent
-PICTURES = sorted(set(figures.__all__) - {"save_figure"})
+PICTURES = sorted(set(dir(figures)) - {"save_figure"})
 #: What draws nothing: it runs, releases or solves.
 WORK = (
     "advice.adviser",
@@ -34,7 +34,8 @@ def is_for_types(node: ast.AST) -> bool:
 
 def imported(path: Path) -> set[str]:
     """What a module imports when it runs, inside functions too."""
-    found, waiting = set(), [ast.parse(path.read_text())]
+    found: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
     while waiting:
         node = waiting.pop()
         waiting.extend(child for child in ast.iter_child_nodes(node) if not is_for_types(child))
