@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ TITLES = {
 }
 
 
+@door
 def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     """Actual, sampled, certified, repaired and printed loss against ε, one panel per problem.
 

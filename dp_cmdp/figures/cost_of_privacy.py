@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import COLOURS, LABELS, new_figure
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ SMALL: Any = {"fontsize": 8, "va": "top"}
 PUBLISHED: Any = {"color": "black", "linewidth": 1.0, "linestyle": "--"}
 
 
+@door
 def cost_of_privacy_figure(
     rows: Sequence[dict[str, Any]],
     *,

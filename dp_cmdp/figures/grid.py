@@ -75,12 +75,14 @@ def comparison_figure(
     rings = _check.array("severity", severity)
     if rings.shape != (layout.num_kinds, layout.num_cells):
         raise InvalidArgumentError("severity must have one row per kind, one column per cell")
-    if not len(policies) == len(occupancies) == 2:
-        raise InvalidArgumentError("policies and occupancies must be two: private, no privacy")
-    visits = [_visits(layout, occupancy) for occupancy in occupancies]
+    pair = _check.items("policies", policies)
+    measures = _check.items("occupancies", occupancies)
+    if not len(pair) == len(measures) == 2 or not all(isinstance(p, Policy) for p in pair):
+        raise InvalidArgumentError("policies must be two, private and without, and occupancies too")
+    visits = [_visits(layout, occupancy) for occupancy in measures]
     figure, axes = new_figure(*_size(layout, 2), ncols=2)
     images = [
-        draw_policy(axes[side], layout, policies[side], visits=visits[side], title=name)
+        draw_policy(axes[side], layout, pair[side], visits=visits[side], title=name)
         for side, name in enumerate(("private", "no privacy"))
     ]
     hottest = max(images, key=lambda image: image.get_clim()[1])

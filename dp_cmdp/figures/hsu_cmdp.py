@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import COLOURS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@door
 def hsu_cmdp_figure(rows: Sequence[dict[str, Any]], *, converged: float) -> Figure:
     """Missed balance (median and least) against ε, with what counts as `converged`."""
     figure, ax = new_figure(6.5, 3.8)

@@ -122,7 +122,8 @@ def auction_program(
 @door
 def random_prices(shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
     """0 with probability 0.2, uniform on [0, 1] otherwise: *public*."""
-    return np.where(rng.random(shape) < 0.2, 0.0, rng.random(shape))
+    size = _check.shape("shape", shape)
+    return np.where(rng.random(size) < 0.2, 0.0, rng.random(size))
 
 
 @door

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dp_cmdp import figures
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.reproductions import REPRODUCTIONS
 
 ROOM = Path(figures.__file__).parent
@@ -57,6 +58,15 @@ def test_a_picture_takes_what_it_shows_first_and_returns_a_figure(name):
     assert first.default is first.empty
     assert all(other.kind is other.KEYWORD_ONLY for other in others)
     assert signature.return_annotation == "Figure"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("value", [None, "rows", 7])
+def test_a_picture_of_something_else_is_refused_by_name(name, value):
+    function = getattr(figures, name)
+    first, *others = inspect.signature(function).parameters
+    with pytest.raises(InvalidArgumentError, match=f"{first} must be"):
+        function(value, **dict.fromkeys(others))
 
 
 def test_every_function_that_returns_a_figure_is_on_the_face():

@@ -32,7 +32,7 @@ def test_what_does_not_fit_the_grid_is_refused():
     with pytest.raises(InvalidArgumentError, match="occupancy must have one row per cell"):
         policy_figure(policy, occupancy=np.ones((3, 4)), **look)
     severity = np.zeros((layout.num_kinds, layout.num_cells))
-    with pytest.raises(InvalidArgumentError, match="must be two"):
+    with pytest.raises(InvalidArgumentError, match="policies must be two"):
         comparison_figure([policy], occupancies=[policy.probs], severity=severity, **look)
 
 
