@@ -77,7 +77,7 @@ def test_intervals_are_students(count):
 
     samples = np.random.default_rng(count).normal(3.0, 2.0, (count, 2))
     scale = samples.std(axis=0, ddof=1) / np.sqrt(count)
-    ends = stats.t.interval(0.9, count - 1, loc=samples.mean(axis=0), scale=scale)
+    ends = np.array(stats.t.interval(0.9, count - 1, loc=samples.mean(axis=0), scale=scale))
     found = [mean_interval(column, confidence=0.9) for column in samples.T]
     np.testing.assert_allclose([[i.low for i in found], [i.high for i in found]], ends, rtol=1e-13)
     assert quantile(count, 0.9) == stats.t.ppf(0.95, count - 1)

@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -75,7 +76,8 @@ def test_a_function_that_other_processes_cannot_find_is_refused():
     def inner(setting, seed, draws):
         return [{} for _ in draws]
 
-    for function in (inner, lambda *_: [], partial(ad_headline.draw), "package.module:draw", None):
+    unnamed: list[Any] = [inner, lambda *_: [], partial(ad_headline.draw), "package.module:draw"]
+    for function in unnamed:
         with pytest.raises(InvalidArgumentError, match="function must be a function of a module"):
             Sweep("x", function, small().settings, 6)
 
