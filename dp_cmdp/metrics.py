@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp._student import half_width
 from dp_cmdp.data.curator import CuratorOnly
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
@@ -143,12 +142,10 @@ class Interval:
 
 @door
 def mean_interval(samples: ArrayLike, *, confidence: float = 0.95) -> Interval:
-    """Mean of independent samples with Student's t interval."""
+    """Mean of independent samples with Student's interval."""
     values = _check.vector("samples", samples)
     level = _check.real("confidence", confidence, low=0.5, high=0.999999)
     if values.size < 2:
         raise InvalidArgumentError("samples must hold at least two numbers for an interval")
-    mean = float(values.mean())
-    factor = stdtrit(values.size - 1, 0.5 + level / 2)
-    half = float(factor * values.std(ddof=1) / np.sqrt(values.size))
+    mean, half = float(values.mean()), float(half_width(values, level))
     return Interval(mean, mean - half, mean + half, values.size)

@@ -210,10 +210,10 @@ def _write(
 ) -> None:
     """The public artefacts, in place of all that an earlier run left about another policy."""
     from dp_cmdp._storage import replaced_files
+    from dp_cmdp.cmdp.occupancy import occupancy_of
     from dp_cmdp.data.curator import CURATOR_FOLDER, write_public_json
     from dp_cmdp.envs import save_layout
-    from dp_cmdp.figures.grid import policy_figure
-    from dp_cmdp.figures.style import save_figure
+    from dp_cmdp.figures import policy_figure, save_figure
 
     stale = [f"{CURATOR_FOLDER}/{name}" for name in CURATOR_FILES]
     with replaced_files(folder, [*FILES, *stale, OLD_COMPARISON]) as staged:
@@ -229,7 +229,9 @@ def _write(
             if release is not None
             else "robust policy, no data used"
         )
-        save_figure(policy_figure(env.layout, answer.policy, title=title), staged / PICTURE)
+        occupancy = occupancy_of(env.model().public, answer.policy)
+        figure = policy_figure(answer.policy, occupancy=occupancy, layout=env.layout, title=title)
+        save_figure(figure, staged / PICTURE)
     with suppress(OSError):  # left empty, or not there
         (folder / CURATOR_FOLDER).rmdir()
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp._student import half_width
 from dp_cmdp.cmdp.cost_function import CostFunction, cost_reader
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
@@ -255,9 +255,7 @@ def _with_bar(stream: Iterator[Episode], total: int, progress: bool) -> Iterator
 
 def _interval(samples: FloatArray, confidence: float) -> FloatArray:
     level = _check.real("confidence", confidence, low=0.0, high=1.0)
-    count = samples.shape[0]
-    if count < 2:
+    if samples.shape[0] < 2:
         raise InvalidArgumentError("an interval needs at least two episodes, got 1")
-    half = stdtrit(count - 1, 0.5 + level / 2) * samples.std(axis=0, ddof=1) / math.sqrt(count)
-    mean = samples.mean(axis=0)
+    mean, half = samples.mean(axis=0), half_width(samples, level)
     return np.stack([mean - half, mean + half], axis=1)

@@ -42,7 +42,7 @@ def sweep(*, draws: int, seed: int = 0) -> Sweep:
     """The sweep behind ``dp-cmdp reproduce ad-headline``."""
     return Sweep(
         name="ad-headline",
-        function="dp_cmdp.experiments.ad_headline:draw",
+        function=draw,
         settings=tuple({"method": m, "epsilon": e, "alpha": a} for m, e, a in HEADLINE),
         draws=draws,
         seed=seed,

@@ -77,7 +77,7 @@ def sweep(
     """The sweep behind ``dp-cmdp reproduce bounds``."""
     return Sweep(
         name="bounds",
-        function="dp_cmdp.experiments.bounds:draw",
+        function=draw,
         settings=tuple(
             {"problem": p, "epsilon": e, "simulated": simulated} for p in PROBLEMS for e in epsilons
         ),

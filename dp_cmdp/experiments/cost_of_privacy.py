@@ -102,10 +102,15 @@ class Scenario:
 @lru_cache(maxsize=4)
 def scenario(name: str = "paper") -> Scenario:
     """A named layout with the hazards that come with it: *curator only*."""
+    return scenario_of(named_hazards(name))
+
+
+def named_hazards(name: str = "paper") -> Hazards:
+    """The invented hazards that come with a named layout: *curator only*."""
     from dp_cmdp.envs.catalogue import named_layout
     from dp_cmdp.envs.hazards import Hazards
 
-    return scenario_of(Hazards.of(named_layout(name), None))
+    return Hazards.of(named_layout(name), None)
 
 
 def scenario_of(hazards: Hazards) -> Scenario:
@@ -142,7 +147,7 @@ def sweep(*, draws: int, seed: int = 0, epsilons: Sequence[str] = EPSILONS) -> S
     """The sweep behind ``dp-cmdp reproduce cost-of-privacy``."""
     return Sweep(
         name="cost-of-privacy",
-        function="dp_cmdp.experiments.cost_of_privacy:draw_policies",
+        function=draw_policies,
         settings=tuple(
             {"layout": "paper", "digest": fingerprint(), "method": method, "epsilon": epsilon}
             for epsilon in epsilons

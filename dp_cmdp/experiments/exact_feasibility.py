@@ -45,7 +45,7 @@ def feasibility_sweep(*, solves: int, seed: int = 0) -> Sweep:
     settings = tuple({"method": m, "epsilon": e} for m in METHODS for e in EPSILONS)
     return Sweep(
         name="exact-feasibility",
-        function="dp_cmdp.experiments.exact_feasibility:draw_feasibility",
+        function=draw_feasibility,
         settings=settings,
         draws=max(1, math.ceil(solves / ((BATCH + SINGLES) * len(settings)))),
         seed=seed,

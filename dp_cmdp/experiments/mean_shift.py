@@ -27,7 +27,7 @@ def sweep(*, draws: int = 1, seed: int = 0) -> Sweep:
     """All settings, once each."""
     return Sweep(
         name="mean-shift",
-        function="dp_cmdp.experiments.mean_shift:draw_mean_shift",
+        function=draw_mean_shift,
         settings=tuple({"epsilon": e, "delta": d} for d in DELTAS for e in EPSILONS),
         draws=1,
         seed=seed,

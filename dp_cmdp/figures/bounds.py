@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ TITLES = {
 }
 
 
+@door
 def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     """Actual, sampled, certified, repaired and printed loss against ε, one panel per problem.
 
     Parameters
     ----------
     rows : sequence of dict
-        From :func:`dp_cmdp.experiments.bounds.rows`.
+        Of ``dp-cmdp reproduce bounds``.
     """
     names = list(dict.fromkeys(row["problem"] for row in rows))
     figure, axes = new_figure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import COLOURS, new_figure
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ Rows = Sequence[dict[str, Any]]
 SHADES = {"truncated Laplace": COLOURS["munoz2021"], "Laplace, same shift": COLOURS["laplace"]}
 
 
+@door
 def munoz_ads_figure(rows: Rows) -> Figure:
     """Violated budgets and lost revenue against ε, with the published numbers."""
     figure, (left, right) = new_figure(9.6, 4.0, ncols=2)

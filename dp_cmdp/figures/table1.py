@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.bands import NAMES, colour
 from dp_cmdp.figures.style import new_figure
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 Rows = Sequence[dict[str, Any]]
 
 
+@door
 def table1_figure(rows: Rows) -> Figure:
     """Sub-optimality and violated constraints per system, with the blocks it protects."""
     figure, axes = new_figure(11.0, 5.2, ncols=3, sharey=True, width_ratios=(2.2, 1.4, 0.75))

@@ -206,21 +206,10 @@ def test_the_sampled_bound_of_the_auction_with_a_private_objective_is_within_twi
 @pytest.fixture
 def list_price_auction():
     """The auction with public list prices as its objective and private prices in its rows."""
-    from dp_cmdp.problems.ad_auction import BUDGET, ad_auction_program
+    from dp_cmdp.experiments.bounds import problem
 
-    base = ad_auction_program()
-    shape = dict(base.envelope.groups)["prices"]
-    listed = np.random.default_rng(99).random(shape)
-    program = ParametricLP(
-        base.envelope, c=listed.ravel(), A=base.A, b=base.b, A_ub=base.A_ub, b_ub=base.b_ub
-    )
-    databases = []
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        prices = np.clip(listed + rng.uniform(-0.2, 0.2, shape), 0.0, 1.0)
-        values = {"prices": prices, "budgets": np.full(shape[1], BUDGET)}
-        databases.append(Database(values, base.envelope))
-    return program, databases
+    found = [problem("list-price", np.random.default_rng(seed)) for seed in range(3)]
+    return found[0][0], [database for _, database in found]
 
 
 def test_the_bounds_of_a_small_cmdp_hold_surely(small_hazard_cmdp):

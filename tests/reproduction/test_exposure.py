@@ -3,7 +3,14 @@
 import pytest
 
 from dp_cmdp.baselines import METHODS
-from dp_cmdp.experiments.exposure import HIDDEN, exposure
+from dp_cmdp.experiments import exposure as study
+from dp_cmdp.experiments.exposure import HIDDEN
+
+
+def exposure(name: str) -> dict[str, str]:
+    """The verdict on each block, by the records of the sweep."""
+    records = [row for chunk in study.sweep([name]).chunks() for row in chunk.run()]
+    return {row["block"]: row["verdict"] for row in records}
 
 
 @pytest.mark.parametrize("name", tuple(METHODS))

@@ -14,6 +14,7 @@ from dp_cmdp import (
     suboptimality,
     violation,
 )
+from dp_cmdp._student import quantile
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.curator import CuratorOnly, write_public_json
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
@@ -68,6 +69,18 @@ def test_intervals_cover_the_mean_as_often_as_they_say():
     samples = rng.normal(3.0, 2.0, (2000, 40))
     inside = [i.low <= 3.0 <= i.high for i in map(mean_interval, samples)]
     assert 0.92 < np.mean(inside) < 0.975
+
+
+@pytest.mark.parametrize("count", [2, 3, 40])
+def test_intervals_are_students(count):
+    from scipy import stats
+
+    samples = np.random.default_rng(count).normal(3.0, 2.0, (count, 2))
+    scale = samples.std(axis=0, ddof=1) / np.sqrt(count)
+    ends = np.array(stats.t.interval(0.9, count - 1, loc=samples.mean(axis=0), scale=scale))
+    found = [mean_interval(column, confidence=0.9) for column in samples.T]
+    np.testing.assert_allclose([[i.low for i in found], [i.high for i in found]], ends, rtol=1e-13)
+    assert quantile(count, 0.9) == stats.t.ppf(0.95, count - 1)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.problems.ad_auction import auction_program
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.blocks import release_blocks
@@ -175,21 +176,13 @@ def test_plain_laplace_noise_in_the_objective_costs_at_most_the_range_of_the_obj
 
 def test_prices_of_released_rows_help_where_rows_and_objective_read_the_same_entries():
     groups, buyers = 6, 3
-    group, buyer = np.indices((groups, buyers))
-    x = group * buyers + buyer
     price = np.random.default_rng(0).random((groups, buyers))
     found = {}
     for shared in (True, False):  # an auction; or one whose objective has a copy of the prices
         envelope = Envelope(0.0, 1.0, radius=0.1, shape=(2, groups, buyers))
         rows, copy = envelope.index("values")
-        program = ParametricLP(
-            envelope,
-            c=Affine(x.size, at=x, entry=rows if shared else copy),
-            A=Affine((buyers, x.size), at=(buyer, x), entry=rows),
-            b=np.ones(buyers),
-            A_ub=np.kron(np.eye(groups), np.ones((1, buyers))),
-            b_ub=np.ones(groups),
-        )
+        private = {"A": rows, "c": rows if shared else copy}
+        program = auction_program(envelope, private=private, prices=price)
         database = Database(np.concatenate([price.ravel(), price.ravel()]), envelope)
         found[shared] = float(accuracy_bound(program, database, BUDGET).mean)
     assert found[True] < 0.85 * found[False]
