@@ -18,7 +18,7 @@ model = grid_cmdp(4, binding=False)
 model = model.with_constraints(model.f, 1e9)
 begin = time.perf_counter()
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
-solve_cmdp(model, engine="columns")
+solve_cmdp(model, engine="policies")
 print(time.perf_counter() - begin)
 """
 

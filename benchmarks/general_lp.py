@@ -18,7 +18,8 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_database, solve_private
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 
 BUDGET = PrivacyBudget(1, "1/1000")
 Size = tuple[int, int]

@@ -28,7 +28,7 @@ def ours(model: CMDP, *, gap: float = 1e-8) -> Run:
     from dp_cmdp.cmdp.solvers.door import solve_cmdp
 
     def run() -> Answer:
-        solution = solve_cmdp(model, engine="columns", gap=gap)
+        solution = solve_cmdp(model, engine="policies", gap=gap)
         return solution.value, solution.gap
 
     return run

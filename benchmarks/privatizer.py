@@ -19,7 +19,7 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
-from dp_cmdp.release.privatizer import release_database
+from dp_cmdp.release.entries import release_database
 
 BUDGET = PrivacyBudget(1, "1/1000")
 

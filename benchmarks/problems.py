@@ -19,7 +19,7 @@ from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import PrivacyWarning
-from dp_cmdp.release.privatizer import release_database
+from dp_cmdp.release.entries import release_database
 
 SLIP = 0.2
 HAZARDS = 0.15

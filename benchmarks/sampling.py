@@ -9,9 +9,10 @@ import time
 import numpy as np
 from scipy.stats import spearmanr
 
-from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace
 from dp_cmdp.noise.digits import digit_thresholds, exp_lower
+from dp_cmdp.noise.laplace import LatticeLaplace
 from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
 
 def report(**facts: object) -> None:

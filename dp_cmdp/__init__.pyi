@@ -27,10 +27,10 @@ from .program.linear_program import LinearProgram as LinearProgram
 from .program.linear_program import Solution as Solution
 from .program.linear_program import solve as solve
 from .program.parametric import ParametricLP as ParametricLP
-from .release.answer import release_and_solve as release_and_solve
-from .release.privatizer import release_blocks as release_blocks
-from .release.privatizer import release_database as release_database
-from .release.privatizer import solve_private as solve_private
+from .release.blocks import release_blocks as release_blocks
+from .release.entries import release_database as release_database
+from .release.solve import release_and_solve as release_and_solve
+from .release.solve import solve_private as solve_private
 from .theory.accuracy import accuracy_bound as accuracy_bound
 from .verification.files import verify as verify
 

@@ -36,14 +36,15 @@ from dp_cmdp._scalars import (
     shown,
     size,
     text,
+    text_of,
 )
 from dp_cmdp.errors import InvalidArgumentError
 
 __all__ = [
     "MOST", "FloatArray", "array", "flag", "float_array", "frozen", "frozen_sparse", "generator",
     "instance", "integer", "integers", "is_integer", "is_mapping", "is_real", "is_text", "items",
-    "matrix", "names", "no_array", "one_of", "path", "real", "reject_non_finite", "seed", "shape",
-    "shown", "size", "text", "vector", "why_no_array",
+    "matrix", "names", "no_array", "number", "one_of", "path", "real", "reject_non_finite", "seed",
+    "shape", "shown", "size", "text", "text_of", "truth", "vector", "why_no_array",
 ]  # fmt: skip
 
 FloatArray = NDArray[np.float64]
@@ -54,6 +55,8 @@ PLAIN_ARRAYS = (np.ndarray, np.memmap, np.matrix)
 PLAIN_NUMBERS = {bool, int, float, np.float64, np.int64, Fraction}
 #: A list or range of more numbers than this is a mistake; arrays may be as long as they are.
 LONGEST = 10**8
+#: States, names or draws that a message lists: as many as fit on a line.
+SHOWN = 8
 TABLE = (
     'got a table: name its columns, for example table["price"].to_numpy(), or pass a mapping '
     "from group to column"
@@ -84,6 +87,21 @@ def generator(name: str, value: Any) -> np.random.Generator:
             f"got {type(value).__name__}"
         )
     return value
+
+
+def truth(name: str, value: Any) -> bool:
+    """True or False as environments say it: also numpy's, 0 and 1."""
+    if isinstance(value, np.bool_ | np.ndarray) and value.ndim == 0 and value.dtype.kind == "b":
+        return bool(value)
+    return bool(value) if is_integer(value) and value in (0, 1) else flag(name, value)
+
+
+def number(name: str, value: Any) -> float:
+    """A number as environments say it: also an array of one."""
+    found = array(name, value, what="a number")
+    if found.size != 1:
+        raise InvalidArgumentError(f"{name} must be one number, got {found.size}")
+    return found.item()
 
 
 def float_array(value: Any, *, copy: bool = True) -> FloatArray | None:

@@ -55,7 +55,7 @@ class Document:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     format: str

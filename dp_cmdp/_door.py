@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, wraps
+from itertools import chain, cycle
 from math import isfinite
 from os import PathLike, fspath
 from pathlib import Path
@@ -45,9 +46,10 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
     annotations = {
         p.name: str(p.annotation)
         for p in parameters
-        if p.annotation is not p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+        if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD
     }
     order = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    more = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
 
     @cache
     def rules() -> dict[str, list[Kind]]:  # read at the first call, when all names are known
@@ -57,7 +59,7 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> R:
         kinds = rules()
-        for name, value in (*zip(order, given, strict=False), *named.items()):
+        for name, value in (*zip(chain(order, cycle(more)), given, strict=False), *named.items()):
             if name in kinds and not any(kind.accepts(value) for kind in kinds[name]):
                 raise _refusal(name, value, kinds[name])
         return function(*given, **named)

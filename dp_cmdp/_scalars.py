@@ -115,6 +115,14 @@ def text(name: str, value: Any) -> str:
     return value
 
 
+def text_of(foreign: Any) -> str:
+    """The text of an exception or object of somebody else, which may fail to give one."""
+    try:
+        return str(foreign)
+    except Exception:
+        return "without text"
+
+
 def path(name: str, value: Any) -> Path:
     """The name of a file or folder that an operating system can take."""
     if not isinstance(value, str | Path):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp._student import half_width
 from dp_cmdp.data.curator import CuratorOnly
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
@@ -39,7 +39,7 @@ def suboptimality(
 
     Notes
     -----
-    Negative only if x violates constraints. **Paper.** ``sec:sim``. **Privacy.** *Curator only.*
+    Negative only if x violates constraints. **Paper.** ``sec:sim``. **Privacy.** *Curator only*.
     """
     point = _check.vector("x", x, size=program.num_variables)
     if optimum == 0.0:
@@ -55,7 +55,7 @@ def cost_of_privacy(nonprivate_value: float, private_value: float) -> CuratorOnl
 
     Notes
     -----
-    **Paper.** ``app:cmdp`` with its sign mended. **Privacy.** *Curator only.*
+    **Paper.** ``app:cmdp`` with its sign mended. **Privacy.** *Curator only*.
     """
     return CuratorOnly(max(_relative_loss(float(nonprivate_value), float(private_value)), 0.0))
 
@@ -88,7 +88,7 @@ def violation(program: ParametricLP, database: Database, *, x: ArrayLike) -> Vio
 
     Notes
     -----
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     point = _check.vector("x", x, size=program.num_variables)
     truth = database.values
@@ -118,7 +118,7 @@ def saturation(release: Release, envelope: Envelope) -> Saturation:
 
     Notes
     -----
-    **Privacy.** Post-processing.
+    **Privacy.** *Post-processing*.
     """
     if release.groups != envelope.groups:
         raise InvalidArgumentError("envelope must be the one of the released entries")
@@ -141,35 +141,11 @@ class Interval:
 
 
 @door
-def mean_interval(
-    samples: ArrayLike,
-    *,
-    confidence: float = 0.95,
-    method: str = "t",
-    rng: np.random.Generator | None = None,
-) -> Interval:
-    """Mean of independent samples with a t or a percentile-bootstrap interval.
-
-    Parameters
-    ----------
-    samples : array_like
-    confidence : float
-    method : {"t", "bootstrap"}
-        The bootstrap (2,000 resamples) needs `rng`.
-    """
+def mean_interval(samples: ArrayLike, *, confidence: float = 0.95) -> Interval:
+    """Mean of independent samples with Student's interval."""
     values = _check.vector("samples", samples)
     level = _check.real("confidence", confidence, low=0.5, high=0.999999)
-    _check.one_of("method", method, ("t", "bootstrap"))
     if values.size < 2:
         raise InvalidArgumentError("samples must hold at least two numbers for an interval")
-    mean = float(values.mean())
-    if method == "t":
-        from scipy.stats import t as student
-
-        reach = student.ppf(0.5 + level / 2, values.size - 1)
-        half = float(reach * values.std(ddof=1) / np.sqrt(values.size))
-        return Interval(mean, mean - half, mean + half, values.size)
-    source = _check.generator("rng", rng)
-    means = source.choice(values, size=(2000, values.size)).mean(axis=1)
-    low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2])
-    return Interval(mean, float(low), float(high), values.size)
+    mean, half = float(values.mean()), float(half_width(values, level))
+    return Interval(mean, mean - half, mean + half, values.size)

@@ -1,14 +1,14 @@
-"""Everything ``dp-cmdp reproduce`` can make: sweep, table and figure under one name.
+"""Everything ``dp-cmdp reproduce`` can make: study and figure under one name.
 
-An experiment is a module with ``sweep(draws=…, seed=…)`` and ``rows(records)``; it may have
-``quick_sweep`` (a smaller one for ``--quick``) and ``summary(rows)`` (facts about all rows; its
-``note`` is printed).
+The one place where experiments and figures meet. What a figure shows beside its rows (curves that
+were published, a grid, a threshold) is handed to it here. Studies import solvers and figures import
+matplotlib, so each entry brings its functions along only when it is made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.experiments.sweep import Row, Sweep
@@ -18,89 +18,177 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+def _no_facts(rows: list[Row]) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """How a table and its figure are made.
+
+    Attributes
+    ----------
+    sweep : callable
+        ``sweep(draws=…, seed=…)``: what is run.
+    rows : callable
+        From records to the table.
+    figure : callable
+        From the table to the picture.
+    quick_sweep : callable, optional
+        A smaller sweep for ``--quick``.
+    summary : callable
+        From the table to facts about all of it; its ``note`` is printed.
+    """
+
+    sweep: Callable[..., Sweep]
+    rows: Callable[[pd.DataFrame], list[Row]]
+    figure: Callable[[list[Row]], Figure]
+    quick_sweep: Callable[..., Sweep] | None = None
+    summary: Callable[[list[Row]], dict[str, Any]] = _no_facts
+
+
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """One published table or figure; its modules are imported when it is made.
+    """One published table or figure.
 
     Attributes
     ----------
     about : str
-    experiment : str
-        Module in ``dp_cmdp.experiments``.
-    drawing : str
-        ``module:function`` in ``dp_cmdp.figures``, from rows to a Figure.
+    study : callable
+        Imports what is needed, and returns the :class:`Study`.
     draws, quick_draws : int
     """
 
     about: str
-    experiment: str
-    drawing: str
+    study: Callable[[], Study]
     draws: int
     quick_draws: int
 
     def sweep(self, *, quick: bool, draws: int | None, seed: int) -> Sweep:
         """What is to be run."""
-        module = self._module()
-        make = getattr(module, "quick_sweep", module.sweep) if quick else module.sweep
+        study = self.study()
+        make = study.quick_sweep if quick and study.quick_sweep else study.sweep
         return make(draws=draws or (self.quick_draws if quick else self.draws), seed=seed)
 
-    def rows(self, records: pd.DataFrame) -> list[Row]:
-        """The table."""
-        return self._module().rows(records)
 
-    def summary(self, rows: list[Row]) -> dict[str, Any]:
-        """Facts about all rows; empty for most experiments."""
-        make = getattr(self._module(), "summary", None)
-        return {} if make is None else make(rows)
+def _ad_headline() -> Study:
+    from dp_cmdp.experiments import ad_headline as study
+    from dp_cmdp.figures.ad_auction import ad_headline_figure
 
-    def figure(self, rows: list[Row]) -> Figure:
-        """The picture."""
-        module, _, name = self.drawing.partition(":")
-        return getattr(import_module(f"dp_cmdp.figures.{module}"), name)(rows)
+    return Study(study.sweep, study.rows, ad_headline_figure)
 
-    def _module(self) -> Any:
-        return import_module(f"dp_cmdp.experiments.{self.experiment}")
+
+def _ad_epsilon() -> Study:
+    from dp_cmdp.experiments import ad_epsilon as study
+    from dp_cmdp.figures.ad_curves import ad_epsilon_figure
+
+    return Study(study.sweep, study.rows, ad_epsilon_figure, study.quick_sweep)
+
+
+def _ad_size() -> Study:
+    from dp_cmdp.experiments import ad_size as study
+    from dp_cmdp.figures.ad_curves import ad_size_figure
+
+    return Study(study.sweep, study.rows, ad_size_figure, study.quick_sweep)
+
+
+def _ad_budget() -> Study:
+    from dp_cmdp.experiments import ad_budget as study
+    from dp_cmdp.figures.ad_curves import ad_budget_figure
+
+    return Study(study.sweep, study.rows, ad_budget_figure, study.quick_sweep)
+
+
+def _cost_of_privacy() -> Study:
+    from dp_cmdp.experiments import cost_of_privacy as study
+    from dp_cmdp.figures.cost_of_privacy import cost_of_privacy_figure
+
+    def figure(rows: list[Row]) -> Figure:
+        return cost_of_privacy_figure(
+            rows,
+            published=study.published_curves(),
+            hazards=study.named_hazards(),
+            note=study.summary(rows)["note"],
+        )
+
+    return Study(study.sweep, study.rows, figure, study.quick_sweep, study.summary)
+
+
+def _hsu_cmdp() -> Study:
+    from dp_cmdp.experiments import hsu_cmdp as study
+    from dp_cmdp.figures.hsu_cmdp import hsu_cmdp_figure
+
+    def figure(rows: list[Row]) -> Figure:
+        return hsu_cmdp_figure(rows, converged=study.CONVERGED)
+
+    return Study(study.sweep, study.rows, figure)
+
+
+def _table1() -> Study:
+    from dp_cmdp.experiments import table1 as study
+    from dp_cmdp.figures.table1 import table1_figure
+
+    return Study(study.sweep, study.rows, table1_figure, summary=study.summary)
+
+
+def _munoz_ads() -> Study:
+    from dp_cmdp.experiments import munoz_ads as study
+    from dp_cmdp.figures.munoz_ads import munoz_ads_figure
+
+    return Study(study.sweep, study.rows, munoz_ads_figure, study.quick_sweep)
+
+
+def _mean_shift() -> Study:
+    from dp_cmdp.experiments import mean_shift as study
+    from dp_cmdp.figures.mean_shift import mean_shift_figure
+
+    return Study(study.sweep, study.rows, mean_shift_figure)
+
+
+def _bounds() -> Study:
+    from dp_cmdp.experiments import bounds as study
+    from dp_cmdp.figures.bounds import bounds_figure
+
+    return Study(study.sweep, study.rows, bounds_figure, study.quick_sweep, study.summary)
 
 
 REPRODUCTIONS = {
     "ad-headline": Reproduction(
         "ad auction: Algorithm 1 (realised and public mask) against the database release",
-        "ad_headline", "ad_auction:headline_figure", 400, 100,
+        _ad_headline, 400, 100,
     ),
     "ad-epsilon": Reproduction(
         "ad auction: loss and violations against ε, cases (i) and (ii) (Figure 1)",
-        "ad_epsilon", "ad_curves:epsilon_figure", 200, 15,
+        _ad_epsilon, 200, 15,
     ),
     "ad-size": Reproduction(
-        "ad auction: loss against the number of advertisers (Figure 2)",
-        "ad_size", "ad_curves:size_figure", 100, 10,
+        "ad auction: loss against the number of advertisers (Figure 2)", _ad_size, 100, 10,
     ),
     "ad-budget": Reproduction(
         "ad auction: loss against the share of ε for the objective (appendix)",
-        "ad_budget", "ad_curves:budget_figure", 200, 50,
+        _ad_budget, 200, 50,
     ),
     "cost-of-privacy": Reproduction(
         "hazard grid: what private safe policies lose, beside the published curves",
-        "cost_of_privacy", "cost_of_privacy:cost_of_privacy_figure", 200, 40,
+        _cost_of_privacy, 200, 40,
     ),
     "hsu-cmdp": Reproduction(
         "Hsu 2014 on the hazard grid: how far its answers are from being policies",
-        "hsu_cmdp", "hsu_cmdp:hsu_cmdp_figure", 200, 20,
+        _hsu_cmdp, 200, 20,
     ),
     "table1": Reproduction(
-        "the paper's Table 1, with a measurement under every tick",
-        "table1", "table1:table1_figure", 400, 15,
+        "the paper's Table 1, with a measurement under every tick", _table1, 400, 15,
     ),
     "munoz-ads": Reproduction(
         "the ad experiment of Muñoz Medina et al. 2021: independent ground truth",
-        "munoz_ads", "munoz_ads:munoz_ads_figure", 400, 40,
+        _munoz_ads, 400, 40,
     ),
     "mean-shift": Reproduction(
         "what certainty costs: mean shift of each noise against the universal bound",
-        "mean_shift", "mean_shift:mean_shift_figure", 1, 1,
+        _mean_shift, 1, 1,
     ),
     "bounds": Reproduction(
         "what the accuracy bounds promise, and what is lost: certified, repaired, printed",
-        "bounds", "bounds:bounds_figure", 20, 3,
+        _bounds, 20, 3,
     ),
 }  # fmt: skip

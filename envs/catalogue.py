@@ -95,7 +95,7 @@ def random_layout(
     -----
     Severities lie in [0, 1] with radius 0.1. The tolerance bounds are set from public data: at
     least 1.5 times the worst-case cost of a cautious policy, so the robust problem is feasible.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     size = _check.integer("size", size, low=3, high=3000)
     kinds = _check.integer("kinds", kinds, low=1, high=9)

@@ -55,7 +55,7 @@ class GridModel:
 
     Notes
     -----
-    **Paper.** ``app:cmdp``. **Privacy.** Public.
+    **Paper.** ``app:cmdp``. **Privacy.** *Public*.
     """
 
     layout: Layout
@@ -117,7 +117,7 @@ class GridModel:
 
         Notes
         -----
-        **Paper.** ``opt:MDP-D``. **Privacy.** Public.
+        **Paper.** ``opt:MDP-D``. **Privacy.** *Public*.
         """
         layout, envelope = self.layout, self.layout.envelope()
         K, actions = layout.num_kinds, np.arange(NUM_ACTIONS)

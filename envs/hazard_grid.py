@@ -237,7 +237,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
 
         Notes
         -----
-        **Paper.** ``opt:MDP-D``. **Privacy.** Public.
+        **Paper.** ``opt:MDP-D``. **Privacy.** *Public*.
         """
         return self.grid_model.parametric()
 
@@ -251,7 +251,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
 
         Notes
         -----
-        **Privacy.** *Curator only.*
+        **Privacy.** *Curator only*.
         """
         if self.access != CURATOR:
             raise PrivacyLeakError(

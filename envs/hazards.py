@@ -47,7 +47,7 @@ class Hazards:
 
     Notes
     -----
-    **Privacy.** *Curator only.* ``repr`` and error texts show nothing; pickling is refused. A copy
+    **Privacy.** *Curator only*. ``repr`` and error texts show nothing; pickling is refused. A copy
     inside the process is the object itself.
     """
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -50,7 +49,7 @@ class HazardKind:
     Notes
     -----
     **Paper.** β_s and f_0 of ``app:cmdp``; sup A(D) = ``severity[1]``, inf b(D) = ``tolerance[0]``.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     name: str = "hazard"
@@ -108,7 +107,7 @@ class Layout:
 
     Notes
     -----
-    **Paper.** ``app:cmdp``. **Privacy.** Public.
+    **Paper.** ``app:cmdp``. **Privacy.** *Public*.
     """
 
     rows: int
@@ -245,23 +244,17 @@ class Layout:
     def envelope(self) -> Envelope:
         """Public bounds of the database: group ``severity`` (kind by kind, cells in order) and
         group ``tolerance`` (one entry per kind)."""
-        return _envelope(tuple(self.kinds))
-
-
-@lru_cache(maxsize=1024)
-def _envelope(kinds: tuple[HazardKind, ...]) -> Envelope:
-    """One object per set of kinds: a model and its database are recognised by it."""
-    sizes = [len(kind.cells) for kind in kinds]
-    severity = np.array([(*k.severity, k.severity_radius) for k in kinds])
-    tolerance = np.array([(*k.tolerance, k.tolerance_radius) for k in kinds])
-    lower, upper, radius = np.repeat(severity, sizes, axis=0).T
-    inf, sup, tolerance_radius = tolerance.T
-    return Envelope.join(
-        {
-            "severity": Envelope(lower, upper, radius=radius),
-            "tolerance": Envelope(inf, sup, radius=tolerance_radius),
-        }
-    )
+        sizes = [len(kind.cells) for kind in self.kinds]
+        severity = np.array([(*k.severity, k.severity_radius) for k in self.kinds])
+        tolerance = np.array([(*k.tolerance, k.tolerance_radius) for k in self.kinds])
+        lower, upper, radius = np.repeat(severity, sizes, axis=0).T
+        inf, sup, tolerance_radius = tolerance.T
+        return Envelope.join(
+            {
+                "severity": Envelope(lower, upper, radius=radius),
+                "tolerance": Envelope(inf, sup, radius=tolerance_radius),
+            }
+        )
 
 
 def connected(

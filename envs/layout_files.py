@@ -58,7 +58,7 @@ def parse_map(
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     lines = text.strip("\r\n").splitlines() if isinstance(text, str) else _check.items("text", text)
     for number, kind in enumerate(_check.items("kinds", kinds)):
@@ -153,7 +153,7 @@ def load_layout(path: str | Path) -> Layout:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     source = _check.path("layout", path)
     try:

@@ -23,8 +23,7 @@ from dp_cmdp import (
 )
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.curator import report_to_curator
-from dp_cmdp.figures.ad_auction import allocation_figure
-from dp_cmdp.figures.style import save_figure
+from dp_cmdp.figures import allocation_figure, save_figure
 
 parser = argparse.ArgumentParser(description="The ad auction, solved privately")
 parser.add_argument("--epsilon", default="1")

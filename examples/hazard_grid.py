@@ -13,11 +13,12 @@ from pathlib import Path
 import gymnasium as gym
 
 from dp_cmdp import PrivacyBudget, cost_of_privacy, evaluate, release_database, saturation
-from dp_cmdp.cmdp import robust_policy, rollout, safe_policy, synthesize
+from dp_cmdp.cmdp.occupancy import occupancy_of
+from dp_cmdp.cmdp.rollout import rollout
+from dp_cmdp.cmdp.synthesis import robust_policy, safe_policy, synthesize
 from dp_cmdp.data.curator import report_to_curator
 from dp_cmdp.envs import HazardGridEnv, save_layout
-from dp_cmdp.figures.grid import comparison_figure, policy_figure
-from dp_cmdp.figures.style import save_figure
+from dp_cmdp.figures import comparison_figure, policy_figure, save_figure
 
 parser = argparse.ArgumentParser(description="A private, certainly safe policy")
 parser.add_argument("--epsilon", default="2")
@@ -39,8 +40,8 @@ print(f"robust policy (ε = 0, no data): value {robust.value:.4f}")
 # The only look at the data. Everything below, unless --compare is given, uses the release alone.
 release = release_database(curator.database(), PrivacyBudget(options.epsilon, options.delta))
 print(release)
-reach = saturation(release, model.envelope).upper
-print(f"{100 * reach:.0f} % of the released severities reach the public maximum")
+saturated = saturation(release, model.envelope).upper
+print(f"{100 * saturated:.0f} % of the released severities reach the public maximum")
 
 safe = synthesize(model, release)
 proof = safe.certificate
@@ -56,7 +57,8 @@ safe.policy.save(options.out / "policy.npz", release=release, model=model, name=
 release.save(options.out / "release.npz")
 save_layout(layout, options.out / "layout.json")
 title = f"private policy, {release.guarantee.budget}"
-figure = policy_figure(curator.layout, safe.policy, title=title)
+visits = occupancy_of(model.public, safe.policy)
+figure = policy_figure(safe.policy, occupancy=visits, layout=layout, title=title)
 print("figure", save_figure(figure, options.out / "policy.png"))
 
 # Anybody can play it: the public environment holds no hazard.
@@ -75,7 +77,11 @@ def compared(folder: Path) -> dict[str, float]:
     judged = evaluate(truth, safe.policy)
     severity = truth.f.max(axis=2)
     figure = comparison_figure(
-        curator.layout, safe.policy, best.policy, severity=severity, title=title
+        (safe.policy, best.policy),
+        occupancies=(visits, occupancy_of(truth, best.policy)),
+        layout=layout,
+        severity=severity,
+        title=title,
     )
     save_figure(figure, folder / "comparison.png", private=True)
     return {

@@ -6,7 +6,7 @@ Run it:  python examples/quickstart.py
 import gymnasium as gym
 
 from dp_cmdp import Database, Envelope, ParametricLP, PrivacyBudget, release_and_solve
-from dp_cmdp.cmdp import release_and_synthesize
+from dp_cmdp.cmdp.private_policy import release_and_synthesize
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.envs import HazardGridEnv
 

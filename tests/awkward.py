@@ -6,6 +6,7 @@ random, so a call that fails can be named: callable, parameter, value.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -44,6 +45,16 @@ def raising(*names: str) -> Any:
         return refuse
 
     return type("Raising", (), {name: refusing(name) for name in names})()
+
+
+def returning(make: Callable[[], Any], like: Any = None) -> Callable[..., Any]:
+    """A function that returns an awkward value; it says that it takes the arguments of `like`."""
+    value = make()
+
+    def function(*_: Any, **__: Any) -> Any:
+        return value
+
+    return function if like is None else functools.update_wrapper(function, like)
 
 
 def own_error(*_: Any, **__: Any) -> Any:
@@ -272,3 +283,13 @@ CATALOGUE: dict[str, Callable[[], Any]] = {
     **ARRAYS,
     **OBJECTS,
 }
+
+#: Prefix of the values that stand for functions which return one of the catalogue.
+RETURNS = "returns "
+RETURNED = [RETURNS + name for name in CATALOGUE]
+
+
+def made(value: str, like: Any = None) -> Any:
+    """A value by its name; a function is made `like` the one in its place."""
+    name = value.removeprefix(RETURNS)
+    return CATALOGUE[name]() if name == value else returning(CATALOGUE[name], like)

@@ -18,12 +18,11 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_origin
 
 import numpy as np
 
 import dp_cmdp
-import envs.layout_files
 from dp_cmdp import (
     CMDP,
     Database,
@@ -37,7 +36,11 @@ from dp_cmdp import (
     envs,
     release_database,
 )
+from dp_cmdp.cmdp.policy import PolicyFile
 from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.release import Debit
+from dp_cmdp.envs.layout_files import layout_to_dict
+from dp_cmdp.program.solution_file import SolutionFile
 from tests.marked import MARKS
 
 CHECKED = "behind the door: takes what its callers have checked"
@@ -47,25 +50,24 @@ INSIDE: dict[str, str] = {
     "dp_cmdp._scalars": "the checks themselves, tested in unit/test_check.py",
     "dp_cmdp._door": "the checks themselves, tested in unit/test_check.py",
     "dp_cmdp.errors": "exceptions: made by the package, not by callers",
+    "dp_cmdp._documents": CHECKED,
+    "dp_cmdp.accounting.lock": CHECKED,
+    "dp_cmdp.advice.recovery": CHECKED,
     "dp_cmdp.advice.remedies": CHECKED,
     "dp_cmdp.advice.trials": CHECKED,
     "dp_cmdp.data.affine.Affine.base": CHECKED,
     "dp_cmdp.data.affine.Affine.bounds": CHECKED,
+    "dp_cmdp.data.affine.Affine.extremes": CHECKED,
+    "dp_cmdp.data.affine.Affine.filled": CHECKED,
     "dp_cmdp.data.affine.Affine.rounding": CHECKED,
     "dp_cmdp.data.affine.Affine.sensitivity": CHECKED,
     "dp_cmdp.advice.adviser.expected_saturation": CHECKED,
     "dp_cmdp.advice.adviser.forced_changes": CHECKED,
-    "dp_cmdp.audit.layers.black_box": CHECKED,
-    "dp_cmdp.audit.layers.certificates": CHECKED,
-    "dp_cmdp.audit.layers.coupling": CHECKED,
-    "dp_cmdp.audit.layers.events": CHECKED,
-    "dp_cmdp.audit.subjects.injected": CHECKED,
-    "dp_cmdp.audit.layers.noise_law": CHECKED,
+    "dp_cmdp.audit.layers": CHECKED,
     "dp_cmdp.audit.outcomes.checked_pair": CHECKED,
     "dp_cmdp.audit.outcomes.refuse_silence": CHECKED,
     "dp_cmdp.audit.outcomes.repeated": CHECKED,
-    "dp_cmdp.audit.subjects.programs": CHECKED,
-    "dp_cmdp.audit.subjects.releases": CHECKED,
+    "dp_cmdp.audit.subjects": CHECKED,
     "dp_cmdp.baselines.parts.blocks": CHECKED,
     "dp_cmdp.baselines.parts.composition": CHECKED,
     "dp_cmdp.baselines.parts.optimistic": CHECKED,
@@ -75,6 +77,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.cli": "commands: their texts are parsed by argparse, tested in unit/test_cli.py",
     "dp_cmdp.cmdp.solvers.batch": CHECKED,
     "dp_cmdp.cmdp.chain": CHECKED,
+    "dp_cmdp.cmdp.charges": CHECKED,
+    "dp_cmdp.cmdp.model.CMDP.from_document": CHECKED,
     "dp_cmdp.cmdp.solvers.columns": CHECKED,
     "dp_cmdp.cmdp.exact_costs": CHECKED,
     "dp_cmdp.cmdp.solvers.kink": CHECKED,
@@ -85,6 +89,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.cmdp.solvers.mixture": CHECKED,
     "dp_cmdp.cmdp.solvers.newton": CHECKED,
     "dp_cmdp.cmdp.solvers.pricing": CHECKED,
+    "dp_cmdp.cmdp.solvers.refined_bound": CHECKED,
     "dp_cmdp.cmdp.safest": CHECKED,
     "dp_cmdp.cmdp.solvers.solution.infeasible": CHECKED,
     "dp_cmdp.cmdp.solvers.solution.relative_gap": CHECKED,
@@ -106,10 +111,10 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.experiments.mean_shift": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.munoz_ads": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.records": CHECKED,
-    "dp_cmdp.experiments.sweep.resolve": CHECKED,
+    "dp_cmdp.experiments.sweep.name_of": CHECKED,
     "dp_cmdp.experiments.table1": "a reproduction: called by its sweep",
     "dp_cmdp.figures.ad_curves": "a picture of a reproduction's records",
-    "dp_cmdp.figures.ad_auction.headline_figure": "a picture of a reproduction's records",
+    "dp_cmdp.figures.ad_auction.ad_headline_figure": "a picture of a reproduction's records",
     "dp_cmdp.figures.advice": "a picture of a reproduction's records",
     "dp_cmdp.figures.audit": "a picture of a reproduction's records",
     "dp_cmdp.figures.bands": CHECKED,
@@ -123,14 +128,21 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.program.entrywise.entry_values": CHECKED,
     "dp_cmdp.data.envelope.describe": CHECKED,
     "dp_cmdp.data.envelope.whole_range": CHECKED,
+    "dp_cmdp.data.packing": CHECKED,
+    "dp_cmdp.data.release.Noise.from_facts": CHECKED,
+    "dp_cmdp.noise.lattice.Lattice.integers_moved": CHECKED,
+    "dp_cmdp.noise.movement": CHECKED,
     "dp_cmdp.noise.plans": CHECKED,
     "dp_cmdp.accounting.hashchain": CHECKED,
     "dp_cmdp.accounting.ledger_file": CHECKED,
     "dp_cmdp.program.linear_program.constraint_block": CHECKED,
     "dp_cmdp.program.linear_program.inequality_slack": CHECKED,
     "dp_cmdp.program.linear_program.make_engine": CHECKED,
-    "dp_cmdp.program.linear_program.solve_certified": CHECKED,
-    "dp_cmdp.release.privatizer.close_ends": CHECKED,
+    "dp_cmdp.program.certified": CHECKED,
+    "dp_cmdp.program.linear_program.magnification": CHECKED,
+    "dp_cmdp.program.linear_program.solution_at": CHECKED,
+    "dp_cmdp.release.entries.close_ends": CHECKED,
+    "dp_cmdp.release.debit": CHECKED,
     "dp_cmdp.accounting.budget.short": CHECKED,
     "dp_cmdp.accounting.budget.shown_up": CHECKED,
     "dp_cmdp.program.counterpart": CHECKED,
@@ -139,6 +151,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.noise.digits": CHECKED,
     "dp_cmdp.noise.weight_table": CHECKED,
     "dp_cmdp._storage": CHECKED,
+    "dp_cmdp._student": CHECKED,
     "dp_cmdp.theory.accepted_points": CHECKED,
     "dp_cmdp.theory.laws": CHECKED,
     "dp_cmdp.theory.price_bound": CHECKED,
@@ -161,8 +174,12 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.envs.hazard_grid.HazardGridEnv.picture": CHECKED,
     "dp_cmdp.envs.hazard_grid.cost_at": CHECKED,
     "dp_cmdp.envs.dynamics.GridModel.sample": "behind HazardGridEnv.step, once per step",
-    "dp_cmdp.envs.layout.reaching": CHECKED,
+    "dp_cmdp.envs.layout.connected": CHECKED,
+    "dp_cmdp.envs.specs.GuardedSpec": "a specification of Gymnasium, made by the registration",
     "dp_cmdp.envs.window": CHECKED,
+    "dp_cmdp.verification.claims": CHECKED,
+    "dp_cmdp.verification.lattice": CHECKED,
+    "dp_cmdp.verification.parts": CHECKED,
 }
 
 
@@ -185,9 +202,9 @@ class Door:
 
 
 def modules() -> Iterator[ModuleType]:
-    for package in (dp_cmdp, envs):
-        yield package
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+    yield dp_cmdp
+    for found in pkgutil.walk_packages(dp_cmdp.__path__, "dp_cmdp."):
+        if found.name != "dp_cmdp.__main__":  # runs when imported
             yield importlib.import_module(found.name)
 
 
@@ -299,6 +316,7 @@ class World:
     policy = cached_property(lambda self: Policy([[0.5, 0.5], [1.0, 0.0]]))
     affine = cached_property(lambda self: Affine(2, at=[0, 1], entry=[0, 1]))
     lp = cached_property(lambda self: LinearProgram([1.0, 1.0], [[1.0, 1.0]], b=[1.0]))
+    solution = cached_property(lambda self: dp_cmdp.solve_private(self.program, self.release))
     model = cached_property(lambda self: _model(self))
     layout = cached_property(lambda self: envs.parse_map(["S?.", "..G"]))
 
@@ -320,19 +338,19 @@ class World:
 
     @cached_property
     def certificate(self) -> Any:
-        from dp_cmdp.noise import LatticeTruncatedLaplace
+        from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
         return LatticeTruncatedLaplace.calibrate(1, "1/1000", steps=8).certificate
 
     @cached_property
     def laplace_certificate(self) -> Any:
-        from dp_cmdp.noise import LatticeLaplace
+        from dp_cmdp.noise.laplace import LatticeLaplace
 
         return LatticeLaplace.calibrate(1, steps=8).certificate
 
     @cached_property
     def optimal_certificate(self) -> Any:
-        from dp_cmdp.noise import OptimalNoise
+        from dp_cmdp.noise.optimal import OptimalNoise
 
         return OptimalNoise.calibrate(1, "1/10", steps=8).certificate
 
@@ -350,25 +368,25 @@ class World:
 
     @cached_property
     def lattice(self) -> Any:
-        from dp_cmdp.noise import Lattice
+        from dp_cmdp.noise.lattice import Lattice
 
         return Lattice.of([0.25, 0.25], largest=1.0, bits=3)
 
     @cached_property
     def lattice_noise(self) -> Any:
-        from dp_cmdp.noise import LatticeTruncatedLaplace
+        from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
         return LatticeTruncatedLaplace(self.certificate)
 
     @cached_property
     def lattice_laplace(self) -> Any:
-        from dp_cmdp.noise import LatticeLaplace
+        from dp_cmdp.noise.laplace import LatticeLaplace
 
         return LatticeLaplace(self.laplace_certificate)
 
     @cached_property
     def optimal_noise(self) -> Any:
-        from dp_cmdp.noise import OptimalNoise
+        from dp_cmdp.noise.optimal import OptimalNoise
 
         return OptimalNoise(self.optimal_certificate)
 
@@ -401,8 +419,14 @@ class World:
         return AuditReport(methods=(found,), injected=(InjectedBug("none", found),))
 
     @cached_property
+    def worst_records(self) -> Any:
+        from dp_cmdp.audit.report import WorstRecords
+
+        return WorstRecords("none", 1, 0, 1, 0, 1, 1.0)
+
+    @cached_property
     def played(self) -> Any:
-        from dp_cmdp.cmdp import rollout
+        from dp_cmdp.cmdp.rollout import rollout
 
         policy = Policy.uniform(6, 4)
         return rollout(self.env(), policy, episodes=3, seed=0, gamma=0.5)
@@ -448,13 +472,13 @@ class World:
 
     @cached_property
     def safe_policy(self) -> Any:
-        from dp_cmdp.cmdp import safe_policy
+        from dp_cmdp.cmdp.synthesis import safe_policy
 
         return safe_policy(self.cmdp)
 
 
 def _model(world: World) -> Any:
-    from dp_cmdp.cmdp import ParametricCMDP
+    from dp_cmdp.cmdp.parametric import ParametricCMDP
 
     return ParametricCMDP(
         world.envelope,
@@ -499,7 +523,6 @@ VALUES: dict[str, Builder] = {
     "at": lambda w: [0],
     "block": lambda w: "A",
     "budget": lambda w: w.budget,
-    "budgets": lambda w: [w.budget, w.budget],
     "c": lambda w: [1.0, 1.0],
     "cell": lambda w: 0,
     "cells": lambda w: [1],
@@ -521,32 +544,37 @@ VALUES: dict[str, Builder] = {
     "f": lambda w: w.cmdp.f,
     "f0": lambda w: [9.0],
     "failure": lambda w: 0.05,
+    "folder": lambda w: w.folder,
     "feasible": lambda w: LinearProgram([1.0], upper=1.0),
     "gamma": lambda w: 0.5,
     "goals": lambda w: [5],
+    "hash": lambda w: "0" * 64,
     "identity": lambda w: "spy",
     "index": lambda w: np.array([1, 2]),
     "kind": lambda w: "tight",
+    "labels": lambda w: "text",
     "largest": lambda w: 1.0,
     "lattice": lambda w: INSTANCES["dp_cmdp.noise.lattice.Lattice"](w),
     "layout": lambda w: w.layout,
+    "ledger": lambda w: "spy",
+    "look": lambda w: lambda folder: {"looked": MARKS[0]},
     "lower": lambda w: [0.05, 0.05],
     "lp": lambda w: w.lp,
     "mechanism": lambda w: lambda values, rng: values + rng.random(values.size),
     "model": lambda w: w.model,
     "mu": lambda w: [0.5, 0.5],
     "name": lambda w: "values",
-    "nonprivate": lambda w: w.policy,
     "nonprivate_value": lambda w: 2.0,
     "num_actions": lambda w: 2,
+    "number": lambda w: MARKS[0],
     "num_states": lambda w: 2,
     "observation": lambda w: 0,
+    "other": lambda w: w.envelope,
     "p": lambda w: [0.25, 0.5],
     "pair": lambda w: ([0.0, 0.5], [1.0, 0.5]),
     "path": lambda w: w.path(),
     "point": lambda w: 1,
     "policy": lambda w: w.policy,
-    "private": lambda w: w.policy,
     "private_value": lambda w: 1.0,
     "probs": lambda w: [[0.5, 0.5]],
     "program": lambda w: w.program,
@@ -603,28 +631,39 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.cmdp.parametric.ParametricCMDP.for_states.tolerance": lambda w: Envelope(
         1.0, 2.0, shape=1
     ),
-    "dp_cmdp.cmdp.parametric.ParametricCMDP.worst.lower": lambda w: w.envelope.lower,
-    "dp_cmdp.cmdp.parametric.ParametricCMDP.worst.upper": lambda w: w.envelope.upper,
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.robust.lower": lambda w: w.envelope.lower,
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.robust.upper": lambda w: w.envelope.upper,
+    "dp_cmdp.cmdp.parametric.ParametricCMDP.load.path": _saved("model"),
     "dp_cmdp.cmdp.policy.Policy.load.path": _saved("policy"),
+    "dp_cmdp.cmdp.policy.PolicyFile.load.path": _saved("policy"),
+    "dp_cmdp.data.database.Database.deferred.read": lambda w: lambda: MARKS[:2],
+    "dp_cmdp.data.release.Debit.index": lambda w: 1,
     "dp_cmdp.cmdp.solvers.pool.PolicyPool.solve_many.f": lambda w: np.stack([w.cmdp.f] * 2),
     "dp_cmdp.cmdp.solvers.pool.PolicyPool.solve_many.f0": lambda w: [[9.0], [9.0]],
     "dp_cmdp.cmdp.rollout.rollout.policy": lambda w: Policy.uniform(6, 4),
     "dp_cmdp.frontends.gymnasium.cmdp_from_gymnasium.env": lambda w: "FrozenLake-v1",
+    "dp_cmdp.problems.ad_auction.auction_program.private": lambda w: {"b": [0, 1]},
+    "dp_cmdp.problems.ad_auction.auction_program.prices": lambda w: np.eye(2),
     "dp_cmdp.problems.ad_auction.random_auction.program": lambda w: w.auction,
+    "dp_cmdp.problems.ad_auction.random_prices.shape": lambda w: (2, 2),
     "dp_cmdp.experiments.auction_comparison.auction_setting.method": lambda w: "database",
     "dp_cmdp.experiments.auction_comparison.judge.answer": lambda w: w.answer,
     "dp_cmdp.experiments.auction_comparison.variant.name": lambda w: "database",
     "dp_cmdp.experiments.sweep.Sweep.draws": lambda w: 2,
     "dp_cmdp.experiments.sweep.Sweep.function": lambda w: w.sweep.function,
-    "dp_cmdp.figures.ad_auction.allocation_figure.nonprivate": lambda w: np.eye(2),
-    "dp_cmdp.figures.ad_auction.allocation_figure.private": lambda w: np.eye(2),
-    "dp_cmdp.figures.grid.comparison_figure.nonprivate": lambda w: Policy.uniform(6, 4),
-    "dp_cmdp.figures.grid.comparison_figure.private": lambda w: Policy.uniform(6, 4),
+    "dp_cmdp.figures.ad_auction.allocation_figure.allocations": lambda w: {"private": np.eye(2)},
+    "dp_cmdp.figures.grid.comparison_figure.occupancies": lambda w: (np.full((6, 4), 0.1),) * 2,
+    "dp_cmdp.figures.grid.comparison_figure.policies": lambda w: (Policy.uniform(6, 4),) * 2,
     "dp_cmdp.figures.grid.comparison_figure.severity": lambda w: np.full((1, 6), 0.5),
+    "dp_cmdp.figures.grid.policy_figure.occupancy": lambda w: np.full((6, 4), 0.1),
     "dp_cmdp.figures.grid.policy_figure.policy": lambda w: Policy.uniform(6, 4),
     "dp_cmdp.figures.style.save_figure.figure": lambda w: w.figure,
     "dp_cmdp.figures.style.save_figure.path": lambda w: w.path(".png"),
     "dp_cmdp.accounting.ledger.PrivacyLedger.create.identity": lambda w: f"new-{w.path().name}",
+    "dp_cmdp.program.linear_program.Solution.load.path": _saved("solution"),
+    "dp_cmdp.program.parametric.ParametricLP.load.path": _saved("program"),
+    "dp_cmdp.program.solution_file.SolutionFile.load.path": _saved("solution"),
+    "dp_cmdp.verification.files.verify.paths": _saved("release"),
     "dp_cmdp.program.linear_program.LinearProgram.slack.x": lambda w: [0.25, 0.25],
     "dp_cmdp.accounting.budget.exact.name": lambda w: "epsilon",
     "dp_cmdp.data.release.Guarantee.delta": lambda w: Fraction(1, 1000),
@@ -637,7 +676,6 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.data.release.Release.method": lambda w: "database",
     "dp_cmdp.data.release.Release.noise": lambda w: w.release.noise,
     "dp_cmdp.data.release.Release.secure": lambda w: False,
-    "dp_cmdp.noise.lattice.sure_intervals.noise": lambda w: w.lattice_noise,
     "dp_cmdp.noise.laplace.LatticeLaplace.certificate": lambda w: w.laplace_certificate,
     "dp_cmdp.noise.optimal.OptimalNoise.certificate": lambda w: w.optimal_certificate,
     "dp_cmdp.noise.truncated.LatticeTruncatedLaplace.certificate": lambda w: w.certificate,
@@ -645,10 +683,9 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.envs.catalogue.named_layout.name": lambda w: "islands",
     "dp_cmdp.envs.hazards.Hazards.load.path": lambda w: w.hazard_file,
     "dp_cmdp.envs.hazards.Hazards.of.source": lambda w: 0,
+    "dp_cmdp.envs.specs.guarded.spec": lambda w: w.env().spec,
     "dp_cmdp.envs.layout.Layout.kinds": lambda w: w.layout.kinds,
-    "dp_cmdp.envs.layout_files.layout_from_dict.content": lambda w: (
-        envs.layout_files.layout_to_dict(w.layout)
-    ),
+    "dp_cmdp.envs.layout_files.layout_from_dict.content": lambda w: layout_to_dict(w.layout),
     "dp_cmdp.envs.layout_files.load_layout.path": lambda w: w.layout_file,
     "dp_cmdp.envs.layout_files.save_layout.path": lambda w: w.path(".json"),
     "dp_cmdp.envs.wrappers.PrivateCostWrapper.release": lambda w: w.hazard_release,
@@ -662,15 +699,21 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.audit.report.AuditReport": lambda w: w.report,
     "dp_cmdp.audit.report.InjectedBug": lambda w: w.report.injected[0],
     "dp_cmdp.audit.report.MethodAudit": lambda w: w.report.methods[0],
+    "dp_cmdp.audit.report.WorstRecords": lambda w: w.worst_records,
     "dp_cmdp.audit.report.Verdict": lambda w: w.report.methods[0].layers["black_box"],
     "dp_cmdp.baselines.parts.method.Method": lambda w: w.method,
     "dp_cmdp.cmdp.certificate.PolicyCertificate": lambda w: w.safe_policy.certificate,
     "dp_cmdp.cmdp.model.CMDP": lambda w: w.cmdp,
     "dp_cmdp.cmdp.parametric.ParametricCMDP": lambda w: w.model,
     "dp_cmdp.cmdp.policy.Policy": lambda w: w.policy,
+    "dp_cmdp.cmdp.policy.PolicyFile": lambda w: PolicyFile.load(_saved("policy")(w)),
     "dp_cmdp.cmdp.solvers.pool.PolicyPool": lambda w: w.pool,
+    "dp_cmdp.cmdp.solvers.solution.SweepSolution": lambda w: w.pool.solve_many(
+        np.stack([w.cmdp.f] * 2), [[9.0], [9.0]]
+    ),
     "dp_cmdp.cmdp.rollout.Rollout": lambda w: w.played,
     "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
+    "dp_cmdp.data.database.Database": lambda w: w.database,
     "dp_cmdp.data.envelope.Envelope": lambda w: w.envelope,
     "dp_cmdp.experiments.sweep.Chunk": lambda w: w.sweep.chunks()[0],
     "dp_cmdp.experiments.sweep.Sweep": lambda w: w.sweep,
@@ -679,7 +722,14 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.noise.laws.Laplace": lambda w: dp_cmdp.Laplace(1.0),
     "dp_cmdp.noise.laws.TruncatedLaplace": lambda w: dp_cmdp.TruncatedLaplace(1.0, 2.0),
     "dp_cmdp.program.parametric.ParametricLP": lambda w: w.program,
+    "dp_cmdp.data.release.Debit": lambda w: Debit("spy", 1, "0" * 64),
+    "dp_cmdp.data.release.Noise": lambda w: w.release.noise[0],
     "dp_cmdp.data.release.Release": lambda w: w.release,
+    "dp_cmdp.program.linear_program.Solution": lambda w: w.solution,
+    "dp_cmdp.program.solution_file.SolutionFile": lambda w: SolutionFile.load(
+        _saved("solution")(w)
+    ),
+    "dp_cmdp.verification.files.Report": lambda w: dp_cmdp.verify(_saved("release")(w)),
     "dp_cmdp.noise.lattice.Lattice": lambda w: w.lattice,
     "dp_cmdp.noise.laplace.LatticeLaplace": lambda w: w.lattice_laplace,
     "dp_cmdp.noise.optimal.OptimalNoise": lambda w: w.optimal_noise,
@@ -705,14 +755,17 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.audit.subject.audit": [
         {"additive": lambda w: True, "law": lambda w: dp_cmdp.Laplace(1.0), "runs": lambda w: 100}
     ],
+    "dp_cmdp.cmdp.rollout.rollout": [{}, {"cost": VALUES["cost"]}],
+    "dp_cmdp.audit.suite.audit_everything": [{"runs": lambda w: 100}],
     "dp_cmdp.audit.subject.audit_subject": [{"draws": lambda w: 100}],
     "dp_cmdp.baselines.cummings2015.answer": [{"rounds": lambda w: 2}],
     "dp_cmdp.baselines.hsu2014.answer": [{"rounds": lambda w: 2}],
     "dp_cmdp.experiments.runner.run_sweep": [{"workers": lambda w: 1}],
     "dp_cmdp.program.linear_program.solve": [{}, {"engine": lambda w: "cvxpy"}],
-    "dp_cmdp.metrics.mean_interval": [{}, {"method": lambda w: "bootstrap", "rng": _generator}],
-    "dp_cmdp.release.privatizer.release_blocks": [{"ledger": lambda w: SpyLedger()}],
-    "dp_cmdp.release.privatizer.release_database": [
+    "dp_cmdp.cmdp.private_policy.release_and_synthesize": [{"ledger": lambda w: SpyLedger()}],
+    "dp_cmdp.release.solve.release_and_solve": [{"ledger": lambda w: SpyLedger()}],
+    "dp_cmdp.release.blocks.release_blocks": [{"ledger": lambda w: SpyLedger()}],
+    "dp_cmdp.release.entries.release_database": [
         {"ledger": lambda w: SpyLedger()},
         {"ledger": lambda w: SpyLedger(), "calibration": lambda w: "optimal"},
     ],
@@ -724,14 +777,19 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
 }
 
 
+def takes_function(door: Door, parameter: inspect.Parameter) -> bool:
+    """Whether the annotation of a parameter is a kind of function, maybe by an alias."""
+    names = vars(importlib.import_module(door.target.__module__))
+    kinds = str(parameter.annotation).split(" | ")
+    return any("Callable[" in kind or get_origin(names.get(kind)) is Callable for kind in kinds)
+
+
 def base_calls(door: Door, world: World) -> list[dict[str, Any]]:
     """Arguments that the door takes: all required ones, and those of its variants."""
     required = {
         parameter.name: builder_of(door, parameter.name)(world)
         for parameter in door.parameters
-        if parameter.default is parameter.empty
-        and parameter.kind is not parameter.VAR_KEYWORD
-        and parameter.kind is not parameter.VAR_POSITIONAL
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
     }
     extra = VARIANTS.get(door.name, [{}])
     return [
@@ -747,11 +805,24 @@ def builder_of(door: Door, parameter: str) -> Builder:
 
 
 def opened(door: Door, world: World) -> Callable[..., Any]:
-    """The callable itself, bound to an instance where it needs one."""
+    """The callable itself, bound to an instance where it needs one, all arguments by name."""
     if not door.needs_instance:
-        return door.target
+        return _by_name(door)
     assert door.owner is not None
     owner = f"{door.owner.__module__}.{door.owner.__qualname__}"
     if owner not in INSTANCES:
         raise LookupError(f"no instance of {owner}: add it to INSTANCES")
     return door.target.__get__(INSTANCES[owner](world))
+
+
+def _by_name(door: Door) -> Callable[..., Any]:
+    """The door for callers that name every argument; of `*parts` one is given."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+    last = max((k for k, p in enumerate(door.parameters) if p.kind in kinds), default=-1)
+    order = [parameter.name for parameter in door.parameters[: last + 1]]
+
+    def call(**named: Any) -> Any:
+        given = [named.pop(name) for name in order]
+        return door.target(*given, **named)
+
+    return call if order else door.target

@@ -12,7 +12,7 @@ import math
 import numbers
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -91,7 +91,7 @@ class PrivacyBudget:
     -----
     **Paper.** ``def:dp``, ``lem:comp``. δ = 0 is refused: no mechanism with bounded noise attains
     it, so no answer could be feasible with certainty.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     epsilon: Fraction
@@ -143,20 +143,6 @@ def shown_up(value: Fraction, digits: int = 6) -> str:
     return f"{float(math.ceil(value / unit) * unit):.{digits}g}"
 
 
-@door
-def compose(budgets: Iterable[PrivacyBudget]) -> PrivacyBudget:
-    """Basic composition: the budget spent by several releases of the same database.
-
-    Notes
-    -----
-    **Paper.** ``lem:comp``. **Privacy.** Public.
-    """
-    spent = _scalars.items("budgets", budgets)
-    if not spent or not all(isinstance(budget, PrivacyBudget) for budget in spent):
-        raise InvalidArgumentError("budgets must hold at least one PrivacyBudget")
-    return PrivacyBudget(sum(b.epsilon for b in spent), sum(b.delta for b in spent))
-
-
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one block of a linear program may spend; δ = 0 for plain Laplace noise."""
@@ -189,7 +175,7 @@ def allocate(budget: PrivacyBudget, alphas: Mapping[str, Number]) -> dict[str, S
     Notes
     -----
     **Paper.** ``algo:solve`` (its "2" is this half-and-half rule), ``rem:modify``.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     if not set(alphas) <= set(BLOCKS):
         raise InvalidArgumentError("alphas may name the blocks A, b and c only")

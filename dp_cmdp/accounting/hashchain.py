@@ -46,7 +46,7 @@ class Amount:
 
     Notes
     -----
-    **Paper.** ``lem:comp``. **Privacy.** Public.
+    **Paper.** ``lem:comp``. **Privacy.** *Public*.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -91,7 +91,7 @@ class LedgerEntry:
 
     Notes
     -----
-    **Privacy.** Public, provided that the curator keeps private facts out of `note`.
+    **Privacy.** *Public*: the curator keeps private facts out of `note`.
     """
 
     index: int
@@ -130,7 +130,7 @@ class LedgerHead:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     count: int

@@ -74,7 +74,7 @@ class PrivacyLedger:
     Notes
     -----
     **Paper.** ``lem:comp``.
-    **Privacy.** Public: identities, amounts and notes must hold no private value.
+    **Privacy.** *Public*: identities, amounts and notes must hold no private value.
     """
 
     path: Path
@@ -103,7 +103,7 @@ class PrivacyLedger:
 
         Notes
         -----
-        **Privacy.** Public.
+        **Privacy.** *Public*.
         """
         identity, total = _identity(identity), Amount.of(budget)
 
@@ -143,7 +143,7 @@ class PrivacyLedger:
 
         Notes
         -----
-        **Paper.** ``lem:comp``. **Privacy.** Spends the budget.
+        **Paper.** ``lem:comp``. **Privacy.** *Spends the budget*.
         """
         identity, requested, note = _identity(identity), Amount.of(budget), _note(note)
 

@@ -11,7 +11,7 @@ From the envelope, the radius and the structure alone, for a range of budgets:
   trials. A verdict is given where the whole interval is on one side of the share asked for; the
   others are *undecided*, and more trials may decide them;
 * **smallest ε** at which it wins back at least a given share, for every δ and radius, with the ε at
-  which the ends of that interval do; None when no ε up to :data:`LARGEST_EPSILON` does: privacy
+  which the ends of that interval do; None when no ε up to :data:`LARGEST_TRIED` does: privacy
   with certainty is then not worth its budget;
 * **forced changes**: any (ε, δ)-private mechanism whose answers are feasible with certainty must
   also be safe, with positive probability, for ⌊ln(1 + (e^ε − 1)/δ)/ε⌋ simultaneous changes.
@@ -39,10 +39,11 @@ from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program, harmful_ends, public_interval
-from dp_cmdp.theory.release_noise import Reach, reach
+from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 
-LARGEST_EPSILON = 100.0
-SMALLEST_EPSILON = 0.01
+#: Range of ε that is searched: beyond what anybody promises on either side.
+LARGEST_TRIED = 100.0
+SMALLEST_TRIED = 0.01
 
 
 @door
@@ -83,7 +84,7 @@ def advise(
 
     Notes
     -----
-    **Paper.** Ours; it answers the use of ``prob:accurate``. **Privacy.** Public: no database is
+    **Paper.** Ours; it answers the use of ``prob:accurate``. **Privacy.** *Public*: no database is
     needed, so advice can be published, and asked for as often as one likes.
     """
     with warnings.catch_warnings():
@@ -136,7 +137,7 @@ def _advise(
         position=position,
         draws=count,
         worth=share,
-        record_size=lp.envelope.largest_record,
+        record_size=lp.envelope.record_size,
         split=best_split(lp, middle, trials=trials, confidence=level),
         split_budget=(float(middle.epsilon), float(middle.delta)),
         remedies=remedies(trials, middle, confidence=level),
@@ -144,19 +145,19 @@ def _advise(
     )
 
 
-def expected_saturation(noise: Reach, position: str) -> float:
+def expected_saturation(noise: ReleaseNoise, position: str) -> float:
     """Mean share of harmful interval ends that reach the envelope.
 
     Parameters
     ----------
-    noise : Reach
+    noise : ReleaseNoise
     position : {"harmless", "middle", "average"}
         Where the entries lie: at the far end, in the middle, or uniformly.
 
     Notes
     -----
     At the harmless end it is 1 − δ exactly when the radius is the whole range and records have
-    one entry. **Privacy.** Public.
+    one entry. **Privacy.** *Public*.
     """
     envelope = noise.envelope
     width = envelope.upper - envelope.lower
@@ -186,7 +187,7 @@ def forced_changes(budget: PrivacyBudget) -> int:
 def _row(
     trials: Trials, budget: PrivacyBudget, factor: float, worth: float, confidence: float
 ) -> AdviceRow:
-    noise = reach(trials.program, budget, radius=_radius(trials.program, factor))
+    noise = release_noise(trials.program, budget, radius=_radius(trials.program, factor))
     width = noise.envelope.upper - noise.envelope.lower
     share = trials.recovery(noise, confidence=confidence)
     return AdviceRow(
@@ -214,7 +215,7 @@ def _threshold(
 
     def recovery(epsilon: float) -> Interval:
         if epsilon not in known:
-            noise = reach(trials.program, PrivacyBudget(epsilon, delta), radius=radius)
+            noise = release_noise(trials.program, PrivacyBudget(epsilon, delta), radius=radius)
             known[epsilon] = trials.recovery(noise, confidence=confidence)
         return known[epsilon]
 
@@ -224,17 +225,17 @@ def _threshold(
         epsilon=_crossing(lambda epsilon: recovery(epsilon).mean, worth),
         low=_crossing(lambda epsilon: recovery(epsilon).high, worth),
         high=_crossing(lambda epsilon: recovery(epsilon).low, worth),
-        limit=recovery(LARGEST_EPSILON),
+        limit=recovery(LARGEST_TRIED),
     )
 
 
 def _crossing(share: Callable[[float], float], worth: float) -> float | None:
     """Bisection on log ε; the curve is nearly monotone because trials share their uniforms."""
-    if share(LARGEST_EPSILON) < worth:
+    if share(LARGEST_TRIED) < worth:
         return None
-    if share(SMALLEST_EPSILON) >= worth:
-        return SMALLEST_EPSILON
-    low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
+    if share(SMALLEST_TRIED) >= worth:
+        return SMALLEST_TRIED
+    low, high = math.log(SMALLEST_TRIED), math.log(LARGEST_TRIED)
     while high - low > 0.05:
         middle = (low + high) / 2
         low, high = (low, middle) if share(math.exp(middle)) >= worth else (middle, high)

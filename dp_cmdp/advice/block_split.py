@@ -19,9 +19,9 @@ from dp_cmdp.advice.trials import Trials, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.metrics import Interval
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program
-from dp_cmdp.theory.release_noise import reach
+from dp_cmdp.theory.release_noise import release_noise
 
 #: Finer grids of shares than this take longer than they teach.
 MOST_STEPS = 50
@@ -87,10 +87,10 @@ def best_split(
 
     Notes
     -----
-    **Paper.** ``subsec:priv_budget``. **Privacy.** Public.
+    **Paper.** ``subsec:priv_budget``. **Privacy.** *Public*.
     """
     lp = as_program(program)
-    used = [block for block in BLOCKS if not getattr(lp, block).is_public]
+    used = lp.sensitive_blocks
     if not used:
         raise InvalidArgumentError("program must read the database in A, b or c")
     count, seed = _check.size("draws", draws, low=2), _check.seed("seed", seed)
@@ -100,24 +100,23 @@ def best_split(
         reference_databases(lp, position=position, draws=count, seed=seed),
         seed=seed,
     )
+    equal = tuple(lp.equal_shares.values())
     scores = {
         shares: tried.recovery(
-            reach(lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True))),
+            release_noise(
+                lp, budget, mechanism="blocks", alphas=dict(zip(used, shares, strict=True))
+            ),
             confidence=confidence,
         )
-        for shares in {*_simplex(len(used), steps), _equal(len(used))}
+        for shares in {*_simplex(len(used), steps), equal}
     }
     best = max(scores, key=lambda shares: (scores[shares].mean, shares))
     return Split(
         dict(zip(used, best, strict=True)),
         scores[best],
-        scores[_equal(len(used))],
-        tried.recovery(reach(lp, budget), confidence=confidence),
+        scores[equal],
+        tried.recovery(release_noise(lp, budget), confidence=confidence),
     )
-
-
-def _equal(count: int) -> tuple[Fraction, ...]:
-    return (Fraction(1, count),) * count
 
 
 def _simplex(count: int, steps: int) -> Iterator[tuple[Fraction, ...]]:

@@ -27,11 +27,11 @@ from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program
-from dp_cmdp.theory.release_noise import reach
+from dp_cmdp.theory.release_noise import release_noise
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EpsilonPlan:
     """The smallest ε found: *curator only*, because it depends on the data.
 
     Attributes
@@ -75,7 +75,7 @@ def smallest_epsilon(
     seed: int = 0,
     confidence: float = 0.95,
     epsilons: tuple[float, float] = (0.01, 100.0),
-) -> Plan:
+) -> EpsilonPlan:
     """The smallest ε whose mean cost of privacy is at most `target`.
 
     Parameters
@@ -86,7 +86,7 @@ def smallest_epsilon(
     target : float
         Relative loss, for example 0.1 for 10 %.
     mechanism, alphas
-        The release, see :func:`dp_cmdp.reach.reach`.
+        The release, see :func:`dp_cmdp.theory.release_noise.release_noise`.
     draws, seed : int
         Trials (in antithetic pairs) and the seed of their common random numbers.
     confidence : float
@@ -95,20 +95,20 @@ def smallest_epsilon(
 
     Notes
     -----
-    **Paper.** The use of ``prob:accurate``. **Privacy.** *Curator only.* Choosing ε by looking at
+    **Paper.** The use of ``prob:accurate``. **Privacy.** *Curator only*. Choosing ε by looking at
     the data is itself not private: publish the plan's target, not its ε, or choose ε from
     :func:`dp_cmdp.advice.adviser.advise`, which is public.
     """
     lp = as_program(program)
-    if lp.envelope is not database.envelope:
-        raise InvalidArgumentError("program and database must share one Envelope object")
+    lp.check_owns(database)
     goal = _check.real("target", target, low=0.0)
     if len(epsilons) != 2:
         raise InvalidArgumentError("epsilons must hold two numbers, the lowest and the highest")
     first, last = (_check.real("epsilons", end, low=1e-6, high=1e4) for end in epsilons)
     count, seed = _check.size("draws", draws, low=4), _check.seed("seed", seed)
     _check.real("confidence", confidence, low=0.5, high=0.999999)
-    reach(lp, PrivacyBudget(1, delta), mechanism=mechanism, alphas=alphas)  # refuses what is bad
+    # refuses what is bad
+    release_noise(lp, PrivacyBudget(1, delta), mechanism=mechanism, alphas=alphas)
     trials = Trials.of(lp, np.tile(database.values, (count, 1)), seed=seed)
     best = float(trials.optimum[0])
     if best == 0.0:
@@ -120,7 +120,7 @@ def smallest_epsilon(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PrivacyWarning)
                 budget = PrivacyBudget(math.exp(log_eps), delta)
-            noise = reach(lp, budget, mechanism=mechanism, alphas=alphas)
+            noise = release_noise(lp, budget, mechanism=mechanism, alphas=alphas)
             loss = (best - trials.achieved(noise)) / abs(best)
             known[log_eps] = mean_interval(pair_means(loss), confidence=confidence)
         return known[log_eps]
@@ -131,7 +131,7 @@ def smallest_epsilon(
         for part in ("mean", "low", "high")
     )
     at = cost(math.log(epsilon)) if 0 < epsilon < math.inf else cost(ends[epsilon > 0])
-    return Plan(
+    return EpsilonPlan(
         epsilon=CuratorOnly(epsilon),
         low=CuratorOnly(low),
         high=CuratorOnly(high),

@@ -14,8 +14,10 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._student import quantile
 from dp_cmdp.metrics import Interval
 
+#: Of the intervals of a share won back, a probability: the usual one of reports.
 CONFIDENCE = 0.95
 
 
@@ -45,7 +47,7 @@ def share_interval(
 
     Notes
     -----
-    **Privacy.** Public on public databases; *curator only* on true ones.
+    **Privacy.** *Post-processing* of public databases; curator only on true ones.
     """
     level = _check.real("confidence", confidence, low=0.5, high=0.999999)
     mean = float(gain.mean()) / float(lost.mean())
@@ -57,9 +59,7 @@ def share_interval(
 
 
 def _fieller(gain: FloatArray, lost: FloatArray, level: float) -> tuple[float, float]:
-    from scipy.special import stdtrit
-
-    k = float(stdtrit(gain.size - 1, 0.5 + level / 2)) ** 2 / gain.size
+    k = quantile(gain.size, level) ** 2 / gain.size
     (gg, gl), (_, ll) = np.cov(gain, lost)
     g, l = float(gain.mean()), float(lost.mean())  # noqa: E741
     a, b, c = l * l - k * ll, g * l - k * gl, g * g - k * gg  # a·w² − 2b·w + c ≤ 0

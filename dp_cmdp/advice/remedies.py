@@ -1,14 +1,14 @@
 """What would make a private release worth its budget, computed from public data.
 
-Certain feasibility is dear when one entry may change by much of its range: the answer must then be
-safe for the changed database too. Four things can change that: a smaller radius (a weaker promise
-per person), a larger δ, a larger tolerance (right-hand sides), and fewer candidates (entries that
-are known to be harmless).
+Certain feasibility costs much when one entry may change by much of its range: the answer must then
+be safe for the changed database too. Four things can change that: a smaller radius (a weaker
+promise per person), a larger δ, a larger tolerance (right-hand sides), and fewer candidates
+(entries that are known to be harmless).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from dp_cmdp.advice.trials import Trials
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.metrics import Interval
-from dp_cmdp.program.linear_program import LinearProgram, Solution, solve
+from dp_cmdp.program.linear_program import Solution, solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import harmful_ends
-from dp_cmdp.theory.release_noise import Reach, reach
+from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +52,26 @@ def remedies(
 
     Notes
     -----
-    **Privacy.** Public, as its `trials` are.
+    **Privacy.** *Post-processing* of its `trials`, which are public.
     """
     program = trials.program
 
-    def recovery(noise: Reach) -> Interval:
+    def recovery(noise: ReleaseNoise) -> Interval:
         return trials.recovery(noise, confidence=confidence)
 
-    now = recovery(reach(program, budget))
+    now = recovery(release_noise(program, budget))
     found = [
         Remedy(
             f"radius times {factor:g}",
             "recovered",
             now,
-            recovery(reach(program, budget, radius=factor * program.envelope.radius)),
+            recovery(release_noise(program, budget, radius=factor * program.envelope.radius)),
         )
         for factor in (0.5, 0.1)
     ]
     larger = min(10 * budget.delta, PrivacyBudget(1, "1/2").delta)
     if larger > budget.delta:
-        wider = recovery(reach(program, PrivacyBudget(budget.epsilon, larger)))
+        wider = recovery(release_noise(program, PrivacyBudget(budget.epsilon, larger)))
         found.append(Remedy(f"delta {float(larger):g}", "recovered", now, wider))
     return (*found, *_robust_remedies(program))
 
@@ -85,7 +85,7 @@ def _robust_remedies(program: ParametricLP) -> list[Remedy]:
     b[rows] += 0.1 * np.abs(b[rows])
     found = []
     if (b != lp.b).any():
-        after = solve(_with_sides(lp, b), certify=False).objective
+        after = solve(replace(lp, b=b), certify=False).objective
         change = "sensitive right-hand sides 10 % larger"
         found.append(Remedy(change, "robust value", _certain(base.objective), _certain(after)))
     costly = costliest_entries(program, base)
@@ -108,13 +108,10 @@ def costliest_entries(program: ParametricLP, solution: Solution, *, count: int =
 
     Entry k costs about Σ_i μ_i |w_ik(x)| (hi_k − lo_k), μ the dual of the robust program.
     """
-    A, b, x = program.A, program.b, solution.x
-    size = program.envelope.num_entries
-    w = np.zeros((A.shape[0], size))
-    np.add.at(w, (A.row, A.entry), A.coefficient * x[A.col])
-    np.subtract.at(w, (b.row, b.entry), b.coefficient)
-    width = program.envelope.upper - program.envelope.lower
-    cost = solution.dual[: A.shape[0]] @ np.abs(w) * width
+    pairs, width = program.uncertain_rows, program.envelope.upper - program.envelope.lower
+    w = np.zeros((program.A.shape[0], width.size))
+    w[pairs.row, pairs.entry] = pairs.weights(solution.x)
+    cost = solution.dual[: w.shape[0]] @ np.abs(w) * width
     order = np.argsort(-cost, kind="stable")[:count]
     return order[cost[order] > 1e-9 * (1.0 + abs(solution.objective))]
 
@@ -137,8 +134,3 @@ def _harmless(program: ParametricLP, entries: IntArray) -> tuple[FloatArray, Flo
         value = middle if below[k] == above[k] else (low[k] if above[k] else high[k])
         low[k] = high[k] = value
     return low, high
-
-
-def _with_sides(lp: LinearProgram, b: FloatArray) -> LinearProgram:
-    sides = {"A_eq": lp.A_eq, "b_eq": lp.b_eq, "lower": lp.lower, "upper": lp.upper}
-    return LinearProgram(lp.c, lp.A, b=b, **sides)

@@ -22,7 +22,7 @@ from dp_cmdp.metrics import Interval
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import harmful_ends
-from dp_cmdp.theory.release_noise import Reach
+from dp_cmdp.theory.release_noise import ReleaseNoise
 from dp_cmdp.theory.simulated_loss import simulated_values
 
 POSITIONS = ("average", "middle", "harmless")
@@ -68,19 +68,19 @@ class Trials:
     def draws(self) -> int:
         return self.databases.shape[0]
 
-    def achieved(self, noise: Reach) -> FloatArray:
+    def achieved(self, noise: ReleaseNoise) -> FloatArray:
         """c(θ)ᵀx̃ of every trial under the given noise."""
         uniforms = paired_uniforms(self.draws, noise.size, seed=self.seed)
         return simulated_values(noise, self.databases, uniforms)
 
-    def recovered(self, noise: Reach) -> float:
+    def recovered(self, noise: ReleaseNoise) -> float:
         """Share of what the robust answer loses that a release wins back; at most 1.
 
         Below 0 the release is worse than no data; 1 when there is nothing to lose.
         """
         return self.recovery(noise).mean
 
-    def recovery(self, noise: Reach, *, confidence: float = CONFIDENCE) -> Interval:
+    def recovery(self, noise: ReleaseNoise, *, confidence: float = CONFIDENCE) -> Interval:
         """:meth:`recovered`, with its confidence interval over the trials."""
         lost = self.optimum - self.robust
         scale = 1e-9 * (1.0 + float(np.abs(self.optimum).mean()))
@@ -109,7 +109,7 @@ def reference_databases(
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     _check.one_of("position", position, POSITIONS)
     envelope = program.envelope

@@ -6,6 +6,7 @@ kind of the exception and its text.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ Mechanism = Callable[[FloatArray, np.random.Generator], ArrayLike]
 Sampler = Callable[[int, np.random.Generator], "tuple[Outcomes, Outcomes]"]
 
 NORMAL = "vector"
+#: Characters of an exception's text that are kept.
+LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,9 +38,10 @@ class Outcomes:
     values : (runs, size) array
         The vectors; NaN where there was none.
     kind : (runs,) array of str
-        ``"vector"``, the type of an exception, or the odd shape of an output.
+        ``"vector"``, the type of an exception or of what is no vector, or the odd shape of an
+        output.
     text : (runs,) array of str
-        `kind` with the text of the exception.
+        `kind` with the text of the exception or output.
     """
 
     values: FloatArray
@@ -82,8 +86,9 @@ def refuse_silence(first: Outcomes, second: Outcomes) -> None:
     kinds = sorted({*first.kind.tolist(), *second.kind.tolist()})
     if kinds and NORMAL not in kinds:
         raise InvalidArgumentError(
-            f"mechanism raised in every run on both databases ({', '.join(kinds)}), so there is "
-            "nothing to audit; it is called as mechanism(values, rng) and must return a vector"
+            "mechanism raised in every run on both databases, or returned what is no vector "
+            f"({', '.join(kinds)}), so there is nothing to audit; it is called as "
+            "mechanism(values, rng) and must return a vector"
         )
 
 
@@ -91,11 +96,23 @@ def _show(
     mechanism: Mechanism, values: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, str, str]:
     try:
-        vector = np.asarray(mechanism(values.copy(), rng), dtype=np.float64).ravel()
+        said = mechanism(values.copy(), rng)
     except Exception as error:
-        kind = type(error).__name__
-        return np.empty(0), kind, f"{kind}: {error}"
-    return vector, NORMAL, NORMAL
+        said, vector = error, None
+    else:
+        vector = _check.float_array(said)  # not of texts, and no mask or imaginary part is dropped
+    if vector is None:
+        kind = type(said).__name__
+        return np.empty(0), kind, f"{kind}: {_shortened(_check.text_of(said))}"
+    return vector.ravel(), NORMAL, NORMAL
+
+
+def _shortened(text: str) -> str:
+    """A long text by its beginning and its digest: different texts stay different."""
+    if len(text) <= LONGEST_TEXT:
+        return text
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return f"{text[:LONGEST_TEXT]}… ({digest})"
 
 
 def _table(side: list[tuple[FloatArray, str, str]], size: int) -> Outcomes:

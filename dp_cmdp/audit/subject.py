@@ -26,6 +26,7 @@ from dp_cmdp.noise.certificate import NoiseCertificate
 COUPLED_SEEDS = 5
 #: Draws for the noise law.
 DRAWS = 20_000
+#: Runs of one audit at most, a number: their outcomes are kept in memory.
 MOST_RUNS = 1_000_000
 
 
@@ -173,11 +174,11 @@ def audit(
 
     def noise(size: int, source: np.random.Generator) -> FloatArray:
         rounds = -(-size // first.size)
-        shown = [np.asarray(mechanism(first.copy(), source)) - first for _ in range(rounds)]
+        shown = [run(0, source) - first for _ in range(rounds)]
         return np.concatenate(shown)[:size]
 
     def run(side: int, source: np.random.Generator) -> FloatArray:
-        return np.asarray(mechanism(sides[side].copy(), source), dtype=np.float64)
+        return _check.array("mechanism(...)", mechanism(sides[side].copy(), source))
 
     subject = Subject(
         name=name,

@@ -43,7 +43,7 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
 
     Notes
     -----
-    **Privacy.** Public: every database here is invented.
+    **Privacy.** *Public*: every database here is invented.
     """
     _check.integer("runs", runs, low=100, high=MOST_RUNS)
     _check.integer("seed", seed, high=2**64 - 1)

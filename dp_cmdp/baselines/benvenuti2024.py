@@ -19,11 +19,11 @@ import numpy as np
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget, allocate
-from dp_cmdp.baselines.parts.blocks import publish_blocks, sensitive_blocks, shifted_noise
+from dp_cmdp.baselines.parts.blocks import publish_blocks, shifted_noise
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import solve_private
+from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -41,13 +41,13 @@ def answer(
     **Privacy.** *Spends the budget* on A; leaks what b and c read.
     """
     noise = {}
-    if "A" in sensitive_blocks(program):
+    if "A" in program.sensitive_blocks:
         rows = program.A.shape[0] + program.b_ub.size
         noise["A"] = shifted_noise(
             program,
             "A",
             share=allocate(budget, {"A": 1})["A"],
-            entries=rows * program.num_variables,
+            num_entries=rows * program.num_variables,
             truncated=True,
             rng=rng,
         )

@@ -25,11 +25,11 @@ import numpy as np
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import Number, PrivacyBudget
-from dp_cmdp.baselines.parts.blocks import equal_shares
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -52,17 +52,17 @@ def answer(
     calibration : {"paper", "tight"}
         Support of the noise.
     realised_mask_NOT_PRIVATE : bool
-        Leave the zeros of A and c bare, as the published numbers suggest.
+        Leave the zeros of A and c unprotected, as the published numbers suggest.
 
     Notes
     -----
-    **Paper.** ``algo:solve``, ``rem:modify``. **Privacy.** *Spends the budget.*
+    **Paper.** ``algo:solve``, ``rem:modify``. **Privacy.** *Spends the budget*.
     """
     release = release_blocks(
         database,
         budget,
         program=program,
-        alphas=equal_shares(program) if alphas is None else alphas,
+        alphas=program.equal_shares if alphas is None else alphas,
         rng=rng,
         calibration=calibration,
         realised_mask_NOT_PRIVATE=realised_mask_NOT_PRIVATE,

@@ -26,7 +26,7 @@ Differences from the publication
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -121,13 +121,10 @@ class _Market:
                 "for every database",
                 label=LABEL,
             )
-        best = np.array(program.c.constant)
-        best[program.c.sensitive()[0]] = program.c.bounds(
-            program.envelope.lower, program.envelope.upper
-        )[1]
+        best = program.c.extremes(program.envelope.lower, program.envelope.upper)[1]
         upper = _variable_bounds(program)
-        reach, b_reach = _reach(program, players, upper), (b_high - b_low)[couples]
-        shares = reach[:, couples] / magnitude
+        ranges, b_range = _player_ranges(program, players, upper), (b_high - b_low)[couples]
+        shares = ranges[:, couples] / magnitude
         return cls(
             coupling=np.flatnonzero(couples),
             local=np.flatnonzero(~couples),
@@ -135,7 +132,7 @@ class _Market:
             magnitude=magnitude,
             sensitivity=ROUND_UP
             * (float(shares.sum(axis=1).max()) + _b_sensitivity(program, couples, b_low)),
-            width=float((shares.sum(axis=0) + 1 + b_reach / magnitude).max(initial=1.0)),
+            width=float((shares.sum(axis=0) + 1 + b_range / magnitude).max(initial=1.0)),
             price_bound=max(optimistic_value(program, best, method="cummings2015"), 0.0),
         )
 
@@ -144,15 +141,8 @@ def _best_responses(truth: LinearProgram, market: _Market, gain: FloatArray) -> 
     """Every player's best answer to the prices: blocks do not meet, so one program holds all."""
     if not market.local.size and not truth.b_eq.size:
         return np.where(gain > 0, market.upper, 0.0)
-    own = LinearProgram(
-        gain,
-        truth.A[market.local],
-        b=truth.b[market.local],
-        A_eq=truth.A_eq,
-        b_eq=truth.b_eq,
-        upper=market.upper,
-    )
-    return solve(own, certify=False).x
+    own = {"A": truth.A[market.local], "b": truth.b[market.local], "upper": market.upper}
+    return solve(replace(truth, c=gain, **own), certify=False).x
 
 
 def _variable_bounds(program: ParametricLP) -> FloatArray:
@@ -174,16 +164,13 @@ def _variable_bounds(program: ParametricLP) -> FloatArray:
     return upper
 
 
-def _reach(program: ParametricLP, players: Players, upper: FloatArray) -> FloatArray:
+def _player_ranges(program: ParametricLP, players: Players, upper: FloatArray) -> FloatArray:
     """Per player and row, how far the player's part of the row can move over X_p and envelope."""
     low, high = program.envelope.lower, program.envelope.upper
     row, col, _ = program.A.sensitive()
     rows = program.A.shape[0] + program.b_ub.size
     table = np.zeros((players.count, rows))
-    public = sparse.vstack([program.A.constant, program.A_ub], format="csr").tolil()
-    if row.size:
-        public[row, col] = 0.0
-    fixed = sparse.coo_array(public)
+    fixed = sparse.coo_array(sparse.vstack([program.A.filled(0.0), program.A_ub]))
     owner = players.of_variable
     place = owner[fixed.coords[1]], fixed.coords[0]
     np.add.at(table, place, np.abs(fixed.data) * upper[fixed.coords[1]])
@@ -195,10 +182,7 @@ def _reach(program: ParametricLP, players: Players, upper: FloatArray) -> FloatA
 
 def _ends_b(program: ParametricLP) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest right-hand sides over the envelope."""
-    ends = program.b.bounds(program.envelope.lower, program.envelope.upper)
-    position = program.b.sensitive()[0]
-    low, high = np.array(program.b.constant), np.array(program.b.constant)
-    low[position], high[position] = ends
+    low, high = program.b.extremes(program.envelope.lower, program.envelope.upper)
     return np.concatenate([low, program.b_ub]), np.concatenate([high, program.b_ub])
 
 

@@ -24,7 +24,8 @@ from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_database, solve_private
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -42,11 +43,11 @@ def answer(
     Parameters
     ----------
     calibration, close
-        As in :func:`dp_cmdp.release.privatizer.release_database`.
+        As in :func:`dp_cmdp.release.entries.release_database`.
 
     Notes
     -----
-    **Privacy.** *Spends the budget.*
+    **Privacy.** *Spends the budget*.
     """
     release = release_database(database, budget, rng=rng, calibration=calibration, close=close)
     return Answer(solve_private(program, release).x, converged=True, release=release)

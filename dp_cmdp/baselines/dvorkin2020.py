@@ -39,11 +39,13 @@ from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import unprotected
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
 from dp_cmdp.program.linear_program import LinearProgram, make_engine
 from dp_cmdp.program.parametric import ParametricLP
 
-PROBES = 8  # databases at which the sensitivity is estimated
+#: Databases at which the sensitivity is estimated; each costs one solve per record.
+PROBES = 8
 
 
 @door
@@ -79,18 +81,18 @@ def answer(
     truth = program.at(database.values)
     query = _query(truth, fixed)
     if program.b.is_public:
-        reach = 0.0
+        movement = 0.0
     elif sensitivity is None:
-        reach = _estimated_sensitivity(program, database, truth, query)
+        movement = _estimated_sensitivity(program, database, truth, query)
     else:
-        reach = float(sensitivity)
-    sigma = reach / float(budget.epsilon)
+        movement = float(sensitivity)
+    sigma = movement / float(budget.epsilon)
     mean, reaction = _decision_rule(truth, query, fixed, math.sqrt(2 / (9 * eta)) * sigma)
     x = mean
     if sigma > 0:
         x = mean + reaction @ rng.laplace(scale=sigma, size=reaction.shape[1])
-    leaks = [f"block {block} unprotected" for block in METHOD.leaks(program)]
-    if reach > 0 and sensitivity is None:
+    leaks = [unprotected(block) for block in METHOD.leaks(program)]
+    if movement > 0 and sensitivity is None:
         leaks.append("sensitivity estimated, not proven")
     return Answer(x, converged=True, note="; ".join(leaks))
 

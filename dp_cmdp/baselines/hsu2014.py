@@ -49,7 +49,8 @@ from dp_cmdp.noise.laws import Laplace
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
 
-TEST_SHARE = 0.25  # of the rows' ε, for the tests of the guesses
+#: Share of the rows' ε for the tests of the guesses.
+TEST_SHARE = 0.25
 
 #: Σx beyond this leaves floats no room for its square.
 LARGEST_SCALE = 1e150
@@ -89,7 +90,7 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Spends the budget.*
+    **Privacy.** *Spends the budget*.
     """
     require_nonnegative(program, method="hsu2014")
     ones = np.ones(program.num_variables)

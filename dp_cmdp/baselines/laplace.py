@@ -25,7 +25,6 @@ from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import Number, PrivacyBudget, allocate
 from dp_cmdp.baselines.parts.blocks import (
     BlockNoise,
-    equal_shares,
     plain_noise,
     publish_blocks,
     shifted_noise,
@@ -33,7 +32,7 @@ from dp_cmdp.baselines.parts.blocks import (
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import solve_private
+from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -57,12 +56,12 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Spends the budget.*
+    **Privacy.** *Spends the budget*.
     """
     _check.real("shift", shift, low=0.0)
-    shares = allocate(budget, equal_shares(program) if alphas is None else alphas)
+    shares = allocate(budget, program.equal_shares if alphas is None else alphas)
     rows = program.A.shape[0] + program.b_ub.size
-    entries = {"A": rows * program.num_variables, "b": rows}
+    num_entries = {"A": rows * program.num_variables, "b": rows}
     noise: dict[str, BlockNoise] = {}
     for block, share in shares.items():
         if share.epsilon == 0:
@@ -74,7 +73,7 @@ def answer(
                 program,
                 block,
                 share=share,
-                entries=entries[block],
+                num_entries=num_entries[block],
                 truncated=False,
                 shift=shift,
                 rng=rng,

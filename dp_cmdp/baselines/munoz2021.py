@@ -27,14 +27,13 @@ from dp_cmdp.baselines.parts.blocks import (
     BlockNoise,
     plain_noise,
     publish_blocks,
-    sensitive_blocks,
     shifted_noise,
 )
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import solve_private
+from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -60,16 +59,16 @@ def answer(
     -----
     **Privacy.** *Spends the budget* on b (and c when given a share); leaks what A and c read.
     """
-    sensitive = sensitive_blocks(program)
+    sensitive = program.sensitive_blocks
     alpha_c = exact("objective_share", objective_share)
     if not 0 <= alpha_c < 1:
         raise InvalidArgumentError("objective_share must lie in [0, 1): b needs the rest")
     shares = allocate(budget, {"b": 1 - alpha_c, "c": alpha_c})
     noise: dict[str, BlockNoise] = {}
     if "b" in sensitive and shares["b"].epsilon:
-        entries = program.b.sensitive()[0].size
+        num_entries = program.b.sensitive()[0].size
         noise["b"] = shifted_noise(
-            program, "b", share=shares["b"], entries=entries, truncated=truncated, rng=rng
+            program, "b", share=shares["b"], num_entries=num_entries, truncated=truncated, rng=rng
         )
     if "c" in sensitive and shares["c"].epsilon:
         noise["c"] = plain_noise(program, "c", share=shares["c"], rng=rng)

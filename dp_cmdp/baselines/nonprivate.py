@@ -12,9 +12,9 @@ import numpy as np
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.baselines.parts.blocks import sensitive_blocks
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import unprotected
 from dp_cmdp.program.certified import solve_certified
 from dp_cmdp.program.parametric import ParametricLP
 
@@ -31,14 +31,14 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     truth = database.values
     solution = solve_certified(
         program.at(truth),
         slack_of=lambda x: program.worst_case_slack(x, lower=truth, upper=truth),
     )
-    leaks = "; ".join(f"block {block} unprotected" for block in sensitive_blocks(program))
+    leaks = "; ".join(map(unprotected, program.sensitive_blocks))
     return Answer(solution.x, converged=True, note=leaks)
 
 

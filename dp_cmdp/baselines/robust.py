@@ -20,7 +20,7 @@ from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Guarantee, Release
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import solve_private
+from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -35,14 +35,14 @@ def answer(
 
     Notes
     -----
-    **Privacy.** *Public.*
+    **Privacy.** *Public*.
     """
     envelope = program.envelope
     release = Release(
         estimate=(envelope.lower + envelope.upper) / 2,
         lower=envelope.lower,
         upper=envelope.upper,
-        guarantee=Guarantee(Fraction(0), Fraction(0), envelope.largest_record),
+        guarantee=Guarantee(Fraction(0), Fraction(0), envelope.record_size),
         method="database",
         groups=envelope.groups,
         noise=(),

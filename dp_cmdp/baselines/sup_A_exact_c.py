@@ -25,7 +25,7 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Noise
 from dp_cmdp.noise.plans import Intervals
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import solve_private
+from dp_cmdp.release.solve import solve_private
 
 
 @door

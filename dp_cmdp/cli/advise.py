@@ -87,8 +87,7 @@ def _advise(options: argparse.Namespace) -> int:
     from dp_cmdp import _check
     from dp_cmdp.accounting.budget import exact
     from dp_cmdp.advice.adviser import advise
-    from dp_cmdp.figures.advice import advice_figure
-    from dp_cmdp.figures.style import save_figure
+    from dp_cmdp.figures import advice_figure, save_figure
 
     if options.auction is not None:
         from dp_cmdp.problems.ad_auction import ad_auction_program

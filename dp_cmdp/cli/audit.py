@@ -52,8 +52,7 @@ def _audit(options: argparse.Namespace) -> int:
     from dp_cmdp.audit.report import FALSE_ALARM, LAYERS
     from dp_cmdp.audit.suite import QUICK_RUNS, RUNS, audit_everything
     from dp_cmdp.data.curator import write_public_json
-    from dp_cmdp.figures.audit import audit_figure
-    from dp_cmdp.figures.style import save_figure
+    from dp_cmdp.figures import audit_figure, save_figure
 
     start = time.perf_counter()
     report = audit_everything(

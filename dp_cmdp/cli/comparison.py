@@ -18,19 +18,25 @@ def compared(env: HazardGridEnv, policy: Policy, *, title: str, folder: Path) ->
     Notes
     -----
     Private facts that have no value, such as a loss relative to 0, are None. **Privacy.** *Curator
-    only.*
+    only*.
     """
     from dp_cmdp.cmdp.evaluation import evaluate
+    from dp_cmdp.cmdp.occupancy import occupancy_of
     from dp_cmdp.cmdp.synthesis import safe_policy
-    from dp_cmdp.figures.grid import comparison_figure
-    from dp_cmdp.figures.style import save_figure
+    from dp_cmdp.figures import comparison_figure, save_figure
     from dp_cmdp.metrics import cost_of_privacy
 
     truth = env.cmdp()
     judged = evaluate(truth, policy)
     best = safe_policy(truth)
     severity = truth.f.max(axis=2)
-    figure = comparison_figure(env.layout, policy, best.policy, severity=severity, title=title)
+    figure = comparison_figure(
+        (policy, best.policy),
+        occupancies=(judged.occupancy, occupancy_of(truth, best.policy)),
+        layout=env.layout,
+        severity=severity,
+        title=title,
+    )
     save_figure(figure, folder / PICTURE, private=True)
     loss = float(cost_of_privacy(best.value, judged.value)) if best.value != 0.0 else None
     return {

@@ -37,7 +37,7 @@ def add_parser(commands) -> None:
     parser = commands.add_parser(
         "evaluate",
         help="exact value and certified worst-case cost of a saved policy",
-        description="Evaluate a saved policy exactly and bound its costs rigorously: over what a "
+        description="Evaluate a saved policy exactly and bound its costs for certain: over what a "
         "release allows, over all databases (default), or for the true hazards (--curator).",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -99,4 +99,4 @@ def _print_report(report: dict[str, Any]) -> None:
     for cost, tolerance in zip(proof["worst_case_cost"], proof["tolerance"], strict=True):
         sign = "≤" if cost <= tolerance else "EXCEEDS"
         print(f"cost   {cost:.8g} {sign} tolerance {tolerance:.8g}  ({report['scope']})")
-    print("safe: " + ("verified, rigorously" if proof["verified"] else "NOT verified"))
+    print("safe: " + ("verified, with certainty" if proof["verified"] else "NOT verified"))

@@ -58,10 +58,11 @@ def run(options: argparse.Namespace) -> int:
 def _reproduce(options: argparse.Namespace, folder: Path) -> int:
     from dp_cmdp.experiments.records import export
     from dp_cmdp.experiments.runner import run_sweep
-    from dp_cmdp.figures.style import save_figure
+    from dp_cmdp.figures import save_figure
 
     warnings.simplefilter("ignore", PrivacyWarning)
     made = REPRODUCTIONS[options.name]
+    study = made.study()
     sweep = made.sweep(quick=options.quick, draws=options.draws, seed=options.seed)
     start = time.perf_counter()
     frame = run_sweep(
@@ -73,10 +74,10 @@ def _reproduce(options: argparse.Namespace, folder: Path) -> int:
         progress=not options.json,
     )
     seconds = time.perf_counter() - start
-    rows = made.rows(frame)
+    rows = study.rows(frame)
     records = export(frame, sweep, folder=folder)
-    picture = save_figure(made.figure(rows), folder / f"{sweep.name}.png")
-    facts = made.summary(rows)
+    picture = save_figure(study.figure(rows), folder / f"{sweep.name}.png")
+    facts = study.summary(rows)
     if options.json:
         print_json({"rows": rows, **facts})
         return 0

@@ -151,7 +151,8 @@ def _release(
 
     from dp_cmdp.accounting.ledger import PrivacyLedger
     from dp_cmdp.data.database import Database
-    from dp_cmdp.release.privatizer import release_blocks, release_database
+    from dp_cmdp.release.blocks import release_blocks
+    from dp_cmdp.release.entries import release_database
 
     rng: np.random.Generator | None = None
     if options.seed is not None:
@@ -209,10 +210,10 @@ def _write(
 ) -> None:
     """The public artefacts, in place of all that an earlier run left about another policy."""
     from dp_cmdp._storage import replaced_files
+    from dp_cmdp.cmdp.occupancy import occupancy_of
     from dp_cmdp.data.curator import CURATOR_FOLDER, write_public_json
     from dp_cmdp.envs import save_layout
-    from dp_cmdp.figures.grid import policy_figure
-    from dp_cmdp.figures.style import save_figure
+    from dp_cmdp.figures import policy_figure, save_figure
 
     stale = [f"{CURATOR_FOLDER}/{name}" for name in CURATOR_FILES]
     with replaced_files(folder, [*FILES, *stale, OLD_COMPARISON]) as staged:
@@ -228,7 +229,9 @@ def _write(
             if release is not None
             else "robust policy, no data used"
         )
-        save_figure(policy_figure(env.layout, answer.policy, title=title), staged / PICTURE)
+        occupancy = occupancy_of(env.model().public, answer.policy)
+        figure = policy_figure(answer.policy, occupancy=occupancy, layout=env.layout, title=title)
+        save_figure(figure, staged / PICTURE)
     with suppress(OSError):  # left empty, or not there
         (folder / CURATOR_FOLDER).rmdir()
 
@@ -263,7 +266,7 @@ def _print_summary(
         print(f"          {share:.0f} % of the intervals reach the public worst case")
     cost, tolerance = _text(proof["worst_case_cost"]), _text(proof["tolerance"])
     print(f"policy    value {report['value']:.6g}")
-    print(f"          worst-case cost {cost} ≤ tolerance {tolerance}: verified, rigorously")
+    print(f"          worst-case cost {cost} ≤ tolerance {tolerance}: verified, with certainty")
     print(f"robust    value {report['robust_value']:.6g} with no data at all (ε = 0)")
     if not report["release_worth_it"]:
         print("          as good as the private one: no budget need be spent here")

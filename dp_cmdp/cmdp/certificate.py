@@ -1,4 +1,4 @@
-"""Rigorous upper bounds on the discounted costs of a policy.
+"""Upper bounds on the discounted costs of a policy that hold with certainty.
 
 **What is bounded.** The floats of `cmdp` and `policy` are read as exact rationals. Rows of T, rows
 of π and μ miss 1 by rounding, so each is divided by its own sum *in exact arithmetic*: this defines
@@ -128,7 +128,7 @@ def certify_policy(
     cost is a few roundings: about 10⁻¹⁶ × (longest row of T) × (cost along the policy's own path).
 
     **Paper.** Certain constraint satisfaction of ``thm:feasible``, checked on the delivered policy.
-    **Privacy.** Public on the tightened model; curator only on the true one.
+    **Privacy.** *Post-processing* of the tightened model; curator only on the true one.
     """
     if chain is None:
         chain = DiscountedChain(cmdp, policy)

@@ -44,7 +44,7 @@ class DiscountedChain:
 
     Notes
     -----
-    **Privacy.** Public: it holds what `cmdp` and `policy` hold.
+    **Privacy.** *Post-processing* of `cmdp` and `policy`.
     """
 
     __slots__ = ("_factors", "matrix", "policy")

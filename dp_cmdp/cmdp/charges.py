@@ -35,7 +35,6 @@ OCCUPYING, ENTERING = "occupying", "entering"
 EXCESS = 2.0**-45
 #: Far above the numbers that floats hold to fewer digits.
 TINY = 2.0**-900
-_SHOWN = 8
 
 Mask = NDArray[np.bool_]
 
@@ -57,7 +56,7 @@ class Charges:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     pair: NDArray[np.int64]
@@ -186,6 +185,6 @@ def _csr(source: Any, shape: tuple[int, int] | None = None, *, copy: bool = Fals
 
 
 def _named(states: NDArray[np.int64]) -> str:
-    shown = ", ".join(map(str, states[:_SHOWN].tolist()))
-    more = f" and {states.size - _SHOWN} more" if states.size > _SHOWN else ""
+    shown = ", ".join(map(str, states[: _check.SHOWN].tolist()))
+    more = f" and {states.size - _check.SHOWN} more" if states.size > _check.SHOWN else ""
     return f"state{'s' if states.size > 1 else ''} {shown}{more}"

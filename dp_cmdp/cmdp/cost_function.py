@@ -10,19 +10,16 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 
 #: cost(state, action) or cost(state, action, next_state), a number or one number per constraint.
 CostFunction = Callable[..., ArrayLike]
 
 
+@door
 def cost_reader(cost: CostFunction) -> Callable[[int, int, int], FloatArray]:
     """A cost function of two or three arguments as one of (state, action, next_state)."""
-    if not callable(cost):
-        raise InvalidArgumentError(
-            "cost must be a function cost(state, action) or cost(state, action, next_state), got "
-            f"{type(cost).__name__}"
-        )
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
         parameters = inspect.signature(cost).parameters.values()
@@ -37,6 +34,6 @@ def cost_reader(cost: CostFunction) -> Callable[[int, int, int], FloatArray]:
 
     def read(state: int, action: int, successor: int) -> FloatArray:
         given = (state, action, successor)[:arguments]
-        return _check.vector("cost(...)", np.atleast_1d(np.asarray(cost(*given))))
+        return _check.vector("cost(...)", np.atleast_1d(_check.array("cost(...)", cost(*given))))
 
     return read

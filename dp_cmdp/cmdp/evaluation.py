@@ -68,7 +68,7 @@ def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
     Notes
     -----
     **Paper.** ``def:cmdp``, with the occupancy measure of its linear program recomputed from π.
-    **Privacy.** Public on a public `cmdp`; curator only on the true one.
+    **Privacy.** *Post-processing* of a public `cmdp`; curator only on the true one.
     """
     _check.instance("cmdp", cmdp, CMDP)
     _check.instance("policy", policy, Policy)

@@ -16,7 +16,7 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
 
-LARGEST = 200
+LARGEST_SYSTEM = 200
 
 Row = list[Fraction]
 
@@ -26,11 +26,11 @@ def exact_costs(cmdp: CMDP, policy: Policy) -> tuple[Fraction, ...]:
 
     Notes
     -----
-    **Privacy.** Public on a public `cmdp`; curator only on the true one.
+    **Privacy.** *Post-processing* of a public `cmdp`; curator only on the true one.
     """
-    if cmdp.num_states > LARGEST:
+    if cmdp.num_states > LARGEST_SYSTEM:
         raise InvalidArgumentError(
-            f"cmdp must have at most {LARGEST} states for rational arithmetic, got "
+            f"cmdp must have at most {LARGEST_SYSTEM} states for rational arithmetic, got "
             f"{cmdp.num_states}; use certify_policy"
         )
     if policy.probs.shape != cmdp.r.shape:

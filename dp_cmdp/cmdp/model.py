@@ -59,7 +59,7 @@ class CMDP:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** Public when built from a Release; one built from true data
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of a Release; one built from true data
     stays with its curator.
     """
 

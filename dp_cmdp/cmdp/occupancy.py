@@ -40,7 +40,7 @@ def flow_matrix(cmdp: CMDP) -> sparse.csr_array:
 
     Notes
     -----
-    **Paper.** The equality rows of the occupancy LP in the CMDP section. **Privacy.** Public.
+    **Paper.** The equality rows of the occupancy LP in the CMDP section. **Privacy.** *Public*.
     """
     pairs = cmdp.num_states * cmdp.num_actions
     leaving = sparse.csr_array(
@@ -56,7 +56,7 @@ def occupancy_of(cmdp: CMDP, policy: Policy) -> FloatArray:
 
     Notes
     -----
-    **Privacy.** Public: transitions and start are.
+    **Privacy.** *Public*: transitions and start are.
     """
     visits = np.maximum(DiscountedChain(cmdp, policy).visits(cmdp.mu), 0.0)
     return _check.frozen(visits[:, None] * policy.probs)
@@ -88,7 +88,7 @@ def policy_from_occupancy(cmdp: CMDP, x: ArrayLike, *, noise: float = NOISE) -> 
     :func:`dp_cmdp.cmdp.certificate.certify_policy` judges the policy itself.
 
     **Paper.** The ratio below the CMDP's linear program, completed where it is 0/0.
-    **Privacy.** Post-processing.
+    **Privacy.** *Post-processing*.
     """
     table = _measure(cmdp, x)
     share = _check.real("noise", noise, low=0.0, high=1.0)

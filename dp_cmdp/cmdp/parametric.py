@@ -25,6 +25,7 @@ from dp_cmdp._door import door
 from dp_cmdp.cmdp.charges import OCCUPYING, Charges
 from dp_cmdp.cmdp.model import ARRIVALS, CMDP
 from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.packing import (
     ENVELOPE_ARRAYS,
@@ -70,7 +71,7 @@ class ParametricCMDP:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``, ``app:cmdp``. **Privacy.** Public: it holds no value of any database.
+    **Paper.** ``def:cmdp``, ``app:cmdp``. **Privacy.** *Public*: it holds no value of any database.
     """
 
     envelope: Envelope
@@ -172,7 +173,7 @@ class ParametricCMDP:
         Notes
         -----
         The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``
-        (occupying). **Privacy.** Public.
+        (occupying). **Privacy.** *Public*.
         """
         candidates = _check.integers("states", states, high=public.num_states)
         count = severity.num_entries
@@ -212,8 +213,13 @@ class ParametricCMDP:
         return self.public.with_constraints(self._table(f), self.tolerance.at(theta))
 
     @door
-    def worst(self, lower: ArrayLike, upper: ArrayLike) -> CMDP:
+    def robust(self, lower: ArrayLike | None = None, upper: ArrayLike | None = None) -> CMDP:
         """The CMDP that is safe for every database in a box: f largest, f0 smallest.
+
+        Parameters
+        ----------
+        lower, upper : array_like, optional
+            The box; by default the envelope, which costs no privacy (ε = 0).
 
         Notes
         -----
@@ -221,16 +227,20 @@ class ParametricCMDP:
         in its cost and in its tolerance. There it is safe but cautious: it takes the entry at its
         highest in the cost and at its lowest in the tolerance, and may be infeasible although some
         policy is safe for every database of the box (:meth:`program` is exact there too; see
-        :func:`~dp_cmdp.cmdp.synthesis.check_robust_policy`). **Privacy.** Post-processing.
+        :func:`~dp_cmdp.cmdp.synthesis.check_robust_policy`). **Privacy.** *Post-processing*.
         """
         size = self.envelope.num_entries
-        low = _check.vector("lower", lower, size=size, private=True)
-        high = _check.vector("upper", upper, size=size, private=True)
-        return self._tightened(self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0])
+        low = self.envelope.lower if lower is None else lower
+        high = self.envelope.upper if upper is None else upper
+        low = _check.vector("lower", low, size=size, private=True)
+        high = _check.vector("upper", high, size=size, private=True)
+        f, f0 = self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0]
+        return self._tightened(f, f0)
 
-    def robust(self) -> CMDP:
-        """The CMDP that is safe for every database of the envelope: it costs no privacy (ε = 0)."""
-        return self.worst(self.envelope.lower, self.envelope.upper)
+    @door
+    def check_owns(self, database: Database) -> None:
+        """Raise unless `database` is one of this model: of the same public facts."""
+        database.check_envelope(self.envelope)
 
     @door
     def tightened(self, release: Release) -> CMDP:
@@ -243,17 +253,11 @@ class ParametricCMDP:
 
         Notes
         -----
-        **Privacy.** Post-processing: a public object.
+        **Privacy.** *Post-processing*: a public object.
         """
         if release.method == "database":
-            if release.groups != self.envelope.groups:
-                raise InvalidArgumentError("release does not fit: its groups of entries differ")
-            if not self.envelope.encloses(release.lower, release.upper):
-                raise InvalidArgumentError(
-                    "release does not fit: its intervals leave the public bounds of this model; "
-                    "release the database that belongs to it"
-                )
-            return self.worst(release.lower, release.upper)
+            release.check_fits(self.envelope)
+            return self.robust(release.lower, release.upper)
         expected = {"A": self.cost.sensitive()[0].size, "b": self.tolerance.sensitive()[0].size}
         found = {name: shape[0] for name, shape in release.groups}
         if found != {name: size for name, size in expected.items() if size}:
@@ -263,12 +267,8 @@ class ParametricCMDP:
         return self._tightened(f, f0)
 
     def _tightened(self, sensitive_f: FloatArray, sensitive_f0: FloatArray) -> CMDP:
-        f = self.cost.constant.toarray()
-        row, col, _ = self.cost.sensitive()
-        f[row, col] = sensitive_f
-        f0 = np.array(self.tolerance.constant)
-        f0[self.tolerance.sensitive()[0]] = sensitive_f0
-        return self.public.with_constraints(self._table(f), f0)
+        f = self._table(self.cost.filled(sensitive_f).toarray())
+        return self.public.with_constraints(f, self.tolerance.filled(sensitive_f0))
 
     def _table(self, f: FloatArray) -> FloatArray:
         return f.reshape(-1, self.public.num_states, self.public.num_actions)
@@ -278,7 +278,7 @@ class ParametricCMDP:
 
         Notes
         -----
-        **Paper.** ``opt:MDP-D``, with the cost row corrected (no extra γ). **Privacy.** Public.
+        **Paper.** ``opt:MDP-D``, with the cost row corrected (no extra γ). **Privacy.** *Public*.
         """
         from dp_cmdp.cmdp.occupancy import flow_matrix
 
@@ -307,11 +307,13 @@ class ParametricCMDP:
         }
         return Document(FORMAT, facts, arrays)
 
+    @door
     def save(self, path: str | Path) -> Path:
         """Write the model to an ``.npz`` file, atomically and without pickle."""
         return self.document().write(path)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> ParametricCMDP:
         """Read a model written by :meth:`save`; everything in it is checked again."""
         source = read_document(path, FORMAT, arrays=_ARRAYS, optional=ARRIVALS)

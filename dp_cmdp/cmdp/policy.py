@@ -49,7 +49,7 @@ class Policy:
     started from the operating system's entropy; :meth:`reseed` makes it repeatable. That Generator
     is no part of equality, hashing, pickling, copying or saved files.
 
-    **Privacy.** Post-processing when obtained from a Release.
+    **Privacy.** *Post-processing* of a Release; curator only when solved from true data.
     """
 
     probs: FloatArray
@@ -197,6 +197,7 @@ class PolicyFile:
         return Document(FORMAT, {"origin": self.origin.facts()}, {"probs": self.policy.probs})
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> PolicyFile:
         """Read a file written by :meth:`Policy.save`."""
 

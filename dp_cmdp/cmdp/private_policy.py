@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dp_cmdp import _check
+from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.cmdp.parametric import ParametricCMDP
@@ -16,8 +16,7 @@ from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import SolverError
-from dp_cmdp.release.answer import check_owns
-from dp_cmdp.release.privatizer import release_database
+from dp_cmdp.release.entries import release_database
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
@@ -37,7 +36,7 @@ class PrivatePolicy:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish.
+    **Privacy.** *Public*: safe to publish.
     """
 
     safe: SafePolicy
@@ -48,6 +47,7 @@ class PrivatePolicy:
         return f"PrivatePolicy(value={self.safe.value:.10g}, robust: {self.robust.value:.10g})"
 
 
+@door
 def release_and_synthesize(
     model: ParametricCMDP,
     database: Database,
@@ -68,7 +68,7 @@ def release_and_synthesize(
         Of the model's envelope.
     budget : PrivacyBudget
     rng, calibration, close, ledger
-        As in :func:`dp_cmdp.release.privatizer.release_database`.
+        As in :func:`dp_cmdp.release.entries.release_database`.
     pool : PolicyPool, optional
         Policies of earlier solves on the same dynamics, to start from.
 
@@ -87,11 +87,9 @@ def release_and_synthesize(
 
     Notes
     -----
-    **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget.*
+    **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget*.
     """
-    _check.instance("model", model, ParametricCMDP)
-    _check.instance("database", database, Database)
-    check_owns(model.envelope, database)
+    model.check_owns(database)
     robust = robust_policy(model, pool=pool)
     release = release_database(
         database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp._student import half_width
 from dp_cmdp.cmdp.cost_function import CostFunction, cost_reader
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
@@ -132,7 +132,7 @@ def rollout(
 
     Notes
     -----
-    **Privacy.** Curator only where the environment holds the true hazards: costs depend on them.
+    **Privacy.** *Curator only* where the environment holds the true hazards: costs depend on them.
     """
     discount = _check.real("gamma", gamma, low=0.0, high=1.0)
     count = _check.size("episodes", episodes, low=1)
@@ -166,17 +166,19 @@ def rollout(
 def _episodes(
     env: Any, act: Act, *, seed: int, gamma: float, limit: int, price: Any
 ) -> Iterator[Episode]:
-    state, _ = env.reset(seed=seed)
+    state, _ = _parts("reset", env.reset(seed=seed), 2)
     while True:
-        total, spent, weight, length, terminated, truncated = 0.0, 0.0, 1.0, 0, False, False
-        while length < limit and not (terminated or truncated):
+        total, spent, weight, length, ended, truncated = 0.0, 0.0, 1.0, 0, False, False
+        while length < limit and not (ended or truncated):
             action = act(state)
-            successor, reward, terminated, truncated, info = env.step(action)
+            successor, reward, ended, truncated, info = _parts("step", env.step(action), 5)
+            ended = _check.truth("terminated", ended)
+            truncated = _check.truth("truncated", truncated)
             step = price(state, action, successor) if price else _reported(info)
-            total, spent = total + weight * float(reward), spent + weight * step
+            total, spent = total + weight * _check.number("reward", reward), spent + weight * step
             weight, length, state = weight * gamma, length + 1, successor
-        yield total, np.asarray(spent), length, 0.0 if terminated else weight
-        state, _ = env.reset()
+        yield total, np.asarray(spent), length, 0.0 if ended else weight
+        state, _ = _parts("reset", env.reset(), 2)
 
 
 def _vector_episodes(
@@ -188,14 +190,14 @@ def _vector_episodes(
         raise InvalidArgumentError(
             f"env must be a vector environment that resets at the next step, got {mode.name}"
         )
-    states, _ = envs.reset(seed=seed)
+    states, _ = _parts("reset", envs.reset(seed=seed), 2)
     while True:
         total, spent, weight = np.zeros(envs.num_envs), np.zeros((envs.num_envs, 1)), 1.0
         length = np.zeros(envs.num_envs, dtype=np.int64)
         tail, running = np.zeros(envs.num_envs), np.ones(envs.num_envs, dtype=bool)
         for _ in range(limit):
             actions = act(states)
-            successors, rewards, terminated, truncated, info = envs.step(actions)
+            successors, rewards, terminated, truncated, info = _parts("step", envs.step(actions), 5)
             if price:
                 step = np.array([price(*x) for x in zip(states, actions, successors, strict=True)])
             else:
@@ -208,11 +210,20 @@ def _vector_episodes(
             if not running.any():
                 break
         yield from zip(total.tolist(), spent, length.tolist(), tail.tolist(), strict=True)
-        states, _ = envs.reset()
+        states, _ = _parts("reset", envs.reset(), 2)
+
+
+def _parts(method: str, said: Any, count: int) -> tuple[Any, ...]:
+    """What a method of an environment returned, if it has as many parts as Gymnasium says."""
+    if not isinstance(said, tuple) or len(said) != count:
+        raise InvalidArgumentError(f"env.{method} must return a tuple of {count}, as in Gymnasium")
+    return said
 
 
 def _reported(info: Any) -> FloatArray:
-    return np.atleast_1d(np.asarray(info.get("cost", ()), dtype=np.float64))
+    if not _check.is_mapping(info):
+        raise InvalidArgumentError(f"info must be a mapping, got {type(info).__name__}")
+    return np.atleast_1d(_check.array('info["cost"]', info.get("cost", ())))
 
 
 def _actor(policy: Any, seed: int) -> Act:
@@ -244,9 +255,7 @@ def _with_bar(stream: Iterator[Episode], total: int, progress: bool) -> Iterator
 
 def _interval(samples: FloatArray, confidence: float) -> FloatArray:
     level = _check.real("confidence", confidence, low=0.0, high=1.0)
-    count = samples.shape[0]
-    if count < 2:
+    if samples.shape[0] < 2:
         raise InvalidArgumentError("an interval needs at least two episodes, got 1")
-    half = stdtrit(count - 1, 0.5 + level / 2) * samples.std(axis=0, ddof=1) / math.sqrt(count)
-    mean = samples.mean(axis=0)
+    mean, half = samples.mean(axis=0), half_width(samples, level)
     return np.stack([mean - half, mean + half], axis=1)

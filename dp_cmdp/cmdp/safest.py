@@ -40,7 +40,7 @@ def safest_policy(cmdp: CMDP) -> Policy:
     count as tied. With several constraints, it minimises their sum in units of the tolerances;
     that need not satisfy each of them where some policy does.
 
-    **Privacy.** Public on a public `cmdp`.
+    **Privacy.** *Post-processing* of a public `cmdp`.
     """
     everything = np.ones(cmdp.r.shape, dtype=bool)
     _, values = optimal_actions(cmdp, -_total_cost(cmdp), allowed=everything)

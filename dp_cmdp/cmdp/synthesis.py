@@ -1,7 +1,7 @@
 """From a release to a policy that is certainly safe.
 
 The release says, entry by entry, how large the costs can be and how small the tolerances. The
-*tightened* CMDP takes them at their worst; its optimal policy is extracted, and a rigorous bound on
+*tightened* CMDP takes them at their worst; its optimal policy is extracted, and a proven bound on
 the costs of *that policy* is compared with the tightened tolerances. Rounding may break the
 comparison by a hair: then the solve is repeated with a margin, until the certificate holds.
 Where the tolerances leave no room for a margin, the program is solved without one, and the costs of
@@ -40,12 +40,12 @@ from dp_cmdp.errors import AssumptionError, InfeasibleError, SolverError
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
-MAX_ATTEMPTS = 20
+#: Margins tried at most, each larger than the last.
+MARGIN_ATTEMPTS = 20
 #: First margin, relative to the size of the tolerance and of the largest discounted cost.
 FIRST_MARGIN = 2.0**-42
 #: Without room for a margin, models of at most so many states are certified in fractions.
 EXACT_STATES = 40
-_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +69,7 @@ class SafePolicy:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish.
+    **Privacy.** *Public*: safe to publish.
     """
 
     policy: Policy
@@ -113,7 +113,7 @@ def synthesize(
 
     Notes
     -----
-    **Paper.** ``app:cmdp``. **Privacy.** Post-processing: no private value is seen.
+    **Paper.** ``app:cmdp``. **Privacy.** *Post-processing*: no private value is seen.
     """
     _check.instance("model", model, ParametricCMDP)
     _check.instance("release", release, Release)
@@ -128,6 +128,10 @@ def robust_policy(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> S
     ------
     AssumptionError
         If no policy is, or none is when costs and tolerances are taken at their worst one by one.
+
+    Notes
+    -----
+    **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
     """
     check_robust_policy(model)
     return safe_policy(model.robust(), pool=pool)
@@ -147,7 +151,7 @@ def safe_policy(cmdp: CMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
     _check.instance("cmdp", cmdp, CMDP)
     scale = np.abs(cmdp.f0) + np.abs(cmdp.f).max(axis=(1, 2)) / (1.0 - cmdp.gamma)
     margin: FloatArray = FIRST_MARGIN * scale
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(MARGIN_ATTEMPTS):
         try:
             found = _attempt(cmdp, margin, pool=pool)
         except InfeasibleError:
@@ -215,10 +219,10 @@ def check_robust_policy(model: ParametricCMDP) -> None:
 
     Notes
     -----
-    Costs and tolerances are taken at their worst one by one (:meth:`ParametricCMDP.worst`). Where
+    Costs and tolerances are taken at their worst one by one (:meth:`ParametricCMDP.robust`). Where
     one entry of the database is in both, a policy may exist and not be found; the error says so.
 
-    **Paper.** ``ass:feast``, corrected. **Privacy.** Public: no data is read.
+    **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
     """
     _check.instance("model", model, ParametricCMDP)
     robust = model.robust()
@@ -257,6 +261,6 @@ def _costly_states(robust: CMDP) -> tuple[list[int], list[float]]:
     """States by their share in the worst-case cost of the safest policy."""
     x = occupancy_of(robust, safest_policy(robust))
     share = (robust.f.sum(axis=0) * x).sum(axis=1)
-    order = np.argsort(-share, kind="stable")[:_SHOWN]
+    order = np.argsort(-share, kind="stable")[: _check.SHOWN]
     order = order[share[order] > 0]
     return order.tolist(), share[order].tolist()

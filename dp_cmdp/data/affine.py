@@ -52,7 +52,7 @@ class Affine:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
 
     shape: tuple[int, ...]
@@ -79,20 +79,6 @@ class Affine:
         object.__setattr__(self, "shape", full)
         object.__setattr__(self, "constant", _constant(full, constant))
         _store_terms(self, row, col, entries, factors)
-
-    @door
-    def plus(self, *, at: Any, entry: ArrayLike, coefficient: ArrayLike = 1.0) -> Affine:
-        """The same expression with more terms."""
-        more = Affine(self.shape, at=at, entry=entry, coefficient=coefficient)
-        total = Affine(self.shape, constant=self.constant)
-        _store_terms(
-            total,
-            np.concatenate([self.row, more.row]),
-            np.concatenate([self.col, more.col]),
-            np.concatenate([self.entry, more.entry]),
-            np.concatenate([self.coefficient, more.coefficient]),
-        )
-        return total
 
     @property
     def is_public(self) -> bool:
@@ -132,6 +118,26 @@ class Affine:
         error = self.rounding(lower, upper)
         return base + low - error, base + high + error
 
+    def extremes(self, lower: FloatArray, upper: FloatArray) -> tuple[Any, Any]:
+        """The whole vector or matrix with every sensitive position at its smallest and largest."""
+        low, high = self.bounds(lower, upper)
+        return self.filled(low), self.filled(high)
+
+    def filled(self, numbers: FloatArray | float) -> Any:
+        """The whole vector or CSR matrix with the given numbers at the sensitive positions."""
+        row, col, _ = self.sensitive()
+        if len(self.shape) == 1:
+            vector = np.array(self.constant)
+            vector[row] = numbers
+            return vector
+        height, width = self.shape
+        at_row = np.repeat(np.arange(height), np.diff(self.constant.indptr))
+        fixed = ~np.isin(at_row * width + self.constant.indices, row * width + col)
+        public = self.constant.copy()
+        public.data *= fixed
+        places = np.broadcast_to(numbers, row.size), (row, col)
+        return public + sparse.csr_array(places, shape=(height, width))
+
     def rounding(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
         """Bound on |float sum − real value| of every sensitive position, over a box of databases.
 
@@ -142,7 +148,7 @@ class Affine:
         -----
         Of n terms and a constant, each passes at most n + 1 roundings of 2^−53 (relative), and
         products that underflow err by at most 2^−1075 more. The bound is four times that, which
-        covers its own rounding. **Privacy.** Public.
+        covers its own rounding. **Privacy.** *Public*.
         """
         row, col, position = self.sensitive()
         base = np.abs(self.base(row, col))
@@ -171,7 +177,7 @@ class Affine:
 
         Notes
         -----
-        **Paper.** ``def:l11_sens``, ``def:l1_sens``. **Privacy.** Public.
+        **Paper.** ``def:l11_sens``, ``def:l1_sens``. **Privacy.** *Public*.
         """
         if self.is_public:
             return 0.0

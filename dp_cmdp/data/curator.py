@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -41,6 +41,12 @@ class CuratorOnly(float):
 
     #: Ahead of numpy's own scalars and arrays, so that they leave arithmetic to this class.
     __array_priority__ = 1000.0
+
+    def __new__(cls, number: float, /) -> Self:
+        """Infinities and NaN are results too; texts are not numbers."""
+        if isinstance(number, float | np.floating) and not np.isfinite(number):
+            return super().__new__(cls, number)
+        return super().__new__(cls, _check.real("number", number))
 
     def __repr__(self) -> str:
         return f"{float(self)!r} (curator only)"
@@ -120,9 +126,10 @@ def write_public_json(path: str | Path, content: Mapping[str, Any]) -> Path:
     return write_text(path, text + "\n")
 
 
+@door
 def curator_folder(folder: str | Path) -> Path:
     """The folder ``curator_only`` inside `folder`, made if need be, open to its owner alone."""
-    inner = Path(folder) / CURATOR_FOLDER
+    inner = _check.path("folder", folder) / CURATOR_FOLDER
     try:
         inner.mkdir(mode=0o700, parents=True, exist_ok=True)
         if inner.is_symlink():
@@ -136,6 +143,7 @@ def curator_folder(folder: str | Path) -> Path:
     return inner
 
 
+@door
 def report_to_curator(
     folder: str | Path, name: str, look: Callable[[Path], Mapping[str, Any]]
 ) -> Path:
@@ -153,13 +161,23 @@ def report_to_curator(
     Notes
     -----
     Whether `look` fails, and what it warns of, depends on the truth: an exception becomes the fact
-    ``failed``, warnings are dropped, and nothing is raised. **Privacy.** *Curator only.*
+    ``failed``, warnings are dropped, and nothing is raised. **Privacy.** *Curator only*.
     """
+    _check_file_name(name)
     inner = curator_folder(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            text = json.dumps(look(inner), indent=2, ensure_ascii=False)
+            content = _encoded(look(inner))
         except Exception as error:
-            text = json.dumps({"failed": f"{type(error).__name__}: {error}"}, ensure_ascii=False)
-    return write_bytes(inner / name, (text + "\n").encode(), private=True)
+            content = _encoded({"failed": f"{type(error).__name__}: {_check.text_of(error)}"})
+    return write_bytes(inner / name, content, private=True)
+
+
+def _check_file_name(name: str) -> None:
+    if _check.path("name", name).name != name:
+        raise InvalidArgumentError("name must be that of a file, without folders")
+
+
+def _encoded(facts: Mapping[str, Any]) -> bytes:
+    return (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")

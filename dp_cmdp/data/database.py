@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,7 +34,7 @@ class Database:
 
     Notes
     -----
-    **Privacy.** *Curator only.* ``repr``, ``str`` and every error text are free of values; pickling
+    **Privacy.** *Curator only*. ``repr``, ``str`` and every error text are free of values; pickling
     and copying are refused (hand a worker a seed, not a database).
     """
 
@@ -51,7 +51,11 @@ class Database:
         identity: str | None = None,
     ) -> None:
         _check_public(envelope, identity)
-        flat = _flatten(values, envelope) if _check.is_mapping(values) else _flat(values, envelope)
+        flat = (
+            _flatten(values, envelope)
+            if _check.is_mapping(values)
+            else _flat(cast(ArrayLike, values), envelope)
+        )
         if not envelope.contains(flat):  # NaN fails too
             raise InvalidArgumentError(
                 "values must lie inside the envelope; some do not (their values and positions are "
@@ -62,6 +66,7 @@ class Database:
         object.__setattr__(self, "identity", identity)
 
     @classmethod
+    @door
     def deferred(
         cls,
         read: Callable[[], ArrayLike | Mapping[str, ArrayLike]],
@@ -81,9 +86,18 @@ class Database:
         Notes
         -----
         What is wrong with the values is said at that use, when a ledger has been debited.
-        **Privacy.** *Curator only.*
+        **Privacy.** *Curator only*.
         """
         return _Deferred(read, envelope, identity=identity)
+
+    @door
+    def check_envelope(self, envelope: Envelope) -> None:
+        """Raise unless these are the public facts about the values; no value is read."""
+        if self.envelope != envelope:
+            raise InvalidArgumentError(
+                "program and database must share one Envelope: bounds, radius, records and groups "
+                "must be the same; build it with Database(values, program.envelope)"
+            )
 
     def __repr__(self) -> str:
         label = "" if self.identity is None else f", identity={self.identity!r}"
@@ -109,8 +123,6 @@ class _Deferred(Database):
         *,
         identity: str | None,
     ) -> None:
-        if not callable(read):
-            raise InvalidArgumentError("read must be a function without arguments")
         _check_public(envelope, identity)
         facts = {"envelope": envelope, "identity": identity, "_read": read, "_found": None}
         for name, value in facts.items():

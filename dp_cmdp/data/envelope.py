@@ -22,6 +22,7 @@ from dp_cmdp.errors import InvalidArgumentError
 
 Shape = tuple[int, ...]
 Groups = tuple[tuple[str, Shape], ...]
+_ARRAYS = ("lower", "upper", "radius", "records")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +46,8 @@ class Envelope:
 
     Notes
     -----
-    **Paper.** ``ass:bounded``, ``def:adj2``. **Privacy.** Public.
+    Envelopes that say the same are equal, whoever made them: a database belongs to a program when
+    their envelopes are. **Paper.** ``ass:bounded``, ``def:adj2``. **Privacy.** *Public*.
     """
 
     lower: FloatArray
@@ -156,7 +158,7 @@ class Envelope:
         return self.lower.size
 
     @property
-    def largest_record(self) -> int:
+    def record_size(self) -> int:
         """m: the most entries that may change together."""
         return int(np.unique(self.records, return_counts=True)[1].max())
 
@@ -182,18 +184,21 @@ class Envelope:
             raise InvalidArgumentError(f"values must have {self.num_entries} entries")
         return bool(((self.lower <= flat) & (flat <= self.upper)).all())
 
-    def matches(self, other: Envelope) -> bool:
+    def __eq__(self, other: object) -> bool:
         """Whether `other` states the same public facts about the same entries."""
+        if not isinstance(other, Envelope):
+            return NotImplemented
         return self is other or (
             self.groups == other.groups
-            and np.array_equal(self.lower, other.lower)
-            and np.array_equal(self.upper, other.upper)
-            and np.array_equal(self.radius, other.radius)
-            and np.array_equal(self.records, other.records)
+            and all(np.array_equal(getattr(self, part), getattr(other, part)) for part in _ARRAYS)
         )
 
+    def __hash__(self) -> int:
+        # + 0 makes the two zeros, which are equal, the same bytes
+        return hash((self.groups, *((getattr(self, part) + 0).tobytes() for part in _ARRAYS)))
+
     def __repr__(self) -> str:
-        return f"Envelope({describe(self.groups)}, largest_record={self.largest_record})"
+        return f"Envelope({describe(self.groups)}, record_size={self.record_size})"
 
 
 def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:

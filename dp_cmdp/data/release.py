@@ -44,6 +44,7 @@ METHODS = ("database", "blocks")
 REALISED_MASK = "realised zero pattern of A and c"
 
 
+@door
 def unprotected(block: str) -> str:
     """How `leaks` names a block that is published without noise."""
     return f"block {block} unprotected"
@@ -165,7 +166,7 @@ class Release:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish, save and pickle (unless `leaks` says otherwise).
+    **Privacy.** *Public*: safe to publish, save and pickle (unless `leaks` says otherwise).
     """
 
     estimate: FloatArray
@@ -205,6 +206,19 @@ class Release:
             raise InvalidArgumentError(
                 f"groups must hold all entries, {self.estimate.size}; they hold {grouped}"
             )
+
+    @door
+    def check_fits(self, envelope: Envelope) -> None:
+        """Raise unless the released intervals are of these entries and within these bounds."""
+        if self.groups != envelope.groups:
+            fault = "their groups of entries differ"
+        elif not envelope.encloses(self.lower, self.upper):
+            fault = "its intervals leave the public bounds of the program's envelope"
+        else:
+            return
+        raise InvalidArgumentError(
+            f"release does not fit program: {fault}; release the database that belongs to it"
+        )
 
     @door
     def group(self, name: str) -> dict[str, FloatArray]:

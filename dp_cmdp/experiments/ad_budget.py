@@ -9,7 +9,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dp_cmdp.experiments.auction_comparison import auction_setting, comparison_rows
+from dp_cmdp.experiments.auction_comparison import (
+    auction_setting,
+    comparison_rows,
+    draw_auction,
+)
 from dp_cmdp.experiments.sweep import Row, Sweep
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ def sweep(*, draws: int, seed: int = 0, epsilons: tuple[str, ...] = EPSILONS) ->
     whole = (auction_setting("database", epsilon) for epsilon in epsilons)
     return Sweep(
         name="ad-budget",
-        function="dp_cmdp.experiments.auction_comparison:draw_auction",
+        function=draw_auction,
         settings=(*split, *whole),
         draws=draws,
         seed=seed,

@@ -9,7 +9,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dp_cmdp.experiments.auction_comparison import auction_setting, comparison_rows
+from dp_cmdp.experiments.auction_comparison import (
+    auction_setting,
+    comparison_rows,
+    draw_auction,
+)
 from dp_cmdp.experiments.sweep import Row, Sweep
 from dp_cmdp.metrics import Interval, mean_interval
 
@@ -37,7 +41,7 @@ def sweep(*, draws: int, seed: int = 0, epsilons: tuple[str, ...] = EPSILONS) ->
     """The sweep behind ``dp-cmdp reproduce ad-epsilon``."""
     return Sweep(
         name="ad-epsilon",
-        function="dp_cmdp.experiments.auction_comparison:draw_auction",
+        function=draw_auction,
         settings=tuple(
             auction_setting(method, epsilon, case=case)
             for epsilon in epsilons

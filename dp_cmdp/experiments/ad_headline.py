@@ -22,7 +22,9 @@ from dp_cmdp.problems.ad_auction import (
 )
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +42,7 @@ def sweep(*, draws: int, seed: int = 0) -> Sweep:
     """The sweep behind ``dp-cmdp reproduce ad-headline``."""
     return Sweep(
         name="ad-headline",
-        function="dp_cmdp.experiments.ad_headline:draw",
+        function=draw,
         settings=tuple({"method": m, "epsilon": e, "alpha": a} for m, e, a in HEADLINE),
         draws=draws,
         seed=seed,

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dp_cmdp.experiments.auction_comparison import auction_setting, comparison_rows
+from dp_cmdp.experiments.auction_comparison import (
+    auction_setting,
+    comparison_rows,
+    draw_auction,
+)
 from dp_cmdp.experiments.sweep import Row, Sweep
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ def sweep(*, draws: int, seed: int = 0, sizes: tuple[int, ...] = SIZES) -> Sweep
     """The sweep behind ``dp-cmdp reproduce ad-size``."""
     return Sweep(
         name="ad-size",
-        function="dp_cmdp.experiments.auction_comparison:draw_auction",
+        function=draw_auction,
         settings=tuple(
             auction_setting(
                 method,

@@ -32,11 +32,12 @@ from dp_cmdp.metrics import mean_interval
 from dp_cmdp.problems.ad_auction import BUDGET, ad_auction_program, random_auction
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound
 from dp_cmdp.theory.one_release import instance_bound
 from dp_cmdp.theory.paper.printed_bound import paper_bound
-from dp_cmdp.theory.release_noise import equal_split
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +57,7 @@ COLUMNS = (
     "instance",
     "sampled",
     "certified_mean",
-    "certified_sure",
+    "certified_certain",
     "repaired",
     "printed",
 )
@@ -76,7 +77,7 @@ def sweep(
     """The sweep behind ``dp-cmdp reproduce bounds``."""
     return Sweep(
         name="bounds",
-        function="dp_cmdp.experiments.bounds:draw",
+        function=draw,
         settings=tuple(
             {"problem": p, "epsilon": e, "simulated": simulated} for p in PROBLEMS for e in epsilons
         ),
@@ -116,7 +117,7 @@ def draw(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
                 "instance": (loss + excess) / size,
                 "sampled": float(bound.sampled.limit) / size,
                 "certified_mean": float(bound.mean) / size,
-                "certified_sure": float(bound.sure) / size,
+                "certified_certain": float(bound.certain) / size,
                 **_theorem(name, program, database, budget, size),
             }
         )
@@ -138,7 +139,7 @@ def _instance_excess(
         if PROBLEMS[name] == "database":
             release = release_database(database, budget, rng=rng)
         else:
-            shares = equal_split(program)
+            shares = program.equal_shares
             release = release_blocks(database, budget, program=program, alphas=shares, rng=rng)
         if name == "hazard-grid":
             lp = program.robust(release.lower, release.upper)

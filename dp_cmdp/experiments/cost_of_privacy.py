@@ -47,7 +47,8 @@ from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
 from dp_cmdp.metrics import cost_of_privacy, mean_interval
 from dp_cmdp.program.entrywise import entry_values, entrywise
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,10 +102,15 @@ class Scenario:
 @lru_cache(maxsize=4)
 def scenario(name: str = "paper") -> Scenario:
     """A named layout with the hazards that come with it: *curator only*."""
+    return scenario_of(named_hazards(name))
+
+
+def named_hazards(name: str = "paper") -> Hazards:
+    """The invented hazards that come with a named layout: *curator only*."""
     from dp_cmdp.envs.catalogue import named_layout
     from dp_cmdp.envs.hazards import Hazards
 
-    return scenario_of(Hazards.of(named_layout(name), None))
+    return Hazards.of(named_layout(name), None)
 
 
 def scenario_of(hazards: Hazards) -> Scenario:
@@ -141,7 +147,7 @@ def sweep(*, draws: int, seed: int = 0, epsilons: Sequence[str] = EPSILONS) -> S
     """The sweep behind ``dp-cmdp reproduce cost-of-privacy``."""
     return Sweep(
         name="cost-of-privacy",
-        function="dp_cmdp.experiments.cost_of_privacy:draw_policies",
+        function=draw_policies,
         settings=tuple(
             {"layout": "paper", "digest": fingerprint(), "method": method, "epsilon": epsilon}
             for epsilon in epsilons
@@ -198,7 +204,7 @@ def publish(grid: Scenario, method: str, *, epsilon: str, rng: np.random.Generat
 def judge(grid: Scenario, made: SafePolicy) -> Row:
     """What a policy cost, and whether its certificate or the true constraints fail.
 
-    The true constraints are checked with a rigorous bound, and in rational arithmetic where that
+    The true constraints are checked with a proven bound, and in rational arithmetic where that
     bound alone does not decide.
     """
     kept = certify_policy(grid.truth, made.policy).verified or verify_exact(grid.truth, made.policy)

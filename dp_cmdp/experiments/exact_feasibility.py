@@ -25,7 +25,9 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Release
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +45,7 @@ def feasibility_sweep(*, solves: int, seed: int = 0) -> Sweep:
     settings = tuple({"method": m, "epsilon": e} for m in METHODS for e in EPSILONS)
     return Sweep(
         name="exact-feasibility",
-        function="dp_cmdp.experiments.exact_feasibility:draw_feasibility",
+        function=draw_feasibility,
         settings=settings,
         draws=max(1, math.ceil(solves / ((BATCH + SINGLES) * len(settings)))),
         seed=seed,
@@ -145,7 +147,7 @@ def violated(batch: Batch, x: FloatArray) -> set[int]:
 
     Notes
     -----
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     program = batch.program
     theta, point = _integers(batch.database.values), _integers(x)

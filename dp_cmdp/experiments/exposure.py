@@ -1,33 +1,36 @@
-"""What a method shows of A, b and c, block by block.
+"""What a method shows of A, b and c, block by block: records beside those of Table 1.
 
 On an auction in which only one block reads the database the method is run on D with two seeds, on
 an adjacent D' and on a distant D''. The block is
 
-* *bare* when the seeds do not matter and the data do,
+* *unprotected* when the seeds do not matter and the data do,
 * *unread* when neither matters,
 * *noisy* when the seeds matter; and if the method publishes its noisy numbers, *coupled* when they
   pass the audit's coupling test (the same noise on D and D' moves them exactly as the data moved),
   and *leaking* when they do not.
 
-In D one entry is zero that is not in D', which a mask made from the data cannot survive.
+In D one entry is zero that is not in D', which a mask made from the data cannot survive. Data and
+seeds are fixed: one draw per method and block, and the seed of the sweep changes nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.accounting.budget import BLOCKS, PrivacyBudget
 from dp_cmdp.audit.layers.coupling import Coupling
 from dp_cmdp.baselines import Answer
-from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.experiments.auction_comparison import variant
+from dp_cmdp.experiments.sweep import Row, Setting, Sweep
+from dp_cmdp.problems.ad_auction import auction_program
 from dp_cmdp.program.entrywise import entry_values
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
+from dp_cmdp.program.parametric import ParametricLP
 
 N, M = 4, 3
 RADIUS = 1e-3
@@ -44,32 +47,27 @@ def lone_block(block: str) -> ParametricLP:
 
     The envelope is much wider than the noise, so that nothing is cut off: *public*.
     """
-    group, advertiser = np.indices((N, M))
-    x = group * M + advertiser
-    prices = 0.3 + 0.05 * x
-    rows = np.zeros((M, N * M))
-    rows[advertiser, x] = prices
     low, high, shape = (0.5, 1.5, (M,)) if block == "b" else (-1.0, 1.0, (N, M))
     envelope = Envelope(low, high, radius=RADIUS, shape=shape)
     entry = np.arange(envelope.num_entries).reshape(shape)
-    return ParametricLP(
-        envelope,
-        c=Affine(N * M, at=x, entry=entry) if block == "c" else prices.ravel(),
-        A=Affine((M, N * M), at=(advertiser, x), entry=entry)
-        if block == "A"
-        else Affine((M, N * M), constant=rows),
-        b=Affine(M, at=np.arange(M), entry=entry) if block == "b" else np.ones(M),
-        A_ub=np.kron(np.eye(N), np.ones((1, M))),
-        b_ub=np.ones(N),
-    )
+    prices = 0.3 + 0.05 * np.arange(N * M).reshape(N, M)
+    return auction_program(envelope, private={block: entry}, prices=prices)
 
 
-def exposure(name: str) -> dict[str, str]:
-    """The verdict on each block: method or variant by name, on invented data."""
-    return {block: _verdict(name, block) for block in BLOCKS}
+def sweep(methods: Sequence[str], *, seed: int = 0) -> Sweep:
+    """Every block of every method or variant."""
+    settings = tuple({"method": name, "block": block} for name in methods for block in BLOCKS)
+    return Sweep("exposure", draw_verdict, settings, draws=1, seed=seed)
 
 
-def _verdict(name: str, block: str) -> str:
+def draw_verdict(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
+    """The verdict on one block of one method."""
+    found = verdict(setting["method"], setting["block"])
+    return [{"verdict": found} for _ in draws]
+
+
+def verdict(name: str, block: str) -> str:
+    """What a method or variant shows of a block, on invented data."""
     program = lone_block(block)
     size = program.envelope.num_entries
     here = np.linspace(0.6, 0.9, size)
@@ -80,7 +78,7 @@ def _verdict(name: str, block: str) -> str:
     first, again = (_run(name, program, here, np.random.default_rng(s)) for s in (0, 1))
     if np.array_equal(_shown(first), _shown(again)):
         other = _run(name, program, far, np.random.default_rng(0))
-        return "unread" if np.array_equal(_shown(first), _shown(other)) else "bare"
+        return "unread" if np.array_equal(_shown(first), _shown(other)) else "unprotected"
     if first.release is None:
         return "noisy"
 

@@ -32,7 +32,7 @@ def sweep(*, draws: int, seed: int = 0) -> Sweep:
     """The sweep behind ``dp-cmdp reproduce hsu-cmdp``."""
     return Sweep(
         name="hsu-cmdp",
-        function="dp_cmdp.experiments.hsu_cmdp:draw",
+        function=draw,
         settings=tuple({"digest": fingerprint(), "epsilon": epsilon} for epsilon in EPSILONS),
         draws=draws,
         seed=seed,

@@ -1,10 +1,10 @@
 """What certainty costs, by the noise that is used: the sweep behind ``reproduce mean-shift``.
 
-One row per (ε, δ): the mean shift of one end of a sure interval, in units of the sensitivity Δ, for
-the truncated Laplace noise of the paper (one entry), its tight support, and the optimal noise for
-one changing entry, next to the bound below which no mechanism can go
-(:mod:`dp_cmdp.noise.mean_shift`). The numbers are computed, not sampled: one draw per setting,
-and the seed changes nothing.
+One row per (ε, δ): the mean shift of one end of a certain interval, in units of the sensitivity Δ,
+for the truncated Laplace noise of the paper (one entry), its tight support, and the optimal noise
+for one changing entry, next to the bound below which no mechanism can go
+(:mod:`dp_cmdp.noise.mean_shift`). The numbers are computed, not sampled: one draw per setting, and
+the seed changes nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def sweep(*, draws: int = 1, seed: int = 0) -> Sweep:
     """All settings, once each."""
     return Sweep(
         name="mean-shift",
-        function="dp_cmdp.experiments.mean_shift:draw_mean_shift",
+        function=draw_mean_shift,
         settings=tuple({"epsilon": e, "delta": d} for d in DELTAS for e in EPSILONS),
         draws=1,
         seed=seed,

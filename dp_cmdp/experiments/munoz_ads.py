@@ -16,18 +16,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines import METHODS
-from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import SolverError
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
 from dp_cmdp.metrics import mean_interval
 from dp_cmdp.noise.laws import TruncatedLaplace
-from dp_cmdp.problems.ad_auction import BUDGET, VISITORS
+from dp_cmdp.problems.ad_auction import BUDGET, VISITORS, auction_program, random_prices
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
 
@@ -46,19 +44,11 @@ PUBLISHED = {"0.00003": 12.5, "0.0001": 4.7, "0.0002": 2.0}
 @lru_cache(maxsize=4)
 def munoz_program(seed: int = 0) -> ParametricLP:
     """The auction with public prices drawn from `seed` and private budgets: *public*."""
-    rng = stream(seed, 0, "public prices")
-    prices = np.where(rng.random((N, M)) < 0.2, 0.0, rng.random((N, M)))
-    group, advertiser = np.indices((N, M))
-    spent = sparse.csr_array(
-        (prices.ravel(), (advertiser.ravel(), (group * M + advertiser).ravel())), shape=(M, N * M)
-    )
-    return ParametricLP(
+    return auction_program(
         Envelope(BUDGET - RADIUS / 2, BUDGET + RADIUS / 2, radius=RADIUS, shape=M),
-        c=prices.ravel(),
-        A=Affine((M, N * M), constant=spent),
-        b=Affine(M, at=np.arange(M), entry=np.arange(M)),
-        A_ub=sparse.kron(sparse.eye_array(N), np.ones((1, M)), format="csr"),
-        b_ub=np.full(N, VISITORS),
+        private={"b": np.arange(M)},
+        prices=random_prices((N, M), stream(seed, 0, "public prices")),
+        visitors=VISITORS,
     )
 
 
@@ -66,7 +56,7 @@ def sweep(*, draws: int, seed: int = 0, epsilons: tuple[str, ...] = EPSILONS) ->
     """The sweep behind ``dp-cmdp reproduce munoz-ads``."""
     return Sweep(
         name="munoz-ads",
-        function="dp_cmdp.experiments.munoz_ads:draw_budgets",
+        function=draw_budgets,
         settings=tuple(
             {"epsilon": epsilon, "truncated": truncated}
             for epsilon in epsilons
@@ -112,7 +102,7 @@ def expected_percent(epsilon: str) -> float:
     """100 e^(−s/σ)/2: how often Laplace noise exceeds the shift s: *public*."""
     share = PrivacyBudget(epsilon, DELTA)
     law = TruncatedLaplace.calibrate(
-        RADIUS, share.epsilon, delta=share.delta, calibration="paper", entries=M
+        RADIUS, share.epsilon, delta=share.delta, calibration="paper", num_entries=M
     )
     return 50.0 * math.exp(-law.support / law.scale)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dp_cmdp._storage import write_text
 from dp_cmdp.data.curator import refuse_curator_values
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.experiments.sweep import Chunk, Row, Sweep
+from dp_cmdp.experiments.sweep import Chunk, Row, Sweep, name_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,14 +74,21 @@ class RecordStore:
 def manifest(sweep: Sweep) -> dict[str, Any]:
     """What is needed to make the records again: seed, settings, versions."""
     packages = ("dp-cmdp", "numpy", "scipy", "highspy", "gymnasium", "cvxpy")
+    return _plan(sweep) | {
+        "python": platform.python_version(),
+        "versions": {name: metadata.version(name) for name in packages},
+    }
+
+
+def _plan(sweep: Sweep) -> dict[str, Any]:
+    beside = {"beside": [_plan(part) for part in sweep.beside]} if sweep.beside else {}
     return {
         "name": sweep.name,
-        "function": sweep.function,
+        "function": name_of(sweep.function),
         "seed": sweep.seed,
         "draws": sweep.draws,
         "settings": [dict(setting) for setting in sweep.settings],
-        "python": platform.python_version(),
-        "versions": {name: metadata.version(name) for name in packages},
+        **beside,
     }
 
 

@@ -87,15 +87,15 @@ def _completed(
         else _on_dask(missing, client)
     )
     with tqdm(
-        total=len(chunks) * sweep.chunk,
-        initial=(len(chunks) - len(missing)) * sweep.chunk,
+        total=sum(chunk.count for chunk in chunks),
+        initial=sum(chunk.count for chunk in chunks if chunk.key in done),
         desc=sweep.name,
         unit="draw",
         disable=not progress,
     ) as bar:
         for chunk, rows in results:
             records.add(chunk, rows)
-            bar.update(sweep.chunk)
+            bar.update(chunk.count)
     frame = pd.DataFrame(records.rows(chunks))
     frame.attrs["made_now"] = sum(chunk.count for chunk in missing)
     return frame

@@ -1,1 +1,11 @@
-"""Pictures, each drawn from records or public objects; matplotlib is imported on first use."""
+"""Pictures, each drawn from rows or results that others computed.
+
+A function ``…_figure`` takes what it shows first (rows of a table, advice, a report, policies), all
+else by keyword, and returns a matplotlib Figure; :func:`save_figure` writes it. The figure of
+``dp-cmdp reproduce NAME`` is called ``NAME_figure``. Names, and matplotlib, are loaded on first
+use; the list of them is ``__init__.pyi``.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 PAPER = ((1.0, "α = 1/3", 28.25), (1.0, "α_c = 0.99", 16.88), (2.0, "", 20.0))
 
 
-def headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
+@door
+def ad_headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     """Sub-optimality against ε for each method, with the paper's stated numbers."""
     figure, ax = new_figure()
     for method in ("benvenuti2025", "benvenuti2025-realised-mask", "database"):
@@ -67,7 +68,7 @@ def allocation_figure(allocations: Mapping[str, ArrayLike], *, title: str) -> Fi
 
     Notes
     -----
-    **Privacy.** Public for allocations solved from a release, *curator only* otherwise.
+    **Privacy.** *Post-processing* of allocations solved from a release; curator only otherwise.
     """
     tables = {name: _check.array("allocations", table) for name, table in allocations.items()}
     shapes = {table.shape for table in tables.values()}

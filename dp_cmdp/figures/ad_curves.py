@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.bands import NAMES, colour, curve, line_of, stated
 from dp_cmdp.figures.style import new_figure
 
@@ -24,7 +25,8 @@ STATED_SIZE = ((10, 13.3, "13.3 %"), (100, 24.0, "24 %"))
 STATED_SPLIT = ((1 / 3, 28.25, "28.25 %"), (0.99, 16.88, "16.88 %"))
 
 
-def epsilon_figure(rows: Rows) -> Figure:
+@door
+def ad_epsilon_figure(rows: Rows) -> Figure:
     """Sub-optimality and violated constraints against ε, per method and case."""
     figure, (left, right) = new_figure(11.0, 4.6, ncols=2, width_ratios=(1.6, 1.0))
     drawn = dict.fromkeys((row["method"], row["case"]) for row in rows)
@@ -49,7 +51,8 @@ def epsilon_figure(rows: Rows) -> Figure:
     return figure
 
 
-def size_figure(rows: Rows) -> Figure:
+@door
+def ad_size_figure(rows: Rows) -> Figure:
     """Sub-optimality against the number of advertisers."""
     figure, ax = new_figure(8.0, 4.6)
     drawn = dict.fromkeys((row["method"], row["case"]) for row in rows)
@@ -66,7 +69,8 @@ def size_figure(rows: Rows) -> Figure:
     return figure
 
 
-def budget_figure(rows: Rows) -> Figure:
+@door
+def ad_budget_figure(rows: Rows) -> Figure:
     """Sub-optimality against the share of ε for the objective, one panel per ε."""
     strengths = sorted({row["epsilon"] for row in rows})
     width = 3.0 * len(strengths) if len(strengths) > 1 else 6.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ PALETTE = ("#00734d", "#c2410c", "#1d4ed8", "#7c3aed", "#a16207", "#be185d")
 FLOOR = -0.5
 
 
+@door
 def advice_figure(advice: Advice) -> Figure:
     """What a release wins back (bars: confidence intervals), and how many intervals saturate.
 
@@ -28,7 +30,7 @@ def advice_figure(advice: Advice) -> Figure:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     figure, axes = new_figure(9.0, 4.0, ncols=2)
     won, full = axes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dp_cmdp._door import door
 from dp_cmdp.audit.report import FALSE_ALARM, LAYERS, AuditReport
 from dp_cmdp.figures.style import new_figure
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 CLAIM, GOOD, BAD, NONE = "#9ca3af", "#00734d", "#dc2626", "#f3f4f6"
 
 
+@door
 def audit_figure(report: AuditReport) -> Figure:
     """Lower bounds on ε against claims (left); injected bugs by layer (right)."""
     figure, axes = new_figure(12.0, 5.4, ncols=2, width_ratios=[1.2, 1.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ CURVES = (
     ("loss_percent", "actual (mean; 95 % interval over databases)", "#111827", "o-"),
     ("sampled_percent", "sampled limit of the mean (failure 1e-6)", "#1d4ed8", "D-"),
     ("certified_mean_percent", "certified bound of the mean", "#00734d", "s-"),
-    ("certified_sure_percent", "certified bound, sure", "#00734d", "--"),
+    ("certified_certain_percent", "certified bound, certain", "#00734d", "--"),
     ("repaired_percent", "paper's theorem, repaired", "#c2410c", "^-"),
     ("printed_percent", "paper's theorem, printed (Λ mended)", "#e9a15b", "v-"),
 )
@@ -29,13 +30,14 @@ TITLES = {
 }
 
 
+@door
 def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     """Actual, sampled, certified, repaired and printed loss against ε, one panel per problem.
 
     Parameters
     ----------
     rows : sequence of dict
-        From :func:`dp_cmdp.experiments.bounds.rows`.
+        Of ``dp-cmdp reproduce bounds``.
     """
     names = list(dict.fromkeys(row["problem"] for row in rows))
     figure, axes = new_figure(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import COLOURS, LABELS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from dp_cmdp._check import FloatArray
+    from dp_cmdp.envs.hazards import Hazards
 
 NAMES = {
     "benvenuti2025": "Algorithm 1",
@@ -23,10 +27,26 @@ SMALL: Any = {"fontsize": 8, "va": "top"}
 PUBLISHED: Any = {"color": "black", "linewidth": 1.0, "linestyle": "--"}
 
 
-def cost_of_privacy_figure(rows: Sequence[dict[str, Any]]) -> Figure:
-    """All methods, Munoz's curve enlarged, and the grid; bands are 95 % intervals of the mean."""
-    from dp_cmdp.experiments.cost_of_privacy import published_curves, summary
+@door
+def cost_of_privacy_figure(
+    rows: Sequence[dict[str, Any]],
+    *,
+    published: Mapping[str, FloatArray],
+    hazards: Hazards,
+    note: str,
+) -> Figure:
+    """All methods, Munoz's curve enlarged, and the grid; bands are 95 % intervals of the mean.
 
+    Parameters
+    ----------
+    rows : sequence of dict
+    published : mapping
+        The published curves: ``epsilon``, ``algorithm1_percent``, ``munoz2021_percent``.
+    hazards : Hazards
+        The grid; it is drawn with its true severities, which are invented here.
+    note : str
+        Printed below.
+    """
     figure, axes = new_figure(
         9.6, 5.4, nrows=2, ncols=2, width_ratios=(2.1, 1.0), height_ratios=(1.0, 1.0)
     )
@@ -35,7 +55,6 @@ def cost_of_privacy_figure(rows: Sequence[dict[str, Any]]) -> Figure:
         ax.remove()
     main = figure.add_subplot(whole[:, 0])
     _dress(main)
-    published = published_curves()
     eps = published["epsilon"]
     main.plot(eps, published["algorithm1_percent"], label="published", zorder=3, **PUBLISHED)
     main.plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
@@ -51,9 +70,8 @@ def cost_of_privacy_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     axes[0, 1].set_ylim(0, 0.0115)
     axes[0, 1].set_title("Munoz 2021, enlarged", loc="left", fontsize=9)
     axes[0, 1].set_xlabel("ε", fontsize=8)
-    _grid(axes[1, 1])
-    note = "\n".join(textwrap.wrap(summary(rows)["note"], 150))
-    figure.supxlabel(note, x=0.01, ha="left", fontsize=7)
+    _grid(axes[1, 1], hazards)
+    figure.supxlabel(textwrap.fill(note, 150), x=0.01, ha="left", fontsize=7)
     return figure
 
 
@@ -79,13 +97,9 @@ def _curve(ax: Axes, rows: Sequence[dict[str, Any]], method: str) -> None:
     ax.fill_between(eps, low, high, color=COLOUR[method], alpha=0.2, linewidth=0)
 
 
-def _grid(ax: Axes) -> None:
+def _grid(ax: Axes, hazards: Hazards) -> None:
     """The simulated grid, hazards included: this database is public."""
-    from dp_cmdp.envs.catalogue import named_layout
-    from dp_cmdp.envs.hazards import Hazards
-
-    layout = named_layout("paper")
-    severity = Hazards.of(layout, None).severity
+    layout, severity = hazards.layout, hazards.severity
     colours = dict.fromkeys(layout.goals, "#16a34a")
     colours |= {cell: "#2563eb" for cell, _ in layout.starts}
     colours |= dict.fromkeys(layout.walls, "#6b7280")

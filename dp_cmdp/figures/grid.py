@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,16 +11,15 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.policy import Policy
-from dp_cmdp.envs.dynamics import GridModel
-from dp_cmdp.envs.layout import Layout
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from dp_cmdp.envs.layout import Layout
 
 #: (dx, dy) of left, down, right, up on axes whose rows grow downwards.
 ARROWS = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
@@ -32,10 +32,20 @@ UNSEEN = 1e-6
 
 
 @door
-def policy_figure(layout: Layout, policy: Policy, *, title: str) -> Figure:
-    """The public picture of one policy."""
+def policy_figure(policy: Policy, *, occupancy: ArrayLike, layout: Layout, title: str) -> Figure:
+    """The public picture of one policy.
+
+    Parameters
+    ----------
+    policy : Policy
+    occupancy : (num_states, num_actions)
+        From :func:`dp_cmdp.cmdp.occupancy.occupancy_of`.
+    layout : Layout
+    title : str
+    """
+    visits = _visits(layout, occupancy)
     figure, ax = new_figure(*_size(layout, 1))
-    image = draw_policy(ax, layout, policy, title=title)
+    image = draw_policy(ax, layout, policy, visits=visits, title=title)
     _colorbar(figure, image, ax)
     _legend(figure, layout, columns=3)
     return figure
@@ -43,22 +53,37 @@ def policy_figure(layout: Layout, policy: Policy, *, title: str) -> Figure:
 
 @door
 def comparison_figure(
-    layout: Layout, private: Policy, nonprivate: Policy, *, severity: ArrayLike, title: str
+    policies: Sequence[Policy],
+    *,
+    occupancies: Sequence[ArrayLike],
+    layout: Layout,
+    severity: ArrayLike,
+    title: str,
 ) -> Figure:
     """Private beside non-private, with the true hazards: *curator only*.
 
     Parameters
     ----------
+    policies : (Policy, Policy)
+        The private one and the one without privacy.
+    occupancies : pair of (num_states, num_actions)
+        Theirs.
+    layout : Layout
     severity : (num_kinds, num_states)
         True severities, drawn as red rings.
     """
     rings = _check.array("severity", severity)
     if rings.shape != (layout.num_kinds, layout.num_cells):
         raise InvalidArgumentError("severity must have one row per kind, one column per cell")
+    pair = _check.items("policies", policies)
+    measures = _check.items("occupancies", occupancies)
+    if not len(pair) == len(measures) == 2 or not all(isinstance(p, Policy) for p in pair):
+        raise InvalidArgumentError("policies must be two, private and without, and occupancies too")
+    visits = [_visits(layout, occupancy) for occupancy in measures]
     figure, axes = new_figure(*_size(layout, 2), ncols=2)
     images = [
-        draw_policy(axes[0], layout, private, title="private"),
-        draw_policy(axes[1], layout, nonprivate, title="no privacy"),
+        draw_policy(axes[side], layout, pair[side], visits=visits[side], title=name)
+        for side, name in enumerate(("private", "no privacy"))
     ]
     hottest = max(images, key=lambda image: image.get_clim()[1])
     for ax, image in zip(axes, images, strict=True):
@@ -70,18 +95,25 @@ def comparison_figure(
     return figure
 
 
-def draw_policy(ax: Axes, layout: Layout, policy: Policy, *, title: str) -> Any:
-    """Occupancy as heat, actions as arrows, the likeliest path as a line; returns the heat map."""
-    model = GridModel(layout)
-    visits = occupancy_of(model.parametric().public, policy).sum(axis=1)
+def _visits(layout: Layout, occupancy: ArrayLike) -> FloatArray:
+    """Visits of each cell; none of goals and walls, which are not coloured."""
+    pairs = _check.array("occupancy", occupancy)
+    if pairs.shape != (layout.num_cells, len(ARROWS)):
+        raise InvalidArgumentError("occupancy must have one row per cell, one column per action")
+    visits = pairs.sum(axis=1)
     visits[list(layout.goals)] = np.nan
     visits[list(layout.walls)] = np.nan
+    return visits
+
+
+def draw_policy(ax: Axes, layout: Layout, policy: Policy, *, visits: FloatArray, title: str) -> Any:
+    """Visits as heat, actions as arrows, the likeliest path as a line; returns the heat map."""
     heat = np.sqrt(visits.reshape(layout.rows, layout.cols))
     # the darkest third of the colours is left out, so that arrows stay readable
     image = ax.imshow(heat, cmap=HEAT, vmin=0.0, vmax=1.5 * np.nanmax(heat), zorder=0)
     _furniture(ax, layout)
     _arrows(ax, layout, policy, visits)
-    _path(ax, layout, policy, model)
+    _path(ax, layout, policy)
     ax.set_title(title, loc="left", fontsize=10)
     return image
 
@@ -197,7 +229,7 @@ def _arrows(ax: Axes, layout: Layout, policy: Policy, visits: FloatArray) -> Non
         )
 
 
-def _path(ax: Axes, layout: Layout, policy: Policy, model: GridModel) -> None:
+def _path(ax: Axes, layout: Layout, policy: Policy) -> None:
     """Likeliest action, likeliest successor, from the likeliest start to a goal."""
     state = max(layout.starts, key=lambda start: start[1])[0]
     seen = [state]

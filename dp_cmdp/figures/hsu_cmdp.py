@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.experiments.hsu_cmdp import CONVERGED
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import COLOURS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def hsu_cmdp_figure(rows: Sequence[dict[str, Any]]) -> Figure:
-    """Missed balance (median and least) against ε, with what counts as converged."""
+@door
+def hsu_cmdp_figure(rows: Sequence[dict[str, Any]], *, converged: float) -> Figure:
+    """Missed balance (median and least) against ε, with what counts as `converged`."""
     figure, ax = new_figure(6.5, 3.8)
     eps = [row["epsilon"] for row in rows]
     colour = COLOURS["hsu2014"]
     ax.plot(eps, [r["balance_missed_median"] for r in rows], "o-", color=colour, label="median")
     ax.plot(eps, [r["balance_missed_least"] for r in rows], "s--", color=colour, label="best draw")
-    ax.axhspan(1e-4, CONVERGED, color="#bbf7d0", label="would count as converged")
+    ax.axhspan(1e-4, converged, color="#bbf7d0", label="would count as converged")
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(bottom=1e-4)

@@ -1,10 +1,11 @@
-"""Picture of the mean shift of sure intervals, against the bound that nothing can beat."""
+"""Picture of the mean shift of certain intervals, against the bound that nothing can beat."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ CURVES = (
 )
 
 
+@door
 def mean_shift_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     """One panel per δ, shift over ε on logarithmic axes."""
     deltas = sorted({row["delta"] for row in rows}, reverse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.style import COLOURS, new_figure
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ Rows = Sequence[dict[str, Any]]
 SHADES = {"truncated Laplace": COLOURS["munoz2021"], "Laplace, same shift": COLOURS["laplace"]}
 
 
+@door
 def munoz_ads_figure(rows: Rows) -> Figure:
     """Violated budgets and lost revenue against ε, with the published numbers."""
     figure, (left, right) = new_figure(9.6, 4.0, ncols=2)
@@ -22,11 +24,11 @@ def munoz_ads_figure(rows: Rows) -> Figure:
         part = sorted((r for r in rows if r["noise"] == noise), key=lambda r: r["epsilon"])
         look = {"fmt": "o", "color": shade, "label": noise, "capsize": 3}
         at = [row["epsilon"] for row in part]
-        mean, reach = _measured(part, "violated_percent", "ci")
-        left.errorbar(at, mean, yerr=reach, **look)
-        mean, reach = _measured(part, "revenue_ratio", "revenue_ci")
+        mean, errors = _measured(part, "violated_percent", "ci")
+        left.errorbar(at, mean, yerr=errors, **look)
+        mean, errors = _measured(part, "revenue_ratio", "revenue_ci")
         lost = [1e6 * (1 - ratio) for ratio in mean]
-        right.errorbar(at, lost, yerr=[[1e6 * e for e in side] for side in reach[::-1]], **look)
+        right.errorbar(at, lost, yerr=[[1e6 * e for e in side] for side in errors[::-1]], **look)
     _explained(left, [row for row in rows if row["noise"] == "Laplace, same shift"])
     right.set_ylim(bottom=0, top=10)
     right.set_title("revenue ratio 1.00, as published", loc="left", fontsize=10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._door import door
 from dp_cmdp.figures.bands import NAMES, colour
 from dp_cmdp.figures.style import new_figure
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 Rows = Sequence[dict[str, Any]]
 
 
+@door
 def table1_figure(rows: Rows) -> Figure:
     """Sub-optimality and violated constraints per system, with the blocks it protects."""
     figure, axes = new_figure(11.0, 5.2, ncols=3, sharey=True, width_ratios=(2.2, 1.4, 0.75))
@@ -22,8 +24,8 @@ def table1_figure(rows: Rows) -> Figure:
     shades = [colour(row["method"]) for row in rows]
     for at, row, shade in zip(place, rows, shades, strict=True):
         mean = row["suboptimality_percent"]
-        reach = [[mean - row["ci_low"]], [row["ci_high"] - mean]]
-        axes[0].errorbar(mean, at, xerr=reach, fmt="o", color=shade, capsize=3)
+        errors = [[mean - row["ci_low"]], [row["ci_high"] - mean]]
+        axes[0].errorbar(mean, at, xerr=errors, fmt="o", color=shade, capsize=3)
         axes[0].annotate(
             f"{mean:.1f}", (mean, at), textcoords="offset points", xytext=(0, 6), fontsize=8
         )

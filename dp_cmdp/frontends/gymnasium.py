@@ -43,7 +43,7 @@ HARMLESS = (
     "TimeLimit",
 )
 #: Relative rounding of an expected cost that is not taken for a difference.
-ROUNDING = 1e-9
+COST_ROUNDING = 1e-9
 
 
 @door
@@ -108,13 +108,8 @@ def cmdp_from_gymnasium(
 
     Notes
     -----
-    **Privacy.** Public: everything read here is the environment's and the caller's.
+    **Privacy.** *Public*: everything read here is the environment's and the caller's.
     """
-    if through is not None and not callable(through):
-        raise InvalidArgumentError(
-            "through must be a function through(state, action, next_state, reward), got "
-            f"{type(through).__name__}"
-        )
     source, opened = _environment(env, options)
     try:
         base = _base(source)
@@ -143,7 +138,7 @@ def _costs(table: Table, price: Callable[[int, int, int], FloatArray], K: int) -
     f = table.expected(steps, K)
     least = f.min(axis=2)
     for step, (s, a, p, n, _, over) in zip(steps, table.moves, strict=True):
-        if over and p > 0.0 and (step < least[:, n] - ROUNDING * np.abs(least[:, n])).any():
+        if over and p > 0.0 and (step < least[:, n] - COST_ROUNDING * np.abs(least[:, n])).any():
             raise InvalidArgumentError(
                 f"cost must charge what ends an episode when it happens: state {n} costs at least "
                 f"{least[:, n].max():g} to act in, but the move from state {s} by action {a} ends "

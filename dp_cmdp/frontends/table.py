@@ -157,15 +157,13 @@ def _pair(state: int, action: int, listed: Any, num_states: int) -> Iterator[Mov
                 f"{len(fields)} items"
             )
         p, successor, reward, over = fields
-        # numpy's truth values are meant as Python's; texts and numbers are not
-        over = bool(over) if isinstance(over, np.bool_) else over
         move = Move(
             state,
             action,
             _check.real(f"the probability of {where}", p, low=0.0, high=1.0 + ROW_SUM_TOLERANCE),
             _check.integer(f"the next state of {where}", successor, high=num_states - 1),
             _check.real(f"the reward of {where}", reward),
-            _check.flag(f"terminated of {where}", over),
+            _check.truth(f"terminated of {where}", over),
         )
         total.append(move.probability)
         yield move

@@ -5,17 +5,3 @@ Data are rounded to a lattice (:mod:`~dp_cmdp.noise.lattice`); truncated Laplace
 one-entry noise (:mod:`~dp_cmdp.noise.optimal`) are drawn as integers; why that is private
 is a comparison of fractions (:mod:`~dp_cmdp.noise.certificate`).
 """
-
-from dp_cmdp.noise.certificate import NoiseCertificate
-from dp_cmdp.noise.laplace import LatticeLaplace
-from dp_cmdp.noise.lattice import Lattice
-from dp_cmdp.noise.optimal import OptimalNoise
-from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
-
-__all__ = [
-    "Lattice",
-    "LatticeLaplace",
-    "LatticeTruncatedLaplace",
-    "NoiseCertificate",
-    "OptimalNoise",
-]

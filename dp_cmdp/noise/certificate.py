@@ -93,7 +93,7 @@ class NoiseCertificate:
 
     Notes
     -----
-    **Privacy.** Public: it knows the law of the noise, never a draw nor the data.
+    **Privacy.** *Public*: it knows the law of the noise, never a draw nor the data.
     """
 
     law: str
@@ -150,8 +150,8 @@ class NoiseCertificate:
         )
 
     def _check_table(self) -> bool:
-        reach = -(-self.steps // self.cell)
-        if reach * len(self.thresholds) > MAX_TABLE_WORK:
+        shifts = -(-self.steps // self.cell)
+        if shifts * len(self.thresholds) > MAX_TABLE_WORK:
             return False
         return (
             self.entries == 1
@@ -159,7 +159,7 @@ class NoiseCertificate:
             and min(self.thresholds) >= 0
             and sum(self.thresholds) == ONE
             and self.ratio <= exp_lower(self.epsilon)
-            and worst_hockey_stick(self.thresholds, reach, self.ratio) <= self.outer_mass
+            and worst_hockey_stick(self.thresholds, shifts, self.ratio) <= self.outer_mass
             and self.outer_mass <= self.delta
         )
 

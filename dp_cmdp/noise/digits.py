@@ -50,7 +50,7 @@ def exp_lower(exponent: Fraction) -> Fraction:
     Notes
     -----
     The partial sums of the power series increase to e^x; terms are rounded down.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     if exponent < 0:
         raise InvalidArgumentError("exponent must be non-negative")

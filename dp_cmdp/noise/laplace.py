@@ -50,7 +50,7 @@ class LatticeLaplace:
     Notes
     -----
     **Paper.** Laplace noise of the objective in ``algo:solve``, on a lattice.
-    **Privacy.** The law is public; a draw spends the budget.
+    **Privacy.** *Public*: the law is; a draw spends the budget.
     """
 
     certificate: NoiseCertificate
@@ -120,7 +120,7 @@ class LatticeLaplace:
         -----
         Noise is saturated at ±2^62 before it is added. That changes nothing: for |index| ≤ 2^60
         a saturated draw puts the sum beyond ±2^61 either way, and there it is clamped.
-        **Privacy.** Spends the budget.
+        **Privacy.** *Spends the budget*.
         """
         index = _check.integers("index", index, low=-LARGEST)
         if np.any((index > LARGEST // 2) | (index < -(LARGEST // 2))):

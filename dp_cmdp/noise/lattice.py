@@ -45,7 +45,7 @@ class Lattice:
 
     Notes
     -----
-    **Privacy.** Public: made from the radii and public bounds only.
+    **Privacy.** *Public*: made from the radii and public bounds only.
     """
 
     step: FloatArray
@@ -95,7 +95,7 @@ class Lattice:
         -----
         The remainder of a floating-point division is exact, and so (value − remainder)/step is an
         integer but for two roundings, which cannot move it by 1/2 below 2^49.
-        **Privacy.** Curator only.
+        **Privacy.** *Curator only*.
         """
         data = _check.vector("values", values, size=self.step.size, private=True)
         remainder = np.fmod(data, self.step)

@@ -42,7 +42,12 @@ CALIBRATIONS = ("tight", "paper")
 
 @dataclass(frozen=True, slots=True)
 class Laplace:
-    """Two-sided exponential noise with scale σ on the whole line."""
+    """Two-sided exponential noise with scale σ on the whole line.
+
+    Notes
+    -----
+    **Paper.** ``lem:lap_mech``. **Privacy.** *Public*: the law, not a draw.
+    """
 
     scale: float
 
@@ -56,7 +61,7 @@ class Laplace:
 
         Notes
         -----
-        **Paper.** ``lem:lap_mech``. **Privacy.** Public.
+        **Paper.** ``lem:lap_mech``. **Privacy.** *Public*.
         """
         return cls(_positive("sensitivity", sensitivity) / _epsilon(epsilon))
 
@@ -97,7 +102,12 @@ class Laplace:
 
 @dataclass(frozen=True, slots=True)
 class TruncatedLaplace:
-    """Two-sided exponential noise with scale σ, conditioned to [−s, s]."""
+    """Two-sided exponential noise with scale σ, conditioned to [−s, s].
+
+    Notes
+    -----
+    **Paper.** ``def:trunc_lap``. **Privacy.** *Public*: the law, not a draw.
+    """
 
     scale: float
     support: float
@@ -115,8 +125,8 @@ class TruncatedLaplace:
         *,
         delta: Number,
         calibration: str = "tight",
-        entries: int = 1,
-        together: int = 1,
+        num_entries: int = 1,
+        record_size: int = 1,
     ) -> TruncatedLaplace:
         """The law that makes a query of the given ℓ1-sensitivity (ε, δ)-private.
 
@@ -127,23 +137,23 @@ class TruncatedLaplace:
         epsilon, delta : number
             ε > 0 and δ in (0, 1/2].
         calibration : {"tight", "paper"}
-        entries : int
+        num_entries : int
             k: the number of entries of the query (used by ``paper`` only).
-        together : int
+        record_size : int
             m: no single entry moves by more than Δ/m (used by ``tight`` only).
 
         Notes
         -----
-        **Paper.** ``lem:matrix_lap``, ``lem:vec_lap``; ``tight`` is ours. **Privacy.** Public.
+        **Paper.** ``lem:matrix_lap``, ``lem:vec_lap``; ``tight`` is ours. **Privacy.** *Public*.
         """
         scale = _positive("sensitivity", sensitivity) / (eps := _epsilon(epsilon))
         dlt = exact("delta", delta)
         if not 0 < dlt <= exact("half", "1/2"):
             raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {short(dlt)}")
         if _check.one_of("calibration", calibration, CALIBRATIONS) == "paper":
-            factor, exponent = float(_check.size("entries", entries, low=1)), eps
+            factor, exponent = float(_check.size("num_entries", num_entries, low=1)), eps
         else:
-            m = _check.size("together", together, low=1)
+            m = _check.size("record_size", record_size, low=1)
             factor, exponent = m / 2.0, eps / m
         return cls(scale, scale * _log1p_expm1(factor / float(dlt), exponent))
 

@@ -31,7 +31,7 @@ def mean_shift_lower_bound(epsilon: Any, delta: Any) -> float:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     eps, dlt = (float(value) for value in checked_budget(epsilon, delta))
     total, reached = 0.0, 0.0
@@ -48,7 +48,7 @@ def mean_shift_lower_bound(epsilon: Any, delta: Any) -> float:
 
 @door
 def mean_shift(kind: str, *, epsilon: Any, delta: Any, entries: int = 1) -> float:
-    """Mean shift of one end of a sure interval, in units of Δ.
+    """Mean shift of one end of a certain interval, in units of Δ.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def mean_shift(kind: str, *, epsilon: Any, delta: Any, entries: int = 1) -> floa
 
     Notes
     -----
-    **Paper.** ``def:trunc_lap``. **Privacy.** Public.
+    **Paper.** ``def:trunc_lap``. **Privacy.** *Public*.
     """
     _check.one_of("kind", kind, KINDS)
     exact_eps, exact_dlt = checked_budget(epsilon, delta)

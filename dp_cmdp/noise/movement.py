@@ -34,7 +34,7 @@ class Movement:
 
     Notes
     -----
-    **Privacy.** Public: made from the radii, the records and the structure.
+    **Privacy.** *Public*: made from the radii, the records and the structure.
     """
 
     record: IntArray

@@ -72,7 +72,7 @@ class OptimalNoise:
 
     Notes
     -----
-    **Privacy.** The law is public; a draw spends the budget.
+    **Privacy.** *Public*: the law is; a draw spends the budget.
     """
 
     certificate: NoiseCertificate
@@ -112,7 +112,7 @@ class OptimalNoise:
         cells = CELLS * max(1, resolution / RESOLUTION)
         finest = max(1, min(resolution, round(cells / wide)))
         cell, weights = _best_cells(eps, dlt, steps=steps, finest=finest)
-        reach = -(-steps // cell)
+        shifts = -(-steps // cell)
         ratio = exp_lower(eps)
         proof = NoiseCertificate(
             law="table",
@@ -123,7 +123,7 @@ class OptimalNoise:
             support=cell * len(weights) - 1,
             cell=cell,
             ratio=ratio,
-            outer_mass=worst_hockey_stick(weights, reach, ratio),
+            outer_mass=worst_hockey_stick(weights, shifts, ratio),
             thresholds=weights,
         )
         return cls(proof)
@@ -179,53 +179,53 @@ def _best_cells(
 
 
 @lru_cache(maxsize=64)
-def _optimal_weights(epsilon: Fraction, delta: Fraction, reach: int) -> tuple[int, ...] | None:
-    """Weights better than truncated Laplace and exactly private up to `reach` cells, if found."""
-    simple = _mean(integer_weights(_laplace_masses(epsilon, delta, reach)))
+def _optimal_weights(epsilon: Fraction, delta: Fraction, shifts: int) -> tuple[int, ...] | None:
+    """Weights better than truncated Laplace and exactly private up to `shifts` cells, if found."""
+    simple = _mean(integer_weights(_laplace_masses(epsilon, delta, shifts)))
     for clip in CLIPS:
-        for weights in _mixtures(epsilon, delta, reach=reach, clip=clip):
-            if worst_hockey_stick(weights, reach, exp_lower(epsilon)) <= delta:
+        for weights in _mixtures(epsilon, delta, shifts=shifts, clip=clip):
+            if worst_hockey_stick(weights, shifts, exp_lower(epsilon)) <= delta:
                 if _mean(weights) < simple:
                     return weights
                 break
     return None
 
 
-def _laplace_masses(epsilon: Fraction, delta: Fraction, reach: int) -> list[Fraction]:
-    law = LatticeTruncatedLaplace.calibrate(epsilon, delta, steps=reach)
+def _laplace_masses(epsilon: Fraction, delta: Fraction, shifts: int) -> list[Fraction]:
+    law = LatticeTruncatedLaplace.calibrate(epsilon, delta, steps=shifts)
     half = [law.pmf(point) for point in range(law.support + 1)]
     return half[:0:-1] + half
 
 
 def _mixtures(
-    epsilon: Fraction, delta: Fraction, *, reach: int, clip: float
+    epsilon: Fraction, delta: Fraction, *, shifts: int, clip: float
 ) -> Iterator[tuple[int, ...]]:
     """The program's answer with more and more truncated Laplace noise mixed in."""
-    masses = _solve(float(epsilon), float(delta) * (1 - MARGIN), reach=reach, clip=clip)
+    masses = _solve(float(epsilon), float(delta) * (1 - MARGIN), shifts=shifts, clip=clip)
     if masses is None:
         return
     answer = [Fraction(float(mass)) for mass in np.trim_zeros(masses, "b")]
     yield integer_weights(answer)
     whole = sum(answer)
-    mender = _laplace_masses(epsilon, delta / 2, reach)
+    mender = _laplace_masses(epsilon, delta / 2, shifts)
     for part in MIXTURES:
         pairs = zip_longest(answer, mender, fillvalue=Fraction(0))
         yield integer_weights([(1 - part) * a / whole + part * b for a, b in pairs])
 
 
-def _solve(epsilon: float, delta: float, *, reach: int, clip: float) -> FloatArray | None:
+def _solve(epsilon: float, delta: float, *, shifts: int, clip: float) -> FloatArray | None:
     """The linear program, in units in which truncated Laplace noise is about 1 everywhere."""
     from scipy.optimize import linprog
 
     half_width = math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon
-    cells = math.ceil(2 * half_width * reach) + 1
+    cells = math.ceil(2 * half_width * shifts) + 1
     place = np.arange(cells)
     edge = np.minimum(place, cells - 1 - place)
-    scale = np.minimum(1.0, delta * np.exp(np.minimum(epsilon * edge / reach, 700.0)))
+    scale = np.minimum(1.0, delta * np.exp(np.minimum(epsilon * edge / shifts, 700.0)))
     scale /= scale.sum()
     blocks = [
         _excess(scale, shift * sign, factor=math.exp(epsilon), clip=clip)
-        for shift in range(1, reach + 1)
+        for shift in range(1, shifts + 1)
         for sign in (1, -1)
     ]
     count = len(blocks)
@@ -235,7 +235,7 @@ def _solve(epsilon: float, delta: float, *, reach: int, clip: float) -> FloatArr
     A_ub: Any = sparse.csr_array(sparse.vstack([rows, limits]))
     none = np.zeros(count * cells)
     answer = linprog(
-        np.concatenate([scale * (place + 0.5) / reach, none]),
+        np.concatenate([scale * (place + 0.5) / shifts, none]),
         A_ub=A_ub,
         b_ub=np.concatenate([none, np.ones(count)]),
         A_eq=np.concatenate([scale, none])[None, :],

@@ -24,11 +24,12 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Noise
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace
+from dp_cmdp.noise.laplace import LatticeLaplace
 from dp_cmdp.noise.lattice import FLOAT_LIMIT, Lattice
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 from dp_cmdp.noise.movement import Movement
 from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Intervals:
             upper=np.where(inexact, np.nextafter(high, np.inf), high),
         )
 
-    def with_exposed(self, mask: NDArray[np.bool_], values: FloatArray) -> Intervals:
+    def with_unprotected(self, mask: NDArray[np.bool_], values: FloatArray) -> Intervals:
         """The masked entries replaced by their true values: NOT PRIVATE."""
         estimate, lower, upper = (
             np.where(mask, values, part) for part in (self.estimate, self.lower, self.upper)
@@ -82,18 +83,18 @@ class Query:
     ----------
     unit : FloatArray
         Per value, its radius: in these units no value moves by more than 1 and all of them
-        together by at most `together`.
+        together by at most `record_size`, which is 1 where the unit is the whole sensitivity.
     largest : FloatArray
         Public bound on the absolute value of each.
     movement : Movement
         How far each record moves each value.
-    together : int
+    record_size : int
     """
 
     unit: FloatArray
     largest: FloatArray
     movement: Movement
-    together: int = 1
+    record_size: int = 1
 
     @classmethod
     def of_entries(cls, envelope: Envelope, *, radius: FloatArray | None = None) -> Query:
@@ -103,18 +104,18 @@ class Query:
             unit,
             np.maximum(np.abs(envelope.lower), np.abs(envelope.upper)),
             Movement.of_entries(unit, envelope.records),
-            together=envelope.largest_record,
+            record_size=envelope.record_size,
         )
 
     def lattice(self) -> Lattice:
         """The lattice of the units, with the steps that one record is counted to move."""
         lattice = Lattice.of(self.unit, largest=self.largest)
         each, whole = self.movement.integers(lattice)
-        return replace(lattice, steps=max(each, -(-whole // self.together)))
+        return replace(lattice, steps=max(each, -(-whole // self.record_size)))
 
 
 @dataclass(frozen=True, slots=True)
-class Exposed:
+class Unprotected:
     """No noise at all: NOT PRIVATE, for blocks whose leak the caller has agreed to."""
 
     def draw(self, values: FloatArray) -> Intervals:
@@ -132,12 +133,14 @@ class FloatTruncated:
 
     def draw(self, values: FloatArray) -> Intervals:
         estimate = values + self.query.unit * self.law.sample(self.rng, values.size)
-        reach = self.law.support * self.query.unit
-        pad = 2.0**-50 * (np.abs(estimate) + reach)  # more than three operations can round away
+        half_width = self.law.support * self.query.unit
+        pad = 2.0**-50 * (
+            np.abs(estimate) + half_width
+        )  # more than three operations can round away
         noise = Noise(
             "", "truncated Laplace (float)", self.calibration, self.law.scale, self.law.support
         )
-        return Intervals(estimate, estimate - reach - pad, estimate + reach + pad, noise)
+        return Intervals(estimate, estimate - half_width - pad, estimate + half_width + pad, noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +212,19 @@ def _unbounded(estimate: FloatArray, noise: Noise) -> Intervals:
     return Intervals(estimate, -everywhere, everywhere, noise)
 
 
+def lattice_step(plan: NoisePlan, size: int) -> FloatArray:
+    """Lattice step of each of `size` entries; 0 where the noise has none."""
+    exact = isinstance(plan, LatticeBounded | LatticeUnbounded)
+    return plan.lattice.step if exact else np.zeros(size)
+
+
 def truncated_plan(
     query: Query,
     *,
     epsilon: Fraction,
     delta: Fraction,
     calibration: str,
-    entries: int,
+    num_entries: int,
     high: NDArray[np.bool_] | None = None,
     rng: np.random.Generator | None,
 ) -> NoisePlan:
@@ -227,7 +236,7 @@ def truncated_plan(
     epsilon, delta : Fraction
     calibration : {"tight", "paper", "optimal"}
         ``optimal`` has the least mean shift of one end; only when one value moves at a time.
-    entries : int
+    num_entries : int
         Number of values that ``paper`` counts.
     high : bool array, optional
         For ``optimal``: the values whose upper end is kept close (all by default).
@@ -236,17 +245,17 @@ def truncated_plan(
 
     Notes
     -----
-    **Privacy.** Public: nothing private is read.
+    **Privacy.** *Public*: nothing private is read.
     """
-    together = query.together
+    record_size = query.record_size
     if rng is not None and calibration != "optimal":
         law = TruncatedLaplace.calibrate(
-            float(together),
+            float(record_size),
             epsilon,
             delta=delta,
             calibration=calibration,
-            entries=entries,
-            together=together,
+            num_entries=num_entries,
+            record_size=record_size,
         )
         return FloatTruncated(query, law, calibration, rng)
     lattice = query.lattice()
@@ -255,11 +264,11 @@ def truncated_plan(
         noise = _optimal(epsilon, delta, lattice.steps)
     else:
         # the paper's support for k entries is the tight one for δ/(2k)
-        share = delta / (2 * entries) if calibration == "paper" else delta
-        noise = _truncated(epsilon, share, lattice.steps, together)
+        share = delta / (2 * num_entries) if calibration == "paper" else delta
+        noise = _truncated(epsilon, share, lattice.steps, record_size)
     query.movement.check_covered(lattice, noise.certificate)
-    reach = float((query.largest / lattice.step).max()) + 2.0 * noise.width
-    if reach >= FLOAT_LIMIT:
+    farthest = float((query.largest / lattice.step).max()) + 2.0 * noise.width
+    if farthest >= FLOAT_LIMIT:
         raise InvalidArgumentError(
             f"epsilon and delta ask for noise of {noise.width / lattice.steps:.3g} radii, too wide "
             "for exact arithmetic; such a release would say nothing: use the robust answer"
@@ -272,7 +281,7 @@ def laplace_plan(query: Query, *, epsilon: Fraction, rng: np.random.Generator | 
 
     Notes
     -----
-    **Paper.** ``lem:lap_mech``. **Privacy.** Public: nothing private is read.
+    **Paper.** ``lem:lap_mech``. **Privacy.** *Public*: nothing private is read.
     """
     if rng is not None:
         return FloatLaplace(query, Laplace.calibrate(1.0, epsilon), rng)
@@ -284,9 +293,9 @@ def laplace_plan(query: Query, *, epsilon: Fraction, rng: np.random.Generator | 
 
 @lru_cache(maxsize=64)
 def _truncated(
-    epsilon: Fraction, delta: Fraction, steps: int, together: int
+    epsilon: Fraction, delta: Fraction, steps: int, record_size: int
 ) -> LatticeTruncatedLaplace:
-    return LatticeTruncatedLaplace.calibrate(epsilon, delta, steps=steps, entries=together)
+    return LatticeTruncatedLaplace.calibrate(epsilon, delta, steps=steps, entries=record_size)
 
 
 @lru_cache(maxsize=64)

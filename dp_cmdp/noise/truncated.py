@@ -49,7 +49,7 @@ class LatticeTruncatedLaplace:
     Notes
     -----
     **Paper.** ``def:trunc_lap``, on a lattice, with the support that does not grow with dimension.
-    **Privacy.** The law is public; a draw, used once and never shown, spends the budget.
+    **Privacy.** *Public*: the law is; a draw, used once and never shown, spends the budget.
     """
 
     certificate: NoiseCertificate
@@ -86,20 +86,20 @@ class LatticeTruncatedLaplace:
 
         Notes
         -----
-        **Privacy.** Public. Theorem and proof: :mod:`dp_cmdp.noise.certificate`.
+        **Privacy.** *Public*. Theorem and proof: :mod:`dp_cmdp.noise.certificate`.
         """
         eps, dlt = checked_budget(epsilon, delta)
         steps = _check.integer("steps", steps, low=1, high=MAX_STEPS)
-        together = exact("entries", entries)
-        if not 1 <= together <= MAX_STEPS:
-            raise InvalidArgumentError(f"entries must lie in [1, 2^40], got {short(together)}")
-        ratio = exp_lower(eps / (together * steps))
+        moved = exact("entries", entries)
+        if not 1 <= moved <= MAX_STEPS:
+            raise InvalidArgumentError(f"entries must lie in [1, 2^40], got {short(moved)}")
+        ratio = exp_lower(eps / (moved * steps))
 
         def spent(support: int) -> Fraction:
             thresholds = digit_thresholds(ratio, support.bit_length())
-            return outer_mass(thresholds, support=support, steps=steps, entries=together)
+            return outer_mass(thresholds, support=support, steps=steps, entries=moved)
 
-        each, m = float(eps / together), float(together)
+        each, m = float(eps / moved), float(moved)
         guess = m * steps / float(eps) * math.log1p(m * math.expm1(each) / (2 * float(dlt)))
         if guess >= LARGEST // 4:
             raise InvalidArgumentError("the noise would exceed 2^59 lattice steps; use fewer steps")
@@ -109,7 +109,7 @@ class LatticeTruncatedLaplace:
             epsilon=eps,
             delta=dlt,
             steps=steps,
-            entries=together,
+            entries=moved,
             support=support,
             cell=1,
             ratio=ratio,
@@ -150,7 +150,7 @@ class LatticeTruncatedLaplace:
 
         Notes
         -----
-        **Privacy.** Curator only: whoever sees a draw can undo the noise. A `source` other than
+        **Privacy.** *Curator only*: whoever sees a draw can undo the noise. A `source` other than
         the operating system's is for tests.
         """
         limit = BATCH_WORDS // (len(self._thresholds) + 1)

@@ -39,9 +39,9 @@ def hockey_stick(weights: Sequence[int], shift: int, ratio: Fraction) -> Fractio
     return Fraction(worst, bottom * ONE)
 
 
-def worst_hockey_stick(weights: Sequence[int], reach: int, ratio: Fraction) -> Fraction:
-    """The greatest hockey-stick divergence over shifts of 1, …, reach cells."""
-    return max(hockey_stick(weights, shift, ratio) for shift in range(1, reach + 1))
+def worst_hockey_stick(weights: Sequence[int], shifts: int, ratio: Fraction) -> Fraction:
+    """The greatest hockey-stick divergence over shifts of 1, …, `shifts` cells."""
+    return max(hockey_stick(weights, shift, ratio) for shift in range(1, shifts + 1))
 
 
 def integer_weights(masses: Sequence[Fraction]) -> tuple[int, ...]:

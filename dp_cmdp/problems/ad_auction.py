@@ -7,22 +7,22 @@ Prices and budgets are private. A price is 0 with probability 0.2 and uniform on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import exact
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.program.parametric import ParametricLP
-
-if TYPE_CHECKING:
-    pass
+from dp_cmdp.program.parametric import BLOCKS, ParametricLP
 
 VISITORS = 1e7
 BUDGET = 1e7
@@ -47,7 +47,7 @@ def ad_auction_program(
 
     Notes
     -----
-    **Paper.** ``opt:EX1``. **Privacy.** Public.
+    **Paper.** ``opt:EX1``. **Privacy.** *Public*.
     """
     N = _check.size("num_groups", num_groups, low=1)
     M = _check.size("num_advertisers", num_advertisers, low=1)
@@ -55,26 +55,75 @@ def ad_auction_program(
     if private_budgets:
         parts["budgets"] = Envelope(0.9 * BUDGET, 1.1 * BUDGET, radius=budget_radius, shape=M)
     envelope = Envelope.join(parts)
-    price, place = envelope.index("prices"), np.arange(M)
+    price = envelope.index("prices")
+    private = {"A": price, "c": price}
+    if private_budgets:
+        private["b"] = envelope.index("budgets")
+    return auction_program(
+        envelope, private=private, prices=np.zeros((N, M)), budget=BUDGET, visitors=VISITORS
+    )
+
+
+@door
+def auction_program(
+    envelope: Envelope,
+    *,
+    private: Mapping[str, ArrayLike],
+    prices: ArrayLike,
+    budget: float = 1.0,
+    visitors: float = 1.0,
+) -> ParametricLP:
+    """An auction in which some of A, b and c read the database and the others are public.
+
+    Parameters
+    ----------
+    envelope : Envelope
+    private : mapping
+        The entry of each price, (num_groups, num_advertisers), for "A" and "c", or of each budget,
+        (num_advertisers,), for "b"; a block without a key is public.
+    prices : (num_groups, num_advertisers)
+        Of the public ones among A and c.
+    budget, visitors : float
+        Of every advertiser, if b is public, and of every group.
+
+    Notes
+    -----
+    **Paper.** ``opt:EX1``. **Privacy.** Public.
+    """
+    from scipy import sparse
+
+    public = _check.array("prices", prices)
+    if public.ndim != 2 or not public.size or not set(private) <= set(BLOCKS):
+        raise InvalidArgumentError(
+            "prices must be a table, groups × advertisers, and private may name A, b and c"
+        )
+    N, M = public.shape
     group, advertiser = np.indices((N, M))
-    x = group * M + advertiser
+    x, place = group * M + advertiser, np.arange(M)
+    at = {"A": (advertiser, x), "b": place, "c": x}
+    shape = {"A": (M, N * M), "b": M, "c": N * M}
+    spent = sparse.csr_array((public.ravel(), (advertiser.ravel(), x.ravel())), shape=shape["A"])
+    blocks: dict[str, Any] = {
+        "A": Affine(shape["A"], constant=spent),
+        "b": np.full(M, budget),
+        "c": public.ravel(),
+    }
+    for block, entry in private.items():
+        blocks[block] = Affine(shape[block], at=at[block], entry=entry)
     return ParametricLP(
         envelope,
-        c=Affine(N * M, at=x, entry=price),
-        A=Affine((M, N * M), at=(advertiser, x), entry=price),
-        b=Affine(M, at=place, entry=envelope.index("budgets"))
-        if private_budgets
-        else np.full(M, BUDGET),
-        A_ub=_supply(N, M),
-        b_ub=np.full(N, VISITORS),
+        **blocks,
+        A_ub=sparse.kron(sparse.eye_array(N), np.ones((1, M)), format="csr"),
+        b_ub=np.full(N, visitors),
         row_names=[f"budget of advertiser {j}" for j in range(M)],
     )
 
 
-def _supply(num_groups: int, num_advertisers: int):
-    from scipy import sparse
-
-    return sparse.kron(sparse.eye_array(num_groups), np.ones((1, num_advertisers)), format="csr")
+@door
+def random_prices(shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+    """0 with probability 0.2, uniform on [0, 1] otherwise: *public*."""
+    size = _check.shape("shape", shape)
+    return np.where(rng.random(size) < 0.2, 0.0, rng.random(size))
 
 
 @door
@@ -84,7 +133,7 @@ def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
     if "prices" not in groups:
         raise InvalidArgumentError("program must be an auction: its envelope has no prices")
     shape = groups["prices"]
-    values = {"prices": np.where(rng.random(shape) < 0.2, 0.0, rng.random(shape))}
+    values = {"prices": random_prices(shape, rng)}
     if "budgets" in groups:
         values["budgets"] = np.full(shape[1], BUDGET)
     return Database(values, program.envelope)

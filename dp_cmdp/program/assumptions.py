@@ -18,12 +18,12 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
+from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.errors import AssumptionError, InfeasibleError
 from dp_cmdp.program.linear_program import LinearProgram, Solution, solve
 from dp_cmdp.program.parametric import ParametricLP
 
-_SHOWN = 8  # names in a message
 _SPLIT = 8  # free variables whose signs are tried apart
 
 
@@ -33,7 +33,7 @@ def check_robust_feasibility(program: ParametricLP) -> None:
 
     Notes
     -----
-    **Paper.** ``ass:feast`` and ``thm:feasible``, corrected. **Privacy.** Public.
+    **Paper.** ``ass:feast`` and ``thm:feasible``, corrected. **Privacy.** *Public*.
     """
     envelope = program.envelope
     robust = program.robust(envelope.lower, envelope.upper)
@@ -64,8 +64,10 @@ def check_robust_feasibility(program: ParametricLP) -> None:
 def _refuse(program: ParametricLP, relaxation: np.ndarray, failing: np.ndarray) -> None:
     names = tuple(program.row_names[i] for i in failing)
     amounts = tuple(float(relaxation[i]) for i in failing)
-    shown = ", ".join(f"{n} by {a:.6g}" for n, a in list(zip(names, amounts, strict=True))[:_SHOWN])
-    more = f" and {failing.size - _SHOWN} more" if failing.size > _SHOWN else ""
+    shown = ", ".join(
+        f"{n} by {a:.6g}" for n, a in list(zip(names, amounts, strict=True))[: _check.SHOWN]
+    )
+    more = f" and {failing.size - _check.SHOWN} more" if failing.size > _check.SHOWN else ""
     raise AssumptionError(
         "no point is feasible for every database in the envelope, so no private answer could be "
         f"feasible with certainty. Smallest repair: raise the right-hand side of {shown}{more}; "
@@ -90,11 +92,11 @@ def check_boundedness(program: ParametricLP, *, any_objective: bool = False) -> 
     Notes
     -----
     Sufficient, and necessary when x ≥ 0 and every LP entry has its own database entry.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     low, high = program.envelope.lower, program.envelope.upper
-    cone = _Recession(program, *(_extreme(program, low, high, side) for side in (0, 1)))
-    c_low, c_high = (_objective(program, low, high, side) for side in (0, 1))
+    cone = _Recession(program, *program.A.extremes(low, high))
+    c_low, c_high = program.c.extremes(low, high)
     if any_objective:
         for up, down in _directions(program):
             cone.refuse_growth(up, down)
@@ -177,26 +179,8 @@ def _refuse_direction(direction: np.ndarray) -> None:
     names = tuple(f"x[{j}]" for j in np.flatnonzero(np.abs(direction) > 1e-9))
     raise AssumptionError(
         "the objective may be unbounded for some database in the envelope: "
-        f"{', '.join(names[:_SHOWN]) or 'some variable'} can grow without limit. Give them an "
-        "upper bound or a public budget row. No data was read",
+        f"{', '.join(names[: _check.SHOWN]) or 'some variable'} can grow without limit. Give them "
+        "an upper bound or a public budget row. No data was read",
         label="ass:bounded",
         rows=names,
     )
-
-
-def _extreme(
-    program: ParametricLP, low: np.ndarray, high: np.ndarray, side: int
-) -> sparse.csr_array:
-    """A with every sensitive entry at its smallest (side 0) or largest (side 1) value."""
-    row, col, _ = program.A.sensitive()
-    shape = (program.A.shape[0], program.num_variables)
-    ends = program.A.bounds(low, high)
-    base = np.asarray(program.A.constant[row, col]).ravel() if row.size else np.empty(0)
-    return program.A.constant + sparse.csr_array((ends[side] - base, (row, col)), shape=shape)
-
-
-def _objective(program: ParametricLP, low: np.ndarray, high: np.ndarray, side: int) -> np.ndarray:
-    row, _, _ = program.c.sensitive()
-    c = np.array(program.c.constant)
-    c[row] = program.c.bounds(low, high)[side]
-    return c

@@ -38,6 +38,13 @@ class UncertainRows:
     """Rows A(θ)x ≤ b(θ), seen as pairs p = (row i, database entry k).
 
     A pair collects every coefficient g_kij of A and h_ik of b through which θ_k enters row i.
+
+    Attributes
+    ----------
+    row, entry : IntArray
+        i and k of each pair.
+    A_pair, b_pair : IntArray
+        The pair of each term of A and of b.
     """
 
     def __init__(
@@ -55,11 +62,18 @@ class UncertainRows:
             np.concatenate([A.row * num_entries + A.entry, b.row * num_entries + b.entry]),
             return_inverse=True,
         )
-        self._row: IntArray = keys // num_entries
-        self._entry: IntArray = keys % num_entries
-        self._A_pair: IntArray = pair[: A.row.size]
-        self._b_pair: IntArray = pair[A.row.size :]
+        self.row: IntArray = keys // num_entries
+        self.entry: IntArray = keys % num_entries
+        self.A_pair: IntArray = pair[: A.row.size]
+        self.b_pair: IntArray = pair[A.row.size :]
         self._num_pairs = int(keys.size)
+
+    def weights(self, x: FloatArray) -> FloatArray:
+        """w_p(x) = Σ_j g_kij x_j − h_ik of every pair, in floats."""
+        w = np.zeros(self._num_pairs)
+        np.add.at(w, self.A_pair, self._A.coefficient * x[self._A.col])
+        np.subtract.at(w, self.b_pair, self._b.coefficient)
+        return w
 
     def counterpart(self, low: FloatArray, high: FloatArray) -> Counterpart:
         """The rows that hold for every θ in [low, high]."""
@@ -67,14 +81,12 @@ class UncertainRows:
         theta, undecided = self._worst_ends(low, high)
         fixed = np.where(undecided, 0.0, theta)
         moved = sparse.csr_array(
-            (A.coefficient * fixed[self._A_pair], (A.row, A.col)), shape=(A.shape[0], A.shape[1])
+            (A.coefficient * fixed[self.A_pair], (A.row, A.col)), shape=(A.shape[0], A.shape[1])
         )
-        shift = np.bincount(
-            b.row, weights=b.coefficient * fixed[self._b_pair], minlength=b.shape[0]
-        )
+        shift = np.bincount(b.row, weights=b.coefficient * fixed[self.b_pair], minlength=b.shape[0])
         pairs = np.flatnonzero(undecided)
         in_rows = sparse.csr_array(
-            (np.ones(pairs.size), (self._row[pairs], np.arange(pairs.size))),
+            (np.ones(pairs.size), (self.row[pairs], np.arange(pairs.size))),
             shape=(A.shape[0], pairs.size),
         )
         A_aux, b_aux = self._epigraph(pairs, low, high)
@@ -92,13 +104,13 @@ class UncertainRows:
         """θ_k at its worst for each pair, and the pairs whose worst end depends on x."""
         at_lower = self._A.coefficient * self._x_lower[self._A.col]
         at_upper = self._A.coefficient * self._x_upper[self._A.col]
-        h = np.bincount(self._b_pair, weights=self._b.coefficient, minlength=self._num_pairs)
+        h = np.bincount(self.b_pair, weights=self._b.coefficient, minlength=self._num_pairs)
         w_min, w_max = (
-            np.bincount(self._A_pair, weights=pick(at_lower, at_upper), minlength=self._num_pairs)
+            np.bincount(self.A_pair, weights=pick(at_lower, at_upper), minlength=self._num_pairs)
             - h
             for pick in (np.minimum, np.maximum)
         )
-        start, end = low[self._entry], high[self._entry]
+        start, end = low[self.entry], high[self.entry]
         return np.where(w_min >= 0, end, start), (w_min < 0) & (w_max > 0) & (start < end)
 
     def _epigraph(
@@ -109,10 +121,10 @@ class UncertainRows:
         count = pairs.size
         number = np.full(self._num_pairs, -1)
         number[pairs] = np.arange(count)
-        in_A, in_b = number[self._A_pair] >= 0, number[self._b_pair] >= 0
-        which = number[self._A_pair[in_A]]
-        h = np.bincount(number[self._b_pair[in_b]], weights=b.coefficient[in_b], minlength=count)
-        ends = low[self._entry[pairs]], high[self._entry[pairs]]
+        in_A, in_b = number[self.A_pair] >= 0, number[self.b_pair] >= 0
+        which = number[self.A_pair[in_A]]
+        h = np.bincount(number[self.b_pair[in_b]], weights=b.coefficient[in_b], minlength=count)
+        ends = low[self.entry[pairs]], high[self.entry[pairs]]
         rows = [
             sparse.hstack(
                 [
@@ -132,11 +144,11 @@ class UncertainRows:
         A, b = self._A, self._b
         in_A, in_b = x[A.col], np.ones(b.coefficient.size)
         w = exact.row_sums(
-            np.concatenate([self._A_pair, self._b_pair]),
+            np.concatenate([self.A_pair, self.b_pair]),
             [np.concatenate([A.coefficient, -b.coefficient]), np.concatenate([in_A, in_b])],
             num_rows=self._num_pairs,
         )
-        theta = np.where(w > 0, high[self._entry], low[self._entry])
+        theta = np.where(w > 0, high[self.entry], low[self.entry])
         m = b.shape[0]
         base = np.repeat(np.arange(m), np.diff(A.constant.indptr))
         return exact.row_sums(
@@ -144,7 +156,7 @@ class UncertainRows:
             [
                 np.concatenate([-A.constant.data, b.constant, -A.coefficient, b.coefficient]),
                 np.concatenate([x[A.constant.indices], np.ones(m), in_A, in_b]),
-                np.concatenate([np.ones(base.size + m), theta[self._A_pair], theta[self._b_pair]]),
+                np.concatenate([np.ones(base.size + m), theta[self.A_pair], theta[self.b_pair]]),
             ],
             num_rows=m,
         )

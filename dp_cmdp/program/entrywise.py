@@ -7,15 +7,17 @@ looks at the database behind them. Its robust counterpart is Ã = min(Ā, Â), b
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from scipy import sparse
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import BLOCKS
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.noise.movement import Movement
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
+from dp_cmdp.program.parametric import ParametricLP
 
 
 @door
@@ -24,7 +26,7 @@ def entrywise(program: ParametricLP) -> ParametricLP:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     parts: dict[str, Affine] = {block: getattr(program, block) for block in BLOCKS}
     envelopes, start, blocks = {}, 0, {}
@@ -34,19 +36,7 @@ def entrywise(program: ParametricLP) -> ParametricLP:
         if count:
             envelopes[block] = _entry_envelope(program.envelope, part)
             start += count
-    return ParametricLP(
-        Envelope.join(envelopes),
-        c=blocks["c"],
-        A=blocks["A"],
-        b=blocks["b"],
-        A_ub=program.A_ub,
-        b_ub=program.b_ub,
-        A_eq=program.A_eq,
-        b_eq=program.b_eq,
-        lower=program.lower,
-        upper=program.upper,
-        row_names=program.row_names,
-    )
+    return replace(program, envelope=Envelope.join(envelopes), **blocks)
 
 
 def entry_values(program: ParametricLP, values: FloatArray) -> dict[str, FloatArray]:
@@ -68,19 +58,9 @@ def entry_values(program: ParametricLP, values: FloatArray) -> dict[str, FloatAr
 def _own_entries(part: Affine, start: int) -> Affine:
     """Constants stay where no database entry is read; each sensitive position reads its own."""
     row, col, _ = part.sensitive()
+    at = row if len(part.shape) == 1 else (row, col)
     own = np.arange(start, start + row.size)
-    if len(part.shape) == 1:
-        constant = np.array(part.constant)
-        constant[row] = 0.0
-        return Affine(part.shape, constant=constant, at=row, entry=own)
-    keep = sparse.coo_array(part.constant)
-    width = part.shape[1]
-    public = ~np.isin(keep.coords[0].astype(np.int64) * width + keep.coords[1], row * width + col)
-    constant = sparse.csr_array(
-        (keep.data[public], (keep.coords[0][public], keep.coords[1][public])),
-        shape=(part.shape[0], width),
-    )
-    return Affine(part.shape, constant=constant, at=(row, col), entry=own)
+    return Affine(part.shape, constant=part.filled(0.0), at=at, entry=own)
 
 
 def _entry_envelope(envelope: Envelope, part: Affine) -> Envelope:

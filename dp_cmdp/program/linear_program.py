@@ -52,7 +52,7 @@ class LinearProgram:
     Notes
     -----
     **Paper.** ``opt:primal``. Absent parts are stored as matrices with no rows, never as None.
-    **Privacy.** Public when built from a Release; a program built from true data stays with its
+    **Privacy.** *Post-processing* of a Release; a program built from true data stays with its
     curator.
     """
 
@@ -185,6 +185,10 @@ class Solution:
     certificate : FeasibilityCertificate or None
         None when the caller asked for no certificate.
     engine : str
+
+    Notes
+    -----
+    **Privacy.** *Post-processing* of the program; curator only when that was built from true data.
     """
 
     x: FloatArray
@@ -194,6 +198,7 @@ class Solution:
     certificate: FeasibilityCertificate | None
     engine: str
 
+    @door
     def save(
         self,
         path: str | Path,
@@ -212,6 +217,7 @@ class Solution:
         return SolutionFile(self, Origin.of(release, program, name)).document().write(path)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> Solution:
         """Read a solution written by :meth:`save`; its certificate is a claim until verified.
 
@@ -276,7 +282,7 @@ def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> 
 
     Notes
     -----
-    **Privacy.** Post-processing when `lp` is public.
+    **Privacy.** *Post-processing* when `lp` is public; curator only otherwise.
     """
     if certify:
         from dp_cmdp.program.certified import solve_certified

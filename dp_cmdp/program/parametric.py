@@ -9,7 +9,8 @@ The robust counterpart over a box of databases is built in :mod:`dp_cmdp.program
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._documents import Document, read_document, unpacked
 from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import BLOCKS
 from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.packing import (
     ENVELOPE_ARRAYS,
@@ -38,7 +41,6 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.counterpart import UncertainRows
 from dp_cmdp.program.linear_program import LinearProgram, inequality_slack
 
-BLOCKS = ("A", "b", "c")
 FORMAT = "dp_cmdp.ParametricLP/1"
 _MATRICES = ("A_ub", "A_eq")
 _VECTORS = ("b_ub", "b_eq", "lower", "upper")
@@ -70,7 +72,8 @@ class ParametricLP:
 
     Notes
     -----
-    **Paper.** ``opt:primal``; ``eq:ahat``. **Privacy.** Public: it holds no value of any database.
+    **Paper.** ``opt:primal``; ``eq:ahat``. **Privacy.** *Public*: it holds no value of any
+    database.
     """
 
     envelope: Envelope
@@ -84,6 +87,7 @@ class ParametricLP:
     lower: FloatArray
     upper: FloatArray
     row_names: tuple[str, ...]
+    _pairs: UncertainRows | None = field(init=False, repr=False)
 
     @door
     def __init__(
@@ -136,12 +140,23 @@ class ParametricLP:
             ("lower", public.lower),
             ("upper", public.upper),
             ("row_names", names),
+            ("_pairs", None),
         ):
             object.__setattr__(self, name, value)
 
     @property
     def num_variables(self) -> int:
         return self.c.shape[0]
+
+    @property
+    def sensitive_blocks(self) -> tuple[str, ...]:
+        """The blocks among A, b and c that read the database."""
+        return tuple(block for block in BLOCKS if not getattr(self, block).is_public)
+
+    @property
+    def equal_shares(self) -> dict[str, Fraction]:
+        """The same share of ε for every sensitive block (paper: α = 1/3 each)."""
+        return dict.fromkeys(self.sensitive_blocks, Fraction(1, len(self.sensitive_blocks) or 1))
 
     @door
     def at(self, values: ArrayLike) -> LinearProgram:
@@ -180,12 +195,12 @@ class ParametricLP:
         Notes
         -----
         **Paper.** ``eq:abarpost``, ``eq:bbarpost`` are the case of one database entry per LP
-        entry. **Privacy.** Post-processing.
+        entry. **Privacy.** *Post-processing*.
         """
         low, high = self._box(lower, upper)
         middle = (low + high) / 2 if estimate is None else estimate
         theta = _check.vector("estimate", middle, size=self.envelope.num_entries)
-        rows = self._uncertain_rows().counterpart(low, high)
+        rows = self.uncertain_rows.counterpart(low, high)
         aux = rows.num_auxiliary
         return LinearProgram(
             np.concatenate([self.c.at(theta), np.zeros(aux)]),
@@ -202,17 +217,28 @@ class ParametricLP:
         """Smallest b(θ) − A(θ)x over the box, then b_ub − A_ub x: exact values, rounded once."""
         point = _check.vector("x", x, size=self.num_variables)
         low, high = self._box(lower, upper)
-        sensitive = self._uncertain_rows().exact_slack(point, low, high)
+        sensitive = self.uncertain_rows.exact_slack(point, low, high)
         return np.concatenate([sensitive, inequality_slack(self.A_ub, self.b_ub, x=point)])
 
-    def _uncertain_rows(self) -> UncertainRows:
-        return UncertainRows(
-            self.A,
-            self.b,
-            num_entries=self.envelope.num_entries,
-            x_lower=self.lower,
-            x_upper=self.upper,
-        )
+    @door
+    def check_owns(self, database: Database) -> None:
+        """Raise unless `database` is one of this program: of the same public facts."""
+        database.check_envelope(self.envelope)
+
+    @property
+    def uncertain_rows(self) -> UncertainRows:
+        """The sensitive rows as pairs of row and database entry, made at the first use."""
+        if self._pairs is None:
+            rows = UncertainRows(
+                self.A,
+                self.b,
+                num_entries=self.envelope.num_entries,
+                x_lower=self.lower,
+                x_upper=self.upper,
+            )
+            object.__setattr__(self, "_pairs", rows)
+            return rows
+        return self._pairs
 
     def _box(self, lower: ArrayLike, upper: ArrayLike) -> tuple[FloatArray, FloatArray]:
         size = self.envelope.num_entries
@@ -256,11 +282,13 @@ class ParametricLP:
         }
         return Document(FORMAT, facts, arrays)
 
+    @door
     def save(self, path: str | Path) -> Path:
         """Write the program to an ``.npz`` file, atomically and without pickle."""
         return self.document().write(path)
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> ParametricLP:
         """Read a program written by :meth:`save`; everything in it is checked again."""
         return unpacked(path, read_document(path, FORMAT, arrays=_ARRAYS), _build)

@@ -9,6 +9,7 @@ from typing import Any
 
 from dp_cmdp import _check
 from dp_cmdp._documents import Document, Origin, read_document, unpacked
+from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.linear_program import ENGINES, FeasibilityCertificate, Solution
 
@@ -36,6 +37,7 @@ class SolutionFile:
         return Document(FORMAT, facts, {name: getattr(made, name) for name in ARRAYS})
 
     @classmethod
+    @door
     def load(cls, path: str | Path) -> SolutionFile:
         """Read a file written by :meth:`dp_cmdp.program.linear_program.Solution.save`."""
         return unpacked(path, read_document(path, FORMAT, arrays=ARRAYS), cls._build)

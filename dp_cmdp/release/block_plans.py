@@ -13,7 +13,7 @@ from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.release import unprotected
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.noise.movement import Movement
-from dp_cmdp.noise.plans import Exposed, NoisePlan, Query, laplace_plan, truncated_plan
+from dp_cmdp.noise.plans import NoisePlan, Query, Unprotected, laplace_plan, truncated_plan
 from dp_cmdp.program.entrywise import entrywise
 from dp_cmdp.program.parametric import ParametricLP
 
@@ -28,7 +28,7 @@ def plan_block(
 ) -> NoisePlan:
     """Noise of one block of Algorithm 1, from public data."""
     if share.epsilon == 0:
-        return Exposed()
+        return Unprotected()
     query = _block_query(program, block)
     if block == "c":
         return laplace_plan(query, epsilon=share.epsilon, rng=rng)
@@ -38,7 +38,7 @@ def plan_block(
         epsilon=share.epsilon,
         delta=share.delta,
         calibration=calibration,
-        entries=m * n if block == "A" else m,
+        num_entries=m * n if block == "A" else m,
         rng=rng,
     )
 
@@ -72,19 +72,16 @@ def unprotected_blocks(
     program: ParametricLP, shares: Mapping[str, Share], *, allow_leak: bool
 ) -> tuple[str, ...]:
     """Sensitive blocks that got no budget: refused unless allowed, and then named."""
+    sensitive = program.sensitive_blocks
     for block, share in shares.items():
-        if share.epsilon > 0 and getattr(program, block).is_public:
+        if share.epsilon > 0 and block not in sensitive:
             raise InvalidArgumentError(
                 f"alphas gives budget to block {block}, which is public here; set it to 0"
             )
-    bare = tuple(
-        block
-        for block, share in shares.items()
-        if share.epsilon == 0 and not getattr(program, block).is_public
-    )
-    if bare and not allow_leak:
+    blocks = tuple(block for block in sensitive if shares[block].epsilon == 0)
+    if blocks and not allow_leak:
         raise PrivacyLeakError(
-            f"block {', '.join(bare)} reads the database but has no budget: give it a share in "
+            f"block {', '.join(blocks)} reads the database but has no budget: give it a share in "
             "alphas, or say allow_leak=True to publish it unprotected"
         )
-    return tuple(map(unprotected, bare))
+    return tuple(map(unprotected, blocks))

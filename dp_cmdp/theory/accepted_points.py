@@ -16,16 +16,15 @@ point loses on average at most L_0 + Σ_f (L_{f+1} − L_f) p_f: the *staircase*
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.data.affine import IntArray
-from dp_cmdp.program.linear_program import LinearProgram, solve
+from dp_cmdp.program.linear_program import solve
 from dp_cmdp.theory.laws import end_probability
-from dp_cmdp.theory.release_noise import ROUNDING, Reach
+from dp_cmdp.theory.release_noise import LATTICE_ROUNDING, ReleaseNoise
 from dp_cmdp.theory.row_tails import RowTerms
 
 #: Positions of the boxes between the true values, the mean ends and the furthest ends.
@@ -45,18 +44,18 @@ class Candidate:
 class Comparison:
     """Comparison points for one database: *curator only*."""
 
-    noise: Reach
+    noise: ReleaseNoise
     entries: FloatArray
     c: FloatArray
     objective: FloatArray  # c + E e: what a comparison point should maximise
     optimum: float
 
     def candidates(self) -> list[Candidate]:
-        """Points of increasing loss and decreasing rejection; the last is accepted surely."""
-        sure = self._candidate(*self.noise.worst_box(self.entries), rejection=0.0)
-        found = [sure]
-        if self.noise.in_rows().any() and sure.loss > 1e-12 * abs(self.optimum):
-            rows = _Rows.of(self)
+        """Points of increasing loss and decreasing rejection; the last is certainly accepted."""
+        certain = self._candidate(*self.noise.worst_box(self.entries), rejection=0.0)
+        found = [certain]
+        if self.noise.in_rows().any() and certain.loss > 1e-12 * abs(self.optimum):
+            rows = _Rows(self)
             for position in POSITIONS:
                 low, high = self._box(position)
                 point = self._candidate(low, high, rejection=self._leaves(low, high))
@@ -74,8 +73,7 @@ class Comparison:
         lp = target.robust(lower, upper)
         c = np.zeros(lp.num_variables)
         c[: target.num_variables] = self.objective
-        sides = {"b": lp.b, "A_eq": lp.A_eq, "b_eq": lp.b_eq, "lower": lp.lower, "upper": lp.upper}
-        found = solve(LinearProgram(c, lp.A, **sides), certify=False)
+        found = solve(replace(lp, c=c), certify=False)
         return found.x[: target.num_variables]
 
     def _box(self, position: float) -> tuple[FloatArray, FloatArray]:
@@ -124,38 +122,26 @@ class _Rows:
     """The sensitive rows of the released program at a fixed point, as random sums."""
 
     case: Comparison
-    row: IntArray
-    entry: IntArray
-    A_pair: IntArray
-    b_pair: IntArray
-
-    @classmethod
-    def of(cls, case: Comparison) -> _Rows:
-        A, b, size = case.noise.target.A, case.noise.target.b, case.entries.size
-        keys, pair = np.unique(
-            np.concatenate([A.row * size + A.entry, b.row * size + b.entry]), return_inverse=True
-        )
-        split = A.row.size
-        return cls(case, keys // size, keys % size, pair[:split], pair[split:])
 
     def rejection(self, y: FloatArray) -> float:
         """Bound of the probability that some row fails at y."""
         case, target = self.case, self.case.noise.target
         A, b, (up, down) = target.A, target.b, case.noise.room(case.entries)
-        w = np.zeros(self.row.size)
-        np.add.at(w, self.A_pair, A.coefficient * y[A.col])
-        np.subtract.at(w, self.b_pair, b.coefficient)
-        at = case.entries[self.entry]
-        room = np.where(w > 0, up[self.entry], down[self.entry])
-        law = case.noise.law.only(self.entry).facing(w > 0)
+        pairs = target.uncertain_rows
+        w = pairs.weights(y)
+        at = case.entries[pairs.entry]
+        room = np.where(w > 0, up[pairs.entry], down[pairs.entry])
+        law = case.noise.law.only(pairs.entry).facing(w > 0)
         slack = b.constant - A.constant @ y
-        slack = slack - np.bincount(self.row, weights=w * at, minlength=slack.size)
+        slack = slack - np.bincount(pairs.row, weights=w * at, minlength=slack.size)
         slack -= 1e-9 * (np.abs(b.constant) + abs(A.constant) @ np.abs(y) + 1e-12)
         total = 0.0
         for i in range(slack.size):
-            part = (self.row == i) & (w != 0)
+            part = (pairs.row == i) & (w != 0)
             terms = RowTerms(law.only(np.flatnonzero(part)), np.abs(w[part]), room[part])
-            total += terms.failure(float(slack[i]) / (1.0 + ROUNDING)) if part.any() else 0.0
+            total += (
+                terms.failure(float(slack[i]) / (1.0 + LATTICE_ROUNDING)) if part.any() else 0.0
+            )
             if total >= 1.0:
                 break
         return min(total, 1.0)

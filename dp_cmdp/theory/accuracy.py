@@ -6,8 +6,8 @@ point y is in X̃, c̃ᵀx̃ ≥ c̃ᵀy gives
 
     cᵀx* − cᵀx̃  ≤  (cᵀx* − cᵀy) + (c̃ − c)ᵀ(x̃ − y).                                      (∗)
 
-* **sure**: y = x_W, optimal for the most tightened data that the noise can produce. The second term
-  vanishes for a public objective; else :mod:`dp_cmdp.theory.worst_answer` bounds the whole.
+* **certain**: y = x_W, optimal for the most tightened data that the noise can produce. The second
+  term vanishes for a public objective; else :mod:`dp_cmdp.theory.worst_answer` bounds the whole.
 * **likely**: y accepted with probability 1 − β (:mod:`dp_cmdp.theory.accepted_points`).
 * **mean**: the best accepted one of several points y. With c̃ − c = Σ_k e_k h_k and
   χ⁻_k ≤ h_kᵀx ≤ χ⁺_k on X the second term has mean at most
@@ -45,7 +45,7 @@ from dp_cmdp.theory.feasible_set import concentration_radius, coordinate_ranges,
 from dp_cmdp.theory.one_release import instance_bound
 from dp_cmdp.theory.price_bound import PricedError
 from dp_cmdp.theory.public_interval import as_program, public_interval
-from dp_cmdp.theory.release_noise import Reach, reach
+from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 from dp_cmdp.theory.simulated_loss import SampledMean, sampled_mean
 from dp_cmdp.theory.worst_answer import WorstAnswer
 
@@ -69,8 +69,8 @@ class AccuracyBound:
     optimum : CuratorOnly
         cᵀx*.
     tightening : CuratorOnly
-        cᵀx* − cᵀx_W: the part that comes from the constraints; it holds surely.
-    sure : CuratorOnly
+        cᵀx* − cᵀx_W: the part that comes from the constraints; it holds with certainty.
+    certain : CuratorOnly
         No draw exceeds it; ∞ only when the objective is private and the feasible set unbounded.
     mean : CuratorOnly
         The mean over draws does not exceed it.
@@ -84,7 +84,7 @@ class AccuracyBound:
 
     optimum: CuratorOnly
     tightening: CuratorOnly
-    sure: CuratorOnly
+    certain: CuratorOnly
     mean: CuratorOnly
     likely: CuratorOnly
     failure: float
@@ -95,7 +95,7 @@ class AccuracyBound:
         size = abs(float(self.optimum))
         if size == 0.0:
             raise InvalidArgumentError("a relative bound has no meaning: the optimum is 0")
-        found = {"sure": self.sure, "mean": self.mean, "likely": self.likely}
+        found = {"certain": self.certain, "mean": self.mean, "likely": self.likely}
         if self.sampled is not None:
             found["sampled"] = self.sampled.limit
         return {key: CuratorOnly(float(bound) / size) for key, bound in found.items()}
@@ -123,7 +123,7 @@ def accuracy_bound(
     database : Database
     budget : PrivacyBudget
     mechanism, alphas, calibration, close
-        The release, see :func:`dp_cmdp.theory.release_noise.reach`.
+        The release, see :func:`dp_cmdp.theory.release_noise.release_noise`.
     failure : float
         Probability with which :attr:`AccuracyBound.likely` may be exceeded.
     draws : int
@@ -145,7 +145,7 @@ def accuracy_bound(
     beta = _check.real("failure", failure, low=0.0, high=0.999)
     count = _check.size("draws", draws)
     source = _check.generator("rng", rng) if count else None
-    noise = reach(
+    noise = release_noise(
         as_program(program),
         budget,
         mechanism=mechanism,
@@ -155,13 +155,13 @@ def accuracy_bound(
     )
     case = _Case.of(noise, database)
     found = case.points.candidates()
-    sure = found[-1]
+    certain = found[-1]
     likely = next(part for part in found if part.rejection <= beta)
-    largest = case.worst.loss(sure.y)
+    largest = case.worst.loss(certain.y)
     return AccuracyBound(
         optimum=CuratorOnly(case.optimum),
-        tightening=CuratorOnly(sure.loss),
-        sure=CuratorOnly(largest),
+        tightening=CuratorOnly(certain.loss),
+        certain=CuratorOnly(largest),
         mean=CuratorOnly(min(case.mean(found), largest)),
         likely=CuratorOnly(min(case.worst.loss(likely.y), largest)),
         failure=beta,
@@ -182,7 +182,7 @@ def accuracy_bound(
 class _Case:
     """One true program and the noise it would meet."""
 
-    noise: Reach
+    noise: ReleaseNoise
     entries: FloatArray
     truth: LinearProgram
     optimum: float
@@ -193,9 +193,8 @@ class _Case:
     priced: PricedError | None
 
     @classmethod
-    def of(cls, noise: Reach, database: Database) -> _Case:
-        if noise.program.envelope is not database.envelope:
-            raise InvalidArgumentError("program and database must share one Envelope object")
+    def of(cls, noise: ReleaseNoise, database: Database) -> _Case:
+        noise.program.check_owns(database)
         truth, objective = noise.program.at(database.values), noise.target.c
         entries = noise.entries(database.values)
         read, number = np.unique(objective.entry, return_inverse=True)

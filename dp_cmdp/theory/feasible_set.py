@@ -14,6 +14,7 @@ The paper's ``cor:concentration`` has both inequalities reversed.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,12 +64,7 @@ def _largest(lp: LinearProgram, c: FloatArray) -> float:
     if (c <= 0).all() and not (lp.lower[c < 0] != 0).any() and _holds_at_zero(lp):
         return 0.0
     try:
-        return solve(
-            LinearProgram(
-                c, lp.A, b=lp.b, A_eq=lp.A_eq, b_eq=lp.b_eq, lower=lp.lower, upper=lp.upper
-            ),
-            certify=False,
-        ).objective
+        return solve(replace(lp, c=c), certify=False).objective
     except UnboundedError:
         return math.inf
 
@@ -89,7 +85,7 @@ def diameter_bound(feasible: LinearProgram | CMDP | ParametricCMDP) -> float:
 
     Notes
     -----
-    **Paper.** ``app:concentration``. **Privacy.** Public for a CMDP; *curator only* for the linear
+    **Paper.** ``app:concentration``. **Privacy.** *Public* for a CMDP; curator only for the linear
     program of true data.
     """
     if isinstance(feasible, ParametricCMDP):
@@ -109,7 +105,7 @@ def concentration_radius(diameter: float, *, failure: float) -> float:
 
     Notes
     -----
-    **Paper.** ``cor:concentration``, corrected. **Privacy.** As its `diameter`.
+    **Paper.** ``cor:concentration``, corrected. **Privacy.** *Post-processing* of `diameter`.
     """
     width = _check.real("diameter", diameter, low=0.0)
     t = _check.real("failure", failure, low=1e-300, high=1.0)

@@ -53,7 +53,7 @@ def mean_upper_limit(samples: ArrayLike, *, top: float, failure: float) -> float
 
     Notes
     -----
-    **Paper.** Not in it. **Privacy.** As the samples.
+    **Paper.** Not in it. **Privacy.** *Post-processing* of the samples.
     """
     values = _check.vector("samples", samples, private=True)
     high = _check.real("top", top, low=0.0)

@@ -10,6 +10,8 @@ x_λ = (1 − λ)x* + λw is feasible for the private program and
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
@@ -21,7 +23,6 @@ from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.data.curator import CuratorOnly
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
-from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.entrywise import entrywise
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
@@ -57,15 +58,13 @@ def instance_bound(
     Notes
     -----
     **Paper.** Ours; it follows ``app:accuracy`` without a Hoffman constant.
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     lp = as_program(program)
     target = lp if release.method == "database" else entrywise(lp)
     answer = _check.vector("x", x, size=lp.num_variables)
-    if lp.envelope is not database.envelope:
-        raise InvalidArgumentError("program and database must share one Envelope object")
-    if release.groups != target.envelope.groups:
-        raise InvalidArgumentError("release does not fit program: their groups of entries differ")
+    lp.check_owns(database)
+    release.check_fits(target.envelope)
     truth = lp.at(database.values)
     best = solve(truth, certify=False).x
     error = target.c.at(release.estimate) - truth.c
@@ -107,14 +106,6 @@ def _interior_points(target: ParametricLP, release: Release, c: FloatArray) -> l
     full = np.append(c, np.zeros(lp.num_variables - n))
     points = []
     for share in SHARES:
-        inner = LinearProgram(
-            full,
-            lp.A,
-            b=lp.b - share * slack * unit,
-            A_eq=lp.A_eq,
-            b_eq=lp.b_eq,
-            lower=lp.lower,
-            upper=lp.upper,
-        )
+        inner = replace(lp, c=full, b=lp.b - share * slack * unit)
         points.append(solve(inner, certify=False).x[:n])
     return points

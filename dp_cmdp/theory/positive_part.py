@@ -2,10 +2,10 @@
 
     f(N) = a + p e(N) − q U(N) + r D(N)
 
-with the error of the estimate e(N) = min(max(N, −cut⁻), cut⁺), the distance of the interval's
-upper end U(N) = min(below + N, room⁺) and of its lower end D(N) = min(above − N, room⁻), all driven
-by one noise N. f is linear between its at most four kinks, so on each piece α + βN is positive on
-one interval I, and E[α + βN; I] = αP(I) + βE[N; I] follows from the law's tail and excess.
+with the error of the estimate e(N) = min(max(N, −cut⁻), cut⁺), the distance of the interval's upper
+end U(N) = min(below + N, room⁺) and of its lower end D(N) = min(above − N, room⁻), all driven by
+one noise N. f is linear between its at most four breakpoints, so on each piece α + βN is positive
+on one interval I, and E[α + βN; I] = αP(I) + βE[N; I] follows from the law's tail and excess.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from dp_cmdp._check import FloatArray
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.theory.laws import Law
-from dp_cmdp.theory.release_noise import Reach
+from dp_cmdp.theory.release_noise import ReleaseNoise
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class EntryNoise:
     room: tuple[FloatArray, FloatArray]  # of the interval's ends, up and down
 
     @classmethod
-    def of(cls, noise: Reach, entries: FloatArray, *, which: IntArray) -> EntryNoise:
+    def of(cls, noise: ReleaseNoise, entries: FloatArray, *, which: IntArray) -> EntryNoise:
         cut, room = noise.error_room(entries), noise.room(entries)
         return cls(
             noise.law.only(which),
@@ -55,7 +55,7 @@ class EntryNoise:
         """The mean of f⁺ and its slopes; plain Laplace noise needs q = r = 0."""
         weights = np.stack([a, p, -q, r])
         sums = np.zeros((5, a.size))
-        for low, high in pairwise(self._kinks()):
+        for low, high in pairwise(self._breakpoints()):
             constants, slopes = self._pieces(_inside(low, high))
             alpha, beta = (weights * constants).sum(axis=0), (weights * slopes).sum(axis=0)
             chance, moment = self._where_positive(alpha, beta, low, high)
@@ -63,7 +63,7 @@ class EntryNoise:
             sums[1:] += constants * chance + slopes * moment
         return PositivePart(*sums)
 
-    def _kinks(self) -> FloatArray:
+    def _breakpoints(self) -> FloatArray:
         """Ends of the linear pieces, in increasing order."""
         law, (cut_up, cut_down), (room_up, room_down) = self.law, self.cut, self.room
         inner = np.stack([-cut_down, cut_up, room_up - law.below, law.above - room_down])

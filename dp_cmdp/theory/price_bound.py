@@ -6,10 +6,10 @@ every τ ≥ 0,
     cᵀx* − cᵀx̃  ≤  cᵀx* − τ c̃ᵀy + ((τ − 1)c + τe)ᵀx̃.
 
 x̃ satisfies the true rows A x ≤ b, and every row at any θ of the released box: row i at the end of
-each interval that harms it. These *released rows* Ãx̃ ≤ b̃ carry the same noise as c̃ where rows and
-objective read the same entries, so a noise that makes a coordinate look good also makes it dear.
-Weak duality: for prices λ, λ̃ ≥ 0 (free for equalities) and χ⁻ ≤ x ≤ χ⁺ on X, with
-k(N) = (τ − 1)c + τe − Aᵀλ − Ãᵀλ̃,
+each interval that harms it. These *released rows* Ãx̃ ≤ b̃ carry the same noise as c̃ where rows
+and objective read the same entries, so a noise that makes a coordinate look good also makes it cost
+more. Weak duality: for prices λ, λ̃ ≥ 0 (free for equalities) and χ⁻ ≤ x ≤ χ⁺ on X, with k(N) = (τ
+− 1)c + τe − Aᵀλ − Ãᵀλ̃,
 
     ((τ − 1)c + τe)ᵀx̃  ≤  λᵀb + λ̃ᵀb̃ + kᵀχ⁻ + Σ_j k_j⁺ (χ⁺_j − χ⁻_j).
 
@@ -35,7 +35,7 @@ from dp_cmdp.data.affine import IntArray
 from dp_cmdp.program.linear_program import LinearProgram
 from dp_cmdp.theory.laws import end_mean
 from dp_cmdp.theory.positive_part import EntryNoise
-from dp_cmdp.theory.release_noise import Reach
+from dp_cmdp.theory.release_noise import ReleaseNoise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,10 +44,10 @@ class PricedError:
 
     Notes
     -----
-    **Paper.** Ours. **Privacy.** *Curator only.*
+    **Paper.** Ours. **Privacy.** *Curator only*.
     """
 
-    noise: Reach
+    noise: ReleaseNoise
     entries: FloatArray
     truth: LinearProgram
     optimum: float
@@ -89,10 +89,10 @@ class _Terms:
     coordinate: IntArray
     weight: FloatArray  # h: the term adds τ h e to its coordinate
     share: FloatArray  # of the coordinate's certain part; 0 where the objective has no such term
-    bare: IntArray  # coordinates without any term of the objective
+    unread: IntArray  # coordinates without any term of the objective
     rows: sparse.csr_array  # true rows, equalities, and the true part of released rows
     sides: FloatArray  # and their right-hand sides; mean ones of released rows
-    dear: tuple[sparse.csr_array, sparse.csr_array]  # per term: what a released row adds to q, r
+    raised: tuple[sparse.csr_array, sparse.csr_array]  # per term: what a released row adds to q, r
     means: tuple[FloatArray, FloatArray, FloatArray]  # E e, E U, E D per term
 
     @classmethod
@@ -120,10 +120,10 @@ class _Terms:
             coordinate=coordinate,
             weight=weight,
             share=np.where(ours, 1.0 / np.maximum(count[coordinate], 1), 0.0),
-            bare=np.flatnonzero(count == 0),
+            unread=np.flatnonzero(count == 0),
             rows=sparse.vstack([truth.A, truth.A_eq, truth.A[true]], format="csr"),
             sides=np.concatenate([truth.b, truth.b_eq, truth.b[true] + rows.shift]),
-            dear=(rows.matrix(other, shape, up=True), rows.matrix(other, shape, up=False)),
+            raised=(rows.matrix(other, shape, up=True), rows.matrix(other, shape, up=False)),
             means=((up - down)[which], ends[0][which], ends[1][which]),
         )
 
@@ -132,8 +132,8 @@ class _Terms:
         truth, (low, high) = self.case.truth, self.case.span
         kappa = (tau - 1.0) * truth.c - prices @ self.rows
         width = high - low
-        last = prices[prices.size - self.dear[0].shape[1] :]
-        q, r = (part @ last for part in self.dear)
+        last = prices[prices.size - self.raised[0].shape[1] :]
+        q, r = (part @ last for part in self.raised)
         at, wide = low[self.coordinate], width[self.coordinate]
         drift, up, down = self.means
         found = self.noise.positive_part(
@@ -143,17 +143,17 @@ class _Terms:
             prices @ self.sides
             + kappa @ low
             + (tau * self.weight * drift - q * up + r * down) @ at
-            + np.maximum(kappa[self.bare], 0.0) @ width[self.bare]
+            + np.maximum(kappa[self.unread], 0.0) @ width[self.unread]
             + found.mean @ wide
         )
         chosen = np.bincount(
             self.coordinate, weights=found.chance * self.share, minlength=kappa.size
         )
-        chosen[self.bare] = kappa[self.bare] > 0
+        chosen[self.unread] = kappa[self.unread] > 0
         by_kappa = low + chosen * width
         by_prices = self.sides - self.rows @ by_kappa
-        by_prices[prices.size - last.size :] += self.dear[1].T @ (down * at + found.down * wide)
-        by_prices[prices.size - last.size :] -= self.dear[0].T @ (up * at + found.up * wide)
+        by_prices[prices.size - last.size :] += self.raised[1].T @ (down * at + found.down * wide)
+        by_prices[prices.size - last.size :] -= self.raised[0].T @ (up * at + found.up * wide)
         by_tau = truth.c @ by_kappa + self.weight @ (drift * at + found.error * wide)
         return total, by_prices, float(by_tau)
 
@@ -173,18 +173,15 @@ class _ReleasedRows:
     @classmethod
     def of(cls, case: PricedError) -> _ReleasedRows:
         target = case.noise.target
-        A, b, size = target.A, target.b, case.entries.size
-        read = np.zeros(size, dtype=bool)
+        A, b, pairs = target.A, target.b, target.uncertain_rows
+        read = np.zeros(case.entries.size, dtype=bool)
         read[target.c.entry] = True
         of_A, of_b = read[A.entry], read[b.entry]
         number = np.unique(A.row[of_A])
         of_b &= np.isin(b.row, number)
-        middle = (case.span[0] + case.span[1]) / 2
-        w = np.zeros((A.shape[0], size))
-        np.add.at(w, (A.row, A.entry), A.coefficient * middle[A.col])
-        np.subtract.at(w, (b.row, b.entry), b.coefficient)
+        w = pairs.weights((case.span[0] + case.span[1]) / 2)
         ends = _end_means(case)
-        moved = np.where(w[b.row, b.entry] > 0, ends[0][b.entry], -ends[1][b.entry])[of_b]
+        moved = np.where(w[pairs.b_pair] > 0, ends[0][b.entry], -ends[1][b.entry])[of_b]
         shift = np.zeros(A.shape[0])
         np.add.at(shift, b.row[of_b], b.coefficient[of_b] * moved)
         return cls(
@@ -193,7 +190,7 @@ class _ReleasedRows:
             A.col[of_A],
             A.entry[of_A],
             A.coefficient[of_A],
-            w[A.row, A.entry][of_A] > 0,
+            w[pairs.A_pair][of_A] > 0,
             shift[number],
         )
 

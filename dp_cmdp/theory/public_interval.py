@@ -55,7 +55,7 @@ def public_interval(program: ParametricLP | ParametricCMDP) -> PublicInterval:
 
     Notes
     -----
-    **Paper.** Ours; its bounds come from ``eq:ahat``. **Privacy.** Public.
+    **Paper.** Ours; its bounds come from ``eq:ahat``. **Privacy.** *Public*.
     """
     lp = as_program(program)
     best = robust_solution(lp)
@@ -118,7 +118,7 @@ def optimistic_value(program: ParametricLP) -> float:
     x is written as up − down with up, down ≥ 0; for x ≥ 0 the second part is absent.
     """
     low, high = program.envelope.lower, program.envelope.upper
-    ends = [_extreme(part, low, high) for part in (program.A, program.b, program.c)]
+    ends = [part.extremes(low, high) for part in (program.A, program.b, program.c)]
     (A_low, A_high), (_, b_high), (c_low, c_high) = ends
     down = np.flatnonzero(program.lower < 0)
     lp = LinearProgram(
@@ -158,22 +158,6 @@ def harmful_ends(program: ParametricLP) -> tuple[NDArray[np.bool_], NDArray[np.b
 
 def _column(matrix: sparse.csr_array) -> sparse.csr_array:
     return sparse.hstack([matrix, sparse.csr_array((matrix.shape[0], 1))], format="csr")
-
-
-def _extreme(part: Affine, low: FloatArray, high: FloatArray):
-    """The vector or matrix with every sensitive position at its smallest and largest value."""
-    row, col, _ = part.sensitive()
-    found = []
-    for end in part.bounds(low, high):
-        if len(part.shape) == 1:
-            value = np.array(part.constant)
-            value[row] = end
-        else:
-            value = part.constant.tolil()
-            value[row, col] = end
-            value = value.tocsr()
-        found.append(value)
-    return found
 
 
 def _bound_rows(program: ParametricLP, down: NDArray[np.intp]) -> sparse.csr_array:

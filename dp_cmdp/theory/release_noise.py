@@ -21,15 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.accounting.budget import Number, PrivacyBudget, Share, allocate
+from dp_cmdp.accounting.budget import BLOCKS, Number, PrivacyBudget, Share, allocate
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.laws import CALIBRATIONS, Laplace, TruncatedLaplace
 from dp_cmdp.noise.optimal import OptimalNoise
 from dp_cmdp.noise.plans import LatticeBounded, Query, truncated_plan
 from dp_cmdp.program.entrywise import entry_values, entrywise
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
-from dp_cmdp.release.privatizer import close_ends
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.entries import close_ends
 from dp_cmdp.theory.laws import (
     BoolArray,
     Histogram,
@@ -43,11 +43,11 @@ from dp_cmdp.theory.laws import (
 
 MECHANISMS = ("database", "blocks")
 #: Relative room for the rounding of released numbers: lattice steps are below 2^-18 of a radius.
-ROUNDING = 2.0**-16
+LATTICE_ROUNDING = 2.0**-16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class ReleaseNoise:
     """The noise of a release that has not been made yet.
 
     Attributes
@@ -62,7 +62,7 @@ class Reach:
 
     Notes
     -----
-    **Privacy.** Public: it depends on structure, envelope and budget only.
+    **Privacy.** *Public*: it depends on structure, envelope and budget only.
     """
 
     program: ParametricLP
@@ -106,7 +106,7 @@ class Reach:
 
     def worst_box(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A box that contains every released box."""
-        far = 2.0 * self.support * (1.0 + ROUNDING) + 2.0**-48 * np.abs(entries)
+        far = 2.0 * self.support * (1.0 + LATTICE_ROUNDING) + 2.0**-48 * np.abs(entries)
         low, high = self.envelope.lower, self.envelope.upper
         return np.clip(entries - far, low, high), np.clip(entries + far, low, high)
 
@@ -153,11 +153,11 @@ class Reach:
     def error_limits(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The largest e⁺ and e⁻ that can occur."""
         up, down = self.error_room(entries)
-        above, below = (end * (1.0 + ROUNDING) for end in (self.law.above, self.law.below))
+        above, below = (end * (1.0 + LATTICE_ROUNDING) for end in (self.law.above, self.law.below))
         return np.minimum(up, above), np.minimum(down, below)
 
 
-def reach(
+def release_noise(
     program: ParametricLP,
     budget: PrivacyBudget,
     *,
@@ -166,7 +166,7 @@ def reach(
     calibration: str | None = None,
     close: str | Mapping[str, str] = "upper",
     radius: ArrayLike | None = None,
-) -> Reach:
+) -> ReleaseNoise:
     """The noise that a release of this program's database would carry.
 
     Parameters
@@ -174,22 +174,22 @@ def reach(
     program : ParametricLP
     budget : PrivacyBudget
     mechanism : {"database", "blocks"}
-        :func:`~dp_cmdp.release.privatizer.release_database` or
-        :func:`~dp_cmdp.release.privatizer.release_blocks`.
+        :func:`~dp_cmdp.release.entries.release_database` or
+        :func:`~dp_cmdp.release.blocks.release_blocks`.
     alphas : mapping, optional
         Shares of ε (blocks only); equal shares of the sensitive blocks by default.
     calibration : {"tight", "paper", "optimal"}, optional
         ``tight`` for a database and ``paper`` for blocks by default, as in the releases;
         ``optimal`` for a database only.
     close : {"upper", "lower"} or mapping
-        For ``optimal``, see :func:`~dp_cmdp.release.privatizer.release_database`.
+        For ``optimal``, see :func:`~dp_cmdp.release.entries.release_database`.
     radius : array_like, optional
         Radius per database entry instead of the envelope's, to see what it would change.
 
     Notes
     -----
     **Paper.** ``lem:matrix_lap``, ``lem:vec_lap``, ``lem:lap_mech``, ``algo:solve``.
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     _check.one_of("mechanism", mechanism, MECHANISMS)
     envelope = program.envelope
@@ -199,21 +199,21 @@ def reach(
     known = (*CALIBRATIONS, "optimal") if mechanism == "database" else CALIBRATIONS
     _check.one_of("calibration", kind, known)
     if mechanism == "blocks":
-        return _blocks(program, allocate(budget, alphas or equal_split(program)), kind, rad)
+        return _blocks(program, allocate(budget, alphas or program.equal_shares), kind, rad)
     if alphas is not None:
         raise InvalidArgumentError("alphas belongs to blocks; a database release has one budget")
     if kind == "optimal":
         law = _optimal_law(envelope, budget, radius=rad, close=close)
-        return Reach(program, program, mechanism, law)
+        return ReleaseNoise(program, program, mechanism, law)
     law = TruncatedLaplace.calibrate(
-        float(envelope.largest_record),
+        float(envelope.record_size),
         budget.epsilon,
         delta=budget.delta,
         calibration=kind,
-        entries=envelope.num_entries,
-        together=envelope.largest_record,
+        num_entries=envelope.num_entries,
+        record_size=envelope.record_size,
     )
-    return Reach(program, program, mechanism, LaplaceLaw(law.scale * rad, law.support * rad))
+    return ReleaseNoise(program, program, mechanism, LaplaceLaw(law.scale * rad, law.support * rad))
 
 
 def _optimal_law(
@@ -230,7 +230,7 @@ def _optimal_law(
         epsilon=budget.epsilon,
         delta=budget.delta,
         calibration="optimal",
-        entries=envelope.num_entries,
+        num_entries=envelope.num_entries,
         high=up,
         rng=None,
     )
@@ -239,15 +239,9 @@ def _optimal_law(
     return TableLaw(Histogram.of(plan.noise), radius, up)
 
 
-def equal_split(program: ParametricLP) -> dict[str, Number]:
-    """Equal shares of ε for the sensitive blocks of a program."""
-    used = [block for block in BLOCKS if not getattr(program, block).is_public]
-    return {block: f"1/{len(used)}" for block in used}
-
-
 def _blocks(
     program: ParametricLP, shares: Mapping[str, Share], calibration: str, radius: FloatArray
-) -> Reach:
+) -> ReleaseNoise:
     target = entrywise(program)
     m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
     counts = {"A": m * n, "b": m}
@@ -270,10 +264,10 @@ def _blocks(
                 share.epsilon,
                 delta=share.delta,
                 calibration=calibration,
-                entries=counts[block],
+                num_entries=counts[block],
             )
             sigma, s = law.scale, law.support
         scale.append(np.full(size, sigma))
         support.append(np.full(size, s))
     law = LaplaceLaw(np.concatenate(scale), np.concatenate(support))
-    return Reach(program, target, "blocks", law)
+    return ReleaseNoise(program, target, "blocks", law)

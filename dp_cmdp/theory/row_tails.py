@@ -23,7 +23,8 @@ from scipy.signal import fftconvolve
 from dp_cmdp._check import FloatArray
 from dp_cmdp.theory.laws import Law, end_below, end_mean
 
-STEPS = 2048
+#: Cells into which the slack is cut; each rounds a term by at most one cell, to the safe side.
+TAIL_STEPS = 2048
 #: Rows with more terms than this use the inequalities only.
 MOST_TERMS = 300
 #: Room for the rounding of the transforms.
@@ -61,12 +62,12 @@ class RowTerms:
         return min(bounds)
 
     def _convolution(self, slack: float) -> float:
-        ends = slack / STEPS * np.arange(STEPS + 1)
-        total = np.zeros(STEPS + 1)
+        ends = slack / TAIL_STEPS * np.arange(TAIL_STEPS + 1)
+        total = np.zeros(TAIL_STEPS + 1)
         total[0] = 1.0
         for k, weight in enumerate(self.weight):
             below = end_below(self.law.only(np.array([k])), ends / weight, room=self.room[k])
-            total = fftconvolve(total, np.diff(below, prepend=0.0))[: STEPS + 1]
+            total = fftconvolve(total, np.diff(below, prepend=0.0))[: TAIL_STEPS + 1]
             total = np.maximum(total, 0.0)
         return float(min(1.0 - total.sum() + TRANSFORM_ERROR, 1.0))
 

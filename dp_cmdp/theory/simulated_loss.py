@@ -2,7 +2,7 @@
 
 The curator has the data and may try releases out as often as they like; nothing is published and
 no budget is spent. A trial draws the noise by inversion from uniform numbers, solves the private
-program and measures its true loss cᵀx* − cᵀx̃, which lies in [0, R] with R a bound that is sure.
+program and measures its true loss cᵀx* − cᵀx̃, which lies in [0, R] with R a certain bound.
 :func:`~dp_cmdp.theory.mean_limit.mean_upper_limit` turns the losses into a limit of their mean that
 is too small with probability at most `failure`, over the trials, whatever their number.
 
@@ -22,12 +22,12 @@ from dp_cmdp.data.curator import CuratorOnly
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.theory.mean_limit import mean_upper_limit
-from dp_cmdp.theory.release_noise import Reach
+from dp_cmdp.theory.release_noise import ReleaseNoise
 
 #: Probability with which a sampled limit may be too small.
 FAILURE = 1e-6
 #: Room for the solver's tolerances, relative to the optimum and the values.
-TOLERANCE = 1e-7
+OPTIMUM_ROOM = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class SampledMean:
 
 
 def sampled_mean(
-    noise: Reach,
+    noise: ReleaseNoise,
     values: FloatArray,
     *,
     optimum: float,
@@ -64,12 +64,12 @@ def sampled_mean(
 
     Parameters
     ----------
-    noise : Reach
+    noise : ReleaseNoise
         The release.
     values : FloatArray
         The true database.
     optimum, largest : float
-        cᵀx*, and a bound R of the loss that is sure and finite.
+        cᵀx*, and a bound R of the loss that is certain and finite.
     draws : int
     rng : numpy.random.Generator
         The same state gives common random numbers over budgets.
@@ -85,7 +85,7 @@ def sampled_mean(
         raise InvalidArgumentError(
             "draws need a bounded loss: bound the variables of the program (upper, A_ub)"
         )
-    top = largest + TOLERANCE * (abs(optimum) + largest)
+    top = largest + OPTIMUM_ROOM * (abs(optimum) + largest)
     losses = optimum - simulated_values(
         noise, np.broadcast_to(values, (count, values.size)), source.random((count, noise.size))
     )
@@ -93,7 +93,9 @@ def sampled_mean(
     return SampledMean(CuratorOnly(limit), CuratorOnly(losses.mean()), count, failure)
 
 
-def simulated_values(noise: Reach, databases: FloatArray, uniforms: FloatArray) -> FloatArray:
+def simulated_values(
+    noise: ReleaseNoise, databases: FloatArray, uniforms: FloatArray
+) -> FloatArray:
     """c(θ)ᵀx̃ of one simulated release per row of `databases` and `uniforms`.
 
     Notes

@@ -15,7 +15,7 @@ cᵀx* − min_X cᵀx of the objective: finite for unbounded errors too, when X
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +25,7 @@ from dp_cmdp.errors import UnboundedError
 from dp_cmdp.program.linear_program import LinearProgram, solve
 
 #: Room for the solver's tolerances, relative to the terms of the row.
-TOLERANCE = 1e-9
+ROW_ROOM = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,11 +59,11 @@ class WorstAnswer:
         if np.isfinite(slope).all() and np.isfinite(constant).all():
             row = self.truth.c + slope @ self.direction
             kept = float(self.truth.c @ y) - float(constant.sum())
-            kept -= TOLERANCE * (abs(self.optimum) + float(np.abs(constant).sum()))
+            kept -= ROW_ROOM * (abs(self.optimum) + float(np.abs(constant).sum()))
             rows = sparse.vstack([rows, sparse.csr_array(-row[None])], format="csr")
             sides = np.append(sides, -kept)
         try:
-            found = solve(_minimise(self.truth, rows, sides), certify=False)
+            found = solve(replace(self.truth, c=-self.truth.c, A=rows, b=sides), certify=False)
         except UnboundedError:
             return float("inf")
         return max(self.optimum + found.objective, 0.0)
@@ -79,8 +79,3 @@ class WorstAnswer:
             slope = np.where(np.isfinite(width) & (width > 0), (last - first) / width, 0.0)
             constant = np.where(slope == 0, np.maximum(first, last), first - slope * low)
         return slope, constant
-
-
-def _minimise(truth: LinearProgram, rows: sparse.csr_array, sides: FloatArray) -> LinearProgram:
-    same = {"A_eq": truth.A_eq, "b_eq": truth.b_eq, "lower": truth.lower, "upper": truth.upper}
-    return LinearProgram(-truth.c, rows, b=sides, **same)

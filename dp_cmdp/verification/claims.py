@@ -58,7 +58,7 @@ def release_claims(release: Release) -> list[Claim]:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     found = []
     for claim, prove in _CLAIMS.items():
@@ -122,13 +122,13 @@ def _whole(release: Release) -> str:
 
     envelope, parts = envelope_of(release), parts_of(release)
     refuse_unless(
-        release.guarantee.record_size == envelope.largest_record,
-        f"records hold up to {envelope.largest_record} entries, and it says "
+        release.guarantee.record_size == envelope.record_size,
+        f"records hold up to {envelope.record_size} entries, and it says "
         f"{release.guarantee.record_size}",
     )
-    exposed = {unprotected(part.noise.block) for part in parts if part.noise.law == NO_NOISE}
+    leaked = {unprotected(part.noise.block) for part in parts if part.noise.law == NO_NOISE}
     refuse_unless(
-        set(release.leaks) - {REALISED_MASK} == exposed and all(release.leaks),
+        set(release.leaks) - {REALISED_MASK} == leaked and all(release.leaks),
         "its leaks are not the blocks that have no noise",
     )
     refuse_unless(
@@ -233,7 +233,7 @@ def _moved(release: Release) -> str:
         )
         largest = max(max(each) for each in moves.values())
         total = max(sum(each) for each in moves.values())
-        together = max(len(each) for each in moves.values())
+        record_size = max(len(each) for each in moves.values())
         refuse_unless(
             largest <= proof.steps and total <= proof.steps * proof.entries,
             f"block {block}: a record moves {largest} integers in one entry and {total} in all, "
@@ -245,8 +245,8 @@ def _moved(release: Release) -> str:
             "the lattice and the certificate were made for other radii or records",
         )
         refuse_unless(
-            proof.law != "table" or together == 1,
-            f"block {block}: a table covers one entry, and a record moves {together}",
+            proof.law != "table" or record_size == 1,
+            f"block {block}: a table covers one entry, and a record moves {record_size}",
         )
         said.append(f"{block}: {total} of {proof.steps * proof.entries}")
     return "; ".join(said) or "nothing is certified"

@@ -4,7 +4,7 @@
 answer says it was made from, and proves again
 
 * of a release, every claim that its content can prove (:mod:`dp_cmdp.verification.claims`);
-* of a policy, a rigorous bound on its costs at everything its release allows;
+* of a policy, a bound on its costs, certain at everything its release allows;
 * of a solution, every row at everything its release allows, in exact arithmetic.
 
 Files that agree with each other may still be invented as a whole: nothing here proves who made
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp._documents import Origin, format_of
+from dp_cmdp._door import door
 from dp_cmdp.cmdp import certificate, policy
 from dp_cmdp.cmdp import parametric as cmdp_parametric
 from dp_cmdp.cmdp.exact_costs import verify_exact
@@ -91,6 +92,7 @@ class _Shelf:
         self.findings += [Finding(file, each.claim, each.holds, each.why) for each in claims]
 
 
+@door
 def verify(*paths: str | Path) -> Report:
     """Verify public files from their content alone.
 
@@ -109,7 +111,7 @@ def verify(*paths: str | Path) -> Report:
 
     Notes
     -----
-    **Paper.** ``def:dp`` and ``thm:feasible``, of the files themselves. **Privacy.** Public.
+    **Paper.** ``def:dp`` and ``thm:feasible``, of the files themselves. **Privacy.** *Public*.
     """
     if not paths:
         raise InvalidArgumentError("paths must name at least one file")

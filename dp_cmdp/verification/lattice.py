@@ -58,7 +58,7 @@ def position_moves(envelope: Envelope, part: Affine, step: FloatArray) -> dict[i
     """⌈(Σ|coefficient|·radius + 2·rounding)/step⌉ of every position a record meets, by record."""
     room = [2 * Fraction(error) for error in part.rounding(envelope.lower, envelope.upper).tolist()]
     size = [Fraction(each) for each in step.tolist()]
-    reach: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    moved: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
     terms = zip(
         envelope.records[part.entry].tolist(),
         part.sensitive()[2].tolist(),
@@ -67,9 +67,9 @@ def position_moves(envelope: Envelope, part: Affine, step: FloatArray) -> dict[i
         strict=True,
     )
     for record, position, coefficient, radius in terms:
-        reach[record, position] += abs(Fraction(coefficient)) * Fraction(radius)
+        moved[record, position] += abs(Fraction(coefficient)) * Fraction(radius)
     moves: dict[int, list[int]] = defaultdict(list)
-    for (record, position), far in reach.items():
+    for (record, position), far in moved.items():
         moves[record].append(ceil((far + room[position]) / size[position]))
     return moves
 

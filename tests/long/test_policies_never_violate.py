@@ -19,7 +19,8 @@ from dp_cmdp.envs.catalogue import random_layout
 from dp_cmdp.envs.dynamics import GridModel
 from dp_cmdp.envs.hazards import Hazards
 from dp_cmdp.envs.layout import Layout
-from dp_cmdp.release.privatizer import release_blocks, release_database
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
 
 EPSILONS = ("1/10", "1/2", "1", "3", "10", "20")
 

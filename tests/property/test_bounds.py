@@ -1,4 +1,4 @@
-"""No draw exceeds a sure bound and no mean an expectation bound, on random programs."""
+"""No draw exceeds a certain bound and no mean an expectation bound, on random programs."""
 
 import numpy as np
 import pytest
@@ -10,11 +10,13 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.feasible_set import coordinate_ranges
 from dp_cmdp.theory.public_interval import public_interval
-from dp_cmdp.theory.release_noise import equal_split, reach
+from dp_cmdp.theory.release_noise import release_noise
 from tests.conftest import random_parametric_lp
 
 ROUNDING = 1e-7
@@ -57,7 +59,7 @@ RELEASES = (
 def release(program, database, budget, rng, *, mechanism="database", **options):
     if mechanism == "database":
         return release_database(database, budget, rng=rng, **options)
-    return release_blocks(database, budget, program=program, alphas=equal_split(program), rng=rng)
+    return release_blocks(database, budget, program=program, alphas=program.equal_shares, rng=rng)
 
 
 def check_one(seed: int, *, draws: int, releases=RELEASES[:3]) -> list[float]:
@@ -78,7 +80,7 @@ def check_one(seed: int, *, draws: int, releases=RELEASES[:3]) -> list[float]:
             made = release(program, database, budget, rng, **how)
             x = solve_private(program, made).x
             gaps.append(bound.optimum - truth.c @ x)
-            assert gaps[-1] <= bound.sure + room, (seed, how)
+            assert gaps[-1] <= bound.certain + room, (seed, how)
             if number < 4:  # seven programs each
                 limit = instance_bound(program, made, database=database, x=x)
                 assert gaps[-1] <= limit + room, (seed, how)
@@ -103,7 +105,7 @@ def mean_at_most(samples, limit: float, *, top: float) -> bool:
 def largest_loss(truth, bound) -> float:
     """No feasible answer loses more than this."""
     least = -coordinate_ranges(truth, -truth.c[None])[1][0]
-    return min(float(bound.sure), float(bound.optimum) - least)
+    return min(float(bound.certain), float(bound.optimum) - least)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -127,7 +129,7 @@ def test_the_mean_of_many_draws_stays_below_its_bound(seed):
     database, budget = random_database(program, rng), PrivacyBudget(1, 0.1)
     bound = accuracy_bound(program, database, budget)
     trials = Trials.of(program, np.tile(database.values, (200, 1)), seed=seed)
-    gaps = trials.optimum - trials.achieved(reach(program, budget))
+    gaps = trials.optimum - trials.achieved(release_noise(program, budget))
     pairs = gaps.reshape(-1, 2).mean(axis=1)  # antithetic pairs are independent of one another
     top = largest_loss(program.at(database.values), bound)
     assert mean_at_most(pairs, float(bound.mean), top=top)
@@ -150,7 +152,7 @@ def test_the_likely_bound_is_exceeded_no_more_often_than_it_says():
     for _ in range(draws):
         x = solve_private(program, release_database(database, budget, rng=rng)).x
         above += bound.optimum - truth.c @ x > bound.likely + ROUNDING
-    assert bound.likely <= bound.sure
+    assert bound.likely <= bound.certain
     assert above <= 28  # P(Binomial(60, 0.2) > 28) < 1e-6
 
 
@@ -166,7 +168,7 @@ def test_a_shorter_reach_makes_the_mean_bound_smaller_when_delta_is_tiny():
     )
     database = Database(rng.uniform(0.3, 0.6, 12), envelope)
     bound = accuracy_bound(program, database, PrivacyBudget(1, 1e-6))
-    assert bound.mean < 0.95 * bound.sure
+    assert bound.mean < 0.95 * bound.certain
 
 
 def test_the_certified_bound_of_the_auction_with_list_prices_is_within_twice_the_gap(
@@ -182,7 +184,7 @@ def test_the_certified_bound_of_the_auction_with_list_prices_is_within_twice_the
             c = program.at(database.values).c
             made = (release_database(database, budget, rng=rng) for _ in range(4))
             gaps = [bound.optimum - c @ solve_private(program, part).x for part in made]
-            assert max(gaps) <= bound.sure * (1 + ROUNDING)
+            assert max(gaps) <= bound.certain * (1 + ROUNDING)
             ratios.append(bound.mean / np.mean(gaps))
         assert np.median(ratios) <= 2.0
 
@@ -204,21 +206,10 @@ def test_the_sampled_bound_of_the_auction_with_a_private_objective_is_within_twi
 @pytest.fixture
 def list_price_auction():
     """The auction with public list prices as its objective and private prices in its rows."""
-    from dp_cmdp.problems.ad_auction import BUDGET, ad_auction_program
+    from dp_cmdp.experiments.bounds import problem
 
-    base = ad_auction_program()
-    shape = dict(base.envelope.groups)["prices"]
-    listed = np.random.default_rng(99).random(shape)
-    program = ParametricLP(
-        base.envelope, c=listed.ravel(), A=base.A, b=base.b, A_ub=base.A_ub, b_ub=base.b_ub
-    )
-    databases = []
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        prices = np.clip(listed + rng.uniform(-0.2, 0.2, shape), 0.0, 1.0)
-        values = {"prices": prices, "budgets": np.full(shape[1], BUDGET)}
-        databases.append(Database(values, base.envelope))
-    return program, databases
+    found = [problem("list-price", np.random.default_rng(seed)) for seed in range(3)]
+    return found[0][0], [database for _, database in found]
 
 
 def test_the_bounds_of_a_small_cmdp_hold_surely(small_hazard_cmdp):
@@ -233,7 +224,7 @@ def test_the_bounds_of_a_small_cmdp_hold_surely(small_hazard_cmdp):
             for _ in range(3):
                 made = release(program, database, budget, rng, mechanism=mechanism)
                 gap = bound.optimum - c @ solve(_released(program, made), certify=False).x
-                assert gap <= bound.sure + ROUNDING * abs(bound.optimum)
+                assert gap <= bound.certain + ROUNDING * abs(bound.optimum)
 
 
 def _released(program, made):

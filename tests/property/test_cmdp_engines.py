@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dp_cmdp.cmdp import CMDP
 from dp_cmdp.cmdp.evaluation import evaluate
+from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.safest import optimal_actions
@@ -55,7 +55,7 @@ def verdict(cmdp, engine):
 
 def check(seed):
     cmdp = random_cmdp(seed)
-    ours, theirs = verdict(cmdp, "columns"), verdict(cmdp, "lp")
+    ours, theirs = verdict(cmdp, "policies"), verdict(cmdp, "lp")
     assert type(ours) is type(theirs)
     if isinstance(ours, InfeasibleError):
         check_ray(cmdp, ours)
@@ -104,7 +104,7 @@ def check_flat(seed):
     cmdp = flat_cmdp(seed)
     free = np.ones(cmdp.r.shape, dtype=bool)
     best = float(cmdp.mu @ optimal_actions(cmdp, cmdp.r, allowed=free)[1])
-    answer = solve_cmdp(cmdp, engine="columns")
+    answer = solve_cmdp(cmdp, engine="policies")
     assert answer.value == pytest.approx(best, rel=1e-7, abs=1e-7)
     assert answer.occupancy.sum() == pytest.approx(1.0 / (1.0 - cmdp.gamma))
 
@@ -115,7 +115,7 @@ def check_brink(seed):
     free = np.ones(model.r.shape, dtype=bool)
     actions, v = optimal_actions(model, -model.f[0], allowed=free)
     cmdp = model.with_constraints(model.f[:1], [-float(model.mu @ v)])
-    answer = solve_cmdp(cmdp, engine="columns")
+    answer = solve_cmdp(cmdp, engine="policies")
     safest = evaluate(cmdp, Policy.deterministic(actions, model.num_actions)).value
     horizon = 1.0 / (1.0 - cmdp.gamma)
     assert answer.gap <= 1e-8

@@ -8,7 +8,7 @@ import pytest
 from dp_cmdp import Database, PrivacyBudget, TruncatedLaplace, release_blocks, release_database
 from dp_cmdp.errors import AssumptionError
 from dp_cmdp.program.entrywise import entrywise
-from dp_cmdp.release.privatizer import solve_private
+from dp_cmdp.release.solve import solve_private
 from tests.conftest import random_parametric_lp
 
 EPSILONS = ("1/20", "1/2", "1", "4", "20")
@@ -111,6 +111,6 @@ def test_the_refined_support_keeps_the_mass_of_bounded_moves_below_delta():
     for _ in range(300):
         epsilon, delta = rng.uniform(0.05, 20), 10 ** rng.uniform(-8, np.log10(0.5))
         m = int(rng.integers(1, 12))
-        law = TruncatedLaplace.calibrate(float(m), epsilon, delta=delta, together=m)
+        law = TruncatedLaplace.calibrate(float(m), epsilon, delta=delta, record_size=m)
         moves = rng.random(m) if rng.random() < 0.5 else np.ones(m)
         assert law.outside_mass(moves).sum() <= delta * (1 + 1e-9)

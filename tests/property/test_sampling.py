@@ -6,7 +6,8 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace
+from dp_cmdp.noise.laplace import LatticeLaplace
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
 epsilons = st.fractions(Fraction(1, 50), 40, max_denominator=1000)
 deltas = st.fractions(Fraction(1, 10**12), Fraction(1, 2), max_denominator=10**12).filter(bool)

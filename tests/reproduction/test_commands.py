@@ -1,10 +1,13 @@
 """Every reproduction is one command: rows as JSON, records, manifest and figure."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 
+from dp_cmdp.baselines import Method
 from dp_cmdp.cli import main
+from dp_cmdp.experiments.sweep import Chunk
 
 TABLE1_KEYS = {
     "method",
@@ -19,6 +22,19 @@ TABLE1_KEYS = {
 }
 
 
+@contextmanager
+def nothing_may_run():
+    """Tables and figures come from stored records alone."""
+
+    def refuse(*_, **__):
+        raise AssertionError("a table or figure runs what should be a record")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Method, "run", refuse)
+        patch.setattr(Chunk, "run", refuse)
+        yield
+
+
 def reproduce(name, folder, capsys):
     options = ["--quick", "--draws", "2", "--workers", "1", "--json", "--out", str(folder)]
     assert main(["reproduce", name, *options]) == 0
@@ -31,10 +47,14 @@ def test_a_command_leaves_rows_records_manifest_and_figure(name, tmp_path, capsy
     assert all(row["draws"] == 2 and row["ci_low"] <= row["ci_high"] for row in rows)
     for ending in ("sqlite", "csv", "manifest.json", "png"):
         assert (tmp_path / f"{name}.{ending}").stat().st_size > 0
+    with nothing_may_run():
+        assert reproduce(name, tmp_path, capsys)["rows"] == rows
 
 
 def test_table_1_names_every_system_its_model_and_what_was_measured(tmp_path, capsys):
     document = reproduce("table1", tmp_path, capsys)
+    with nothing_may_run():  # the verdicts are records too
+        assert reproduce("table1", tmp_path, capsys) == document
     rows = {row["method"]: row for row in document["rows"]}
     assert all(set(row) >= TABLE1_KEYS for row in rows.values())
     assert rows["cummings2015"]["model"] == "joint differential privacy"

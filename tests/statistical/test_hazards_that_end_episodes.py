@@ -11,15 +11,12 @@ import numpy as np
 import pytest
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
-from dp_cmdp.cmdp import (
-    ParametricCMDP,
-    Policy,
-    cmdp_from_gymnasium,
-    evaluate,
-    rollout,
-    safe_policy,
-    synthesize,
-)
+from dp_cmdp.cmdp.evaluation import evaluate
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.rollout import rollout
+from dp_cmdp.cmdp.synthesis import safe_policy, synthesize
+from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
 
 FALSE_ALARM = 1e-6
 COMPARISONS = 12

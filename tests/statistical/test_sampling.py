@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace
 from dp_cmdp.noise.digits import ONE, digit_thresholds, draw_magnitudes, exp_lower, weight_below
+from dp_cmdp.noise.laplace import LatticeLaplace
 from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
 FALSE_ALARM = 1e-6
 SIZE = 300_000

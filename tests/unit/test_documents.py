@@ -30,9 +30,9 @@ from dp_cmdp.envs.catalogue import named_layout
 from dp_cmdp.envs.hazards import Hazards
 from dp_cmdp.envs.layout_files import load_layout
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.noise import LatticeTruncatedLaplace
 from dp_cmdp.noise.certificate import NoiseCertificate
 from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.feasible_set import coordinate_ranges

@@ -3,7 +3,7 @@
 If output = data + noise, then with the same randomness the outputs on D and D' must differ by the
 (rounded) difference of the data, and the noise must have been asked for in the same way: the same
 number of draws with the same parameters. One run shows a mask taken from the data, a scale computed
-from it, a value left bare or a branch on it.
+from it, a value left unprotected or a branch on it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.audit.report import Verdict
 
 #: Relative rounding of sums of floats that a simulation is allowed.
-ROUNDING = 2.0**-40
+SUM_ROUNDING = 2.0**-40
 
 #: ``run(side, rng)``: the output on the database (side 0) or its neighbour (side 1).
 SideRun = Callable[[int, np.random.Generator], FloatArray]
@@ -89,7 +89,7 @@ class Coupling:
             return "asks for other noise when the data change"
         if first.size != second.size or first.size != self.moved.size:
             return "has an output whose size depends on the data"
-        room = 0.0 if self.is_exact else ROUNDING * (1 + np.abs(first) + np.abs(second))
+        room = 0.0 if self.is_exact else SUM_ROUNDING * (1 + np.abs(first) + np.abs(second))
         off = ~(np.abs(second - first - self.moved) <= room)
         return f"does not move with the data in {int(off.sum())} entries" if off.any() else None
 

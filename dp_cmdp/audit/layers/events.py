@@ -23,11 +23,13 @@ from numpy.typing import NDArray
 from dp_cmdp._check import FloatArray
 from dp_cmdp.audit.outcomes import Outcomes
 
-CELLS = 192
+#: Cells a coordinate is cut into, where it has more values than that.
+EVENT_CELLS = 192
 #: A value seen in more than this share of the runs is a cell of its own.
 ATOM = 0.004
 #: Coordinates beyond this are looked at through sums and extremes only.
 COORDINATES = 12
+#: Binary exponent given to zero: above that of every double.
 ZERO_EXPONENT = 2000.0
 
 Labels = NDArray[np.int64]
@@ -129,10 +131,10 @@ def _edges(one: FloatArray, two: FloatArray) -> FloatArray:
     if pooled.size == 0:
         return np.empty(0)
     values, counts = np.unique(pooled, return_counts=True)
-    if values.size <= CELLS:
+    if values.size <= EVENT_CELLS:
         return values
     atoms = values[counts > ATOM * pooled.size]
-    parts = [np.quantile(pooled, np.linspace(0, 1, CELLS), method="nearest")]
+    parts = [np.quantile(pooled, np.linspace(0, 1, EVENT_CELLS), method="nearest")]
     parts += [atoms, np.nextafter(atoms, np.inf)]
     for side in (one, two):
         if not np.isnan(side).all():

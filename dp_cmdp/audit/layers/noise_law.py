@@ -77,9 +77,9 @@ def noise_law(draws: FloatArray, facts: LawFacts, *, alpha: float) -> Verdict:
     if facts.support is not None and not size.max() <= facts.support * (1 + 1e-12):
         return Verdict(False, "a draw lies outside the support", numbers)
     if facts.support is not None:
-        reach = _bernstein(n, facts.variance, facts.support, alpha / 2)
-        if abs(numbers["mean_magnitude"] - facts.mean) > reach:
-            return Verdict(False, f"mean |Z| is off by more than {reach:.3g}", numbers)
+        allowed = _bernstein(n, facts.variance, facts.support, alpha / 2)
+        if abs(numbers["mean_magnitude"] - facts.mean) > allowed:
+            return Verdict(False, f"mean |Z| is off by more than {allowed:.3g}", numbers)
     each = alpha / 2 / (2 * len(facts.radii))
     for radius, tail in zip(facts.radii, facts.tails, strict=True):
         count = int((size >= radius).sum())

@@ -34,9 +34,10 @@ from dp_cmdp.noise.plans import LatticeBounded, LatticeUnbounded, NoisePlan
 from dp_cmdp.program.entrywise import entry_values
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import plan_block
-from dp_cmdp.release.privatizer import plan_database
+from dp_cmdp.release.entries import plan_database
 
-EPSILON, DELTA = Fraction(1), Fraction(1, 10**9)
+#: A budget as users choose it: δ far below one over the number of people.
+EPSILON, TINY_DELTA = Fraction(1), Fraction(1, 10**9)
 #: Where in its range (as a share) an entry is placed next to a lattice point.
 PLACES = tuple(0.95 * number / 7 for number in range(8))
 SEED = 20
@@ -78,7 +79,7 @@ def worst_row(release: str) -> WorstRecords:
 
     Notes
     -----
-    **Privacy.** Public: every database here is invented.
+    **Privacy.** *Public*: every database here is invented.
     """
     make, moves, seen, refused = shipped_readings()[release], [], 0, 0
     for program in awkward_programs() if release.endswith("A") else awkward_envelopes():
@@ -119,14 +120,14 @@ def database_reading(program: ParametricLP, calibration: str) -> Reading:
     """The entries of the database of a program."""
     envelope = program.envelope
     size = envelope.num_entries
-    plan = plan_database(envelope, PrivacyBudget(EPSILON, DELTA), calibration=calibration)
+    plan = plan_database(envelope, PrivacyBudget(EPSILON, TINY_DELTA), calibration=calibration)
     own = Affine(size, at=np.arange(size), entry=np.arange(size))
     return Reading(own, envelope, lambda theta: theta, _on_lattice(plan))
 
 
 def block_reading(program: ParametricLP, block: str, calibration: str) -> Reading:
     """The sensitive entries of one block of a program."""
-    share = Share(Fraction(1), EPSILON, Fraction(0) if block == "c" else DELTA)
+    share = Share(Fraction(1), EPSILON, Fraction(0) if block == "c" else TINY_DELTA)
     plan = plan_block(program, block, share=share, calibration=calibration, rng=None)
     return Reading(
         getattr(program, block),

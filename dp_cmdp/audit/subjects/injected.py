@@ -19,7 +19,7 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks
+from dp_cmdp.release.blocks import release_blocks
 
 Law = Laplace | TruncatedLaplace
 THIRD = Fraction(1, 3)
@@ -70,7 +70,7 @@ def additive(
 
 
 def realised_mask() -> Subject:
-    """Algorithm 1 that leaves realised zeros bare, as the published numbers suggest."""
+    """Algorithm 1 that leaves realised zeros unprotected, as the published numbers suggest."""
     pair = (0.0, 0.5)
 
     def release(

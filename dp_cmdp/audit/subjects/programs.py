@@ -30,7 +30,8 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Release
 from dp_cmdp.program.entrywise import entry_values
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.solve import solve_private
 
 #: Copies per wide program.
 COPIES = 1000
@@ -42,7 +43,7 @@ ONE_BY_ONE: dict[str, dict[str, Any]] = {
     "hsu2014": {"rounds": 3, "guesses": 1},
     "dvorkin2020": {"sensitivity": 0.01},
 }
-#: Runs of those methods: enough to see a value that is left bare.
+#: Runs of those methods: enough to see a value that is left unprotected.
 FEW_RUNS = 100
 
 Blocks = Callable[[Database, ParametricLP, np.random.Generator | None], Release]

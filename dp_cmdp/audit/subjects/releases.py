@@ -33,9 +33,11 @@ from dp_cmdp.noise.plans import (
     truncated_plan,
 )
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
-from dp_cmdp.release.privatizer import release_database
+from dp_cmdp.release.entries import release_database
 
+#: A budget whose δ is large enough to be seen in a few thousand runs.
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
+#: Public bound of the entries: far beyond the noise, so that no end is cut.
 BOUND = 64.0
 #: Runs of mechanisms of which one wide release shows thousands.
 CHEAP_RUNS = 20_000
@@ -49,32 +51,35 @@ def shipped_subjects() -> list[Callable[[], Subject]]:
         lambda: database_subject("tight"),
         lambda: database_subject("paper"),
         lambda: database_subject("optimal"),
-        lambda: database_subject("tight", entries=2),
+        lambda: database_subject("tight", record_size=2),
         laplace_subject,
     ]
 
 
-def database_subject(calibration: str, *, entries: int = 1) -> Subject:
-    """``release_database`` with exact noise, for records of `entries` entries."""
-    certificate = certificates_of(_release(np.zeros(DRAWS), entries, calibration))[0]
-    records = "" if entries == 1 else f", records of {entries} entries"
+def database_subject(calibration: str, *, record_size: int = 1) -> Subject:
+    """``release_database`` with exact noise, for records of `record_size` entries."""
+    certificate = certificates_of(_release(np.zeros(DRAWS), record_size, calibration))[0]
+    records = "" if record_size == 1 else f", records of {record_size} entries"
     return Subject(
         name=f"release_database, {calibration}{records}",
         epsilon=EPSILON,
         delta=DELTA,
-        sample=_wide(calibration, entries),
+        sample=_wide(calibration, record_size),
         certificates=(certificate,),
-        couplings=(_exact_coupling(calibration, entries), _release_coupling(calibration, entries)),
-        noise=_drawn_noise(calibration, entries),
+        couplings=(
+            _exact_coupling(calibration, record_size),
+            _release_coupling(calibration, record_size),
+        ),
+        noise=_drawn_noise(calibration, record_size),
         facts=law_facts(_law(certificate)),
         least_runs=CHEAP_RUNS,
     )
 
 
 def _release(
-    values: FloatArray, entries: int, calibration: str, rng: np.random.Generator | None = None
+    values: FloatArray, record_size: int, calibration: str, rng: np.random.Generator | None = None
 ) -> Release:
-    records = np.arange(values.size) // entries
+    records = np.arange(values.size) // record_size
     envelope = Envelope(-BOUND, BOUND, radius=RADIUS, shape=values.size, records=records)
     budget = PrivacyBudget(EPSILON, DELTA)
     return release_database(Database(values, envelope), budget, rng=rng, calibration=calibration)
@@ -85,24 +90,24 @@ def _law(certificate: NoiseCertificate) -> LatticeTruncatedLaplace | OptimalNois
     return OptimalNoise(certificate) if table else LatticeTruncatedLaplace(certificate)
 
 
-def _wide(calibration: str, entries: int) -> Sampler:
+def _wide(calibration: str, record_size: int) -> Sampler:
     def sample(runs: int, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
         sides = np.tile([0.0, RADIUS], runs)
-        release = _release(np.repeat(sides, entries), entries, calibration)
+        release = _release(np.repeat(sides, record_size), record_size, calibration)
         parts = (release.estimate, release.lower, release.upper)
-        shown = np.concatenate([part.reshape(-1, entries) for part in parts], axis=1)
+        shown = np.concatenate([part.reshape(-1, record_size) for part in parts], axis=1)
         return Outcomes.of(shown[0::2]), Outcomes.of(shown[1::2])
 
     return sample
 
 
 def _drawn_noise(
-    calibration: str, entries: int
+    calibration: str, record_size: int
 ) -> Callable[[int, np.random.Generator], FloatArray]:
     """The noise in a release, read back from its upper ends, in lattice steps."""
 
     def noise(size: int, rng: np.random.Generator) -> FloatArray:
-        release = _release(np.zeros(DRAWS), entries, calibration)
+        release = _release(np.zeros(DRAWS), record_size, calibration)
         certificate = certificates_of(release)[0]
         law = _law(certificate)
         shift = release.upper / (RADIUS / certificate.steps) - 1
@@ -111,23 +116,23 @@ def _drawn_noise(
     return noise
 
 
-def _query(size: int, together: int = 1) -> Query:
-    records = np.arange(size) // together
+def _query(size: int, record_size: int = 1) -> Query:
+    records = np.arange(size) // record_size
     return Query.of_entries(Envelope(-BOUND, BOUND, radius=RADIUS, shape=size, records=records))
 
 
-def _exact_coupling(calibration: str, entries: int) -> Coupling:
+def _exact_coupling(calibration: str, record_size: int) -> Coupling:
     """The noise plan of the release, with its bytes from a seeded generator."""
     plan = truncated_plan(
-        _query(2 * entries, entries),
+        _query(2 * record_size, record_size),
         epsilon=EPSILON,
         delta=DELTA,
         calibration=calibration,
-        entries=2 * entries,
+        num_entries=2 * record_size,
         rng=None,
     )
     assert isinstance(plan, LatticeBounded)
-    pair = _pair(entries)
+    pair = _pair(record_size)
 
     def run(side: int, rng: np.random.Generator) -> FloatArray:
         return replace(plan, rng=rng).draw(pair[side]).upper
@@ -135,19 +140,19 @@ def _exact_coupling(calibration: str, entries: int) -> Coupling:
     return Coupling("exact noise", run, pair[1] - pair[0], is_exact=True)
 
 
-def _release_coupling(calibration: str, entries: int) -> Coupling:
-    pair = _pair(entries)
+def _release_coupling(calibration: str, record_size: int) -> Coupling:
+    pair = _pair(record_size)
 
     def run(side: int, rng: np.random.Generator) -> FloatArray:
-        return _release(pair[side], entries, calibration, rng).estimate
+        return _release(pair[side], record_size, calibration, rng).estimate
 
     return Coupling("release", run, pair[1] - pair[0])
 
 
-def _pair(entries: int) -> tuple[FloatArray, FloatArray]:
+def _pair(record_size: int) -> tuple[FloatArray, FloatArray]:
     """One record is at 0 or at its radius; another one does not change."""
-    first, second = np.zeros(2 * entries), np.zeros(2 * entries)
-    second[:entries] = RADIUS
+    first, second = np.zeros(2 * record_size), np.zeros(2 * record_size)
+    second[:record_size] = RADIUS
     return first, second
 
 

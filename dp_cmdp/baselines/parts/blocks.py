@@ -1,7 +1,7 @@
 """Releases of A, b and c in which each block is treated in its own way.
 
-Several systems of the comparison are Algorithm 1 with some blocks left bare or with another noise:
-they differ in the intervals of each block only, so they share everything that follows.
+Several systems of the comparison are Algorithm 1 with some blocks left unprotected or with another
+noise: they differ in the intervals of each block only, so they share everything that follows.
 """
 
 from __future__ import annotations
@@ -14,26 +14,15 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.accounting.budget import PrivacyBudget, Share
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
-from dp_cmdp.data.release import Guarantee, Noise, Release
+from dp_cmdp.data.release import Guarantee, Noise, Release, unprotected
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 from dp_cmdp.noise.plans import Intervals
 from dp_cmdp.program.entrywise import entry_values, entrywise
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import block_rounding
 
 #: Noisy intervals of the true entries of one block.
 BlockNoise = Callable[[FloatArray], Intervals]
-
-
-def sensitive_blocks(program: ParametricLP) -> tuple[str, ...]:
-    """The blocks that read the database: *public*."""
-    return tuple(block for block in BLOCKS if not getattr(program, block).is_public)
-
-
-def equal_shares(program: ParametricLP) -> dict[str, str]:
-    """The same share of ε for every sensitive block (paper: α = 1/3 each): *public*."""
-    blocks = sensitive_blocks(program)
-    return {block: f"1/{len(blocks)}" for block in blocks}
 
 
 def publish_blocks(
@@ -43,7 +32,7 @@ def publish_blocks(
     *,
     noise: Mapping[str, BlockNoise],
 ) -> Release:
-    """A release of A, b, c: the blocks in `noise` perturbed by it, the others bare.
+    """A release of A, b, c: the blocks in `noise` perturbed by it, the others unprotected.
 
     Notes
     -----
@@ -53,18 +42,18 @@ def publish_blocks(
     envelope = entrywise(program).envelope
     values = entry_values(program, database.values)
     parts, leaks = [], []
-    for block in sensitive_blocks(program):
+    for block in program.sensitive_blocks:
         if block in noise:
             drawn = noise[block](values[block]).widened(block_rounding(program, block))
             parts.append(drawn.clipped(*block_bounds(envelope, block)))
         else:
-            parts.append(_bare(program, block, database.values, values[block]))
-            leaks.append(f"block {block} unprotected")
+            parts.append(_unprotected(program, block, database.values, values[block]))
+            leaks.append(unprotected(block))
     return Release(
         estimate=np.concatenate([part.estimate for part in parts]),
         lower=np.concatenate([part.lower for part in parts]),
         upper=np.concatenate([part.upper for part in parts]),
-        guarantee=Guarantee(budget.epsilon, budget.delta, program.envelope.largest_record),
+        guarantee=Guarantee(budget.epsilon, budget.delta, program.envelope.record_size),
         method="blocks",
         groups=envelope.groups,
         noise=tuple(part.noise for part in parts),
@@ -73,7 +62,9 @@ def publish_blocks(
     )
 
 
-def _bare(program: ParametricLP, block: str, theta: FloatArray, values: FloatArray) -> Intervals:
+def _unprotected(
+    program: ParametricLP, block: str, theta: FloatArray, values: FloatArray
+) -> Intervals:
     """True entries, as intervals that hold them however their sums were rounded: NOT PRIVATE."""
     lower, upper = getattr(program, block).bounds(theta, theta)
     return Intervals(values, lower, upper, Noise(block, "none", "none", 0.0, 0.0))
@@ -90,7 +81,7 @@ def shifted_noise(
     block: str,
     *,
     share: Share,
-    entries: int,
+    num_entries: int,
     truncated: bool,
     shift: float = 1.0,
     rng: np.random.Generator,
@@ -99,7 +90,7 @@ def shifted_noise(
 
     Parameters
     ----------
-    entries : int
+    num_entries : int
         k of the support's formula.
     truncated : bool
         Truncated Laplace noise on [−s, s]: the intervals contain the truth with certainty.
@@ -109,19 +100,19 @@ def shifted_noise(
     """
     unit = program.sensitivity(block)
     law = TruncatedLaplace.calibrate(
-        unit, share.epsilon, delta=share.delta, calibration="paper", entries=entries
+        unit, share.epsilon, delta=share.delta, calibration="paper", num_entries=num_entries
     )
     drawn = law if truncated else Laplace(law.scale)
     name = "truncated Laplace (float)" if truncated else "Laplace (float)"
-    reach = shift * law.support
+    half_width = shift * law.support
 
     def perturb(values: FloatArray) -> Intervals:
         estimate = values + drawn.sample(rng, values.size)
-        pad = 2.0**-50 * (np.abs(estimate) + reach)  # more than the rounding of the sums
+        pad = 2.0**-50 * (np.abs(estimate) + half_width)  # more than the rounding of the sums
         return Intervals(
             estimate,
-            estimate - reach - pad,
-            estimate + reach + pad,
+            estimate - half_width - pad,
+            estimate + half_width + pad,
             Noise(block, name, "paper", law.scale, law.support if truncated else None),
         )
 

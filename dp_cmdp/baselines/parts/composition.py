@@ -20,7 +20,7 @@ def epsilon_per_step(epsilon: float, delta: float, *, steps: int) -> float:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     basic = epsilon / steps
     most = math.log(2)  # from here on, advanced composition is worse than basic

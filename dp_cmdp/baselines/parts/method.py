@@ -94,7 +94,7 @@ class Method:
         ----------
         program : ParametricLP
         database : Database
-            Must share the program's Envelope object.
+            Of the program's envelope.
         budget : PrivacyBudget
         rng : numpy.random.Generator
             The same state gives the same answer.
@@ -122,8 +122,7 @@ class Method:
             raise InvalidArgumentError("database must be a Database")
         if not isinstance(budget, PrivacyBudget):
             raise InvalidArgumentError("budget must be a PrivacyBudget, such as (1, 0.1)")
-        if program.envelope is not database.envelope:
-            raise InvalidArgumentError("program and database must share one Envelope object")
+        program.check_owns(database)
         _check.generator("rng", rng)
         try:
             return self.solver(program, database, budget, rng=rng, **options)
@@ -133,8 +132,4 @@ class Method:
     @door
     def leaks(self, program: ParametricLP) -> tuple[str, ...]:
         """The blocks that read the database and that this method does not protect."""
-        return tuple(
-            block
-            for block in ("A", "b", "c")
-            if block not in self.private and not getattr(program, block).is_public
-        )
+        return tuple(name for name in program.sensitive_blocks if name not in self.private)

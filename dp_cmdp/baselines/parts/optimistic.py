@@ -18,18 +18,10 @@ from dp_cmdp.program.parametric import ParametricLP
 def optimistic_program(program: ParametricLP, objective: FloatArray) -> LinearProgram:
     """The relaxation max objective·x over A_inf x ≤ b_sup and the public rows, for x ≥ 0."""
     low, high = program.envelope.lower, program.envelope.upper
-    row, col, _ = program.A.sensitive()
-    base = np.asarray(program.A.constant[row, col]).ravel() if row.size else np.empty(0)
-    change = program.A.bounds(low, high)[0] - base
-    shape = (program.A.shape[0], program.num_variables)
-    b = np.array(program.b.constant)
-    b[program.b.sensitive()[0]] = program.b.bounds(low, high)[1]
     return LinearProgram(
         objective,
-        sparse.vstack(
-            [program.A.constant + sparse.csr_array((change, (row, col)), shape=shape), program.A_ub]
-        ),
-        b=np.concatenate([b, program.b_ub]),
+        sparse.vstack([program.A.extremes(low, high)[0], program.A_ub]),
+        b=np.concatenate([program.b.extremes(low, high)[1], program.b_ub]),
         A_eq=program.A_eq,
         b_eq=program.b_eq,
         lower=program.lower,
@@ -47,7 +39,7 @@ def optimistic_value(program: ParametricLP, objective: FloatArray, *, method: st
 
     Notes
     -----
-    **Privacy.** Public when `objective` is.
+    **Privacy.** *Post-processing* of `objective`.
     """
     try:
         return solve(optimistic_program(program, objective), certify=False).objective

@@ -53,7 +53,7 @@ def split(program: ParametricLP, labels: ArrayLike | None = None) -> Players:
 
     Notes
     -----
-    **Privacy.** Public.
+    **Privacy.** *Public*.
     """
     owner = _by_record(program) if labels is None else _check.integers("players", labels)
     if owner.shape != (program.num_variables,):

@@ -52,8 +52,8 @@ class SimplexRows:
         """How far one record can move any score a_i·y − β_i at this (public) y."""
         if not self.term_size.size:
             return 0.0
-        reach = np.append(y[:-1], 1.0)  # β is counted in the slack column, where a is zero
-        moved = np.bincount(self.term_pair, weights=self.term_size * reach[self.term_col])
+        factor = np.append(y[:-1], 1.0)  # β is counted in the slack column, where a is zero
+        moved = np.bincount(self.term_pair, weights=self.term_size * factor[self.term_col])
         return float(moved.max()) * ROUND_UP
 
     def row_sensitivity(self) -> FloatArray:

@@ -1,11 +1,11 @@
 """Many draws at once, where states are few.
 
 In a sweep most draws need one or two pricing problems. A batch of draws takes them in rounds of two
-compiled passes: one over all master programs, which mix the policies that the pool knows, and one
+compiled passes: one over all master programs, which mix the policies of the library, and one
 over all pricing problems, draws whose mixtures lean on the same policy one after the other, each
 from the values of the last. A draw whose bound meets its mixture is done; the others leave their
-best policies in the pool and try again. The bound μᵀv + max δ/(1 − γ) + λᵀf0 holds for whatever v
-comes out (:mod:`dp_cmdp.cmdp.solvers.pricing`), so rounding can cost a certificate but not make a
+best policies in the library and try again. The bound μᵀv + max δ/(1 − γ) + λᵀf0 holds for whatever
+v comes out (:mod:`dp_cmdp.cmdp.solvers.pricing`), so rounding can cost a certificate but not make a
 false one. With one cost there is one round. What rounds do not settle is left to
 :mod:`dp_cmdp.cmdp.solvers.newton` and :mod:`dp_cmdp.cmdp.solvers.columns`.
 """
@@ -29,9 +29,9 @@ from dp_cmdp.cmdp.solvers.solution import CMDPSolution
 #: Models with more states are solved draw by draw: there, the time between passes is not felt.
 FEW_STATES = 300
 #: Accuracy of a pricing problem, relative to the accepted gap.
-ACCURACY = 0.25
+PRICING_ACCURACY = 0.25
 #: Rounds at most; one that settles nothing is the last, too.
-ROUNDS = 8
+BATCH_ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,14 +45,14 @@ class Mixtures:
     feasible: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, pool: PolicyLibrary, tables: FloatArray, b: FloatArray) -> Mixtures:
+    def of(cls, library: PolicyLibrary, tables: FloatArray, b: FloatArray) -> Mixtures:
         """Solve the master program of every draw."""
         draws, rows = b.shape
-        horizon = 1.0 / (1.0 - pool.dynamics.gamma)
+        horizon = 1.0 / (1.0 - library.dynamics.gamma)
         names, weights = np.empty((draws, rows + 1), np.int64), np.empty((draws, rows + 1))
         prices, scale = np.empty((draws, rows + 1)), np.empty((draws, rows))
-        costs, unit = np.empty((draws, rows)), pool.reward_scale * horizon or 1.0
-        masters(tables, b, pool.values, unit, horizon, pool.policies, pool.occupancies,
+        costs, unit = np.empty((draws, rows)), library.reward_scale * horizon or 1.0
+        masters(tables, b, library.values, unit, horizon, library.policies, library.occupancies,
                 names, weights, prices, scale, costs)  # fmt: skip
         mix = np.where(names >= 0, np.maximum(weights, 0.0), 0.0)
         return cls(
@@ -86,14 +86,14 @@ def masters(tables, b, values, unit, horizon, policies, occupancies,
                     costs[d, i] += weights[d, j] * own[names[d, j], i] * scale[d, i]
 
 
-def solve_together(
-    pool: PolicyLibrary, tables: FloatArray, b: FloatArray, *, gap: float
+def solve_batch(
+    library: PolicyLibrary, tables: FloatArray, b: FloatArray, *, gap: float
 ) -> list[CMDPSolution | None]:
     """What rounds can settle: one solution per draw, or None.
 
     Parameters
     ----------
-    pool : PolicyLibrary
+    library : PolicyLibrary
         With at least one policy; it learns from the draws.
     tables : (draws, K, pairs)
     b : (draws, K)
@@ -101,12 +101,12 @@ def solve_together(
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws.
     """
     answers: list[CMDPSolution | None] = [None] * len(tables)
-    left, rounds = np.arange(len(tables)), 1 if b.shape[1] == 1 else ROUNDS
+    left, rounds = np.arange(len(tables)), 1 if b.shape[1] == 1 else BATCH_ROUNDS
     for turn in range(1, rounds + 1):
-        found = _round(pool, frozen(tables[left]), b[left], gap=gap, turn=turn)
+        found = _round(library, frozen(tables[left]), b[left], gap=gap, turn=turn)
         for d, answer in zip(left.tolist(), found, strict=True):
             answers[d] = answer
         before, left = left.size, left[[answer is None for answer in found]]
@@ -116,31 +116,31 @@ def solve_together(
 
 
 def _round(
-    pool: PolicyLibrary, tables: FloatArray, b: FloatArray, *, gap: float, turn: int
+    library: PolicyLibrary, tables: FloatArray, b: FloatArray, *, gap: float, turn: int
 ) -> list[CMDPSolution | None]:
-    """Mix and price every draw once; what is not settled leaves its best policy in the pool."""
-    found = Mixtures.of(pool, tables, b)
+    """Mix and price every draw once; what is not settled leaves its best policy in the library."""
+    found = Mixtures.of(library, tables, b)
     used = np.unique(found.names[(found.mix > 0.0) & found.feasible[:, None]])
-    refined = [pool.refine(p, residual=FLOW) for p in used.tolist()]
+    refined = [library.refine(p, residual=FLOW) for p in used.tolist()]
     if any(refined):
-        found = Mixtures.of(pool, tables, b)
-    value = (found.mix * pool.values[np.maximum(found.names, 0)]).sum(axis=1)
+        found = Mixtures.of(library, tables, b)
+    value = (found.mix * library.values[np.maximum(found.names, 0)]).sum(axis=1)
     share = (found.dual * b).sum(axis=1)
-    allowed = gap * np.maximum(np.abs(value), pool.reward_scale or 1.0)
-    upper, best = np.full(len(tables), np.inf), np.empty((len(tables), pool.shape[0]), np.int32)
+    allowed = gap * np.maximum(np.abs(value), library.reward_scale or 1.0)
+    upper, best = np.full(len(tables), np.inf), np.empty((len(tables), library.shape[0]), np.int32)
     heaviest = np.take_along_axis(found.names, found.mix.argmax(axis=1)[:, None], axis=1)[:, 0]
     order = np.argsort(heaviest, kind="stable")
     price_all(
-        pool.dynamics, pool.reward, tables, found.dual, pool.policies, heaviest,
-        order[found.feasible[order]], ACCURACY * allowed, value - share, pool.guess, pool.rank,
-        upper, best,
+        library.dynamics, library.reward, tables, found.dual, library.policies, heaviest,
+        order[found.feasible[order]], PRICING_ACCURACY * allowed, value - share, library.guess,
+        library.rank, upper, best,
     )  # fmt: skip
     upper += share
     certain = found.feasible & (np.abs(upper - value) <= allowed)
-    answers = _solutions(pool, found, value=value, upper=upper, chosen=certain, turn=turn)
+    answers = _solutions(library, found, value=value, upper=upper, chosen=certain, turn=turn)
     for d in np.flatnonzero(found.feasible & ~certain).tolist():
         mixed = found.mix[d] > 0.0
-        pool.add(best[d], found.names[d, mixed], found.mix[d, mixed], residual=FLOW)
+        library.add(best[d], found.names[d, mixed], found.mix[d, mixed], residual=FLOW)
     return answers
 
 
@@ -158,7 +158,7 @@ def price_all(dyn, reward, tables, dual, policies, heaviest, order, tolerance, t
 
 
 def _solutions(
-    pool: PolicyLibrary,
+    library: PolicyLibrary,
     found: Mixtures,
     *,
     value: FloatArray,
@@ -169,7 +169,7 @@ def _solutions(
     answers: list[CMDPSolution | None] = [None] * chosen.size
     for d in np.flatnonzero(chosen).tolist():
         mixed = found.mix[d] > 0.0
-        answers[d] = pool.mixture(
+        answers[d] = library.mixture(
             found.names[d, mixed],
             found.mix[d, mixed],
             value=float(value[d]),

@@ -31,9 +31,9 @@ UNDECIDED = 1e-9
 #: The loosest flow residual of any column.
 ROUGH = 1e-3
 #: Flow residual of loose columns, relative to the distance between bound and value.
-LOOSE = 0.01
+LOOSE_COLUMN = 0.01
 #: Gains of a new column that are taken for rounding, relative to max|r|/(1 − γ).
-NOISE = 1e-14
+GAIN_ROUNDING = 1e-14
 #: A weight below −1e-12 may mean that the mixture without it is infeasible.
 NEGATIVE = 1e-12
 #: Fresh starts of the master when it is; more mean that double precision is not enough.
@@ -45,32 +45,32 @@ SLACK = 0.1
 
 
 class ColumnGeneration:
-    """One solve: costs `table` (K, pairs) and tolerances `b` (K,) on the dynamics of `pool`.
+    """One solve: costs `table` (K, pairs) and tolerances `b` (K,) on the dynamics of `library`.
 
     Columns are solved to rounding when `exact`. Otherwise only those of the answer are, which saves
     time in large models, but may fail where policies differ in cost by less than their error.
     """
 
     def __init__(
-        self, pool: PolicyLibrary, table: FloatArray, b: FloatArray, *, gap: float, exact: bool
+        self, library: PolicyLibrary, table: FloatArray, b: FloatArray, *, gap: float, exact: bool
     ) -> None:
-        rows, horizon = b.size, 1.0 / (1.0 - pool.dynamics.gamma)
-        self.pool = pool
+        rows, horizon = b.size, 1.0 / (1.0 - library.dynamics.gamma)
+        self.library = library
         self.exact = exact
         if exact:
-            pool.refine_all(residual=FLOW)
+            library.refine_all(residual=FLOW)
         self.table = table
-        self.states = costly_states(table, pool.shape[0])
+        self.states = costly_states(table, library.shape[0])
         self.gap = gap
         self.scale = np.empty(rows)
         largest(table, self.scale)
         self.scale *= horizon
         self.scale[self.scale == 0.0] = 1.0
-        self.value_scale = pool.reward_scale * horizon or 1.0
+        self.value_scale = library.reward_scale * horizon or 1.0
         self.b = b / self.scale
-        self.costs = np.empty((len(pool), rows))
-        self._find_costs(0, len(pool))
-        self.policy = np.zeros(pool.shape[0], np.int32)
+        self.costs = np.empty((len(library), rows))
+        self._find_costs(0, len(library))
+        self.policy = np.zeros(library.shape[0], np.int32)
         self.iterations = 0
         self.basis = np.empty(rows + 1, np.int64)
         self.weights, self.prices = np.zeros(rows + 1), np.zeros(rows + 1)
@@ -80,17 +80,17 @@ class ColumnGeneration:
 
     def run(self) -> CMDPSolution:
         """Find a feasible mixture, then the best one."""
-        self._reach_feasibility()
+        self._find_feasible()
         return self._optimise()
 
     def _find_costs(self, first: int, last: int) -> None:
         """Price the columns from `first` to before `last` under this draw."""
-        own, pool = slice(first, last), self.pool
+        own, library = slice(first, last), self.library
         totals(
             self.table,
             self.states,
-            pool.policies[own],
-            pool.occupancies[own],
+            library.policies[own],
+            library.occupancies[own],
             self.scale,
             self.costs[own],
         )
@@ -108,18 +108,18 @@ class ColumnGeneration:
         limit = ITERATIONS if self.exact else LOOSE_ITERATIONS
         if self.iterations > limit:
             raise ConvergenceError(f"column generation passed its limit of {limit} iterations")
-        pool, pooled = self.pool, self.iterations == 1 and len(self.names) > 0
+        library, pooled = self.library, self.iterations == 1 and len(self.names) > 0
         if pooled:
-            self.policy = pool.policies[self.names[self.mix.index(max(self.mix))]].copy()
+            self.policy = library.policies[self.names[self.mix.index(max(self.mix))]].copy()
         return price_at(
-            pool.dynamics,
-            pool.reward,
+            library.dynamics,
+            library.reward,
             weight,
             self.table,
             dual,
-            pool.guess,
+            library.guess,
             self.policy,
-            pool.rank,
+            library.rank,
             tolerance,
             target,
             pooled,
@@ -128,7 +128,7 @@ class ColumnGeneration:
     def _add(self, *, residual: float) -> int:
         """Make the policy just priced a column; its occupancy starts from the mixture's."""
         accuracy = FLOW if self.exact else min(max(FLOW, residual), ROUGH)
-        p = self.pool.add(self.policy, self.names, self.mix, residual=accuracy)
+        p = self.library.add(self.policy, self.names, self.mix, residual=accuracy)
         if p == len(self.costs):
             self.costs = np.concatenate([self.costs, np.empty((1, self.b.size))])
         self._find_costs(p, p + 1)
@@ -137,7 +137,7 @@ class ColumnGeneration:
     def _master(self) -> None:
         """Optimise the master; keep its prices, and the policies and weights of its mixture."""
         simplex(
-            self.pool.values,
+            self.library.values,
             self.value_scale,
             self.costs,
             self.b,
@@ -152,12 +152,12 @@ class ColumnGeneration:
 
     def _refine(self) -> bool:
         """Make the columns of the present mixture exact; False when they already are."""
-        inexact = [p for p in self.names if self.pool.refine(p, residual=FLOW)]
+        inexact = [p for p in self.names if self.library.refine(p, residual=FLOW)]
         for p in inexact:
             self._find_costs(p, p + 1)
         return bool(inexact)
 
-    def _reach_feasibility(self) -> None:
+    def _find_feasible(self) -> None:
         """Minimise the largest scaled excess until it vanishes or is proved positive."""
         stuck, elastic, target = False, -1 - self.b.size, np.inf
         start_basis(self.costs, self.b, self.basis)
@@ -181,7 +181,7 @@ class ColumnGeneration:
                 dual / self.scale, tolerance=0.1 * FEASIBILITY, target=target, weight=0.0
             )
             certain = -upper - float(dual @ self.b)
-            newest = self._add(residual=LOOSE * (upper - least))
+            newest = self._add(residual=LOOSE_COLUMN * (upper - least))
             gain = -dual @ self.costs[newest] - least
             if certain > 0.5 * excess or (certain > 0.0 and gain < FEASIBILITY):
                 raise infeasible(dual / self.scale, certain)
@@ -200,7 +200,7 @@ class ColumnGeneration:
         known = [self.origin[p] for p in self.names if p in self.origin]
         if len(known) == self.b.size + 1:
             points, values = (np.array(part) for part in zip(*known, strict=True))
-            interpolate(points, values, dual, self.pool.guess)
+            interpolate(points, values, dual, self.library.guess)
 
     def _excess(self) -> float:
         """Largest scaled excess of the mixture, its negative weights cut off."""
@@ -210,7 +210,7 @@ class ColumnGeneration:
 
     def _optimise(self) -> CMDPSolution:
         """Improve a feasible mixture until the bound meets it."""
-        pool, bound, best, repairs = self.pool, np.inf, np.zeros(self.b.size), 0
+        library, bound, best, repairs = self.library, np.inf, np.zeros(self.b.size), 0
         while True:
             self._master()
             if not self.weights.min() >= -NEGATIVE and not self._excess() <= FEASIBILITY:
@@ -220,11 +220,11 @@ class ColumnGeneration:
                         "the best mixture of policies cannot be told in double precision; use "
                         "engine='lp'"
                     )
-                self._reach_feasibility()
+                self._find_feasible()
                 continue
-            values = pool.values
+            values = library.values
             value = sum(w * float(values[p]) for p, w in zip(self.names, self.mix, strict=True))
-            allowed = self.gap * (max(abs(value), pool.reward_scale) or 1.0)
+            allowed = self.gap * (max(abs(value), library.reward_scale) or 1.0)
             distance = bound - value if bound < np.inf else 0.0
             if bound - value > allowed:
                 dual = np.maximum(self.prices[:-1], 0.0) * self.value_scale / self.scale
@@ -237,11 +237,11 @@ class ColumnGeneration:
                     bound, best = upper, dual
                 if bound - value > allowed:
                     gain = self._extend(dual, distance=upper - value)
-                    noise = max(1e-3 * allowed, NOISE * self.value_scale)
+                    noise = max(1e-3 * allowed, GAIN_ROUNDING * self.value_scale)
                     stays = bound - value > max(0.9 * distance, allowed)
                     if gain <= noise and stays:
                         if self._refine():
-                            self._reach_feasibility()
+                            self._find_feasible()
                             continue
                         bound = min(bound, self._refined_bound(best))
                         if bound - value > allowed:
@@ -253,35 +253,35 @@ class ColumnGeneration:
                 if not bound - value >= -allowed - rounding:
                     raise self._stalled(bound, value)
                 return self._solution(value, dual=best, bound=bound)
-            self._reach_feasibility()
+            self._find_feasible()
 
     def _refined_bound(self, dual: FloatArray) -> float:
         """The bound at `dual` once more, in extended precision."""
-        own = self.pool.dynamics
-        shape = (self.pool.reward.size, own.num_states)
+        own = self.library.dynamics
+        shape = (self.library.reward.size, own.num_states)
         return refined_bound(
             sparse.csr_array(
                 (own.data, own.indices.view(np.int32), own.indptr.view(np.int32)), shape
             ),
-            self.pool.reward,
+            self.library.reward,
             f=self.table,
             f0=self.b * self.scale,
             dual=dual,
             mu=own.mu,
             gamma=own.gamma,
-            v=self.pool.guess,
+            v=self.library.guess,
         )
 
     def _extend(self, dual: FloatArray, *, distance: float) -> float:
         """Add the column priced at `dual`; return its gain over the mixture."""
-        newest = self._add(residual=LOOSE * distance / self.value_scale)
+        newest = self._add(residual=LOOSE_COLUMN * distance / self.value_scale)
         self.origin = {p: self.origin[p] for p in self.names if p in self.origin}
-        self.origin[newest] = dual, self.pool.guess.copy()
+        self.origin[newest] = dual, self.library.guess.copy()
         paid = self.prices[:-1] @ self.costs[newest] + self.prices[-1]
-        return float(self.pool.values[newest] - self.value_scale * paid)
+        return float(self.library.values[newest] - self.value_scale * paid)
 
     def _stalled(self, bound: float, value: float) -> ConvergenceError:
-        scale = max(abs(value), self.pool.reward_scale) or 1.0
+        scale = max(abs(value), self.library.reward_scale) or 1.0
         return ConvergenceError(
             f"column generation stopped at a relative gap of {(bound - value) / scale:.2g}; "
             f"{self.gap:g} was asked for"
@@ -289,7 +289,7 @@ class ColumnGeneration:
 
     def _solution(self, value: float, *, dual: FloatArray, bound: float) -> CMDPSolution:
         mix = np.array(self.mix)
-        return self.pool.mixture(
+        return self.library.mixture(
             self.names,
             mix,
             value=value,

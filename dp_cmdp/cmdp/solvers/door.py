@@ -1,9 +1,9 @@
 """One door to both CMDP engines.
 
-``"columns"`` mixes policies in compiled code, by Newton's method for one cost
+``"policies"`` mixes policies in compiled code, by Newton's method for one cost
 (:mod:`dp_cmdp.cmdp.solvers.newton`) and by column generation (:mod:`dp_cmdp.cmdp.solvers.columns`);
 ``"lp"`` (:mod:`dp_cmdp.cmdp.solvers.lp_engine`) the occupancy program in HiGHS. Both return a
-certified gap. ``"auto"`` takes columns with a pool or from :data:`LP_STATES` states on. Below, one
+certified gap. ``"auto"`` takes policies with a pool or from :data:`LP_STATES` states on. Below, one
 linear program is answered in less time than loading the compiled engine takes (half a second; some
 twenty when it is compiled for the first time). Where one engine does not reach the gap, ``"auto"``
 tries the other (HiGHS up to :data:`LP_LIMIT` states).
@@ -25,10 +25,10 @@ from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError, U
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
-ENGINES = ("auto", "columns", "lp")
+ENGINES = ("auto", "policies", "lp")
 #: "auto" solves models with fewer states as one linear program.
 LP_STATES = 800
-#: "auto" does not turn to a linear program, where columns fail, in models with more states.
+#: "auto" does not turn to a linear program, where policies fail, in models with more states.
 LP_LIMIT = 20_000
 
 
@@ -46,11 +46,11 @@ def solve_cmdp(
     Parameters
     ----------
     cmdp : CMDP
-    engine : {"auto", "columns", "lp"}
+    engine : {"auto", "policies", "lp"}
     gap : float, default 1e-8
         Largest accepted (upper bound − value)/max(|value|, max|r|).
     margin : float or (K,), default 0
-        Subtracted from the tolerances f0 before solving, so that a rigorous bound on the costs of
+        Subtracted from the tolerances f0 before solving, so that a proven bound on the costs of
         the extracted policy, rounding included, can still come out below f0.
     pool : PolicyPool, optional
         Policies of earlier solves with the same dynamics, reward, start and discount; it learns
@@ -69,22 +69,22 @@ def solve_cmdp(
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* when `cmdp` was built from a Release;
-    *curator only* otherwise.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* when `cmdp` was built from a Release;
+    curator only otherwise.
     """
     _check.instance("cmdp", cmdp, CMDP)
     _check.one_of("engine", engine, ENGINES)
     accuracy = _check.real("gap", gap, low=0.0)
     b = cmdp.f0 - _check.vector("margin", margin, size=cmdp.num_constraints)
     if pool is not None and engine == "lp":
-        raise InvalidArgumentError("pool serves engine='columns'; drop it for engine='lp'")
+        raise InvalidArgumentError("pool serves engine='policies'; drop it for engine='lp'")
     if pool is not None and not pool.fits(cmdp):
         raise InvalidArgumentError("pool must have been built for the T, r, mu and gamma of cmdp")
     if engine != "auto":
         return _solve(cmdp, b, engine=engine, gap=accuracy, pool=pool)
-    first, second = "columns", "lp"
+    first, second = "policies", "lp"
     if pool is None and cmdp.num_states < LP_STATES:
-        first, second = "lp", "columns"
+        first, second = "lp", "policies"
     try:
         return _solve(cmdp, b, engine=first, gap=accuracy, pool=pool)
     except SolverError as error:

@@ -22,8 +22,9 @@ import numpy as np
 compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 
 #: A residual of this size, relative to the solution, is rounding.
-ROUNDING = 1e-15
-KRYLOV_STEPS = 300
+RESIDUAL_ROUNDING = 1e-15
+#: Steps of one run of BiCGSTAB, of Gauss–Seidel where that stalls, and runs at most.
+BICGSTAB_STEPS = 300
 GAUSS_SEIDEL_STEPS = 30
 RESTARTS = 1000
 #: Which system: values pull along the transitions, mass is pushed. Floats, because the compiler
@@ -226,7 +227,7 @@ def bicgstab(chain, residual, x, tolerance, way):
     direction, image = np.zeros(x.size), np.zeros(x.size)
     half, full, half_image = np.empty(x.size), np.empty(x.size), np.empty(x.size)
     rho, alpha, omega = 1.0, 1.0, 1.0
-    for _ in range(KRYLOV_STEPS):
+    for _ in range(BICGSTAB_STEPS):
         previous = rho
         rho = inner(shadow, residual)
         beta = (rho / previous) * (alpha / omega)
@@ -269,7 +270,7 @@ def solve_chain(chain, b, x, tolerance, shrink, way):
     size = defect(chain, b, x, residual, way)
     tolerance = max(tolerance, shrink * size)
     for _ in range(RESTARTS):
-        rounding = ROUNDING * size_of(x, way)
+        rounding = RESIDUAL_ROUNDING * size_of(x, way)
         if size <= max(tolerance, rounding):
             break
         assign(guess, x)

@@ -23,7 +23,7 @@ COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_residuals", "_used")
 #: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the columns that the answer mixes.
 FLOW = 1e-14
 #: Sweeps of value iteration towards the first policy, and flow residual of its occupancy.
-SWEEPS, FIRST = 50, 1e-3
+FIRST_SWEEPS, FIRST_RESIDUAL = 50, 1e-3
 
 
 class PolicyLibrary:
@@ -38,7 +38,7 @@ class PolicyLibrary:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** As private as the draws whose policies it holds.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws whose policies it holds.
     """
 
     def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:
@@ -87,12 +87,12 @@ class PolicyLibrary:
             self._make_room()
         if self._size == 0:
             policy = np.zeros(self.shape[0], np.int32)
-            for _ in range(SWEEPS):
+            for _ in range(FIRST_SWEEPS):
                 before = policy.copy()
                 sweep(self.dynamics, self.reward, self.guess, policy)
                 if np.count_nonzero(policy != before) * MANY <= policy.size:
                     break
-            self.add(policy, [], [], residual=FIRST)
+            self.add(policy, [], [], residual=FIRST_RESIDUAL)
 
     def add(
         self,
@@ -177,7 +177,7 @@ class PolicyLibrary:
             dual=frozen(dual),
             upper_bound=bound,
             gap=relative_gap(bound, value, reward_scale=self.reward_scale),
-            engine="columns",
+            engine="policies",
             iterations=iterations,
             weights=frozen(mix),
             policies=frozen(policies),

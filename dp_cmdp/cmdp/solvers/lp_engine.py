@@ -25,7 +25,7 @@ from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, CMDPSolution, infeasible,
 from dp_cmdp.errors import ConvergenceError, SolverError
 
 #: Primal and dual feasibility asked of HiGHS, on rows scaled to max|f_i| = 1.
-TOLERANCE = 1e-10
+OCCUPANCY_TOLERANCE = 1e-10
 
 
 def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
@@ -33,7 +33,7 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
 
     Notes
     -----
-    **Paper.** The occupancy LP of ``app:cmdp``. **Privacy.** As private as `cmdp`.
+    **Paper.** The occupancy LP of ``app:cmdp``. **Privacy.** *Post-processing* of `cmdp`.
     """
     scale = np.abs(cmdp.f).max(axis=(1, 2))
     scale = np.where(scale > 0.0, scale, 1.0)
@@ -58,7 +58,7 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
     if reached > gap:
         raise ConvergenceError(
             f"HiGHS reached a relative gap of {reached:.2g}, above the {gap:g} asked for; use "
-            "engine='columns'"
+            "engine='policies'"
         )
     return CMDPSolution(
         occupancy=frozen(x.reshape(cmdp.r.shape)),
@@ -102,8 +102,8 @@ def _run(cmdp: CMDP, b: FloatArray, *, scale: FloatArray, elastic: bool) -> high
     model.a_matrix_.value_ = rows.data
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
-    highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+    highs.setOptionValue("primal_feasibility_tolerance", OCCUPANCY_TOLERANCE)
+    highs.setOptionValue("dual_feasibility_tolerance", OCCUPANCY_TOLERANCE)
     highs.passModel(model)
     highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
@@ -124,7 +124,7 @@ def _answer(
     """Occupancies, values of the states and multipliers of the costs."""
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         raise SolverError(
-            f"HiGHS stopped with status {highs.getModelStatus().name}; use engine='columns'"
+            f"HiGHS stopped with status {highs.getModelStatus().name}; use engine='policies'"
         )
     solution = highs.getSolution()
     x = np.maximum(np.asarray(solution.col_value)[: cmdp.r.size], 0.0)

@@ -18,6 +18,7 @@ from dp_cmdp.cmdp.solvers.krylov import compiled
 #: Smallest reduced cost that enters the basis and smallest pivot, in scaled units.
 ENTER = 1e-13
 PIVOT = 1e-11
+#: Pivots of one master program at most: only rounding makes it circle.
 PIVOTS = 10_000
 #: Pivots after which the first improving column is taken instead of the best.
 CAREFUL = 500

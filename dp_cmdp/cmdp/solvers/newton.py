@@ -1,7 +1,7 @@
 """One cost row: policy and multiplier found together, by Newton's method.
 
 Around a policy π, the dual function of the multiplier is known to first order
-(:mod:`dp_cmdp.cmdp.solvers.kink`): its least value lies between two policies, and one of them is
+(:mod:`dp_cmdp.cmdp.solvers.switch`): its least value lies between two policies, and one of them is
 the next π. Where the multipliers of column generation halve an interval, these steps converge at
 once; from the policy of a like draw, two or three will do.
 
@@ -17,13 +17,14 @@ such draws, and those that no policy can serve, are left to :mod:`dp_cmdp.cmdp.s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp.solvers.kink import Model, advantages, kink
 from dp_cmdp.cmdp.solvers.krylov import (
     PULL,
-    ROUNDING,
+    RESIDUAL_ROUNDING,
     assign,
     chain_of,
     compiled,
@@ -35,30 +36,45 @@ from dp_cmdp.cmdp.solvers.krylov import (
 )
 from dp_cmdp.cmdp.solvers.library import FLOW, PolicyLibrary
 from dp_cmdp.cmdp.solvers.mixture import costly_states, largest, total, totals
-from dp_cmdp.cmdp.solvers.pricing import MANY, TIE, sweep
+from dp_cmdp.cmdp.solvers.pricing import MANY, RELATIVE_TIE, sweep
 from dp_cmdp.cmdp.solvers.solution import CMDPSolution
+from dp_cmdp.cmdp.solvers.switch import Model, advantages, switch
 
 #: Steps before column generation takes over.
-STEPS = 50
+NEWTON_STEPS = 50
 #: After more changes than this, value iteration carries them on. While there are more and the
 #: multiplier moves by so much, relatively, evaluations only make the residual so much smaller.
-FEW, CLOSE, COARSE = 10, 1e-3, 1e-3
+FEW, CLOSE, COARSE_EVALUATION = 10, 1e-3, 1e-3
 #: Flow residual of the occupancies that weigh the states of a model.
-LOOSE = 1e-1
+LOOSE_OCCUPANCY = 1e-1
 #: Error of the evaluations and smallest gain of a change, relative to the accepted gap.
-ACCURACY, NEAR = 0.1, 0.5
+EVALUATION_ACCURACY, SMALLEST_GAIN = 0.1, 0.5
 #: Least guess of a multiplier, relative to max|r|/max|f|.
-SMALL = 1e-3
+SMALLEST_MULTIPLIER = 1e-3
+
+
+class Answer(NamedTuple):
+    """Two policies mixed: multiplier, weight of the first, value, cost, upper bound and steps.
+
+    There are no steps where Newton's method leads nowhere.
+    """
+
+    multiplier: float
+    weight: float
+    value: float
+    cost: float
+    bound: float
+    steps: float
 
 
 def solve_one_row(
-    pool: PolicyLibrary, table: FloatArray, b: FloatArray, *, gap: float
+    library: PolicyLibrary, table: FloatArray, b: FloatArray, *, gap: float
 ) -> CMDPSolution | None:
     """Newton's method from the best mixture of pooled policies; None where it settles nothing.
 
     Parameters
     ----------
-    pool : PolicyLibrary
+    library : PolicyLibrary
         With at least one policy; it learns from the draw.
     table : (1, pairs)
     b : (1,)
@@ -66,30 +82,29 @@ def solve_one_row(
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draw.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draw.
     """
-    scale, tolerance = pool.reward_scale or 1.0, float(b[0])
+    scale, tolerance = library.reward_scale or 1.0, float(b[0])
     first, second, guess = neighbours(
-        table, tolerance, pool.policies, pool.occupancies, pool.values, scale
+        table, tolerance, library.policies, library.occupancies, library.values, scale
     )
-    policies, occupancies = pool.policies[[first, second]], pool.occupancies[[first, second]]
-    reward, cost, (v, u), answer = pool.reward.copy(), table[0].copy(), pool.to_go, np.zeros(6)
-    newton(
-        pool.dynamics, reward, cost, tolerance, guess, gap, scale, v, u, pool.rank,
-        policies, occupancies, answer,
+    policies, occupancies = library.policies[[first, second]], library.occupancies[[first, second]]
+    reward, cost, (v, u) = library.reward.copy(), table[0].copy(), library.to_go
+    answer = newton(
+        library.dynamics, reward, cost, tolerance, guess, gap, scale, v, u, library.rank,
+        policies, occupancies,
     )  # fmt: skip
-    dual, weight, value, paid, upper, steps = answer.tolist()
-    if steps == 0.0:
+    if answer.steps == 0.0:
         return None
-    used = [0, 1] if weight < 1.0 else [0]
-    return pool.mixture(
-        [pool.insert(policies[k], occupancies[k], residual=FLOW) for k in used],
-        np.array([weight, 1.0 - weight])[used],
-        value=value,
-        costs=np.array([paid]),
-        dual=np.array([dual]),
-        bound=upper,
-        iterations=int(steps),
+    used = [0, 1] if answer.weight < 1.0 else [0]
+    return library.mixture(
+        [library.insert(policies[k], occupancies[k], residual=FLOW) for k in used],
+        np.array([answer.weight, 1.0 - answer.weight])[used],
+        value=answer.value,
+        costs=np.array([answer.cost]),
+        dual=np.array([answer.multiplier]),
+        bound=answer.bound,
+        iterations=int(answer.steps),
     )
 
 
@@ -105,7 +120,7 @@ def neighbours(table, b, policies, occupancies, values, reward_scale):
     largest(table, unit)
     unit[0] = reward_scale / unit[0] if unit[0] > 0.0 else 1.0
     if costs[left, 0] <= b:
-        return left, left, SMALL * unit[0]
+        return left, left, SMALLEST_MULTIPLIER * unit[0]
     if costs[right, 0] >= b:
         return right, right, unit[0]
     while True:
@@ -122,32 +137,34 @@ def neighbours(table, b, policies, occupancies, values, reward_scale):
             right = best
     if costs[left, 0] - b > b - costs[right, 0]:
         left, right = right, left
-    return left, right, max(multiplier, SMALL * unit[0])
+    return left, right, max(multiplier, SMALLEST_MULTIPLIER * unit[0])
 
 
 @compiled
-def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupancies, answer):
+def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupancies):
     """Solve one draw from two policies and guesses of the multiplier, v and u.
 
-    All but the multiplier are updated in place. `answer` gets multiplier, weight of the first
-    policy, value, cost, upper bound and steps; the last stays zero when they lead nowhere.
+    All but the multiplier are updated in place. The answer has no steps when they lead nowhere.
     """
-    multiplier, last, shrink = guess, -1.0, COARSE
+    multiplier, last, shrink = guess, -1.0, COARSE_EVALUATION
     policy, y = policies[0], occupancies[0]
     left, right = np.empty_like(policy), np.empty_like(policy)
-    gain, load = np.empty(reward.size), np.empty(reward.size)
-    for step in range(STEPS):
+    gain, extra = np.empty(reward.size), np.empty(reward.size)
+    for step in range(NEWTON_STEPS):
         chain = chain_of(dyn, policy, rank)
         allowed = gap * max(abs(inner(dyn.mu, v)), scale) * (1.0 - dyn.gamma)
-        error = ACCURACY * allowed
+        error = EVALUATION_ACCURACY * allowed
         evaluate(dyn, chain, reward, policy, v, rank, error, shrink)
         evaluate(dyn, chain, cost, policy, u, rank, error / multiplier, shrink)
-        occupy(dyn, chain, y, rank, LOOSE)
+        occupy(dyn, chain, y, rank, LOOSE_OCCUPANCY)
         advantages(dyn, reward, v, gain)
-        advantages(dyn, cost, u, load)
-        tie = max(NEAR * allowed, TIE * (size_of(v, PULL) + multiplier * size_of(u, PULL)))
-        model, excess = Model(gain, load, y, policy, dyn.num_actions, tie), inner(dyn.mu, u) - b
-        best = kink(model, excess, multiplier, left, right)
+        advantages(dyn, cost, u, extra)
+        tie = max(
+            SMALLEST_GAIN * allowed,
+            RELATIVE_TIE * (size_of(v, PULL) + multiplier * size_of(u, PULL)),
+        )
+        model, excess = Model(gain, extra, y, policy, dyn.num_actions, tie), inner(dyn.mu, u) - b
+        best = switch(model, excess, multiplier, left, right)
         changes = min(differing(left, policy), differing(right, policy))
         if changes > 0:
             assign(policy, right)
@@ -156,24 +173,24 @@ def newton(dyn, reward, cost, b, guess, gap, scale, v, u, rank, policies, occupa
             if changes * MANY > policy.size:
                 assign(rank, ranking(dyn, policy))
             settled = abs(best - last) <= CLOSE * best and changes * MANY <= policy.size
-            shrink = 0.0 if settled else COARSE
+            shrink = 0.0 if settled else COARSE_EVALUATION
         elif not best >= 0.0:
-            return
+            break
         else:
             partner = left if differing(left, policy) > 0 else right
             complete(dyn, chain, rank, partner, policies, occupancies)
-            answer[0] = best
-            if mix(reward, cost, b, policies, occupancies, answer):
-                upper = bound(dyn, chain, reward, cost, answer[0], v, u, rank, policy, error)
-                answer[4] = upper + answer[0] * b
-                if abs(answer[4] - answer[2]) <= gap * max(abs(answer[2]), scale):
-                    answer[5] = step + 1
-                    return
+            multiplier, weight, value, paid = mix(reward, cost, b, policies, occupancies, best)
+            if weight >= 0.0:
+                upper = bound(dyn, chain, reward, cost, multiplier, v, u, rank, policy, error)
+                upper += multiplier * b
+                if abs(upper - value) <= gap * max(abs(value), scale):
+                    return Answer(multiplier, weight, value, paid, upper, step + 1.0)
             if shrink == 0.0:
                 assign(policy, policies[1])
                 assign(y, occupancies[1])
             shrink = 0.0
         last, multiplier = best, max(best, guess)
+    return Answer(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @compiled
@@ -197,7 +214,7 @@ def bound(dyn, chain, reward, cost, multiplier, v, u, rank, policy, error):
 
     Advantages carry the rounding of v and λu, whose difference may be small.
     """
-    rounding = ROUNDING * (size_of(v, PULL) + multiplier * size_of(u, PULL))
+    rounding = RESIDUAL_ROUNDING * (size_of(v, PULL) + multiplier * size_of(u, PULL))
     income, w = priced(reward, cost, multiplier), priced(v, u, multiplier)
     evaluate(dyn, chain, income, policy, w, rank, error, 0.0)
     advantages(dyn, income, w, income)
@@ -218,10 +235,11 @@ def complete(dyn, chain, rank, partner, policies, occupancies):
 
 
 @compiled
-def mix(reward, cost, b, policies, occupancies, answer):
-    """Weigh two policies so that they cost at most b; False when they cannot.
+def mix(reward, cost, b, policies, occupancies, multiplier):
+    """Weigh two policies so that they cost at most b: multiplier, weight, value and cost.
 
-    Writes weight, value and cost to `answer`, and the multiplier at which both are equally good.
+    The multiplier is the one at which both are equally good, or the given one where only the first
+    is used. The weight of the first is −1 when they cannot.
     """
     one, other = total(cost, policies[0], occupancies[0]), total(cost, policies[1], occupancies[1])
     first = total(reward, policies[0], occupancies[0])
@@ -229,13 +247,11 @@ def mix(reward, cost, b, policies, occupancies, answer):
     between = (one - b) * (other - b) < 0.0
     weight = (b - other) / (one - other) if between else 1.0
     if weight == 1.0 and one > b:
-        return False
+        return multiplier, -1.0, 0.0, 0.0
     if between:
-        answer[0] = max((first - second) / (one - other), 0.0)
-    answer[1] = weight
-    answer[2] = weight * first + (1.0 - weight) * second
-    answer[3] = weight * one + (1.0 - weight) * other
-    return True
+        multiplier = max((first - second) / (one - other), 0.0)
+    value = weight * first + (1.0 - weight) * second
+    return multiplier, weight, value, weight * one + (1.0 - weight) * other
 
 
 @compiled

@@ -18,7 +18,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.solvers.batch import FEW_STATES, solve_together
+from dp_cmdp.cmdp.solvers.batch import FEW_STATES, solve_batch
 from dp_cmdp.cmdp.solvers.columns import ColumnGeneration
 from dp_cmdp.cmdp.solvers.library import PolicyLibrary
 from dp_cmdp.cmdp.solvers.newton import solve_one_row
@@ -26,12 +26,12 @@ from dp_cmdp.cmdp.solvers.solution import CMDPSolution, SweepSolution
 from dp_cmdp.errors import ConvergenceError, InvalidArgumentError, SolverError
 
 #: In models with more states, columns are loose where that will do.
-EXACT_STATES = 500
+EXACT_COLUMN_STATES = 500
 #: Draws in a batch: few at first, while the pool still learns.
 FIRST_BATCH, LARGEST_BATCH = 16, 128
 
 
-class PolicyPool(PolicyLibrary):
+class PolicyPool:
     """Policies and occupancies of one dynamics, and the sweep of solves they serve.
 
     Parameters
@@ -45,23 +45,29 @@ class PolicyPool(PolicyLibrary):
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** The pool remembers policies that were optimal for earlier
-    draws, so it is as private as all draws it has served: *post-processing* when every draw came
-    from a Release, *curator only* otherwise.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* when every draw came from a Release,
+    curator only otherwise: the pool remembers policies that were optimal for earlier draws.
     """
+
+    def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:
+        self.library = PolicyLibrary(cmdp, capacity=capacity)
+
+    def __len__(self) -> int:
+        """Number of policies it knows."""
+        return len(self.library)
 
     @door
     def fits(self, cmdp: CMDP) -> bool:
         """Whether `cmdp` has the pool's dynamics, reward, start and discount."""
-        own = self.dynamics
+        library, own = self.library, self.library.dynamics
         return (
-            cmdp.r.shape == self.shape
+            cmdp.r.shape == library.shape
             and cmdp.gamma == own.gamma
             and cmdp.T.nnz == own.data.size
             and np.array_equal(cmdp.T.indptr, own.indptr)
             and np.array_equal(cmdp.T.indices, own.indices)
             and np.array_equal(cmdp.T.data, own.data)
-            and np.array_equal(cmdp.r.reshape(-1), self.reward)
+            and np.array_equal(cmdp.r.reshape(-1), library.reward)
             and np.array_equal(cmdp.mu, own.mu)
         )
 
@@ -85,9 +91,9 @@ class PolicyPool(PolicyLibrary):
 
         Notes
         -----
-        **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of f and f0.
+        **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of f and f0.
         """
-        table = self._costs(f, form="(K, {}, {})").reshape(-1, self.reward.size)
+        table = self._costs(f, form="(K, {}, {})").reshape(-1, self.library.reward.size)
         tolerance = _check.vector("f0", f0, size=len(table))
         tolerance = tolerance - _check.vector("margin", margin, size=len(table))
         accuracy = _check.real("gap", gap, low=0.0)
@@ -115,11 +121,11 @@ class PolicyPool(PolicyLibrary):
 
         Notes
         -----
-        **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
+        **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws.
         """
         tables = self._costs(f, form="(draws, K, {}, {})")
         draws, rows = len(tables), 1 if tables.ndim == 3 else tables.shape[1]
-        tables = tables.reshape(draws, rows, self.reward.size)
+        tables = tables.reshape(draws, rows, self.library.reward.size)
         accuracy = _check.real("gap", gap, low=0.0)
         b = _check.float_array(f0)
         if b is not None and b.shape == (draws,) and rows == 1:
@@ -145,12 +151,11 @@ class PolicyPool(PolicyLibrary):
         if (
             table is None
             or table.ndim not in (dimensions - 1, dimensions)
-            or table.shape[-2:] != self.shape
+            or table.shape[-2:] != self.library.shape
         ):
             found = "no array of numbers" if table is None else str(table.shape)
-            raise InvalidArgumentError(
-                f"f must have shape {form.format(*self.shape)}, with or without K; got {found}"
-            )
+            shape = form.format(*self.library.shape)
+            raise InvalidArgumentError(f"f must have shape {shape}, with or without K; got {found}")
         _check.reject_non_finite("f", table.ravel())
         return table
 
@@ -159,9 +164,9 @@ class PolicyPool(PolicyLibrary):
     ) -> list[CMDPSolution | SolverError]:
         """Settle together, where states are few, what can be; the others one by one."""
         found: list[CMDPSolution | None] = [None] * len(tables)
-        if self.shape[0] <= FEW_STATES:
-            self.prepare()
-            found = solve_together(self, tables, b, gap=gap)
+        if self.library.shape[0] <= FEW_STATES:
+            self.library.prepare()
+            found = solve_batch(self.library, tables, b, gap=gap)
         return [
             self._solve_or_say_why(table, tolerance, gap=gap) if answer is None else answer
             for answer, table, tolerance in zip(found, tables, b, strict=True)
@@ -177,13 +182,13 @@ class PolicyPool(PolicyLibrary):
 
     def _solve(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution:
         """Newton's method, then column generation; in large models with loose columns first."""
-        self.prepare()
+        self.library.prepare()
         table = frozen(table.view())  # to compiled code, read-only arrays are of another type
         if b.size == 1:
-            answer = solve_one_row(self, table, b, gap=gap)
+            answer = solve_one_row(self.library, table, b, gap=gap)
             if answer is not None:
                 return answer
-        if self.shape[0] > EXACT_STATES:
+        if self.library.shape[0] > EXACT_COLUMN_STATES:
             with suppress(ConvergenceError):
-                return ColumnGeneration(self, table, b, gap=gap, exact=False).run()
-        return ColumnGeneration(self, table, b, gap=gap, exact=True).run()
+                return ColumnGeneration(self.library, table, b, gap=gap, exact=False).run()
+        return ColumnGeneration(self.library, table, b, gap=gap, exact=True).run()

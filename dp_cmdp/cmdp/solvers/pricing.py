@@ -20,14 +20,15 @@ from dp_cmdp.cmdp.solvers.krylov import Dynamics, assign, chain_of, compiled, ev
 from dp_cmdp.errors import InvalidArgumentError
 
 #: A greedy action must beat the present one by this much, relative to its value.
-TIE = 1e-13
+RELATIVE_TIE = 1e-13
 #: Evaluations shrink the Bellman residual by this factor before the next improvement.
 FORCING = 0.05
 #: The first evaluation of a trusted policy shrinks the residual of its guess by this factor.
 COARSE = 1e-4
-ROUNDS = 1000
+#: Improvements of the policy at most: far more than policy iteration takes.
+IMPROVEMENT_ROUNDS = 1000
 #: Value-iteration sweeps before the next improvement, while the policy changes a lot.
-SWEEPS = 2
+PRICING_SWEEPS = 2
 #: That is when more than one state in this many changes its action; states are then ranked anew.
 MANY = 50
 #: Rounds without progress, at an unchanged policy, after which rounding is to blame.
@@ -39,7 +40,7 @@ def dynamics_of(cmdp: CMDP) -> Dynamics:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *public*: no cost and no tolerance enters.
+    **Paper.** ``def:cmdp``. **Privacy.** *Public*: no cost and no tolerance enters.
     """
     if cmdp.T.nnz >= 2**31:
         raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros for the columns engine")
@@ -72,7 +73,7 @@ def improve(dyn, reward, v, policy):
                 best, choice = q, action
         start += dyn.mu[state] * v[state]
         high = max(high, best - v[state])
-        if best > held + TIE * (abs(held) + abs(v[state])):
+        if best > held + RELATIVE_TIE * (abs(held) + abs(v[state])):
             policy[state] = choice
             changes += 1
             low = min(low, best - v[state])
@@ -113,8 +114,8 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
     settled = 0.25 * tolerance / horizon
     if trust:
         evaluate(dyn, chain_of(dyn, policy, rank), reward, policy, v, rank, settled, COARSE)
-    for turn in range(ROUNDS):
-        for _ in range(SWEEPS if many else 0):
+    for turn in range(IMPROVEMENT_ROUNDS):
+        for _ in range(PRICING_SWEEPS if many else 0):
             sweep(dyn, reward, v, policy)
         start, low, high, changes = improve(dyn, reward, v, policy)
         lower, upper = start + low * horizon, start + high * horizon
@@ -127,8 +128,8 @@ def price(dyn, reward, v, policy, rank, tolerance, target, trust):
         many = changes * MANY > dyn.num_states
         if many:
             assign(rank, ranking(dyn, policy))
-        sure = not many and (changes > 0 or turn > 0 or trust)
-        goal = settled if sure else max(FORCING * max(high, -low), settled)
+        thorough = not many and (changes > 0 or turn > 0 or trust)
+        goal = settled if thorough else max(FORCING * max(high, -low), settled)
         evaluate(dyn, chain_of(dyn, policy, rank), reward, policy, v, rank, goal, 0.0)
     return upper
 

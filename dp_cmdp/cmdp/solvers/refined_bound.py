@@ -24,7 +24,7 @@ from dp_cmdp._check import FloatArray
 #: Larger models are not factorised.
 STATES = 5_000
 #: Improvements of the policy, and refinements of its values, at most.
-IMPROVEMENTS, REFINEMENTS = 20, 3
+IMPROVEMENTS, BOUND_REFINEMENTS = 20, 3
 
 
 def refined_bound(
@@ -50,7 +50,7 @@ def refined_bound(
 
     Notes
     -----
-    **Privacy.** As private as `f` and `f0`.
+    **Privacy.** *Post-processing* of `f` and `f0`.
     """
     num_states = mu.size
     if num_states > STATES:
@@ -88,7 +88,7 @@ def _refined(
     rows = states * (reward.size // v.size) + policy
     chain = sparse.eye_array(v.size, format="csc") - gamma * cast(sparse.csr_array, T[rows])
     factors = linalg.splu(sparse.csc_array(chain))
-    for _ in range(REFINEMENTS):
+    for _ in range(BOUND_REFINEMENTS):
         residual = _residual(T, reward, gamma=gamma, v=v)[states, policy]
         v = v + factors.solve(residual.astype(np.float64))
     return v

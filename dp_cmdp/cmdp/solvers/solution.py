@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.errors import InfeasibleError, SolverError
 
 #: Excess over a tolerance that is taken for rounding, relative to max|f_i|/(1 − γ).
 FEASIBILITY = 1e-10
-#: Draws named in a message.
-SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +37,7 @@ class CMDPSolution:
     gap : float
         (upper_bound − value) / max(|value|, max|r|), never negative.
     engine : str
-        ``"columns"`` or ``"lp"``.
+        ``"policies"`` or ``"lp"``.
     iterations : int
         Newton steps, pricing problems or simplex iterations.
     weights, policies : (m,) and (m, num_states), or None
@@ -46,8 +45,8 @@ class CMDPSolution:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** As private as the CMDP it solves: *post-processing* when
-    that was built from a Release, *curator only* otherwise.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* when the CMDP was built from a Release,
+    curator only otherwise.
     """
 
     occupancy: FloatArray
@@ -76,7 +75,7 @@ class SweepSolution:
 
     Notes
     -----
-    **Paper.** ``def:cmdp``. **Privacy.** *post-processing* of the draws.
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws.
     """
 
     solutions: tuple[CMDPSolution | None, ...]
@@ -97,8 +96,12 @@ class SweepSolution:
         """
         if not self.errors:
             return [answer for answer in self.solutions if answer is not None]
-        named = ", ".join(map(str, list(self.errors)[:SHOWN]))
-        more = f" and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
+        named = ", ".join(map(str, list(self.errors)[: _check.SHOWN]))
+        more = (
+            f" and {len(self.errors) - _check.SHOWN} more"
+            if len(self.errors) > _check.SHOWN
+            else ""
+        )
         first = next(iter(self.errors.values()))
         kind = InfeasibleError if self.infeasible else SolverError
         raise kind(

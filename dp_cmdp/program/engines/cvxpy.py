@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: A correction moves x by at most this many times the largest violation: Clarabel's accuracy is
 #: relative to the size of its numbers.
-_REACH = 2.0**10
+_LARGEST_MOVE = 2.0**10
 
 
 class CvxpyEngine:
@@ -33,10 +33,10 @@ class CvxpyEngine:
     def correct(self, x: FloatArray, gap: FloatArray, gap_eq: FloatArray) -> RawSolution:
         """Move x by the best d with A d ≤ gap, A_eq d = gap_eq and x + d within the bounds."""
         zoom = magnification(gap, gap_eq)
-        low = np.maximum(zoom * (self._lp.lower - x), -_REACH)
-        high = np.minimum(zoom * (self._lp.upper - x), _REACH)
-        # a row cannot use more room than the reach of its variables
-        room = np.minimum(zoom * gap, 2.0 * _REACH * self._A1)
+        low = np.maximum(zoom * (self._lp.lower - x), -_LARGEST_MOVE)
+        high = np.minimum(zoom * (self._lp.upper - x), _LARGEST_MOVE)
+        # a row cannot use more room than the range of its variables
+        room = np.minimum(zoom * gap, 2.0 * _LARGEST_MOVE * self._A1)
         moved = self._solve(room, zoom * gap_eq, low, high)
         return RawSolution(x=x + moved.x / zoom, dual=moved.dual, dual_eq=moved.dual_eq)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Variables keep their units unless a coefficient is this small beside the largest of its row.
 TINY = 2.0**-24
-_SWEEPS = 8
+_SCALING_SWEEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _balanced(matrix: sparse.csr_array) -> FloatArray:
     in_row = np.maximum(np.bincount(row, minlength=matrix.shape[0]), 1)
     in_column = np.maximum(np.bincount(column, minlength=matrix.shape[1]), 1)
     by_column = np.zeros(matrix.shape[1])
-    for _ in range(_SWEEPS):
+    for _ in range(_SCALING_SWEEPS):
         by_row = -np.bincount(row, size + by_column[column], minlength=in_row.size) / in_row
         by_column = -np.bincount(column, size + by_row[row], minlength=in_column.size) / in_column
     return np.exp2(np.clip(np.round(by_column), -500, 500))

@@ -38,7 +38,7 @@ from dp_cmdp.program.linear_program import LinearProgram, solve
 
 Rows = frozenset[int]
 #: A residual below this counts as zero when surjectivity is decided (rows have unit norm).
-TOLERANCE = 1e-9
+ZERO_RESIDUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ def hoffman_constant(
 
     Notes
     -----
-    **Paper.** ``lem:perturbation``. **Privacy.** As its arguments: *curator only* for true data.
+    **Paper.** ``lem:perturbation``. **Privacy.** *Post-processing* of its arguments; curator only
+    for true data.
     """
     rows = _check.matrix("G", np.atleast_2d(_check.array("G", G))).toarray()
     equal = np.zeros((0, rows.shape[1]))
@@ -156,9 +157,9 @@ def _certificate(unit: FloatArray, equal: FloatArray, chosen: Rows) -> Rows | No
         ),
         certify=False,
     )
-    if found.x[-1] > TOLERANCE:
+    if found.x[-1] > ZERO_RESIDUAL:
         return None
-    return frozenset(order[i] for i in np.flatnonzero(found.x[:k] > TOLERANCE))
+    return frozenset(order[i] for i in np.flatnonzero(found.x[:k] > ZERO_RESIDUAL))
 
 
 def _count(largest: list[Rows], most: int) -> int:

@@ -101,7 +101,7 @@ def paper_bound(
     database : Database
     budget : PrivacyBudget
     alphas, calibration
-        As in :func:`~dp_cmdp.release.privatizer.release_blocks`; equal shares by default.
+        As in :func:`~dp_cmdp.release.blocks.release_blocks`; equal shares by default.
     form : {"repaired", "printed", "printed-slater"}
         ``printed-slater`` is the printed ρ with only Λ repaired, so that it is finite.
     hoffman : HoffmanConstant, optional
@@ -110,7 +110,7 @@ def paper_bound(
     Notes
     -----
     **Paper.** ``thm:lp_accuracy_e``, ``eq:rho``, ``eq:chi``, ``eq:dualmax``.
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     _check.one_of("form", form, FORMS)
     case = StandardForm.of(program, database, budget=budget, alphas=alphas, calibration=calibration)
@@ -199,7 +199,7 @@ def repaired_terms(case: StandardForm) -> dict[str, float]:
     Notes
     -----
     **Paper.** ``eq:ex2``, ``eq:ex3``, repaired; the primal term ``eq:ex1`` is 0.
-    **Privacy.** *Curator only.*
+    **Privacy.** *Curator only*.
     """
     chi, sigc = float(case.chi.max(initial=0.0)), case.sigma_c
     w = np.maximum(case.slater, case.chi - case.slater)[case.mask_c]

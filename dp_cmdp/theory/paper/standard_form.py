@@ -21,7 +21,7 @@ from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.feasible_set import coordinate_ranges
 from dp_cmdp.theory.laws import LaplaceLaw
-from dp_cmdp.theory.release_noise import Reach, reach
+from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,17 +79,18 @@ class StandardForm:
                 "the paper's theorem needs x ≥ 0 and inequality rows only (its Slater point cannot "
                 "be strict in an equality); use accuracy_bound"
             )
-        if program.envelope is not database.envelope:
-            raise InvalidArgumentError("program and database must share one Envelope object")
-        noise = reach(program, budget, mechanism="blocks", alphas=alphas, calibration=calibration)
+        program.check_owns(database)
+        noise = release_noise(
+            program, budget, mechanism="blocks", alphas=alphas, calibration=calibration
+        )
         box = program.envelope.lower, program.envelope.upper
         extra = np.eye(program.num_variables)[np.isfinite(program.upper)]
         below = np.vstack([program.A_ub.toarray(), extra])
         sides = np.concatenate([program.b_ub, program.upper[np.isfinite(program.upper)]])
         A = np.vstack([program.A.at(database.values).toarray(), below])
         b = np.concatenate([program.b.at(database.values), sides])
-        A_sup = np.vstack([_ends(program.A, *box)[1], below])
-        b_inf, b_sup = (np.concatenate([end, sides]) for end in _ends(program.b, *box))
+        A_sup = np.vstack([program.A.extremes(*box)[1].toarray(), below])
+        b_inf, b_sup = (np.concatenate([end, sides]) for end in program.b.extremes(*box))
         lp = LinearProgram(program.c.at(database.values), A, b=b)
         slater, slack = _slater(A_sup, b_inf)
         return cls(
@@ -136,18 +137,6 @@ class StandardForm:
         return TruncatedLaplace(self.sigma_b, self.s_b).variance if self.s_b else 0.0
 
 
-def _ends(part: Affine, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    row, col, _ = part.sensitive()
-    where = row if len(part.shape) == 1 else (row, col)
-    base = part.constant if len(part.shape) == 1 else part.constant.toarray()
-    found = []
-    for end in part.bounds(low, high):
-        value = np.array(base)
-        value[where] = end
-        found.append(value)
-    return found[0], found[1]
-
-
 def _mask(part: Affine, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     mask = np.zeros(shape, dtype=bool)
     row, col, _ = part.sensitive()
@@ -155,7 +144,7 @@ def _mask(part: Affine, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     return mask
 
 
-def _block_noise(noise: Reach) -> dict[str, float]:
+def _block_noise(noise: ReleaseNoise) -> dict[str, float]:
     """σ and s per block; 0 for a public block."""
     found = {"sigma_A": 0.0, "s_A": 0.0, "sigma_b": 0.0, "s_b": 0.0, "sigma_c": 0.0}
     assert isinstance(noise.law, LaplaceLaw)

@@ -107,19 +107,19 @@ FAULTS = (
         (CONTRACT, FACTS),
         Fault(
             "comparison-leak-unnamed",
-            "a compared system names the blocks it leaves bare",
-            'leaks.append(f"block {block} unprotected")',
+            "a compared system names the blocks it leaves unprotected",
+            "leaks.append(unprotected(block))",
             "pass",
         ),
         Fault(
-            "comparison-block-bare",
+            "comparison-block-unprotected",
             "a compared system perturbs the blocks it protects",
             "if block in noise:",
             "if not noise:",
         ),
         Fault(
-            "comparison-bare-not-widened",
-            "bare entries are enclosed however their sums were rounded",
+            "comparison-unprotected-not-widened",
+            "unprotected entries are enclosed however their sums were rounded",
             'return Intervals(values, lower, upper, Noise(block, "none", "none", 0.0, 0.0))',
             'return Intervals(values, values, values, Noise(block, "none", "none", 0.0, 0.0))',
         ),
@@ -146,14 +146,14 @@ FAULTS = (
         Fault(
             "comparison-foreign-database",
             "a method is run on the database of its program",
-            "if program.envelope is not database.envelope:",
-            "if program.envelope is None:",
+            "program.check_owns(database)",
+            "pass",
         ),
         Fault(
             "comparison-leaks-protected",
             "a method's leaks are the blocks it does not protect",
-            "if block not in self.private and not getattr(program, block).is_public",
-            "if block in self.private and not getattr(program, block).is_public",
+            "return tuple(name for name in program.sensitive_blocks if name not in self.private)",
+            "return tuple(name for name in program.sensitive_blocks if name in self.private)",
         ),
     ),
     *in_file(

@@ -85,13 +85,13 @@ FAULTS = (
         Fault(
             "claimed-record-size-believed",
             "the record size is that of the records",
-            "release.guarantee.record_size == envelope.largest_record,",
-            "release.guarantee.record_size <= envelope.largest_record,",
+            "release.guarantee.record_size == envelope.record_size,",
+            "release.guarantee.record_size <= envelope.record_size,",
         ),
         Fault(
             "claimed-leaks-believed",
             "the leaks named are the blocks without noise",
-            "set(release.leaks) - {REALISED_MASK} == exposed and all(release.leaks),",
+            "set(release.leaks) - {REALISED_MASK} == leaked and all(release.leaks),",
             "set(release.leaks) - {REALISED_MASK} <= exposed and all(release.leaks),",
         ),
         Fault(
@@ -145,8 +145,8 @@ FAULTS = (
         Fault(
             "claimed-table-for-records",
             "a table covers one moving entry",
-            'proof.law != "table" or together == 1,',
-            'proof.law != "table" or together >= 1,',
+            'proof.law != "table" or record_size == 1,',
+            'proof.law != "table" or record_size >= 1,',
             "two entries of one record move 2·steps integers, and a table, whose entries are 1, "
             "covers steps: the check of the total above refuses the release already",
         ),

@@ -88,7 +88,7 @@ FAULTS = (
         Fault(
             "float-support-counts-one-entry",
             "the paper's support counts every entry",
-            'factor, exponent = float(_check.integer("entries", entries, low=1)), eps',
+            'factor, exponent = float(_check.size("num_entries", num_entries, low=1)), eps',
             "factor, exponent = 1.0, eps",
         ),
         Fault(
@@ -155,10 +155,10 @@ FAULTS = (
             within="class LatticeUnbounded",
         ),
         Fault(
-            "interval-float-half-reach",
+            "interval-float-half-width",
             "intervals of a simulation contain their values too",
-            "reach = self.law.support * self.query.unit",
-            "reach = 0.5 * self.law.support * self.query.unit",
+            "half_width = self.law.support * self.query.unit",
+            "half_width = 0.5 * self.law.support * self.query.unit",
         ),
         Fault(
             "interval-widened-one-side",
@@ -187,46 +187,46 @@ FAULTS = (
         Fault(
             "plan-together-forgotten",
             "noise is scaled to all entries that one record moves",
-            "noise = _truncated(epsilon, share, lattice.steps, together)",
+            "noise = _truncated(epsilon, share, lattice.steps, record_size)",
             "noise = _truncated(epsilon, share, lattice.steps, 1)",
         ),
         Fault(
             "plan-float-together-forgotten",
             "noise is scaled to all entries that one record moves",
-            "float(together),",
+            "float(record_size),",
             "1.0,",
         ),
         Fault(
             "plan-counts-one-number",
             "noise covers all numbers that one record moves, rounding included",
-            "return replace(lattice, steps=max(each, -(-whole // self.together)))",
+            "return replace(lattice, steps=max(each, -(-whole // self.record_size)))",
             "return replace(lattice, steps=each)",
         ),
         Fault(
             "plan-total-rounded-down",
             "the steps per entry cover the total, rounded up",
-            "return replace(lattice, steps=max(each, -(-whole // self.together)))",
-            "return replace(lattice, steps=max(each, whole // self.together))",
-            "`together` divides the total: entries of a database all move 2^bits steps, and it is 1 "
+            "return replace(lattice, steps=max(each, -(-whole // self.record_size)))",
+            "return replace(lattice, steps=max(each, whole // self.record_size))",
+            "`record_size` divides the total: entries of a database all move 2^bits steps, and it is 1 "
             "for a block; the certificate is compared with the count afterwards all the same",
         ),
         Fault(
             "plan-record-size-forgotten",
             "a database release protects whole records",
-            "together=envelope.largest_record,",
-            "together=1,",
+            "record_size=envelope.record_size,",
+            "record_size=1,",
         ),
         Fault(
             "plan-paper-delta-not-divided",
             "the paper's support counts all entries",
-            'share = delta / (2 * entries) if calibration == "paper" else delta',
+            'share = delta / (2 * num_entries) if calibration == "paper" else delta',
             'share = delta / 2 if calibration == "paper" else delta',
         ),
         Fault(
             "plan-too-wide-accepted",
             "noise too wide for exact arithmetic is refused before data is read",
-            "if reach >= FLOAT_LIMIT:",
-            "if reach >= FLOAT_LIMIT**2:",
+            "if farthest >= FLOAT_LIMIT:",
+            "if farthest >= FLOAT_LIMIT**2:",
         ),
         Fault(
             "plan-plain-fewer-steps",

@@ -152,10 +152,10 @@ FAULTS = (
             "and self.outer_mass >= 0",
         ),
         Fault(
-            "table-reach-rounded-down",
+            "table-shifts-rounded-down",
             "every shift up to the steps is compared, whole cells rounded up",
-            "reach = -(-self.steps // self.cell)",
-            "reach = self.steps // self.cell",
+            "shifts = -(-self.steps // self.cell)",
+            "shifts = self.steps // self.cell",
         ),
         Fault(
             "table-of-several-entries",
@@ -188,7 +188,7 @@ FAULTS = (
         Fault(
             "truncated-epsilon-not-shared",
             "entries that move together share ε",
-            "ratio = exp_lower(eps / (together * steps))",
+            "ratio = exp_lower(eps / (moved * steps))",
             "ratio = exp_lower(eps / steps)",
         ),
         Fault(
@@ -250,8 +250,8 @@ FAULTS = (
         Fault(
             "optimal-solver-trusted",
             "the answer of the floating-point solver is not trusted",
-            "if worst_hockey_stick(weights, reach, exp_lower(epsilon)) <= delta:",
-            "if worst_hockey_stick(weights, reach, exp_lower(epsilon)) <= 2 * delta:",
+            "if worst_hockey_stick(weights, shifts, exp_lower(epsilon)) <= delta:",
+            "if worst_hockey_stick(weights, shifts, exp_lower(epsilon)) <= 2 * delta:",
         ),
         Fault(
             "optimal-cells-too-narrow",
@@ -277,9 +277,9 @@ FAULTS = (
         ),
         Fault(
             "hockey-stick-last-shift-skipped",
-            "every shift up to the reach is compared",
-            "return max(hockey_stick(weights, shift, ratio) for shift in range(1, reach + 1))",
-            "return max(hockey_stick(weights, shift, ratio) for shift in range(1, max(reach, 2)))",
+            "every shift up to the last is compared",
+            "return max(hockey_stick(weights, shift, ratio) for shift in range(1, shifts + 1))",
+            "return max(hockey_stick(weights, shift, ratio) for shift in range(1, max(shifts, 2)))",
         ),
         Fault(
             "table-draw-tie-ignored",

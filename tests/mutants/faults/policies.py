@@ -17,20 +17,20 @@ FAULTS = (
         Fault(
             "tightened-cost-at-its-lowest",
             "the tightened model takes costs at their highest",
-            "self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[0]",
-            "self.cost.bounds(lower, upper)[0], self.tolerance.bounds(lower, upper)[0]",
+            "f, f0 = self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0]",
+            "f, f0 = self.cost.bounds(low, high)[0], self.tolerance.bounds(low, high)[0]",
         ),
         Fault(
             "tightened-tolerance-at-its-highest",
             "the tightened model takes tolerances at their lowest",
-            "self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[0]",
-            "self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[1]",
+            "f, f0 = self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0]",
+            "f, f0 = self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[1]",
         ),
         Fault(
             "tightened-by-the-estimate",
             "the tightened model is safe for everything the release allows",
-            "return self.worst(release.lower, release.upper)",
-            "return self.worst(release.estimate, release.estimate)",
+            "return self.robust(release.lower, release.upper)",
+            "return self.robust(release.estimate, release.estimate)",
         ),
         Fault(
             "block-costs-by-the-estimate",
@@ -47,14 +47,14 @@ FAULTS = (
         Fault(
             "foreign-release-tightens",
             "a release that leaves the model's bounds is refused",
-            "if not self.envelope.encloses(release.lower, release.upper):",
-            "if False:",
+            "release.check_fits(self.envelope)",
+            "pass",
         ),
         Fault(
             "robust-at-the-lower-bounds",
             "the robust policy is safe for every database",
-            "return self.worst(self.envelope.lower, self.envelope.upper)",
-            "return self.worst(self.envelope.lower, self.envelope.lower)",
+            "high = self.envelope.upper if upper is None else upper",
+            "high = self.envelope.lower if upper is None else upper",
         ),
     ),
     *in_file(
@@ -197,8 +197,8 @@ FAULTS = (
         Fault(
             "newton-gap-unchecked",
             "an answer is certified to the gap asked for",
-            "if abs(answer[4] - answer[2]) <= gap * max(abs(answer[2]), scale):",
-            "if abs(answer[4] - answer[2]) <= 1.0 * max(abs(answer[2]), scale):",
+            "if abs(upper - value) <= gap * max(abs(value), scale):",
+            "if abs(upper - value) <= 1.0 * max(abs(value), scale):",
         ),
     ),
     *in_file(

@@ -41,8 +41,8 @@ FAULTS = (
         Fault(
             "epigraph-one-end",
             "an auxiliary variable stands above both ends",
-            "ends = low[self._entry[pairs]], high[self._entry[pairs]]",
-            "ends = high[self._entry[pairs]], high[self._entry[pairs]]",
+            "ends = low[self.entry[pairs]], high[self.entry[pairs]]",
+            "ends = high[self.entry[pairs]], high[self.entry[pairs]]",
         ),
         Fault(
             "epigraph-forgets-the-right-hand-side",
@@ -53,14 +53,14 @@ FAULTS = (
         Fault(
             "slack-at-the-best-end",
             "the exact slack is the smallest over the box",
-            "theta = np.where(w > 0, high[self._entry], low[self._entry])",
-            "theta = np.where(w > 0, low[self._entry], high[self._entry])",
+            "theta = np.where(w > 0, high[self.entry], low[self.entry])",
+            "theta = np.where(w > 0, low[self.entry], high[self.entry])",
         ),
         Fault(
             "slack-at-zero-weight",
             "the exact slack is the smallest over the box",
-            "theta = np.where(w > 0, high[self._entry], low[self._entry])",
-            "theta = np.where(w >= 0, high[self._entry], low[self._entry])",
+            "theta = np.where(w > 0, high[self.entry], low[self.entry])",
+            "theta = np.where(w >= 0, high[self.entry], low[self.entry])",
             "an entry of weight exactly 0 adds 0·θ to its row, whatever end θ takes",
         ),
     ),

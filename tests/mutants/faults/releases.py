@@ -10,11 +10,12 @@ CHOSEN = "tests/unit/noise/test_chosen_noise.py"
 PRIVATIZER = "tests/unit/release/test_privatizer.py"
 DATABASE = "tests/unit/data/test_database.py"
 FEASIBILITY = "tests/property/test_feasibility.py"
+RELEASES = (PROMISES, PRIVATIZER, BAD_CALLS, CHOSEN, FEASIBILITY)
 
 FAULTS = (
     *in_file(
-        "dp_cmdp/release/privatizer.py",
-        (PROMISES, PRIVATIZER, BAD_CALLS, CHOSEN, FEASIBILITY),
+        "dp_cmdp/release/entries.py",
+        RELEASES,
         Fault(
             "release-unclipped-estimate",
             "the published estimate lies in the public bounds",
@@ -32,18 +33,44 @@ FAULTS = (
             "a release with noise from a seed says so",
             "secure=rng is None,",
             "secure=True,",
-            within="def release_database(",
         ),
+        Fault(
+            "database-read-before-debit",
+            "the budget is debited before any value is read",
+            'debit = debited(ledger, database, budget, note="release_database")',
+            'plan.draw(database.values); debit = debited(ledger, database, budget, note="release_database")',
+        ),
+        Fault(
+            "release-without-debit",
+            "a release with a ledger is debited",
+            'debit = debited(ledger, database, budget, note="release_database")',
+            "debit = None",
+        ),
+        Fault(
+            "optimal-noise-for-records",
+            "optimal noise is refused where a record has several entries",
+            "if envelope.record_size > 1:",
+            "if envelope.record_size > 2:",
+        ),
+        Fault(
+            "close-end-swapped",
+            "optimal noise keeps the end close that the caller chose",
+            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "upper"',
+            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "lower"',
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/release/blocks.py",
+        RELEASES,
         Fault(
             "block-simulation-called-secure",
             "a release with noise from a seed says so",
             "secure=rng is None,",
             "secure=True,",
-            within="def release_blocks(",
         ),
         Fault(
             "leaks-unrecorded",
-            "a block release names what it left bare",
+            "a block release names what it left unprotected",
             "leaks=leaks,",
             "leaks=(),",
         ),
@@ -68,21 +95,19 @@ FAULTS = (
         Fault(
             "blocks-read-before-debit",
             "the budget is debited before any value is read",
-            'debit = _debit(ledger, database, budget, "release_blocks")',
-            'values = entry_values(program, database.values); debit = _debit(ledger, database, budget, "release_blocks")',
+            'debit = debited(ledger, database, budget, note="release_blocks")',
+            'values = entry_values(program, database.values); debit = debited(ledger, database, budget, note="release_blocks")',
         ),
         Fault(
-            "database-read-before-debit",
-            "the budget is debited before any value is read",
-            'debit = _debit(ledger, database, budget, "release_database")',
-            'plan.draw(database.values); debit = _debit(ledger, database, budget, "release_database")',
+            "foreign-program-accepted",
+            "a block release belongs to one program and one database",
+            "program.check_owns(database)",
+            "assert program.envelope.num_entries == database.envelope.num_entries",
         ),
-        Fault(
-            "release-without-debit",
-            "a release with a ledger is debited",
-            'debit = _debit(ledger, database, budget, "release_database")',
-            "debit = None",
-        ),
+    ),
+    *in_file(
+        "dp_cmdp/release/debit.py",
+        RELEASES,
         Fault(
             "debit-half",
             "the debit is the whole budget of the release",
@@ -90,46 +115,32 @@ FAULTS = (
             "entry = ledger.debit(database.identity, PrivacyBudget(budget.epsilon / 2, budget.delta), note=note)",
         ),
         Fault(
-            "foreign-program-accepted",
-            "a block release belongs to one program and one database",
-            "if program.envelope is not database.envelope:",
-            "if program.envelope.num_entries != database.envelope.num_entries:",
-        ),
-        Fault(
-            "optimal-noise-for-records",
-            "optimal noise is refused where a record has several entries",
-            "if envelope.largest_record > 1:",
-            "if envelope.largest_record > 2:",
-        ),
-        Fault(
-            "close-end-swapped",
-            "optimal noise keeps the end close that the caller chose",
-            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "upper"',
-            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "lower"',
-        ),
-        Fault(
             "ledger-without-identity",
             "a ledger needs to know whose budget is spent",
-            "if database.identity is None:",
-            "if database.identity is None and rng is not None:",
+            "if ledger is not None and database.identity is None:",
+            "if ledger is not None and database.identity is None and rng is not None:",
         ),
+    ),
+    *in_file(
+        "dp_cmdp/release/solve.py",
+        RELEASES,
         Fault(
             "foreign-release-solved",
             "a release that leaves the program's bounds is refused",
-            "if not target.envelope.encloses(release.lower, release.upper):",
-            "if False:",
+            "release.check_fits(target.envelope)",
+            "pass",
         ),
         Fault(
             "certificate-over-the-estimate",
             "the certificate of a private answer covers the whole released box",
-            "return target.worst_case_slack(x[:n], lower=release.lower, upper=release.upper)",
-            "return target.worst_case_slack(x[:n], lower=release.estimate, upper=release.estimate)",
+            "return program.worst_case_slack(x[:n], lower=lower, upper=upper)",
+            "return program.worst_case_slack(x[:n], lower=(lower + upper) / 2, upper=(lower + upper) / 2)",
         ),
         Fault(
             "robust-over-the-estimate",
             "a private answer is feasible for everything the release allows",
-            "lp = target.robust(release.lower, release.upper, estimate=release.estimate)",
-            "lp = target.robust(release.estimate, release.estimate, estimate=release.estimate)",
+            "return _solve_over(target, release.lower, release.upper, estimate=release.estimate)",
+            "return _solve_over(target, release.estimate, release.estimate, estimate=release.estimate)",
         ),
     ),
     *in_file(
@@ -143,7 +154,7 @@ FAULTS = (
         ),
         Fault(
             "release-file-forgets-leaks",
-            "what was left bare is still named when a release is read back",
+            "what was left unprotected is still named when a release is read back",
             '"leaks": tuple(facts["leaks"]),',
             '"leaks": (),',
         ),
@@ -167,7 +178,7 @@ FAULTS = (
         ),
         Fault(
             "release-repr-hides-leaks",
-            "what was left bare is shown",
+            "what was left unprotected is shown",
             'leak = f", LEAKS {\', \'.join(self.leaks)}" if self.leaks else ""',
             'leak = ""',
             tests=(PRIVATIZER,),

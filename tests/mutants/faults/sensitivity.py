@@ -79,26 +79,26 @@ FAULTS = (
         Fault(
             "unprotected-block-silent",
             "a sensitive block without budget is refused unless the leak is allowed",
-            "if bare and not allow_leak:",
-            "if bare and allow_leak:",
+            "if blocks and not allow_leak:",
+            "if blocks and allow_leak:",
         ),
         Fault(
             "unprotected-block-unrecorded",
-            "what is published bare is named in the release",
-            "return tuple(map(unprotected, bare))",
+            "what is published unprotected is named in the release",
+            "return tuple(map(unprotected, blocks))",
             "return ()",
         ),
         Fault(
             "public-block-funded",
             "budget for a public block is refused",
-            "if share.epsilon > 0 and getattr(program, block).is_public:",
-            "if share.epsilon > 1 and getattr(program, block).is_public:",
+            "if share.epsilon > 0 and block not in sensitive:",
+            "if share.epsilon > 1 and block not in sensitive:",
         ),
         Fault(
             "block-entries-of-b-for-A",
             "the paper's support for A counts m·n entries",
-            'entries=m * n if block == "A" else m,',
-            "entries=m,",
+            'num_entries=m * n if block == "A" else m,',
+            "num_entries=m,",
         ),
         Fault(
             "entrywise-assumptions-unchecked",
@@ -167,8 +167,8 @@ FAULTS = (
         Fault(
             "entry-constants-kept",
             "an entry of the entrywise program is the released number alone",
-            "constant[row] = 0.0",
-            "pass",
+            "return Affine(part.shape, constant=part.filled(0.0), at=at, entry=own)",
+            "return Affine(part.shape, constant=part.constant, at=at, entry=own)",
         ),
     ),
     *in_file(
@@ -195,8 +195,8 @@ FAULTS = (
         Fault(
             "envelope-contains-one-side",
             "a value outside the public bounds is refused",
-            "return bool(((self.lower <= values) & (values <= self.upper)).all())",
-            "return bool((values <= self.upper).all())",
+            "return bool(((self.lower <= flat) & (flat <= self.upper)).all())",
+            "return bool((flat <= self.upper).all())",
         ),
         Fault(
             "radius-beyond-the-range",
@@ -231,12 +231,6 @@ FAULTS = (
             "a negative share is refused",
             "if any(value < 0 for value in alpha.values()):",
             "if all(value < 0 for value in alpha.values()):",
-        ),
-        Fault(
-            "composition-of-the-largest",
-            "releases of one database add up",
-            "return PrivacyBudget(sum(b.epsilon for b in spent), sum(b.delta for b in spent))",
-            "return PrivacyBudget(sum(b.epsilon for b in spent), max(b.delta for b in spent))",
         ),
         Fault(
             "loss-shown-rounded-down",

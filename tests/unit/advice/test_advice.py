@@ -23,8 +23,8 @@ from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 from dp_cmdp.figures.advice import advice_figure
 from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_database
-from dp_cmdp.theory.release_noise import reach
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.theory.release_noise import release_noise
 
 
 def knapsack(*, radius=0.1, size=6, capacity=2.0, private_objective=False) -> ParametricLP:
@@ -65,12 +65,12 @@ def test_the_threshold_is_where_a_release_starts_to_be_worth_it(advice):
         )
         radius = part.radius * program.envelope.radius
         at = trials.recovered(
-            reach(program, PrivacyBudget(part.epsilon, part.delta), radius=radius)
+            release_noise(program, PrivacyBudget(part.epsilon, part.delta), radius=radius)
         )
         assert at >= advice.worth
         if part.epsilon > 0.02:
             below = PrivacyBudget(0.9 * part.epsilon, part.delta)
-            assert trials.recovered(reach(program, below, radius=radius)) < advice.worth
+            assert trials.recovered(release_noise(program, below, radius=radius)) < advice.worth
 
 
 def test_a_share_that_only_some_trials_reach_is_undecided_and_not_useful():
@@ -80,7 +80,9 @@ def test_a_share_that_only_some_trials_reach_is_undecided_and_not_useful():
     assert row.recovered_low < 0.1 < row.recovered
     assert row.useful is None
     databases = reference_databases(program, position="average", draws=400, seed=0)
-    many = Trials.of(program, databases, seed=0).recovery(reach(program, PrivacyBudget(1, 0.1)))
+    many = Trials.of(program, databases, seed=0).recovery(
+        release_noise(program, PrivacyBudget(1, 0.1))
+    )
     assert verdict(many, 0.1) is False
 
 
@@ -149,7 +151,9 @@ def test_few_trials_bound_nothing_and_none_that_lose_bound_everything():
     program = knapsack(capacity=100.0)
     databases = reference_databases(program, position="average", draws=4, seed=0)
     trials = Trials.of(program, databases, seed=0)
-    assert trials.recovery(reach(program, PrivacyBudget(1, 0.1))) == Interval(1.0, 1.0, 1.0, 4)
+    assert trials.recovery(release_noise(program, PrivacyBudget(1, 0.1))) == Interval(
+        1.0, 1.0, 1.0, 4
+    )
 
 
 @pytest.mark.parametrize("confidence", [0.4, 1.0, "0.95", np.nan])
@@ -201,7 +205,7 @@ def test_expected_saturation_is_the_share_of_released_ends_at_the_envelope(posit
     envelope, budget = program.envelope, PrivacyBudget(1, 0.1)
     rng = np.random.default_rng(0)
     at = {"harmless": 0.0, "middle": 0.5, "average": rng.random(200)}[position]
-    expected = expected_saturation(reach(program, budget), position)
+    expected = expected_saturation(release_noise(program, budget), position)
     database = Database(np.full(200, 1.0) * at, envelope)
     seen = [
         (release_database(database, budget, rng=rng).upper >= envelope.upper).mean()

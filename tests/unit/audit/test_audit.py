@@ -121,12 +121,12 @@ def test_an_exact_coupling_allows_no_rounding():
 def test_the_facts_of_a_law_are_its_sums_and_integrals(law):
     facts = law_facts(law)
     if isinstance(law, TruncatedLaplace | Laplace):
-        reach = 2.0 if isinstance(law, TruncatedLaplace) else 60.0
-        z = (np.arange(400_000) + 0.5) / 400_000 * reach
-        mass = 2 * law.pdf(z) * reach / z.size
+        end = 2.0 if isinstance(law, TruncatedLaplace) else 60.0
+        z = (np.arange(400_000) + 0.5) / 400_000 * end
+        mass = 2 * law.pdf(z) * end / z.size
     else:
-        reach = int(facts.support or 400)
-        z = np.arange(reach + 1)
+        end = int(facts.support or 400)
+        z = np.arange(end + 1)
         two_sided = not isinstance(law, OptimalNoise)
         mass = np.array([float(law.pmf(int(k))) * (2 if k and two_sided else 1) for k in z])
     assert mass.sum() == pytest.approx(1, rel=1e-6)
@@ -245,3 +245,24 @@ def test_a_mechanism_that_fails_on_one_database_only_is_accused():
         return values * 0.0
 
     assert not run(picky, epsilon=1, delta="1/1000").passed
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda values: 1j * values,
+        lambda values: np.ma.masked_array(np.zeros(2), mask=values > 0.75),
+        lambda values: "high" if values[0] > 0.75 else "low",
+    ],
+    ids=["imaginary part", "mask", "text"],
+)
+def test_what_a_vector_of_floats_would_drop_is_an_output_too(shown):
+    found = audit(
+        lambda values, rng: shown(values),
+        ([0.0, 0.5], [1.0, 0.5]),
+        epsilon=1,
+        delta="1/1000",
+        rng=np.random.default_rng(0),
+        runs=1000,
+    )
+    assert found.layers["black_box"].passed is False

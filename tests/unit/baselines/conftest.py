@@ -10,10 +10,10 @@ import pytest
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.problems.ad_auction import auction_program
 from dp_cmdp.program.parametric import ParametricLP
 
 GROUPS, ADVERTISERS = 4, 3
-SUPPLY = np.kron(np.eye(GROUPS), np.ones((1, ADVERTISERS)))
 PUBLIC_PRICES = np.random.default_rng(5).uniform(0.2, 1.0, (GROUPS, ADVERTISERS))
 
 
@@ -28,25 +28,9 @@ def auction(blocks: str = "Abc") -> ParametricLP:
     if "b" in blocks:
         parts["budgets"] = Envelope(0.9, 1.1, radius=0.001, shape=ADVERTISERS)
     envelope = Envelope.join(parts)
-    group, advertiser = np.indices((GROUPS, ADVERTISERS))
-    x = group * ADVERTISERS + advertiser
-    n = x.size
-    price_rows = np.zeros((ADVERTISERS, n))
-    price_rows[advertiser, x] = PUBLIC_PRICES
-    return ParametricLP(
-        envelope,
-        c=Affine(n, at=x, entry=envelope.index("prices"))
-        if "c" in blocks
-        else PUBLIC_PRICES.ravel(),
-        A=Affine((ADVERTISERS, n), at=(advertiser, x), entry=envelope.index("prices"))
-        if "A" in blocks
-        else Affine((ADVERTISERS, n), constant=price_rows),
-        b=Affine(ADVERTISERS, at=np.arange(ADVERTISERS), entry=envelope.index("budgets"))
-        if "b" in blocks
-        else np.ones(ADVERTISERS),
-        A_ub=SUPPLY,
-        b_ub=np.ones(GROUPS),
-    )
+    group = {"A": "prices", "b": "budgets", "c": "prices"}
+    private = {block: envelope.index(group[block]) for block in blocks}
+    return auction_program(envelope, private=private, prices=PUBLIC_PRICES)
 
 
 def draw(program: ParametricLP, seed: int) -> Database:

@@ -10,6 +10,7 @@ from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.audit.layers.black_box import lower_limit, upper_limit
 from dp_cmdp.baselines import METHODS
 from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 
 EVERY = tuple(METHODS)
@@ -218,7 +219,7 @@ def test_foreign_databases_and_missing_randomness_are_refused(name, small):
     budget = PrivacyBudget(1, 0.1)
     with pytest.raises(InvalidArgumentError, match="rng"):
         METHODS[name].run(program, small.draw(program, 1), budget, rng=0)
-    stranger = small.draw(small.auction(), 1)
+    stranger = Database(program.envelope.lower, Envelope(program.envelope.lower, 1e6))
     with pytest.raises(InvalidArgumentError, match="share one Envelope"):
         METHODS[name].run(program, stranger, budget, rng=np.random.default_rng(0))
 
@@ -237,7 +238,6 @@ def test_failure_to_converge_is_a_recorded_result(name, options, small):
 @pytest.mark.parametrize("name", ["hsu2014", "cummings2015"])
 def test_methods_that_need_nonnegative_variables_say_so(name, small):
     from dp_cmdp.data.affine import Affine
-    from dp_cmdp.data.envelope import Envelope
     from dp_cmdp.program.parametric import ParametricLP
 
     program = ParametricLP(

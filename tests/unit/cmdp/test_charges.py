@@ -5,19 +5,16 @@ import numpy as np
 import pytest
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
-from dp_cmdp.cmdp import (
-    CMDP,
-    ParametricCMDP,
-    Policy,
-    certify_policy,
-    cmdp_from_gymnasium,
-    evaluate,
-    robust_policy,
-    synthesize,
-)
+from dp_cmdp.cmdp.certificate import certify_policy
 from dp_cmdp.cmdp.charges import acting_states
+from dp_cmdp.cmdp.evaluation import evaluate
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.release.privatizer import release_blocks
+from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
+from dp_cmdp.release.blocks import release_blocks
 
 LAKES = {
     "4x4": {"map_name": "4x4", "is_slippery": True},

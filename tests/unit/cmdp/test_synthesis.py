@@ -5,26 +5,21 @@ import pytest
 from scipy.optimize import linprog
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, cost_of_privacy, evaluate, release_database
-from dp_cmdp.cmdp import (
-    CMDP,
-    ParametricCMDP,
-    Policy,
-    certify_policy,
-    check_robust_policy,
-    cmdp_from_gymnasium,
-    flow_matrix,
-    lp_engine,
-    robust_policy,
-    rollout,
-    safe_policy,
-    synthesis,
-    synthesize,
-)
+from dp_cmdp.cmdp import synthesis
+from dp_cmdp.cmdp.certificate import certify_policy
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.occupancy import flow_matrix
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.rollout import rollout
+from dp_cmdp.cmdp.solvers import lp_engine
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
+from dp_cmdp.cmdp.synthesis import check_robust_policy, robust_policy, safe_policy, synthesize
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError, SolverError
-from dp_cmdp.release.privatizer import release_blocks
+from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
+from dp_cmdp.release.blocks import release_blocks
 
 
 def shortcut(f0: float = 1.0, gamma: float = 0.9) -> CMDP:
@@ -107,7 +102,7 @@ def test_algorithm_1_on_a_cmdp_charges_one_state_for_all_its_actions():
 
 def test_the_tightened_model_is_the_worst_of_its_box():
     model = with_private_severity()
-    worst = model.worst(np.array([0.2, 1.5]), np.array([0.7, 2.5]))
+    worst = model.robust(np.array([0.2, 1.5]), np.array([0.7, 2.5]))
     assert worst.f[0, 1].tolist() == [0.7, 0.7]
     assert worst.f0.tolist() == [1.5]
     assert model.robust().f[0, 1].tolist() == [1.0, 1.0]
@@ -191,7 +186,7 @@ def test_where_the_program_is_given_up_the_other_engine_answers(monkeypatch):
     expected = safe_policy(shortcut()).value
 
     def give_up(*args, **options):
-        raise SolverError("HiGHS stopped; use engine='columns'")
+        raise SolverError("HiGHS stopped; use engine='policies'")
 
     monkeypatch.setattr(lp_engine, "solve_lp", give_up)
     assert safe_policy(shortcut()).value == pytest.approx(expected)

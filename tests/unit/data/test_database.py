@@ -13,7 +13,8 @@ from dp_cmdp import Database, Envelope, PrivacyBudget, Release, release_database
 from dp_cmdp._documents import Document
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyLeakError
-from dp_cmdp.release.privatizer import release_blocks
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.blocks import release_blocks
 
 SECRET = 0.123456789
 MARKS = ("0.1234", "123456")
@@ -33,7 +34,35 @@ def test_groups_keep_their_places():
     assert envelope.index("prices").tolist() == [[0, 1, 2], [3, 4, 5]]
     assert envelope.index("budgets").tolist() == [6, 7]
     assert envelope.radius.tolist() == [0.1] * 6 + [1.0, 2.0]
-    assert envelope.largest_record == 1
+    assert envelope.record_size == 1
+
+
+CHANGES = {
+    "lower": lambda: Envelope([0.25, 1.0], [3.0, 1.5], radius=0.5),
+    "upper": lambda: Envelope([0.0, 1.0], [3.0, 2.0], radius=0.5),
+    "radius": lambda: Envelope([0.0, 1.0], [3.0, 1.5], radius=[0.5, 0.25]),
+    "records": lambda: Envelope([0.0, 1.0], [3.0, 1.5], radius=0.5, records=[0, 0]),
+    "name": lambda: Envelope([0.0, 1.0], [3.0, 1.5], radius=0.5, name="other"),
+    "shape": lambda: Envelope([[0.0, 1.0]], [[3.0, 1.5]], radius=0.5),
+}
+
+
+def test_envelopes_that_say_the_same_are_equal_and_hash_alike():
+    one, other = (
+        Envelope([0.0, 1.0], [3.0, 1.5], radius=0.5),
+        Envelope([-0.0, 1.0], [3.0, 1.5], radius=[0.5, 0.5], records=[4, 9]),
+    )
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != "another kind of thing"
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_envelopes_that_differ_in_one_public_fact_are_not_equal(changed):
+    one, other = Envelope([0.0, 1.0], [3.0, 1.5], radius=0.5), CHANGES[changed]()
+    assert one != other
+    with pytest.raises(InvalidArgumentError, match="share one Envelope"):
+        ParametricLP(one, c=[1.0]).check_owns(Database(other.lower, other))
 
 
 def test_the_default_radius_is_the_whole_range():
@@ -43,7 +72,7 @@ def test_the_default_radius_is_the_whole_range():
 def test_records_may_reach_across_groups():
     parts = {"prices": Envelope(0, 1, shape=(2, 3)), "budgets": Envelope(5, 9, shape=3)}
     envelope = Envelope.join(parts, records={"prices": np.arange(3), "budgets": np.arange(3)})
-    assert envelope.largest_record == 3
+    assert envelope.record_size == 3
 
 
 def test_own_records_of_joined_groups_stay_apart():

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from dp_cmdp import envs
+from dp_cmdp import PrivacyBudget, envs, release_blocks
 from dp_cmdp.envs import HazardGridEnv, Hazards, named_layout, parse_map
 from dp_cmdp.envs.layout_files import layout_to_dict
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
@@ -229,7 +230,7 @@ def test_a_curators_environment_opens_its_file_when_it_is_needed_and_not_before(
     env = HazardGridEnv(LAYOUT, access="curator", hazards=path)
     env.reset(seed=0)
     model, database = env.model(), env.database()
-    assert model.envelope is database.envelope
+    assert model.envelope == database.envelope
     with pytest.raises(InvalidArgumentError, match="damaged"):
         env.step(0)
     kind = {"severity": [[0, 1, 0.7351]], "tolerance": 0.8642}
@@ -256,7 +257,24 @@ def test_the_curators_side_gives_the_database_and_the_true_model():
     cmdp = env.cmdp()
     assert cmdp.f[0, 1].tolist() == [0.7351] * 4
     assert cmdp.f0.tolist() == [0.8642]
-    assert env.model().envelope is env.database().envelope
+    assert env.model().envelope == env.database().envelope
+
+
+def test_an_environment_owns_its_database_however_many_layouts_came_between():
+    layout = parse_map("S?.\n?.G", kinds=[{"tolerance": (0.6, 1.0)}])
+    env = HazardGridEnv(layout, access="curator", hazards=Hazards.place(layout, {}, tolerance=0.8))
+    database = env.database()
+    (kind,) = layout.kinds
+    for number in range(1, 1101):
+        layout.replace(kinds=[replace(kind, severity_radius=number / 2048)]).envelope()
+    release = release_blocks(
+        database,
+        PrivacyBudget(1, "1/10"),
+        program=env.model().program(),
+        alphas={"A": "1/2", "b": "1/2"},
+        rng=np.random.default_rng(0),
+    )
+    assert release.envelope == layout.envelope()
 
 
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])

@@ -19,7 +19,7 @@ def test_hazards_are_placed_by_row_and_column():
     assert hazards.severity.tolist() == [0.0, 0.6]
     assert hazards.tolerance.tolist() == [1.0]
     assert hazards.database().values.tolist() == [0.0, 0.6, 1.0]
-    assert hazards.database().envelope is LAYOUT.envelope()
+    assert hazards.database().envelope == LAYOUT.envelope()
 
 
 @pytest.mark.parametrize(

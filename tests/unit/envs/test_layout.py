@@ -128,8 +128,8 @@ def test_the_envelope_holds_severities_kind_by_kind_and_then_tolerances():
     assert envelope.radius.tolist() == pytest.approx([0.1, 0.1, 0.2, 0.2, 0.5, 0.7])
 
 
-def test_equal_layouts_share_one_envelope_object():
-    assert small().envelope() is small(slip=0.3).envelope()
+def test_layouts_of_equal_kinds_have_equal_envelopes():
+    assert small().envelope() == small(slip=0.3).envelope()
 
 
 def test_a_layout_is_a_value():

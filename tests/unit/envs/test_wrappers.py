@@ -10,7 +10,7 @@ from dp_cmdp import envs
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.envs import HazardGridEnv, PrivateCostWrapper
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from dp_cmdp.release.privatizer import release_database
+from dp_cmdp.release.entries import release_database
 
 BUDGET = PrivacyBudget(1.0, 1e-4)
 

@@ -1,17 +1,22 @@
 """Sweeps: same numbers however they are run, nothing lost when they are stopped."""
 
+import hashlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.experiments import ad_headline
-from dp_cmdp.experiments.records import RecordStore, export
+from dp_cmdp.experiments.records import RecordStore, export, manifest
 from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import Sweep, stream
 
@@ -27,8 +32,7 @@ def slow(setting, seed, draws):
         rows.append({"x": float(sweep.stream(seed, draw, setting["name"]).random())})
     return rows
 
-sweep.resolve = lambda path: slow
-plan = sweep.Sweep("slow", "slow:slow", ({"name": "a"}, {"name": "b"}), draws=40, chunk=4)
+plan = sweep.Sweep("slow", slow, ({"name": "a"}, {"name": "b"}), draws=40, chunk=4)
 print(len(run_sweep(plan, store=sys.argv[1], workers=1)))
 """
 
@@ -52,10 +56,44 @@ def test_records_do_not_depend_on_workers_or_on_what_else_runs():
 def test_a_finished_store_is_not_computed_again(tmp_path):
     store = tmp_path / "records.sqlite"
     first = run_sweep(small(), store=store, workers=1)
-    broken = Sweep("x", "dp_cmdp.nowhere:nothing", small().settings, 6, seed=3, chunk=2)
-    with pytest.raises(InvalidArgumentError, match="importable"):
-        run_sweep(broken, store=store, workers=1)
-    pd.testing.assert_frame_equal(first, run_sweep(small(), store=store, workers=1))
+    again = run_sweep(small(), store=store, workers=1)
+    assert (first.attrs.pop("made_now"), again.attrs.pop("made_now")) == (12, 0)
+    pd.testing.assert_frame_equal(first, again)
+
+
+def test_records_are_stored_under_the_name_of_their_function():
+    """The key of a record that versions with functions as texts have stored."""
+    chunk = ad_headline.sweep(draws=25).chunks()[0]
+    text = (
+        "dp_cmdp.experiments.ad_headline:draw|"
+        '{"alpha": "1/3", "epsilon": "1/4", "method": "benvenuti2025-realised-mask"}|0|0|25'
+    )
+    assert chunk.key == hashlib.sha256(text.encode()).hexdigest()[:32]
+    assert pickle.loads(pickle.dumps(chunk)) == chunk
+
+
+def test_a_function_that_other_processes_cannot_find_is_refused():
+    def inner(setting, seed, draws):
+        return [{} for _ in draws]
+
+    unnamed: list[Any] = [inner, lambda *_: [], partial(ad_headline.draw), "package.module:draw"]
+    for function in unnamed:
+        with pytest.raises(InvalidArgumentError, match="function must be a function of a module"):
+            Sweep("x", function, small().settings, 6)
+
+
+def test_sweeps_beside_each_other_share_store_records_and_manifest(tmp_path):
+    other = Sweep("y", small().function, small().settings[:1], 3, seed=4, chunk=2)
+    both = replace(small(), beside=(other,))
+    frame = run_sweep(both, store=tmp_path / "records.sqlite", workers=1)
+    assert len(frame) == frame.attrs["made_now"] == 2 * 6 + 3
+    alone = run_sweep(other, store=tmp_path / "records.sqlite", workers=1)
+    assert alone.attrs["made_now"] == 0
+    pd.testing.assert_frame_equal(alone, frame[12:].reset_index(drop=True), check_like=True)
+    (beside,) = manifest(both)["beside"]
+    assert (beside["name"], beside["seed"], beside["draws"]) == ("y", 4, 3)
+    with pytest.raises(InvalidArgumentError, match="beside must hold sweeps"):
+        replace(both, beside=("y",))
 
 
 def test_a_killed_sweep_goes_on_without_losing_a_finished_chunk(tmp_path):

@@ -27,7 +27,7 @@ def test_certified_bounds_lie_between_the_loss_and_the_papers_theorem(rows):
     for row in rows:
         assert 0 < row["loss_percent"] <= row["certified_mean_percent"]
         assert row["certified_mean_percent"] < row["repaired_percent"]
-        assert row["loss_percent"] < row["sampled_percent"] <= row["certified_sure_percent"]
+        assert row["loss_percent"] < row["sampled_percent"] <= row["certified_certain_percent"]
 
 
 def test_the_figure_of_bounds_is_drawn_from_rows(rows, tmp_path):

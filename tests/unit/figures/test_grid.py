@@ -5,7 +5,8 @@ import pytest
 
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.envs import named_layout
-from dp_cmdp.figures.grid import comparison_figure, policy_figure
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.figures import comparison_figure, policy_figure
 
 LAYOUTS = ("islands", "rooms", "corridor", "two_hazards")
 
@@ -16,10 +17,23 @@ def pictures(name):
     policy = Policy.uniform(layout.num_cells, 4)
     severity = np.zeros((layout.num_kinds, layout.num_cells))
     severity[0, next(iter(layout.candidates))] = 1.0
+    occupancy = np.full((layout.num_cells, 4), 0.1)
+    look = {"layout": layout, "title": "t"}
+    both = {"occupancies": (occupancy, occupancy), "severity": severity}
     return (
-        policy_figure(layout, policy, title="t"),
-        comparison_figure(layout, policy, policy, severity=severity, title="t"),
+        policy_figure(policy, occupancy=occupancy, **look),
+        comparison_figure((policy, policy), **both, **look),
     )
+
+
+def test_what_does_not_fit_the_grid_is_refused():
+    layout = named_layout("islands")
+    policy, look = Policy.uniform(layout.num_cells, 4), {"layout": layout, "title": "t"}
+    with pytest.raises(InvalidArgumentError, match="occupancy must have one row per cell"):
+        policy_figure(policy, occupancy=np.ones((3, 4)), **look)
+    severity = np.zeros((layout.num_kinds, layout.num_cells))
+    with pytest.raises(InvalidArgumentError, match="policies must be two"):
+        comparison_figure([policy], occupancies=[policy.probs], severity=severity, **look)
 
 
 def labels(figure) -> str:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dp_cmdp.accounting.budget import PrivacyBudget, Share
+from dp_cmdp.accounting.budget import BLOCKS, PrivacyBudget, Share
 from dp_cmdp.audit.layers.worst_records import block_reading
 from dp_cmdp.audit.subjects.awkward import awkward_programs
 from dp_cmdp.baselines import METHODS
@@ -27,9 +27,10 @@ from dp_cmdp.noise.plans import (
     truncated_plan,
 )
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import plan_block
-from dp_cmdp.release.privatizer import plan_database, release_blocks, release_database
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import plan_database, release_database
 from tests.chosen_noise import choosing
 
 BUDGET = PrivacyBudget(4, "0.2")
@@ -329,9 +330,9 @@ def test_plans_refuse_what_their_certificate_does_not_cover():
     pair = Query.of_entries(Envelope([0.0, 0.0], [1.0, 1.0], records=[0, 0]))
     with pytest.raises(InvalidArgumentError, match="more than the noise covers"):
         laplace_plan(pair, epsilon=Fraction(1), rng=None)
-    common = {"epsilon": Fraction(1), "delta": Fraction(1, 10), "entries": 2, "rng": None}
+    common = {"epsilon": Fraction(1), "delta": Fraction(1, 10), "num_entries": 2, "rng": None}
     with pytest.raises(InvalidArgumentError, match="query"):
         truncated_plan(pair, calibration="optimal", **common)
-    alone = replace(pair, together=1)
+    alone = replace(pair, record_size=1)
     with pytest.raises(InvalidArgumentError, match="one number at a time"):
         truncated_plan(alone, calibration="optimal", **common)

@@ -14,8 +14,11 @@ from dp_cmdp import (
     release_database,
 )
 from dp_cmdp.data.affine import Affine
-from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace, OptimalNoise, optimal_noise
+from dp_cmdp.noise import optimal as optimal_noise
 from dp_cmdp.noise.digits import PRECISION
+from dp_cmdp.noise.laplace import LatticeLaplace
+from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
 
 @pytest.mark.parametrize("steps", [1, 3])

@@ -6,9 +6,11 @@ from fractions import Fraction
 import pytest
 
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace, OptimalNoise
 from dp_cmdp.noise.certificate import NoiseCertificate, outer_mass
 from dp_cmdp.noise.digits import ONE, exp_lower
+from dp_cmdp.noise.laplace import LatticeLaplace
+from dp_cmdp.noise.optimal import OptimalNoise
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 from dp_cmdp.noise.weight_table import worst_hockey_stick
 
 HALF = Fraction(1, 2)

@@ -10,7 +10,7 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.lattice import Lattice
 from dp_cmdp.noise.plans import LatticeBounded
-from dp_cmdp.release.privatizer import plan_database
+from dp_cmdp.release.entries import plan_database
 
 
 def test_every_radius_is_the_same_number_of_steps_exactly():

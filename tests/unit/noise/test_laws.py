@@ -41,7 +41,7 @@ def test_truncated_noise_never_leaves_its_support():
 
 def test_the_supports_of_the_tables():
     # MATH: ε = 1/3, 750 entries, δ split half and half: 26.1 against 4.8
-    paper = TruncatedLaplace.calibrate(1, "1/3", delta="1/20", calibration="paper", entries=750)
+    paper = TruncatedLaplace.calibrate(1, "1/3", delta="1/20", calibration="paper", num_entries=750)
     tight = TruncatedLaplace.calibrate(1, "1/3", delta="1/20")
     assert paper.support == pytest.approx(26.1, abs=0.05)
     assert tight.support == pytest.approx(4.8, abs=0.05)
@@ -50,7 +50,7 @@ def test_the_supports_of_the_tables():
 
 def test_the_refined_support_at_large_epsilon():
     plain = TruncatedLaplace.calibrate(1, 10, delta=0.1)
-    refined = TruncatedLaplace.calibrate(1, 10, delta=0.1, together=5)
+    refined = TruncatedLaplace.calibrate(1, 10, delta=0.1, record_size=5)
     assert plain.support == pytest.approx(1.16, abs=0.005)
     assert refined.support == pytest.approx(0.51, abs=0.005)
 

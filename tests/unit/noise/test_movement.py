@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dp_cmdp.accounting.budget import Share
-from dp_cmdp.audit import worst_records
+from dp_cmdp.accounting.budget import BLOCKS, Share
+from dp_cmdp.audit.layers import worst_records
 from dp_cmdp.audit.layers.worst_records import (
     block_reading,
     record_moves,
@@ -23,7 +23,7 @@ from dp_cmdp.noise.lattice import Lattice
 from dp_cmdp.noise.movement import Movement
 from dp_cmdp.noise.plans import LatticeBounded, Query
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
-from dp_cmdp.program.parametric import BLOCKS, ParametricLP
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import plan_block
 
 #: Programs, records at least: the layer must have looked at that many.
@@ -168,7 +168,7 @@ def test_a_database_is_counted_per_entry_and_per_record():
     lattice = query.lattice()
     assert query.movement.integers(lattice) == (2**20, 2**21)
     assert lattice.steps == 2**20
-    assert query.together == 2
+    assert query.record_size == 2
     assert Lattice.of(envelope.radius, largest=1.0).steps == 2**20
 
 

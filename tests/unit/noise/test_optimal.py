@@ -179,7 +179,7 @@ def test_budgets_whose_table_would_not_end_are_refused_by_name():
 
 def test_a_table_covers_whole_cells_and_not_a_step_more():
     proof = OptimalNoise.calibrate(1, "0.1", steps=1 << 20).certificate
-    reach = -(-proof.steps // proof.cell)
+    shifts = -(-proof.steps // proof.cell)
     assert proof.cell > 1
-    assert replace(proof, steps=reach * proof.cell).check()
-    assert not replace(proof, steps=reach * proof.cell + 1).check()
+    assert replace(proof, steps=shifts * proof.cell).check()
+    assert not replace(proof, steps=shifts * proof.cell + 1).check()

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.noise import LatticeLaplace, LatticeTruncatedLaplace
 from dp_cmdp.noise.certificate import NoiseCertificate
 from dp_cmdp.noise.digits import (
     ONE,
@@ -21,6 +20,8 @@ from dp_cmdp.noise.digits import (
     toss,
     weight_below,
 )
+from dp_cmdp.noise.laplace import LatticeLaplace
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 
 EPSILONS = ("0.05", "1/3", "1", "5", "20")
 DELTAS = ("1e-9", "1e-3", "0.1", "1/2")

@@ -10,7 +10,8 @@ from dp_cmdp.data.affine import Affine
 from dp_cmdp.errors import InfeasibleError, SolverError
 from dp_cmdp.program.certified import MAX_ATTEMPTS
 from dp_cmdp.program.linear_program import EQUALITY_TOLERANCE
-from dp_cmdp.release.privatizer import release_database, solve_private
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 
 ROUNDING_LEVEL = 1e-15
 

@@ -1,6 +1,8 @@
 """Affine programs and their robust counterparts."""
 
 import itertools
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -187,7 +189,7 @@ def test_ill_formed_structures_are_refused_by_name(call, named):
 def test_terms_that_meet_are_added_and_cancelled_terms_are_public():
     v = Affine(2, at=[0, 0, 1, 1], entry=[0, 0, 0, 0], coefficient=[1.0, 2.0, 1.0, -1.0])
     assert v.coefficient.tolist() == [3.0]
-    assert v.plus(at=[0], entry=[0], coefficient=-3.0).is_public
+    assert Affine(2, at=[0, 0], entry=[0, 0], coefficient=[3.0, -3.0]).is_public
 
 
 def test_structure_holds_no_value_of_any_database():
@@ -242,3 +244,63 @@ def test_robust_infeasibility_is_seen_at_small_scales():
     )
     with pytest.raises(AssumptionError):
         program.check_robust_feasibility()
+
+
+def mixed_program():
+    """Constants under sensitive positions, one entry in several places of both signs."""
+    return ParametricLP(
+        Envelope([0.0, -1.0, 0.1], [1.0, 2.0, 0.3]),
+        c=Affine(2, constant=[0.1, 5.0], at=[0, 0], entry=[0, 1], coefficient=[0.3, -2.0]),
+        A=Affine(
+            (2, 2),
+            constant=[[0.1, 7.0], [0.0, -3.0]],
+            at=([0, 0, 1], [0, 0, 1]),
+            entry=[0, 2, 1],
+            coefficient=[0.7, -1.0, 2.0],
+        ),
+        b=Affine(2, constant=[4.0, 5.0], at=[1], entry=[1], coefficient=0.5),
+    )
+
+
+@pytest.mark.parametrize("block", ["A", "b", "c"])
+def test_extremes_are_the_bounds_where_data_is_read_and_the_constants_elsewhere(block):
+    program = mixed_program()
+    part, box = getattr(program, block), (program.envelope.lower, program.envelope.upper)
+    row, col, _ = part.sensitive()
+    at = row if block != "A" else (row, col)
+    constant = part.constant if block != "A" else part.constant.toarray()
+    for whole, bound in zip(part.extremes(*box), part.bounds(*box), strict=True):
+        expected = np.array(constant)
+        expected[at] = bound
+        found = whole if block != "A" else whole.toarray()
+        assert found.tolist() == expected.tolist()
+    assert part.extremes(*box)[0] is not part.constant
+
+
+def test_a_program_with_another_objective_or_side_keeps_the_rest_and_is_checked():
+    lp = mixed_program().at([0.5, 0.5, 0.2])
+    other = replace(lp, c=[1.0, 2.0], b=[8.0, 9.0])
+    assert other.c.tolist() == [1.0, 2.0]
+    assert other.b.tolist() == [8.0, 9.0]
+    assert (other.A != lp.A).nnz == 0
+    with pytest.raises(InvalidArgumentError, match="b must"):
+        replace(lp, b=[1.0])
+
+
+def test_the_pairs_of_rows_and_entries_are_made_once_and_weigh_as_the_rows_do():
+    program, x = mixed_program(), np.array([0.5, 0.25])
+    pairs = program.uncertain_rows
+    program.robust(program.envelope.lower, program.envelope.upper)
+    assert program.uncertain_rows is pairs
+    assert replace(program, upper=1.0).uncertain_rows is not pairs
+    found = dict(zip(zip(pairs.row, pairs.entry, strict=True), pairs.weights(x), strict=True))
+    assert found == {(0, 0): 0.7 * 0.5, (0, 2): -0.5, (1, 1): 2.0 * 0.25 - 0.5}
+
+
+def test_the_sensitive_blocks_share_a_budget_equally():
+    program = mixed_program()
+    assert program.sensitive_blocks == ("A", "b", "c")
+    assert program.equal_shares == dict.fromkeys("Abc", Fraction(1, 3))
+    public = replace(program, c=[1.0, 1.0])
+    assert public.equal_shares == {"A": Fraction(1, 2), "b": Fraction(1, 2)}
+    assert ParametricLP(Envelope([0.0], [1.0]), c=[1.0]).equal_shares == {}

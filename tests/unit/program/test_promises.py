@@ -52,7 +52,8 @@ def test_a_program_that_reads_one_entry_too_many_is_refused(block):
         "b": Affine(1, constant=[1.0]),
         "c": Affine(1, constant=[1.0]),
     }
-    parts[block] = parts[block].plus(at=(0, 0) if block == "A" else 0, entry=[2])
+    at = (0, 0) if block == "A" else 0
+    parts[block] = Affine(parts[block].shape, at=at, entry=[2])
     with pytest.raises(InvalidArgumentError, match="reads database entry 2"):
         ParametricLP(Envelope(0.0, 1.0, shape=2), **parts)
 

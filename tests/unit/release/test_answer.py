@@ -12,10 +12,12 @@ from dp_cmdp import (
     ParametricLP,
     PrivacyBudget,
     PrivacyLedger,
-    PrivateAnswer,
     release_and_solve,
 )
-from dp_cmdp.cmdp import CMDP, ParametricCMDP, release_and_synthesize, robust_policy
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.private_policy import release_and_synthesize
+from dp_cmdp.cmdp.synthesis import robust_policy
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import (
@@ -24,6 +26,7 @@ from dp_cmdp.errors import (
     InvalidArgumentError,
     SolverError,
 )
+from dp_cmdp.release.solve import PrivateAnswer
 
 BUDGET = PrivacyBudget(2, "1/1000")
 TRUTH = [1.0, 1.2, 10.0]
@@ -146,7 +149,7 @@ def test_what_cannot_be_answered_is_refused_before_the_debit(name, ledger):
     ids=["upper", "lower", "radius", "records"],
 )
 def test_a_database_of_another_program_is_refused_before_the_debit(other, ledger):
-    with pytest.raises(InvalidArgumentError, match="another envelope"):
+    with pytest.raises(InvalidArgumentError, match="share one Envelope"):
         release_and_solve(budgeted(), site(other), BUDGET, ledger=ledger)
     assert SpyDatabase.reads == 0
     assert ledger.spent("site").epsilon == 0
@@ -183,7 +186,7 @@ def test_should_the_engine_fail_after_the_debit_the_robust_answer_is_given(ledge
     def give_up(*_):
         raise SolverError("gave up")
 
-    monkeypatch.setattr("dp_cmdp.release.answer.solve_private", give_up)
+    monkeypatch.setattr("dp_cmdp.release.solve.solve_private", give_up)
     program = budgeted()
     answer = release_and_solve(program, site(program.envelope), BUDGET, ledger=ledger)
     assert ledger.spent("site").epsilon == 2
@@ -222,7 +225,7 @@ def test_a_model_that_cannot_be_safe_is_refused_before_the_debit(ledger):
     database = site(model.envelope, values=[0.5, 0.5, 1.0])
     with pytest.raises(AssumptionError):
         release_and_synthesize(model, database, BUDGET, ledger=ledger)
-    with pytest.raises(InvalidArgumentError, match="another envelope"):
+    with pytest.raises(InvalidArgumentError, match="share one Envelope"):
         release_and_synthesize(crossing(tolerance=9.0), database, BUDGET, ledger=ledger)
     assert SpyDatabase.reads == 0
     assert ledger.spent("site").epsilon == 0

@@ -38,7 +38,7 @@ from dp_cmdp.experiments import ad_headline
 from dp_cmdp.experiments.records import RecordStore, export
 from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import stream
-from dp_cmdp.figures.ad_auction import allocation_figure, headline_figure
+from dp_cmdp.figures.ad_auction import ad_headline_figure, allocation_figure
 from dp_cmdp.figures.style import save_figure
 from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
 from tests.marked import (
@@ -257,7 +257,7 @@ def test_figure_files_hold_nothing_but_pixels(tmp_path):
         for epsilon in (1.0, 2.0)
     ]
     figures = {
-        "headline": headline_figure(rows),
+        "headline": ad_headline_figure(rows),
         "allocation": allocation_figure({"private": x[None, :]}, title="marked"),
     }
     for name, figure in figures.items():

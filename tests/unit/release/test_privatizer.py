@@ -16,9 +16,9 @@ from dp_cmdp import (
     violation,
 )
 from dp_cmdp.data.curator import CuratorOnly
+from dp_cmdp.data.release import REALISED_MASK
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
-from dp_cmdp.release.privatizer import REALISED_MASK
 
 THIRDS = {"A": "1/3", "b": "1/3", "c": "1/3"}
 
@@ -42,7 +42,7 @@ def test_the_database_release_is_theta_plus_radius_times_noise():
 def test_records_widen_the_noise_as_their_size_says():
     envelope = Envelope(-100.0, 100.0, radius=1.0, shape=4, records=[0, 0, 0, 1])
     release = release_database(Database(np.zeros(4), envelope), PrivacyBudget(2, 0.1), rng=rng())
-    expected = TruncatedLaplace.calibrate(3, 2, delta=0.1, together=3)
+    expected = TruncatedLaplace.calibrate(3, 2, delta=0.1, record_size=3)
     assert release.noise[0].scale == pytest.approx(1.5)
     assert release.noise[0].support == pytest.approx(expected.support)
     assert release.guarantee.record_size == 3
@@ -245,6 +245,6 @@ def test_records_may_have_any_labels():
 
     envelope = Envelope(0.0, 1.0, shape=3, records=[10**15, 10**15, 5])
     assert envelope.records.tolist() == [1, 1, 0]
-    assert envelope.largest_record == 2
+    assert envelope.record_size == 2
     A = Affine((1, 3), at=(0, np.arange(3)), entry=np.arange(3))
     assert A.sensitivity(envelope.radius, envelope.records) == pytest.approx(2.0)

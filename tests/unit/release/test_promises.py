@@ -22,7 +22,7 @@ from dp_cmdp.accounting.budget import allocate, shown_up
 from dp_cmdp.audit.layers.certificates import certificates_of, certify
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError
-from dp_cmdp.noise import OptimalNoise
+from dp_cmdp.noise.optimal import OptimalNoise
 from tests.conftest import random_parametric_lp
 
 BUDGET = PrivacyBudget("1/2", "1/1000")
@@ -81,7 +81,7 @@ def test_values_on_either_side_of_the_bounds_are_refused(values):
 def test_the_record_size_is_that_of_the_largest_record(record):
     labels = np.full(5, record)
     labels[-1] = 1 - record
-    assert Envelope(0.0, 1.0, shape=5, records=labels).largest_record == 4
+    assert Envelope(0.0, 1.0, shape=5, records=labels).record_size == 4
 
 
 @pytest.mark.parametrize("alphas", [{"A": 1, "b": "1/2"}, {"A": "1/2", "b": "1/4"}])
@@ -126,7 +126,7 @@ def test_optimal_noise_keeps_the_end_close_that_was_chosen(monkeypatch):
 
 def test_what_was_left_bare_or_simulated_is_still_said_when_a_release_is_read_back(tmp_path):
     target = program()
-    bare = release_blocks(
+    leaky = release_blocks(
         Database([0.2, 0.3], target.envelope),
         BUDGET,
         program=target,
@@ -134,9 +134,9 @@ def test_what_was_left_bare_or_simulated_is_still_said_when_a_release_is_read_ba
         allow_leak=True,
         rng=np.random.default_rng(0),
     )
-    read = Release.load(bare.save(tmp_path / "release.npz"))
-    assert read.leaks == bare.leaks == ("block b unprotected",)
-    assert read.secure is bare.secure is False
+    read = Release.load(leaky.save(tmp_path / "release.npz"))
+    assert read.leaks == leaky.leaks == ("block b unprotected",)
+    assert read.secure is leaky.secure is False
     exact = release_of(target, method="database")
     assert Release.load(exact.save(tmp_path / "exact.npz")).secure is True
 

@@ -1,4 +1,4 @@
-"""Reach of a release, public intervals, extents and the bounds: against hand answers."""
+"""Noise of a release, public intervals, extents and the bounds: against hand answers."""
 
 import math
 
@@ -11,14 +11,17 @@ from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.problems.ad_auction import auction_program
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, release_database, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
 from dp_cmdp.theory.laws import LaplaceLaw
 from dp_cmdp.theory.public_interval import harmful_ends, public_interval
-from dp_cmdp.theory.release_noise import equal_split, reach
+from dp_cmdp.theory.release_noise import release_noise
 from dp_cmdp.theory.row_tails import RowTerms
 from dp_cmdp.theory.worst_answer import WorstAnswer
 from tests.conftest import random_parametric_lp
@@ -44,10 +47,10 @@ def test_the_reach_is_that_of_the_release(mechanism):
         parts = {"database": slice(None)}
     else:
         made = release_blocks(
-            database, BUDGET, program=program, alphas=equal_split(program), rng=rng
+            database, BUDGET, program=program, alphas=program.equal_shares, rng=rng
         )
         parts = {"A": slice(0, 2), "c": slice(2, 4)}
-    found = reach(program, BUDGET, mechanism=mechanism)
+    found = release_noise(program, BUDGET, mechanism=mechanism)
     unit = 0.25
     assert isinstance(found.law, LaplaceLaw)
     for noise in made.noise:
@@ -61,7 +64,7 @@ def test_every_released_box_lies_in_the_worst_box():
     envelope = program.envelope
     rng = np.random.default_rng(1)
     database = Database(rng.uniform(envelope.lower, envelope.upper), envelope)
-    low, high = reach(program, BUDGET).worst_box(database.values)
+    low, high = release_noise(program, BUDGET).worst_box(database.values)
     for number in range(300):
         made = release_database(database, BUDGET, rng=rng if number % 3 else None)
         assert (made.lower >= low).all()
@@ -74,7 +77,7 @@ def test_a_harmless_entry_that_may_change_to_anything_saturates_with_probability
     eps, delta
 ):
     program = knapsack(radius=1.0)
-    found = reach(program, PrivacyBudget(eps, delta))
+    found = release_noise(program, PrivacyBudget(eps, delta))
     np.testing.assert_allclose(found.saturation(np.ones(2)), 1 - delta, rtol=1e-9)
 
 
@@ -83,7 +86,7 @@ def test_the_failure_of_a_row_is_bounded_and_nearly_exact():
     every = np.arange(5)
     A = Affine((1, 5), at=(np.zeros(5, dtype=int), every), entry=every)
     program = ParametricLP(envelope, c=np.ones(5), A=A, b=[1.0], upper=1.0)
-    noise = reach(program, BUDGET)
+    noise = release_noise(program, BUDGET)
     theta, weight = np.array([0.1, 0.2, 0.0, 0.7, 0.5]), np.array([1.0, 0.5, 2.0, 0.1, 0.7])
     terms = RowTerms(noise.law, weight, 1.0 - theta)
     u = np.random.default_rng(0).random((20_000, 5))
@@ -135,14 +138,14 @@ def test_harmful_ends_follow_the_signs():
 def test_the_certified_bound_of_a_knapsack_is_known():
     program = knapsack(radius=0.01)
     database = Database([0.5, 0.7], program.envelope)
-    s = float(reach(program, BUDGET).support[0])
+    s = float(release_noise(program, BUDGET).support[0])
     bound = accuracy_bound(program, database, BUDGET)
     # x₁ = 1 first (smaller weight), then x₂ = (1 − θ₁)/θ₂
     expected = 0.5 / 0.7 - (0.5 - 2 * s) / (0.7 + 2 * s)
-    assert bound.sure == pytest.approx(expected, rel=1e-4)
-    assert bound.sure >= expected
-    assert bound.tightening == bound.sure
-    assert bound.mean <= bound.sure
+    assert bound.certain == pytest.approx(expected, rel=1e-4)
+    assert bound.certain >= expected
+    assert bound.tightening == bound.certain
+    assert bound.mean <= bound.certain
 
 
 @pytest.mark.parametrize("limit", [0.05, 0.3, 2.0, np.inf])
@@ -168,26 +171,18 @@ def test_plain_laplace_noise_in_the_objective_costs_at_most_the_range_of_the_obj
     program = knapsack(private_objective=True)
     database = Database([0.5, 0.7], program.envelope)
     bound = accuracy_bound(program, database, BUDGET, mechanism="blocks")
-    assert bound.sure == pytest.approx(bound.optimum)  # x = 0 is the worst answer
+    assert bound.certain == pytest.approx(bound.optimum)  # x = 0 is the worst answer
 
 
 def test_prices_of_released_rows_help_where_rows_and_objective_read_the_same_entries():
     groups, buyers = 6, 3
-    group, buyer = np.indices((groups, buyers))
-    x = group * buyers + buyer
     price = np.random.default_rng(0).random((groups, buyers))
     found = {}
     for shared in (True, False):  # an auction; or one whose objective has a copy of the prices
         envelope = Envelope(0.0, 1.0, radius=0.1, shape=(2, groups, buyers))
         rows, copy = envelope.index("values")
-        program = ParametricLP(
-            envelope,
-            c=Affine(x.size, at=x, entry=rows if shared else copy),
-            A=Affine((buyers, x.size), at=(buyer, x), entry=rows),
-            b=np.ones(buyers),
-            A_ub=np.kron(np.eye(groups), np.ones((1, buyers))),
-            b_ub=np.ones(groups),
-        )
+        private = {"A": rows, "c": rows if shared else copy}
+        program = auction_program(envelope, private=private, prices=price)
         database = Database(np.concatenate([price.ravel(), price.ravel()]), envelope)
         found[shared] = float(accuracy_bound(program, database, BUDGET).mean)
     assert found[True] < 0.85 * found[False]
@@ -206,20 +201,20 @@ def test_bounds_are_curator_only_and_relative_ones_too():
 
     program = knapsack()
     bound = accuracy_bound(program, Database([0.5, 0.7], program.envelope), BUDGET)
-    assert isinstance(bound.sure, CuratorOnly)
+    assert isinstance(bound.certain, CuratorOnly)
     assert isinstance(bound.relative()["mean"], CuratorOnly)
 
 
 def test_a_database_of_another_envelope_is_refused():
     with pytest.raises(InvalidArgumentError, match="Envelope"):
-        accuracy_bound(knapsack(), Database([0.5, 0.7], knapsack().envelope), BUDGET)
+        accuracy_bound(knapsack(), Database([0.5, 0.7], Envelope(0.0, 9.0, shape=2)), BUDGET)
 
 
 def test_shares_that_do_not_fit_the_blocks_are_refused():
     with pytest.raises(InvalidArgumentError, match="alphas"):
-        reach(knapsack(), BUDGET, mechanism="blocks", alphas={"A": "1/2", "c": "1/2"})
+        release_noise(knapsack(), BUDGET, mechanism="blocks", alphas={"A": "1/2", "c": "1/2"})
     with pytest.raises(InvalidArgumentError, match="alphas"):
-        reach(knapsack(), BUDGET, alphas={"A": 1})
+        release_noise(knapsack(), BUDGET, alphas={"A": 1})
 
 
 def test_diameters_of_known_sets():

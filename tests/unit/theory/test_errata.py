@@ -14,11 +14,12 @@ from dp_cmdp.metrics import cost_of_privacy
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_blocks, solve_private
+from dp_cmdp.release.blocks import release_blocks
+from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.feasible_set import concentration_radius, diameter_bound
 from dp_cmdp.theory.paper.printed_bound import optimality_system, paper_bound, repaired_terms
 from dp_cmdp.theory.paper.standard_form import StandardForm
-from dp_cmdp.theory.release_noise import equal_split, reach
+from dp_cmdp.theory.release_noise import release_noise
 
 BUDGET = PrivacyBudget(1, 0.1)
 
@@ -54,7 +55,7 @@ def draws(program, database, count, *, seed=0, budget=BUDGET):
     n, m = program.num_variables, program.A.shape[0]
     for _ in range(count):
         made = release_blocks(
-            database, budget, program=program, alphas=equal_split(program), rng=rng
+            database, budget, program=program, alphas=program.equal_shares, rng=rng
         )
         A = made.group("A")["upper"].reshape(m, n)
         b, c = made.group("b")["lower"], made.group("c")["estimate"]
@@ -290,5 +291,7 @@ def test_the_cost_of_privacy_is_a_loss_and_not_negative():
 def test_delta_zero_has_no_bounded_noise():
     with pytest.raises(InvalidArgumentError, match="delta"):
         PrivacyBudget(1, 0)
-    supports = [float(reach(small_program(), PrivacyBudget(1, d)).support[0]) for d in (1e-3, 1e-9)]
+    supports = [
+        float(release_noise(small_program(), PrivacyBudget(1, d)).support[0]) for d in (1e-3, 1e-9)
+    ]
     assert supports[1] > 2.5 * supports[0]

@@ -22,7 +22,7 @@ from dp_cmdp.theory.laws import (
     mean_up_to,
 )
 from dp_cmdp.theory.positive_part import EntryNoise
-from dp_cmdp.theory.release_noise import reach
+from dp_cmdp.theory.release_noise import release_noise
 
 #: Midpoints: the average over them of f(quantile(u)) is E f(N) up to about 1/GRID.
 GRID = (np.arange(40_001) + 0.5) / 40_001
@@ -39,10 +39,10 @@ LAWS = {
     "truncated": LaplaceLaw(np.array([0.25]), np.array([0.5])),
     "flat": LaplaceLaw(np.array([1e5]), np.array([0.5])),
     "plain": LaplaceLaw(np.array([0.25]), np.array([np.inf])),
-    "optimal": reach(knapsack(), PrivacyBudget(1, 0.1), calibration="optimal").law.only(
+    "optimal": release_noise(knapsack(), PrivacyBudget(1, 0.1), calibration="optimal").law.only(
         np.array([0])
     ),
-    "optimal, lower": reach(
+    "optimal, lower": release_noise(
         knapsack(), PrivacyBudget(1, 0.1), calibration="optimal", close="lower"
     ).law.only(np.array([0])),
 }
@@ -146,6 +146,6 @@ def test_the_mean_of_a_positive_part_and_its_slopes_agree_with_draws(name):
 
 def test_optimal_noise_is_for_databases_whose_records_hold_one_entry():
     with pytest.raises(InvalidArgumentError, match="calibration"):
-        reach(knapsack(), PrivacyBudget(1, 0.1), mechanism="blocks", calibration="optimal")
+        release_noise(knapsack(), PrivacyBudget(1, 0.1), mechanism="blocks", calibration="optimal")
     with pytest.raises(InvalidArgumentError, match="records"):
-        reach(knapsack(records=[0, 0]), PrivacyBudget(1, 0.1), calibration="optimal")
+        release_noise(knapsack(records=[0, 0]), PrivacyBudget(1, 0.1), calibration="optimal")

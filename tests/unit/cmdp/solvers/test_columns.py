@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dp_cmdp.cmdp import CMDP
+from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.solvers.batch import FEW_STATES
 from dp_cmdp.cmdp.solvers.door import LP_STATES, solve_cmdp
-from dp_cmdp.cmdp.solvers.pool import EXACT_STATES, PolicyPool
+from dp_cmdp.cmdp.solvers.pool import EXACT_COLUMN_STATES, PolicyPool
 from dp_cmdp.errors import (
     ConvergenceError,
     InfeasibleError,
@@ -19,7 +19,7 @@ from dp_cmdp.errors import (
     SolverError,
 )
 
-ENGINES = ("columns", "lp")
+ENGINES = ("policies", "lp")
 
 
 def one_state(f0, *, gamma=0.5):
@@ -87,7 +87,7 @@ def test_two_costs_that_exclude_each_other_are_infeasible_together(engine):
 
 
 def test_a_tolerance_that_only_the_safest_policy_meets_is_feasible():
-    solution = solve_cmdp(corridor(30, f0=0.0), engine="columns")
+    solution = solve_cmdp(corridor(30, f0=0.0), engine="policies")
     assert solution.costs[0] <= 1e-9
     np.testing.assert_allclose(solution.occupancy[:-1, 0], 0.0, atol=1e-9)
 
@@ -102,7 +102,7 @@ def test_the_mixture_satisfies_the_flow_equations_to_rounding():
 
 
 def test_the_mixture_is_of_at_most_one_policy_more_than_constraints():
-    solution = solve_cmdp(corridor(200, f0=20.0), engine="columns")
+    solution = solve_cmdp(corridor(200, f0=20.0), engine="policies")
     assert solution.weights is not None
     assert solution.policies is not None
     assert solution.weights.size == len(solution.policies) == 2
@@ -110,8 +110,8 @@ def test_the_mixture_is_of_at_most_one_policy_more_than_constraints():
 
 
 def test_the_bound_of_a_loose_gap_still_holds():
-    exact = solve_cmdp(corridor(200, f0=20.0), engine="columns", gap=1e-11)
-    loose = solve_cmdp(corridor(200, f0=20.0), engine="columns", gap=1e-2)
+    exact = solve_cmdp(corridor(200, f0=20.0), engine="policies", gap=1e-11)
+    loose = solve_cmdp(corridor(200, f0=20.0), engine="policies", gap=1e-2)
     assert loose.gap <= 1e-2
     assert loose.value <= exact.upper_bound + 1e-9
     assert loose.upper_bound >= exact.value - 1e-9
@@ -124,7 +124,7 @@ def test_a_pool_answers_every_draw_as_a_fresh_solve_does():
     for _ in range(40):
         f = cmdp.f * rng.uniform(0.5, 1.5, cmdp.f.shape)
         f0 = rng.uniform(3.0, 12.0)
-        fresh = solve_cmdp(cmdp.with_constraints(f, f0), engine="columns")
+        fresh = solve_cmdp(cmdp.with_constraints(f, f0), engine="policies")
         pooled = pool.solve(f, f0)
         assert pooled.value == pytest.approx(fresh.value, rel=3e-8)
         assert pooled.gap <= 1e-8
@@ -278,17 +278,17 @@ def test_a_pool_refuses_costs_of_another_shape():
 
 def test_a_gap_below_double_precision_is_refused_honestly():
     with pytest.raises(ConvergenceError, match="gap"):
-        solve_cmdp(corridor(100, f0=11.3, gamma=0.999), engine="columns", gap=0.0)
+        solve_cmdp(corridor(100, f0=11.3, gamma=0.999), engine="policies", gap=0.0)
 
 
 def test_auto_takes_the_linear_program_for_small_models_only():
     assert solve_cmdp(corridor(LP_STATES - 1, f0=9.0)).engine == "lp"
-    assert solve_cmdp(corridor(LP_STATES, f0=9.0)).engine == "columns"
+    assert solve_cmdp(corridor(LP_STATES, f0=9.0)).engine == "policies"
 
 
 def test_a_large_model_with_a_cost_that_is_the_same_everywhere_is_solved():
     rng = np.random.default_rng(7)
-    size, num_actions = EXACT_STATES + 1000, 3
+    size, num_actions = EXACT_COLUMN_STATES + 1000, 3
     pairs = size * num_actions
     rows, successors = np.repeat(np.arange(pairs), 4), rng.integers(0, size, pairs * 4)
     T = sparse.csr_array(
@@ -297,7 +297,7 @@ def test_a_large_model_with_a_cost_that_is_the_same_everywhere_is_solved():
     f = np.stack([np.ones((size, num_actions)), rng.random((size, num_actions))])
     r, mu = -rng.random((size, num_actions)), np.full(size, 1.0 / size)
     cmdp = CMDP(T, r, f=f, f0=[100.0, 45.0], mu=mu, gamma=0.99)
-    answer = solve_cmdp(cmdp, engine="columns")
+    answer = solve_cmdp(cmdp, engine="policies")
     assert answer.gap <= 1e-8
     np.testing.assert_array_less(answer.costs, cmdp.f0 + 1e-7)
     assert answer.occupancy.sum() == pytest.approx(100.0)
@@ -306,14 +306,14 @@ def test_a_large_model_with_a_cost_that_is_the_same_everywhere_is_solved():
 def test_a_cost_that_is_always_zero_decides_by_its_tolerance_alone():
     zero = np.zeros((1, 2))
     cmdp = CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=zero, f0=0.0, mu=[1.0], gamma=0.5)
-    assert solve_cmdp(cmdp, engine="columns").value == pytest.approx(2.0)
+    assert solve_cmdp(cmdp, engine="policies").value == pytest.approx(2.0)
     with pytest.raises(InfeasibleError):
-        solve_cmdp(cmdp, engine="columns", margin=0.1)
+        solve_cmdp(cmdp, engine="policies", margin=0.1)
 
 
 def test_a_zero_discount_and_a_zero_reward_are_solved():
     cmdp = CMDP(np.ones((2, 1)), [[0.0, 0.0]], f=[[0.0, 1.0]], f0=0.5, mu=[1.0], gamma=0.0)
-    solution = solve_cmdp(cmdp, engine="columns")
+    solution = solve_cmdp(cmdp, engine="policies")
     assert solution.value == 0.0
     assert solution.costs[0] <= 0.5
 
@@ -327,9 +327,9 @@ def test_auto_turns_to_the_other_engine_where_one_gives_up(monkeypatch):
     monkeypatch.setattr(pool, "solve", give_up)
     assert solve_cmdp(cmdp, pool=pool).engine == "lp"
     with pytest.raises(ConvergenceError):
-        solve_cmdp(cmdp, pool=pool, engine="columns")
+        solve_cmdp(cmdp, pool=pool, engine="policies")
     monkeypatch.setattr("dp_cmdp.cmdp.solvers.lp_engine.solve_lp", give_up)
-    assert solve_cmdp(cmdp).engine == "columns"
+    assert solve_cmdp(cmdp).engine == "policies"
     with pytest.raises(ConvergenceError):
         solve_cmdp(cmdp, pool=pool)
 

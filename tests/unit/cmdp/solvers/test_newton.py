@@ -1,13 +1,15 @@
-"""One cost row: the first-order model and its kink, Newton's steps, and what they leave alone."""
+"""One cost row: the first-order model and its switch, Newton's steps, and what they leave alone."""
 
 import numpy as np
 import pytest
 
-from dp_cmdp.cmdp import CMDP, pool
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.solvers import pool as pools
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
-from dp_cmdp.cmdp.solvers.kink import Model, advantages, kink
+from dp_cmdp.cmdp.solvers.library import PolicyLibrary
 from dp_cmdp.cmdp.solvers.newton import solve_one_row
 from dp_cmdp.cmdp.solvers.pool import PolicyPool
+from dp_cmdp.cmdp.solvers.switch import Model, advantages, switch
 from dp_cmdp.errors import InfeasibleError
 
 
@@ -29,46 +31,46 @@ def random_cmdp(seed, *, num_states=30, num_actions=3, gamma=0.95, share=0.5):
 
 def random_model(rng, *, num_states=12, num_actions=4):
     """Advantages of some policy, in which its own actions have none."""
-    gain, load = rng.normal(size=(2, num_states, num_actions))
+    gain, extra = rng.normal(size=(2, num_states, num_actions))
     policy = rng.integers(num_actions, size=num_states).astype(np.int32)
-    gain[np.arange(num_states), policy] = load[np.arange(num_states), policy] = 0.0
+    gain[np.arange(num_states), policy] = extra[np.arange(num_states), policy] = 0.0
     y = rng.exponential(size=num_states)
-    return Model(gain.ravel(), load.ravel(), y, policy, num_actions, 1e-13)
+    return Model(gain.ravel(), extra.ravel(), y, policy, num_actions, 1e-13)
 
 
 def dual_value(model, excess, multiplier):
-    best = (model.gain - multiplier * model.load).reshape(-1, model.num_actions).max(axis=1)
+    best = (model.gain - multiplier * model.extra).reshape(-1, model.num_actions).max(axis=1)
     return model.y @ best - multiplier * excess
 
 
 def cost_of(model, policy):
-    return model.y @ model.load.reshape(-1, model.num_actions)[np.arange(policy.size), policy]
+    return model.y @ model.extra.reshape(-1, model.num_actions)[np.arange(policy.size), policy]
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_the_kink_is_the_least_value_of_the_model(seed):
+def test_the_switch_is_the_least_value_of_the_model(seed):
     rng = np.random.default_rng(seed)
     model = random_model(rng)
     left, right = model.policy.copy(), model.policy.copy()
-    lowest = model.y @ model.load.reshape(-1, model.num_actions).min(axis=1)
+    lowest = model.y @ model.extra.reshape(-1, model.num_actions).min(axis=1)
     excess = -rng.uniform(0.0, 1.0) * lowest
     guess = rng.uniform(1e-3, 10.0)
-    found = kink(model, excess, guess, left, right)
+    found = switch(model, excess, guess, left, right)
     least = dual_value(model, excess, found)
     nearby = np.concatenate([found + np.linspace(-1e-3, 1e-3, 41), np.linspace(0.0, 20.0, 401)])
     assert all(least <= dual_value(model, excess, m) + 1e-12 for m in nearby if m >= 0.0)
     if found > 0.0:
         assert cost_of(model, right) + excess <= 0.0 < cost_of(model, left) + excess
-        for policy in (left, right):  # both are greedy at the kink
+        for policy in (left, right):  # both are greedy at the switch
             pairs = np.arange(policy.size) * model.num_actions + policy
-            value = model.y @ (model.gain - found * model.load)[pairs] - found * excess
+            value = model.y @ (model.gain - found * model.extra)[pairs] - found * excess
             assert value == pytest.approx(least, abs=1e-12)
 
 
 def test_a_model_without_excess_has_no_price():
     model = random_model(np.random.default_rng(0))
     left, right = model.policy.copy(), model.policy.copy()
-    assert kink(model, -1e3, 1.0, left, right) == 0.0
+    assert switch(model, -1e3, 1.0, left, right) == 0.0
     greedy = model.gain.reshape(-1, model.num_actions).argmax(axis=1)
     np.testing.assert_array_equal(left, greedy)
     np.testing.assert_array_equal(right, greedy)
@@ -77,14 +79,14 @@ def test_a_model_without_excess_has_no_price():
 def test_a_model_that_no_policy_can_serve_offers_the_cheapest_one():
     model = random_model(np.random.default_rng(0))
     left, right = model.policy.copy(), model.policy.copy()
-    assert kink(model, 1e3, 1.0, left, right) == -1.0
-    cheapest = model.load.reshape(-1, model.num_actions).argmin(axis=1)
+    assert switch(model, 1e3, 1.0, left, right) == -1.0
+    cheapest = model.extra.reshape(-1, model.num_actions).argmin(axis=1)
     np.testing.assert_array_equal(right, cheapest)
 
 
 def test_advantages_of_the_own_actions_vanish():
     cmdp = random_cmdp(0)
-    library = PolicyPool(cmdp)
+    library = PolicyLibrary(cmdp)
     own = np.arange(cmdp.num_states) * cmdp.num_actions
     chain = cmdp.T.toarray()[own]
     v = np.linalg.solve(np.eye(cmdp.num_states) - cmdp.gamma * chain, cmdp.r[:, 0])
@@ -98,7 +100,7 @@ def test_advantages_of_the_own_actions_vanish():
 def test_newton_and_column_generation_and_highs_agree(seed, share, monkeypatch):
     cmdp = random_cmdp(seed, share=share)
     newton = PolicyPool(cmdp).solve(cmdp.f, cmdp.f0)
-    monkeypatch.setattr(pool, "solve_one_row", lambda *_, **__: None)
+    monkeypatch.setattr(pools, "solve_one_row", lambda *_, **__: None)
     columns = PolicyPool(cmdp).solve(cmdp.f, cmdp.f0)
     highs = solve_cmdp(cmdp, engine="lp")
     assert newton.value == pytest.approx(highs.value, abs=2e-8 * max(1.0, abs(highs.value)))
@@ -119,17 +121,17 @@ def test_the_answer_mixes_two_policies_that_differ_in_one_state():
 
 def test_an_infeasible_draw_is_left_to_column_generation():
     cmdp = random_cmdp(2, share=1.2)
-    library = PolicyPool(cmdp)
-    library.prepare()
-    assert solve_one_row(library, cmdp.f.reshape(1, -1), cmdp.f0, gap=1e-8) is None
+    pool = PolicyPool(cmdp)
+    pool.library.prepare()
+    assert solve_one_row(pool.library, cmdp.f.reshape(1, -1), cmdp.f0, gap=1e-8) is None
     with pytest.raises(InfeasibleError) as error:
-        library.solve(cmdp.f, cmdp.f0)
+        pool.solve(cmdp.f, cmdp.f0)
     assert error.value.violation > 0.0
 
 
 def test_a_gap_that_rounding_forbids_is_not_claimed():
     cmdp = random_cmdp(3)
-    library = PolicyPool(cmdp)
+    library = PolicyLibrary(cmdp)
     library.prepare()
     answer = solve_one_row(library, cmdp.f.reshape(1, -1), cmdp.f0, gap=1e-17)
     assert answer is None or answer.gap <= 1e-17

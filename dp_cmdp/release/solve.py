@@ -1,10 +1,10 @@
-"""A private answer in one call: check, release, solve.
+"""Private answers: from a release, and in one call (check, release, solve).
 
-What can be refused is refused from public data, before the ledger is debited and a value is read:
-another program's database, a program that no point satisfies for every database, one whose
-objective may grow without limit. The check is the *robust* answer itself, certified for the whole
-envelope (ε = 0). It is feasible for whatever the release will say, so that after the debit there is
-always an answer.
+:func:`solve_private` sees the Release only. In one call, what can be refused is refused from public
+data, before the ledger is debited and a value is read: another program's database, a program that
+no point satisfies for every database, one whose objective may grow without limit. The check is the
+*robust* answer itself, certified for the whole envelope (ε = 0). It is feasible for whatever the
+release will say, so that after the debit there is always an answer.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.data.database import Database
-from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Release
-from dp_cmdp.errors import AssumptionError, InvalidArgumentError, SolverError
+from dp_cmdp.errors import AssumptionError, SolverError
 from dp_cmdp.program.certified import solve_certified
 from dp_cmdp.program.linear_program import Solution
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.privatizer import release_database, solve_private
+from dp_cmdp.release.block_plans import checked_entrywise
+from dp_cmdp.release.entries import release_database
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +43,7 @@ class PrivateAnswer:
 
     Notes
     -----
-    **Privacy.** Public: safe to publish.
+    **Privacy.** *Public*: safe to publish.
     """
 
     solution: Solution
@@ -53,6 +54,7 @@ class PrivateAnswer:
         return f"PrivateAnswer({self.solution!r}, robust: {self.robust.objective:.10g})"
 
 
+@door
 def release_and_solve(
     program: ParametricLP,
     database: Database,
@@ -72,7 +74,7 @@ def release_and_solve(
         Of the program's envelope.
     budget : PrivacyBudget
     rng, calibration, close, ledger
-        As in :func:`dp_cmdp.release.privatizer.release_database`.
+        As in :func:`dp_cmdp.release.entries.release_database`.
 
     Returns
     -------
@@ -90,11 +92,9 @@ def release_and_solve(
 
     Notes
     -----
-    **Paper.** ``ass:feast``, ``thm:feasible``, corrected. **Privacy.** *Spends the budget.*
+    **Paper.** ``ass:feast``, ``thm:feasible``, corrected. **Privacy.** *Spends the budget*.
     """
-    _check.instance("program", program, ParametricLP)
-    _check.instance("database", database, Database)
-    check_owns(program.envelope, database)
+    program.check_owns(database)
     robust = robust_solution(program)
     release = release_database(
         database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger
@@ -108,6 +108,32 @@ def release_and_solve(
     return PrivateAnswer(solution=solution, release=release, robust=robust)
 
 
+@door
+def solve_private(program: ParametricLP, release: Release) -> Solution:
+    """Solve the program so that its constraints hold for everything the release allows.
+
+    Parameters
+    ----------
+    program : ParametricLP
+    release : Release
+        Of the database (``release_database``) or of the blocks (``release_blocks``) of `program`.
+
+    Returns
+    -------
+    Solution
+        With a certificate, in exact arithmetic, that A(θ)x ≤ b(θ) for every θ in the released
+        intervals, hence for the true database.
+
+    Notes
+    -----
+    **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** Post-processing: no private value is seen.
+    """
+    target = program if release.method == "database" else checked_entrywise(program)
+    release.check_fits(target.envelope)
+    return _solve_over(target, release.lower, release.upper, estimate=release.estimate)
+
+
+@door
 def robust_solution(program: ParametricLP) -> Solution:
     """The best point that is feasible for every database of the envelope (ε = 0), certified.
 
@@ -120,33 +146,34 @@ def robust_solution(program: ParametricLP) -> Solution:
 
     Notes
     -----
-    **Paper.** ``ass:feast``, corrected. **Privacy.** Public: no data is read.
+    **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
     """
-    _check.instance("program", program, ParametricLP)
     program.check_robust_feasibility()
     program.check_boundedness()
     low, high = program.envelope.lower, program.envelope.upper
-    n = program.num_variables
-
-    def slack_of(x: FloatArray) -> FloatArray:
-        return program.worst_case_slack(x[:n], lower=low, upper=high)
-
     try:
-        solution = solve_certified(program.robust(low, high), slack_of=slack_of)
+        return _solve_over(program, low, high)
     except SolverError as error:
         raise AssumptionError(
             f"no point could be certified for every database in the envelope: {error}. No data "
             "was read",
             label="ass:feast",
         ) from None
-    rows = program.A.shape[0] + program.b_ub.size
+
+
+def _solve_over(
+    program: ParametricLP,
+    lower: FloatArray,
+    upper: FloatArray,
+    *,
+    estimate: FloatArray | None = None,
+) -> Solution:
+    """The best point for every database of a box, certified; without the auxiliary variables."""
+    n, rows = program.num_variables, program.A.shape[0] + program.b_ub.size
+
+    def slack_of(x: FloatArray) -> FloatArray:
+        return program.worst_case_slack(x[:n], lower=lower, upper=upper)
+
+    lp = program.robust(lower, upper, estimate=estimate)
+    solution = solve_certified(lp, slack_of=slack_of)
     return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
-
-
-def check_owns(envelope: Envelope, database: Database) -> None:
-    """Refuse a database whose public facts are not those of a program or model."""
-    if not envelope.matches(database.envelope):
-        raise InvalidArgumentError(
-            "database belongs to another envelope than the program: bounds, radius, records and "
-            "groups must be the same; build it with Database(values, program.envelope)"
-        )
