@@ -5,7 +5,11 @@ FrozenLake, CliffWalking, Taxi and their kind publish their model as ``P[state][
 any more: its transition leads to one added absorbing state of zero reward and zero cost, whose
 index is the environment's number of states. Occupancy measures count the time after the end there,
 so they sum to 1/(1 − γ) as always. Time limits (``TimeLimit``) are not part of P and are ignored:
-where costs are not negative, an episode cut short costs at most what the model says.
+where costs are not negative, an episode cut short costs at most what the model says. Negative
+public costs under a time limit are refused.
+
+**The environment must do what P says**, or a certificate for P says nothing about it. Wrappers that
+may change what happens are refused by name, and a copy of the environment is played against P.
 
 **Hazards that end an episode.** Nobody acts in a state in which the episode has ended, so costs
 there are charged *on entering* it: by ``cost(state, action, next_state)``, or, where they are
@@ -17,7 +21,7 @@ which one was fallen into.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -114,7 +118,7 @@ def cmdp_from_gymnasium(
     try:
         base = _base(source)
         table = Table.of(_model(base))
-        given = _start(base) if mu is None else mu
+        given = _start(base, table.num_states) if mu is None else mu
         start = _check.vector("mu", given, size=table.num_states)
         if check:
             refuse_departures(base, table, start, is_own=mu is None)
@@ -124,6 +128,12 @@ def cmdp_from_gymnasium(
     T, arrivals = table.transitions(), table.arrivals(through)
     limits = _check.vector("f0", np.atleast_1d(_check.array("f0", f0)))
     f = _costs(table, cost_reader(cost), limits.size)
+    if (f < 0.0).any() and any(type(layer).__name__ == "TimeLimit" for layer in _wrappers(source)):
+        raise InvalidArgumentError(
+            "cost must not be negative where a TimeLimit cuts episodes short: what is not earned "
+            "back any more would be certified as if it were. Pass env.unwrapped if env is played "
+            "without the limit"
+        )
     mu = np.append(start, 0.0)
     return CMDP(T, table.rewards(), f=f, f0=limits, mu=mu, gamma=gamma, arrivals=arrivals)
 
@@ -164,20 +174,27 @@ def _environment(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, bool
         ) from error
 
 
+def _wrappers(env: Any) -> Iterator[Any]:
+    """What is around the environment, from the outside."""
+    base = getattr(env, "unwrapped", env)
+    while env is not base:
+        yield env
+        env = env.env
+
+
 def _base(env: Any) -> Any:
     """The environment below its wrappers, if none of them changes what it does."""
     import gymnasium
 
     harmless = [getattr(gymnasium.wrappers, name) for name in HARMLESS]
-    base, layer = getattr(env, "unwrapped", env), env
-    while layer is not base:
+    for layer in _wrappers(env):
         if type(layer) not in harmless:
             raise InvalidArgumentError(
                 f"env must do what P says, which is not known of its wrapper "
                 f"{type(layer).__name__}: a certificate would hold for the environment below it "
                 "only. Pass env.unwrapped if the wrapper does not matter"
             )
-        layer = layer.env
+    base = getattr(env, "unwrapped", env)
     if getattr(base, "fickle_passenger", False):
         raise InvalidArgumentError(
             "env must follow P: a fickle passenger changes the destination, which P does not say. "
@@ -197,7 +214,7 @@ def _model(base: Any) -> Any:
     return model
 
 
-def _start(base: Any) -> Any:
+def _start(base: Any, num_states: int) -> Any:
     distribution = getattr(base, "initial_state_distrib", None)
     if distribution is not None:
         return distribution
@@ -206,8 +223,7 @@ def _start(base: Any) -> Any:
         raise InvalidArgumentError(
             "mu must be given: env has neither initial_state_distrib nor start_state"
         )
-    size = len(base.P)
-    return np.eye(size)[_check.integer("start_state", start, high=size - 1)]
+    return np.arange(num_states) == _check.integer("start_state", start, high=num_states - 1)
 
 
 def _sized(cost: FloatArray, num_constraints: int) -> FloatArray:

@@ -142,7 +142,7 @@ def _numbered(name: str, what: str, given: Any) -> list[Any]:
     else:
         found = list(_check.items(name, given))
     if not found:
-        raise InvalidArgumentError(f"{name} must have a {what}, it has none")
+        raise InvalidArgumentError(f"{name} must not be empty: it has no {what}")
     return found
 
 
