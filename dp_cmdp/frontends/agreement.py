@@ -51,7 +51,7 @@ def refuse_departures(base: Any, table: Table, start: FloatArray, *, is_own: boo
     Notes
     -----
     `base` itself, its generator and the global generators of Python and numpy are left as they
-    are. What has no ``reset`` and ``step`` is a table and nothing else: there is nothing to compare.
+    are. What has no ``reset`` and ``step`` is a table: there is nothing to compare.
     """
     if not (hasattr(base, "reset") and hasattr(base, "step")):
         return
