@@ -88,7 +88,7 @@ FAULTS = (
         Fault(
             "float-support-counts-one-entry",
             "the paper's support counts every entry",
-            'factor, exponent = float(_check.integer("entries", entries, low=1)), eps',
+            'factor, exponent = float(_check.size("entries", entries, low=1)), eps',
             "factor, exponent = 1.0, eps",
         ),
         Fault(

@@ -1,5 +1,7 @@
 """Faults in constrained MDPs: tightening, models, policies, solvers."""
 
+# ruff: noqa: E501  (lines of the package are quoted as they stand, under more indentation)
+
 from tests.mutants.fault import Fault, in_file
 
 CHARGES = "tests/unit/cmdp/test_charges.py"
@@ -17,14 +19,14 @@ FAULTS = (
         Fault(
             "tightened-cost-at-its-lowest",
             "the tightened model takes costs at their highest",
-            "self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[0]",
-            "self.cost.bounds(lower, upper)[0], self.tolerance.bounds(lower, upper)[0]",
+            "return self._tightened(self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0])",
+            "return self._tightened(self.cost.bounds(low, high)[0], self.tolerance.bounds(low, high)[0])",
         ),
         Fault(
             "tightened-tolerance-at-its-highest",
             "the tightened model takes tolerances at their lowest",
-            "self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[0]",
-            "self.cost.bounds(lower, upper)[1], self.tolerance.bounds(lower, upper)[1]",
+            "return self._tightened(self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[0])",
+            "return self._tightened(self.cost.bounds(low, high)[1], self.tolerance.bounds(low, high)[1])",
         ),
         Fault(
             "tightened-by-the-estimate",

@@ -195,8 +195,8 @@ FAULTS = (
         Fault(
             "envelope-contains-one-side",
             "a value outside the public bounds is refused",
-            "return bool(((self.lower <= values) & (values <= self.upper)).all())",
-            "return bool((values <= self.upper).all())",
+            "return bool(((self.lower <= flat) & (flat <= self.upper)).all())",
+            "return bool((flat <= self.upper).all())",
         ),
         Fault(
             "radius-beyond-the-range",
