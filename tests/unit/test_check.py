@@ -1,5 +1,6 @@
 """The checks at the door: what counts as an array of real numbers."""
 
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -103,3 +104,11 @@ def test_a_matrix_is_a_read_only_copy(value):
 def test_a_vector_is_no_matrix():
     with pytest.raises(InvalidArgumentError, match="A must be two-dimensional, got 1"):
         _check.matrix("A", [1.0, 2.0])
+
+
+def test_imaginary_parts_are_refused_also_where_warnings_are_silent():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for value in ([1.0, 1.0j], np.array([1.0 + 1.0j]), np.array([1.0 + 0.0j])):
+            with pytest.raises(InvalidArgumentError):
+                _check.vector("x", value)

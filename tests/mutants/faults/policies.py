@@ -4,6 +4,8 @@
 
 from tests.mutants.fault import Fault, in_file
 
+MODELS = "tests/unit/cmdp/test_model_promises.py"
+SOLVERS = "tests/unit/cmdp/solvers/test_solver_promises.py"
 CHARGES = "tests/unit/cmdp/test_charges.py"
 SYNTHESIS = "tests/unit/cmdp/test_synthesis.py"
 OCCUPANCY = "tests/unit/cmdp/test_occupancy.py"
@@ -15,7 +17,7 @@ PROPERTY = "tests/property/test_cmdp.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/cmdp/parametric.py",
-        (SYNTHESIS, "tests/unit/envs/test_wrappers.py"),
+        (MODELS, SYNTHESIS, "tests/unit/envs/test_wrappers.py"),
         Fault(
             "tightened-cost-at-its-lowest",
             "the tightened model takes costs at their highest",
@@ -61,7 +63,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/charges.py",
-        (CHARGES,),
+        (MODELS, CHARGES, SYNTHESIS),
         Fault(
             "candidates-charged-for-one-action",
             "a candidate state costs whatever the action",
@@ -95,7 +97,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/model.py",
-        (OCCUPANCY, SYNTHESIS, "tests/unit/cmdp/test_evaluation.py"),
+        (MODELS, OCCUPANCY, SYNTHESIS),
         Fault(
             "transitions-unchecked",
             "rows of T sum to 1",
@@ -177,7 +179,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/solvers/newton.py",
-        (NEWTON, COLUMNS),
+        (SOLVERS, NEWTON, COLUMNS),
         Fault(
             "mixture-above-its-tolerance",
             "a mixture costs at most its tolerance",
@@ -205,7 +207,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/solvers/lp_engine.py",
-        (COLUMNS, "tests/unit/cmdp/test_synthesis.py"),
+        (SOLVERS, COLUMNS, SYNTHESIS),
         Fault(
             "lp-bound-without-residual",
             "the upper bound counts the Bellman residual",
