@@ -55,8 +55,8 @@ FAULTS = (
         Fault(
             "close-end-swapped",
             "optimal noise keeps the end close that the caller chose",
-            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "upper"',
-            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "lower"',
+            'return {name: _check.one_of("close", side, ("upper", "lower")) for name, side in sides.items()}',
+            'return {name: "lower" if side == "upper" else "upper" for name, side in sides.items()}',
         ),
     ),
     *in_file(
