@@ -149,8 +149,8 @@ FAULTS = (
         Fault(
             "equalities-unchecked",
             "equality rows hold to the tolerance that the certificate names",
-            "if residual > EQUALITY_TOLERANCE:",
-            "if residual > 1e6:",
+            "if point.worst_eq > EQUALITY_TOLERANCE:",
+            "if point.worst_eq > 1e6:",
         ),
         Fault(
             "equality-residual-underflows",
