@@ -116,6 +116,12 @@ def expansion(terms: Sequence[float]) -> tuple[float, ...]:
     return tuple(pieces)
 
 
+def rounded_up(value: Fraction) -> float:
+    """The least float that is not below a fraction in the range of the floats."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
 def _is_safe(factors: Sequence[FloatArray]) -> bool:
     """Whether every (partial) product of the factors is in the error-free range."""
     smallest = _SMALL if len(factors) < 3 else _SMALL**0.5

@@ -24,6 +24,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from dp_cmdp import _check
+from dp_cmdp import _exact as exact
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
@@ -32,6 +33,8 @@ OCCUPYING, ENTERING = "occupying", "entering"
 #: Relative excess of an entry's expected count where a move is uncertain: more than the rounding
 #: of a row of T, whose probabilities are meant to be divided by their sum.
 EXCESS = 2.0**-45
+#: Far above the numbers that floats hold to fewer digits.
+TINY = 2.0**-900
 
 Mask = NDArray[np.bool_]
 
@@ -48,6 +51,8 @@ class Charges:
         Position of the candidate among the given states.
     count : (terms,)
         Expected number of charges per time the pair is played; not rounded down.
+    excess : (terms,)
+        At least what `count` has more than the expected number; 0 where it is exact.
 
     Notes
     -----
@@ -57,6 +62,7 @@ class Charges:
     pair: NDArray[np.int64]
     candidate: NDArray[np.int64]
     count: FloatArray
+    excess: FloatArray
 
     @classmethod
     def of(cls, public: CMDP, states: NDArray[np.int64], *, on: str) -> Charges:
@@ -65,6 +71,15 @@ class Charges:
         if on == ENTERING:
             return _entering(public, states)
         return _occupying(public, states)
+
+    def allowance(self, lower: FloatArray, num_pairs: int) -> FloatArray:
+        """What has to be added per pair so that severities from `lower` on are charged in full.
+
+        Counts that are too high charge negative severities too little: with θ ≥ `lower` and
+        0 ≤ count − n ≤ excess, count·θ + excess·max(0, −lower) ≥ n·θ.
+        """
+        below = np.maximum(-lower, 0.0)[self.candidate]
+        return exact.row_sums_up(self.pair, [self.excess, below], num_rows=num_pairs)
 
 
 def _occupying(public: CMDP, states: NDArray[np.int64]) -> Charges:
@@ -82,18 +97,22 @@ def _occupying(public: CMDP, states: NDArray[np.int64]) -> Charges:
             f"{_named(states[never])}, so a cost there would be certified as 0; leave them out or "
             "correct mu or T"
         )
+    after = (_entered(public, acting)[states] == 0) & (public.mu[states] == 0.0)
+    if after.any():
+        raise InvalidArgumentError(
+            f"states must be places where something can happen: {_named(states[after])} stands for "
+            "the time after an episode's end (moves go on there, but none enters); leave it out"
+        )
     actions = np.arange(public.num_actions)
     pair = (states[:, None] * public.num_actions + actions).ravel()
     candidate = np.repeat(np.arange(states.size), public.num_actions)
-    return Charges(pair=pair, candidate=candidate, count=np.ones(pair.size))
+    one = np.ones(pair.size)
+    return Charges(pair=pair, candidate=candidate, count=one, excess=0.0 * one)
 
 
 def _entering(public: CMDP, states: NDArray[np.int64]) -> Charges:
     acting = acting_states(public)
-    columns: Any = _entries(public)[:, states].tocoo()
-    met = np.repeat(acting, public.num_actions)[columns.row]
-    never = np.ones(states.size, dtype=bool)
-    never[columns.col[met]] = False
+    never = _entered(public, acting)[states] == 0
     if never.any():
         raise InvalidArgumentError(
             f"states must be within reach: no move of a policy that starts from mu enters "
@@ -101,11 +120,11 @@ def _entering(public: CMDP, states: NDArray[np.int64]) -> Charges:
             f"certified as 0; leave them out, take on={OCCUPYING!r}, or say with `arrivals` "
             "(`through`, when importing from Gymnasium) which moves enter them"
         )
-    return Charges(
-        pair=columns.row.astype(np.int64),
-        candidate=columns.col.astype(np.int64),
-        count=columns.data,
-    )
+    columns: Any = public.arrivals[:, states].tocoo()
+    columns.eliminate_zeros()
+    pair = columns.row.astype(np.int64)
+    count, excess = _counts(public, pair, columns.data)
+    return Charges(pair=pair, candidate=columns.col.astype(np.int64), count=count, excess=excess)
 
 
 def acting_states(public: CMDP) -> Mask:
@@ -131,15 +150,34 @@ def _ending_states(public: CMDP, acting: Mask) -> Mask:
     return ending
 
 
-def _entries(public: CMDP) -> sparse.csr_array:
-    """Expected entries per move, never rounded down: a move that is certain counts exactly."""
-    T, entries = public.T, _csr(public.arrivals, copy=True)
-    mass = np.add.reduceat(T.data, T.indptr[:-1])
-    certain = np.diff(T.indptr) == 1
-    scale = np.where(certain & (mass == 1.0), 1.0, (1.0 + EXCESS) / mass)
-    entries.data = entries.data * np.repeat(scale, np.diff(entries.indptr))
-    entries.eliminate_zeros()
-    return entries
+def _entered(public: CMDP, acting: Mask) -> NDArray[np.int64]:
+    """How many moves within reach enter each state."""
+    table: Any = public.arrivals.tocoo()
+    met = np.repeat(acting, public.num_actions)[table.row] & (table.data > 0.0)
+    return np.bincount(table.col[met], minlength=public.num_states)
+
+
+def _counts(
+    public: CMDP, pair: NDArray[np.int64], entries: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Expected entries, never rounded down, and their excess: moves that are certain count exactly.
+
+    The expected number is entry/(sum of the pair's row of T). Both are rounded sums of what a user
+    wrote down, the quotient takes a few roundings more, and all of them are less than EXCESS, so
+    count − number ≤ 2·EXCESS·count; of an entry so small that a product is rounded absolutely,
+    all of the count may be excess.
+    """
+    T, entered = public.T, public.arrivals
+    row = np.repeat(np.arange(T.shape[0]), np.diff(T.indptr))
+    mass = exact.row_sums(row, [T.data], num_rows=T.shape[0])
+    parts = np.repeat(np.arange(T.shape[0]), np.diff(entered.indptr))
+    broken = np.bincount(parts, weights=entered.data % 1.0 > 0.0, minlength=T.shape[0]) > 0
+    certain = ((np.diff(T.indptr) == 1) & (mass == 1.0) & ~broken)[pair]
+    tiny = entries < TINY
+    raised = entries * ((1.0 + EXCESS) / mass)[pair]
+    raised = np.where(tiny, np.nextafter(raised, np.inf), raised)
+    excess = np.where(tiny, raised, 2.0 * EXCESS * raised)
+    return np.where(certain, entries, raised), np.where(certain, 0.0, excess)
 
 
 def _csr(source: Any, shape: tuple[int, int] | None = None, *, copy: bool = False) -> Any:

@@ -185,6 +185,7 @@ class ParametricCMDP:
             raise InvalidArgumentError("tolerance must have one entry")
         charges = Charges.of(public, candidates, on=on)
         envelope = Envelope.join({"severity": severity, "tolerance": tolerance})
+        allowance = charges.allowance(severity.lower, public.r.size)
         return cls(
             envelope,
             T=public.T,
@@ -194,6 +195,7 @@ class ParametricCMDP:
             arrivals=public.arrivals,
             cost=Affine(
                 (1, public.r.size),
+                constant=allowance[None] if allowance.any() else None,
                 at=(0, charges.pair),
                 entry=envelope.index("severity").ravel()[charges.candidate],
                 coefficient=charges.count,

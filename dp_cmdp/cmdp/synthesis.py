@@ -17,12 +17,12 @@ which is the upper bound reported, plus an allowance for rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dp_cmdp import _check
+from dp_cmdp import _exact as exact
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.certificate import UNIT, PolicyCertificate, certify_policy
@@ -206,10 +206,7 @@ def _bound_at_tolerances(
 
 def _exact_certificate(cmdp: CMDP, policy: Policy) -> PolicyCertificate:
     """The exact costs of a policy, rounded up to floats."""
-    bounds = []
-    for cost in exact_costs(cmdp, policy):
-        bound = float(cost)
-        bounds.append(bound if Fraction(bound) >= cost else np.nextafter(bound, np.inf))
+    bounds = [exact.rounded_up(cost) for cost in exact_costs(cmdp, policy)]
     return PolicyCertificate(worst_case_cost=_check.frozen(np.array(bounds)), tolerance=cmdp.f0)
 
 

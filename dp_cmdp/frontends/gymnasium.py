@@ -5,7 +5,11 @@ FrozenLake, CliffWalking, Taxi and their kind publish their model as ``P[state][
 any more: its transition leads to one added absorbing state of zero reward and zero cost, whose
 index is the environment's number of states. Occupancy measures count the time after the end there,
 so they sum to 1/(1 − γ) as always. Time limits (``TimeLimit``) are not part of P and are ignored:
-where costs are not negative, an episode cut short costs at most what the model says.
+where costs are not negative, an episode cut short costs at most what the model says. Negative
+public costs under a time limit are refused.
+
+**The environment must do what P says**, or a certificate for P says nothing about it. Wrappers that
+may change what happens are refused by name, and a copy of the environment is played against P.
 
 **Hazards that end an episode.** Nobody acts in a state in which the episode has ended, so costs
 there are charged *on entering* it: by ``cost(state, action, next_state)``, or, where they are
@@ -17,13 +21,11 @@ which one was fallen into.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
@@ -31,9 +33,19 @@ from dp_cmdp._door import door
 from dp_cmdp.cmdp.cost_function import CostFunction, cost_reader
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.frontends.agreement import refuse_departures
+from dp_cmdp.frontends.table import PassedState, Table
 
-#: through(state, action, next_state, reward): a state passed on the way, or None.
-PassedState = Callable[[int, int, int, float], int | None]
+#: Wrappers of Gymnasium that change neither what an action does nor what is observed and earned.
+HARMLESS = (
+    "HumanRendering",
+    "OrderEnforcing",
+    "PassiveEnvChecker",
+    "RecordEpisodeStatistics",
+    "RecordVideo",
+    "RenderCollection",
+    "TimeLimit",
+)
 #: Relative rounding of an expected cost that is not taken for a difference.
 COST_ROUNDING = 1e-9
 
@@ -48,13 +60,15 @@ def cmdp_from_gymnasium(
     mu: ArrayLike | None = None,
     options: Mapping[str, Any] | None = None,
     through: PassedState | None = None,
+    check: bool = True,
 ) -> CMDP:
     """Read the model of a tabular Gymnasium environment.
 
     Parameters
     ----------
     env : gymnasium.Env or str
-        An environment whose ``unwrapped`` has ``P``, or the id of one.
+        An environment whose ``unwrapped`` has ``P``, or the id of one. Wrappers outside
+        :data:`HARMLESS` are refused; if one does not matter, pass ``env.unwrapped``.
     cost : callable
         ``cost(state, action)`` or ``cost(state, action, next_state)``, a number or K of them. With
         three arguments the expectation over P is taken; `next_state` is then the environment's
@@ -66,11 +80,16 @@ def cmdp_from_gymnasium(
         Discount.
     mu : (environment's num_states,), optional
         Initial distribution; by default the environment's ``initial_state_distrib`` or start state.
+        One that is given is not compared with where the environment starts.
     options : mapping, optional
         Keyword arguments of ``gymnasium.make`` when `env` is an id.
     through : callable, optional
         ``through(state, action, next_state, reward)`` of a transition of P: a state that it passes
         on the way to `next_state` and that P does not name, or None. It is entered as well.
+    check : bool
+        Step a copy of the environment some thousand times, with a seed of its own, and refuse it
+        if it is seen to leave P (:mod:`dp_cmdp.frontends.agreement`). That can find a departure,
+        not exclude one. Off: P is taken on trust.
 
     Returns
     -------
@@ -97,97 +116,36 @@ def cmdp_from_gymnasium(
     """
     source, opened = _environment(env, options)
     try:
-        table = _table(_model(source))
-        own = _start(source, table.num_states) if mu is None else _check.vector("mu", mu)
+        base = _base(source)
+        table = Table.of(_model(base))
+        given = _start(base, table.num_states) if mu is None else mu
+        start = _check.vector("mu", given, size=table.num_states)
+        if check:
+            refuse_departures(base, table, start, is_own=mu is None)
     finally:
         if opened:
             source.close()
     T, arrivals = table.transitions(), table.arrivals(through)
     limits = _check.vector("f0", np.atleast_1d(_check.array("f0", f0)))
     f = _costs(table, cost_reader(cost), limits.size)
-    start = np.append(own, 0.0)
-    return CMDP(T, table.rewards(), f=f, f0=limits, mu=start, gamma=gamma, arrivals=arrivals)
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """P as one row per transition: state, action, probability, next state, reward, terminated."""
-
-    num_states: int
-    num_actions: int
-    moves: list[tuple[int, int, float, int, float, bool]]
-
-    def transitions(self) -> sparse.coo_array:
-        """T, with the terminal state last."""
-        end, actions = self.num_states, range(self.num_actions)
-        entries = [(s, a, end if over else n, p) for s, a, p, n, _, over in self.moves]
-        return self._matrix(entries + [(end, a, end, 1.0) for a in actions])
-
-    def arrivals(self, through: PassedState | None) -> sparse.coo_array:
-        """How often each pair's move is expected to enter each state of the environment."""
-        entries = [(s, a, n, p) for s, a, p, n, _, _ in self.moves]
-        for s, a, p, n, reward, _ in self.moves:
-            passed = None if through is None else through(s, a, n, reward)
-            if passed is not None:
-                high = self.num_states - 1
-                entries.append((s, a, _check.integer("through(...)", passed, high=high), p))
-        return self._matrix(entries)
-
-    def rewards(self) -> FloatArray:
-        r = np.zeros((self.num_states + 1, self.num_actions))
-        for s, a, p, _, reward, _ in self.moves:
-            r[s, a] += p * reward
-        return r
-
-    def _matrix(self, entries: list[tuple[int, int, int, float]]) -> sparse.coo_array:
-        states, actions, columns, data = (np.array(part) for part in zip(*entries, strict=True))
-        size = self.num_states + 1
-        rows = states * self.num_actions + actions
-        return sparse.coo_array((data, (rows, columns)), shape=(size * self.num_actions, size))
-
-
-def _table(model: Any) -> _Table:
-    table, kind = None, "none found"
-    try:
-        num_states, num_actions = len(model), len(model[0])
-        moves = [
-            (state, action, *_move(step, num_states))
-            for state, action in np.ndindex(num_states, num_actions)
-            for step in model[state][action]
-        ]
-        table = _Table(num_states, num_actions, moves)
-    except InvalidArgumentError:
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-    if table is None or not table.moves:
+    if (f < 0.0).any() and any(type(layer).__name__ == "TimeLimit" for layer in _wrappers(source)):
         raise InvalidArgumentError(
-            "env must have transitions P[state][action] for states and actions 0, 1, …: lists of "
-            f"(probability, next state, reward, terminated), not empty ({kind})"
+            "cost must not be negative where a TimeLimit cuts episodes short: what is not earned "
+            "back any more would be certified as if it were. Pass env.unwrapped if env is played "
+            "without the limit"
         )
-    return table
+    mu = np.append(start, 0.0)
+    return CMDP(T, table.rewards(), f=f, f0=limits, mu=mu, gamma=gamma, arrivals=arrivals)
 
 
-def _move(step: Any, num_states: int) -> tuple[float, int, float, bool]:
-    probability, successor, reward, terminated = step
-    return (
-        _check.real("a probability in P", probability, low=0.0, high=1.0),
-        _check.integer("a next state in P", successor, high=num_states - 1),
-        _check.real("a reward in P", reward),
-        _check.truth("terminated in P", terminated),
-    )
-
-
-def _costs(table: _Table, price: Callable[[int, int, int], FloatArray], K: int) -> FloatArray:
+def _costs(table: Table, price: Callable[[int, int, int], FloatArray], K: int) -> FloatArray:
     """Expected costs of every pair; refused if they charge a state only where an episode is over.
 
     Whoever acts in state n pays at least min_a f(n, a). If a transition that ends the episode in n
     costs less than that, the rest of the price of n is never paid.
     """
-    f = np.zeros((K, table.num_states + 1, table.num_actions))
-    steps = [_sized(price(s, a, n), K) for s, a, _, n, _, _ in table.moves]
-    for step, (s, a, p, _, _, _) in zip(steps, table.moves, strict=True):
-        f[:, s, a] += p * step
+    steps = [_sized(price(m.state, m.action, m.successor), K) for m in table.moves]
+    f = table.expected(steps, K)
     least = f.min(axis=2)
     for step, (s, a, p, n, _, over) in zip(steps, table.moves, strict=True):
         if over and p > 0.0 and (step < least[:, n] - COST_ROUNDING * np.abs(least[:, n])).any():
@@ -216,30 +174,56 @@ def _environment(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, bool
         ) from error
 
 
-def _model(env: Any) -> Any:
-    model = getattr(getattr(env, "unwrapped", env), "P", None)
+def _wrappers(env: Any) -> Iterator[Any]:
+    """What is around the environment, from the outside."""
+    base = getattr(env, "unwrapped", env)
+    while env is not base:
+        yield env
+        env = env.env
+
+
+def _base(env: Any) -> Any:
+    """The environment below its wrappers, if none of them changes what it does."""
+    import gymnasium
+
+    harmless = [getattr(gymnasium.wrappers, name) for name in HARMLESS]
+    for layer in _wrappers(env):
+        if type(layer) not in harmless:
+            raise InvalidArgumentError(
+                f"env must do what P says, which is not known of its wrapper "
+                f"{type(layer).__name__}: a certificate would hold for the environment below it "
+                "only. Pass env.unwrapped if the wrapper does not matter"
+            )
+    base = getattr(env, "unwrapped", env)
+    if getattr(base, "fickle_passenger", False):
+        raise InvalidArgumentError(
+            "env must follow P: a fickle passenger changes the destination, which P does not say. "
+            "Make it with fickle_passenger=False"
+        )
+    return base
+
+
+def _model(base: Any) -> Any:
+    model = getattr(base, "P", None)
     if model is None:
         raise InvalidArgumentError(
             f"env must be tabular, with its transitions in env.unwrapped.P; "
-            f"{type(env).__name__} has none. "
+            f"{type(base).__name__} has none. "
             "Build a CMDP from its arrays instead"
         )
     return model
 
 
-def _start(env: Any, num_states: int) -> FloatArray:
-    base = getattr(env, "unwrapped", env)
+def _start(base: Any, num_states: int) -> Any:
     distribution = getattr(base, "initial_state_distrib", None)
     if distribution is not None:
-        return _check.vector("initial_state_distrib", distribution, size=num_states)
+        return distribution
     start = getattr(base, "start_state", getattr(base, "start_state_index", None))
     if start is None:
         raise InvalidArgumentError(
             "mu must be given: env has neither initial_state_distrib nor start_state"
         )
-    start_distribution = np.zeros(num_states)
-    start_distribution[_check.integer("start_state", start, high=num_states - 1)] = 1.0
-    return start_distribution
+    return np.arange(num_states) == _check.integer("start_state", start, high=num_states - 1)
 
 
 def _sized(cost: FloatArray, num_constraints: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The README runs as it stands, and its sentences are true of its tables."""
+"""The README and other pages run as they stand; its sentences are true of its tables."""
 
 import re
 import subprocess
@@ -9,13 +9,21 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.S)
+#: Pages whose snippets can be copied one by one.
+PAGES = ("README.md", "docs/gymnasium.md")
+SNIPPETS = {
+    f"{page} {number}": code
+    for page in PAGES
+    for number, code in enumerate(
+        re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+    )
+}
 
 
-@pytest.mark.parametrize("number", range(len(SNIPPETS)))
-def test_every_python_snippet_runs(number, tmp_path):
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_every_python_snippet_runs(snippet, tmp_path):
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SNIPPETS[number]],
+        [sys.executable, "-W", "ignore", "-c", SNIPPETS[snippet]],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -26,7 +34,7 @@ def test_every_python_snippet_runs(number, tmp_path):
 
 
 def test_there_are_a_policy_and_a_program_to_copy():
-    assert len(SNIPPETS) >= 2
+    assert {f"{page} {number}" for page in PAGES for number in range(2)} <= set(SNIPPETS)
 
 
 def test_how_much_less_is_lost_is_what_the_table_says():

@@ -1,5 +1,7 @@
 """Costs on occupying and on entering: what they charge, and what they refuse to certify."""
 
+from fractions import Fraction
+
 import gymnasium
 import numpy as np
 import pytest
@@ -239,6 +241,74 @@ def test_uncertain_entries_are_rounded_up_and_certain_ones_are_exact():
     assert f[4] == pytest.approx([0.0, 1 / 3, 1 / 3, 1 / 3], rel=1e-12)
     firm = imported("FrozenLake-v1", **LAKES["firm"])
     assert set(private(firm, [5, 7], on="entering").at([0.3, 0.3, 0.5]).f.ravel()) == {0.0, 0.3}
+
+
+class Chances:
+    """State 0 moves to 1, 2, … with given probabilities; all of these moves end there, or none."""
+
+    start_state = 0
+
+    def __init__(self, p, *, over):
+        moves = [(q, 1 + n, 0.0, over) for n, q in enumerate(p)]
+        self.P = {0: {0: moves}} | {s: {0: [(1.0, s, 0.0, True)]} for s in range(1, 1 + len(p))}
+
+
+@pytest.mark.parametrize("over", [False, True])
+@pytest.mark.parametrize(
+    "p", [[1 / 3] * 3, [0.1] * 10, [0.7, 0.2, 0.1], [1.0], [0.333333333] * 3, [1 - 1e-16, 1e-310]]
+)
+@pytest.mark.parametrize(
+    ("low", "high"), [(-1.0, -0.5), (-1.0, 1.0), (-0.7, 0.0), (0.1, 1.0), (-1e-310, 0.3), (-1e9, 1)]
+)
+def test_entering_is_charged_in_full_whatever_the_sign_of_the_severity(p, over, low, high):
+    public = cmdp_from_gymnasium(Chances(p, over=over), cost=free, f0=0.0, gamma=0.5)
+    model = ParametricCMDP.for_states(
+        public,
+        np.arange(1, 1 + len(p)),
+        severity=Envelope(low, high, shape=len(p)),
+        tolerance=Envelope([0.1], [0.2]),
+        on="entering",
+    )
+    shares = [Fraction(q) / sum(map(Fraction, p)) for q in p]
+    alternating = np.where(np.arange(len(p)) % 2, low, high)
+    for theta in (np.full(len(p), low), np.full(len(p), high), alternating):
+        values = np.append(theta, 0.1)
+        charged = Fraction(float(model.robust(values, values).f[0, 0, 0]))
+        due = sum(n * Fraction(x) for n, x in zip(shares, theta.tolist(), strict=True))
+        assert due <= charged <= due + Fraction(1, 10**11) * Fraction(max(abs(low), high))
+    if low >= 0.0 or len(p) == 1:
+        assert not model.cost.constant.nnz  # nothing is charged where nothing is at stake
+
+
+def test_a_certified_credit_is_no_larger_than_the_true_one():
+    # entering 1 earns 0.5·0.5·p: certified at −0.2 while the exact cost was 6e-15 above it
+    T = np.zeros((3, 2, 3))
+    T[0, 0, 1] = T[0, 0, 2] = 0.5
+    T[0, 1, 2] = T[1, :, 2] = T[2, :, 2] = 1.0
+    zero = np.zeros((3, 2))
+    public = CMDP(T, zero, f=zero, f0=0.0, mu=[1.0, 0.0, 0.0], gamma=0.5)
+    model = ParametricCMDP.for_states(
+        public,
+        [1],
+        severity=Envelope([-1.0], [-0.5]),
+        tolerance=Envelope([-0.2], [-0.1]),
+        on="entering",
+    )
+    for k in range(60):
+        p = 0.8 * (1 - k * 1e-15)
+        policy = Policy([[p, 1 - p], [1, 0], [1, 0]])
+        share = Fraction(p) / (Fraction(p) + Fraction(1 - p))
+        for theta in (-1.0, -0.5):
+            values = [theta, -0.2]
+            bound = certify_policy(model.robust(values, values), policy).worst_case_cost[0]
+            assert Fraction(float(bound)) >= share * Fraction(theta) / 2
+
+
+def test_the_time_after_the_end_is_no_place_for_a_cost():
+    lake = imported("FrozenLake-v1", **LAKES["4x4"])
+    for on in ("occupying", "entering"):
+        with pytest.raises(InvalidArgumentError, match="state 16 "):
+            private(lake, [4, 16], on=on)
 
 
 @pytest.mark.parametrize("block", ["database", "blocks"])
