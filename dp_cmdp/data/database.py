@@ -128,7 +128,8 @@ class _Deferred(Database):
         if self._found is None:
             raise InvalidArgumentError(
                 "the private values cannot be used: they cannot be read, do not fit the public "
-                "facts or leave the public bounds (which of it is private and not shown)"
+                "facts or leave the public bounds (which of it is private and not shown). What a "
+                "ledger was debited for them is spent: nothing is refunded"
             )
         return self._found
 
