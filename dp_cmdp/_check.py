@@ -43,8 +43,9 @@ from dp_cmdp.errors import InvalidArgumentError
 __all__ = [
     "MOST", "FloatArray", "array", "flag", "float_array", "frozen", "frozen_sparse", "generator",
     "instance", "integer", "integers", "is_integer", "is_mapping", "is_real", "is_text", "items",
-    "matrix", "names", "no_array", "number", "one_of", "path", "real", "reject_non_finite", "seed",
-    "shape", "shown", "size", "text", "text_of", "truth", "vector", "why_no_array",
+    "matrix", "names", "no_array", "number", "one_of", "path", "private_array", "real",
+    "reject_non_finite", "rounded_array", "seed", "shape", "shown", "size", "text", "text_of",
+    "truth", "vector", "why_no_array",
 ]  # fmt: skip
 
 FloatArray = NDArray[np.float64]
@@ -62,6 +63,7 @@ TABLE = (
     "from group to column"
 )
 MASKED = "got masked entries: fill them or leave them out"
+PURE = "an array of real numbers, no text and no booleans"
 LONG = f"got more than {LONGEST} items"
 
 
@@ -174,6 +176,45 @@ def array(name: str, value: Any, *, what: str = "an array of real numbers") -> F
     if found is None:
         raise no_array(name, value, what=what)
     return found
+
+
+def private_array(name: str, value: Any) -> FloatArray:
+    """A new float array of private values, of any shape: no truth values, nothing quoted."""
+    found = array(name, value, what=PURE)
+    plain = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
+    if not plain and not all(is_real(item) or isinstance(item, Decimal) for item in _items(value)):
+        raise InvalidArgumentError(f"{name} must be {PURE}")
+    return found
+
+
+def rounded_array(name: str, value: Any, *, up: bool) -> FloatArray:
+    """A new, finite float array, rounded in one direction where numbers are not floats."""
+    found = array(name, value)
+    reject_non_finite(name, found.ravel())
+    if isinstance(value, np.ndarray) and value.dtype in (np.float64, np.float32, np.float16):
+        return found
+    side, flat = math.inf if up else -math.inf, found.reshape(-1)
+    for place, (item, nearest) in enumerate(zip(_items(value), flat.tolist(), strict=True)):
+        exactly = _fraction(item)
+        if exactly is not None and (exactly > nearest if up else exactly < nearest):
+            flat[place] = math.nextafter(nearest, side)
+    reject_non_finite(name, flat)
+    return flat.reshape(found.shape)
+
+
+def _items(value: Any) -> list[Any]:
+    """The numbers of what :func:`array` has taken, as they were given."""
+    try:
+        return np.asarray(value, dtype=object).ravel().tolist()
+    except Exception:
+        return [None]
+
+
+def _fraction(item: Any) -> Fraction | None:
+    """The number itself, or None if it is a float or tells no more than one."""
+    if isinstance(item, float) or not (is_real(item) or isinstance(item, Decimal)):
+        return None
+    return Fraction(int(item)) if is_integer(item) else Fraction(*item.as_integer_ratio())
 
 
 def no_array(

@@ -26,7 +26,6 @@ from dp_cmdp.envs.layout import HazardKind, Layout
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 
 FORMAT = "dp_cmdp.Hazards/1"
-PURE = "an array of real numbers, no text and no booleans"
 Cell = tuple[int, int]
 Severities = Mapping[Cell, float]
 Triple = tuple[int, int, float]
@@ -66,12 +65,11 @@ class Hazards:
             raise InvalidArgumentError("layout must be a Layout")
         envelope = layout.envelope()
         count = envelope.index("severity").size
-        _require_numbers("severity", severity)
-        _require_numbers("tolerance", tolerance)
+        parts = (("severity", severity, count), ("tolerance", tolerance, layout.num_kinds))
         values = np.concatenate(
             [
-                _check.vector("severity", severity, size=count, private=True),
-                _check.vector("tolerance", tolerance, size=layout.num_kinds, private=True),
+                _check.vector(name, _check.private_array(name, given), size=size, private=True)
+                for name, given, size in parts
             ]
         )
         names = ["severity"] * count + ["tolerance"] * layout.num_kinds
@@ -291,11 +289,3 @@ def _severities(layout: Layout, kind: HazardKind, triples: Iterable[Triple]) -> 
 
 def _is_integer(value: Any) -> bool:
     return _check.is_integer(value)
-
-
-def _require_numbers(name: str, value: Any) -> None:
-    """Refuse booleans and text, which numpy would turn into numbers."""
-    if _check.float_array(value) is None:
-        raise _check.no_array(name, value, what=PURE)
-    if not all(map(_check.is_real, np.asarray(value, dtype=object).ravel().tolist())):
-        raise InvalidArgumentError(f"{name} must be {PURE}")

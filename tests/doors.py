@@ -81,7 +81,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.cmdp.model.CMDP.from_document": CHECKED,
     "dp_cmdp.cmdp.solvers.columns": CHECKED,
     "dp_cmdp.cmdp.exact_costs": CHECKED,
-    "dp_cmdp.cmdp.solvers.kink": CHECKED,
+    "dp_cmdp.cmdp.solvers.switch": CHECKED,
     "dp_cmdp.cmdp.solvers.krylov": CHECKED,
     "dp_cmdp.cmdp.solvers.library": CHECKED,
     "dp_cmdp.cmdp.solvers.lp_engine": CHECKED,

@@ -12,12 +12,11 @@ from dp_cmdp.cli import comparison, evaluate, rollout
 from dp_cmdp.cli.problem import add_problem_options, open_as_curator
 from dp_cmdp.cli.tables import print_json
 from dp_cmdp.cli.values import at_least, writable_folder
-from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
+from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dp_cmdp._check import FloatArray
     from dp_cmdp.accounting.budget import PrivacyBudget
     from dp_cmdp.cmdp.parametric import ParametricCMDP
     from dp_cmdp.cmdp.synthesis import SafePolicy
@@ -48,7 +47,8 @@ EPILOG = """examples:
 The noise is exact and comes from the operating system. --seed asks for reproducible float noise
 instead: a simulation, marked secure=false; do not publish it for real data.
 
-The ledger is debited before the hazards are read; what is wrong with them then is not refunded.
+The ledger is debited before the hazards are read; that they are wrong is said then, not how, and
+nothing is refunded.
 
 DIR gets policy.npz, release.npz, layout.json, certificate.json and policy.png, all safe to publish
 (dp-cmdp verify judges the first three), in place of those of an earlier run. Output and exit code
@@ -161,28 +161,14 @@ def _release(
     if options.ledger is not None:
         ledger = PrivacyLedger(options.ledger)
         hazards = database
-
-        def read() -> FloatArray:
-            return _read_after_debit(hazards, budget, options.identity)
-
-        database = Database.deferred(read, hazards.envelope, identity=options.identity)
+        database = Database.deferred(
+            lambda: hazards.values, hazards.envelope, identity=options.identity
+        )
     if options.method == "database":
         return release_database(database, budget, rng=rng, ledger=ledger)
     alphas = {"A": "99/100", "b": "1/100"}  # the paper's split
     return release_blocks(
         database, budget, program=model.program(), alphas=alphas, rng=rng, ledger=ledger
-    )
-
-
-def _read_after_debit(hazards: Database, budget: PrivacyBudget, identity: str) -> FloatArray:
-    """The private values; what is wrong with them has cost its budget, and is told so."""
-    try:
-        return hazards.values
-    except DPCMDPError as error:
-        rule = str(error)
-    raise InvalidArgumentError(
-        f"{rule}. The ledger was debited {budget} for {identity!r} before the hazards were read, "
-        "and nothing is refunded"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.data.envelope import Envelope, describe
-from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -26,7 +27,9 @@ class Database:
         The private numbers: one vector, the only group in its own shape, or a mapping from group
         to array. Numbers outside the envelope, NaN and wrong shapes are refused without being
         quoted; so are tables (name the columns: ``{"price": table["price"], …}``, each read by
-        position), masked and complex numbers.
+        position), masked and complex numbers, and truth values. Numbers of exact type (fractions,
+        decimals, large integers) are taken as their nearest floats: those are the true data of
+        which privacy and feasibility are promised.
     envelope : Envelope
     identity : str, optional
         Public label under which a :class:`~dp_cmdp.accounting.ledger.PrivacyLedger` keeps its
@@ -85,7 +88,8 @@ class Database:
 
         Notes
         -----
-        What is wrong with the values is said at that use, when a ledger has been debited.
+        That something is wrong with the values is said at that use, when a ledger has been debited,
+        and not what: ``Database(read(), envelope)`` tells it to their curator.
         **Privacy.** *Curator only*.
         """
         return _Deferred(read, envelope, identity=identity)
@@ -131,20 +135,22 @@ class _Deferred(Database):
     @property
     def values(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The private numbers, read now if not before."""
-        found = self._found
-        if found is None:
-            found = Database(self._look(), self.envelope).values
-            object.__setattr__(self, "_found", found)
-        return found
+        if self._found is None:
+            object.__setattr__(self, "_found", self._look())
+        if self._found is None:
+            raise InvalidArgumentError(
+                "the private values cannot be used: they cannot be read, do not fit the public "
+                "facts or leave the public bounds (which of it is private and not shown). What a "
+                "ledger was debited for them is spent: nothing is refunded"
+            )
+        return self._found
 
-    def _look(self) -> ArrayLike | Mapping[str, ArrayLike]:
+    def _look(self) -> FloatArray | None:
+        """The values, or None: no exception is under way when the caller raises its own."""
         try:
-            return self._read()
-        except DPCMDPError:
-            raise
-        except Exception as error:
-            kind = type(error).__name__
-        raise InvalidArgumentError(f"the private values cannot be read ({kind}, text not shown)")
+            return Database(self._read(), self.envelope).values
+        except Exception:
+            return None
 
 
 def _check_public(envelope: Envelope, identity: str | None) -> None:
@@ -156,7 +162,7 @@ def _check_public(envelope: Envelope, identity: str | None) -> None:
 
 def _flat(values: Any, envelope: Envelope) -> FloatArray:
     """One vector of all entries, or the only group in its own shape."""
-    array = _check.array("values", values)
+    array = _check.private_array("values", values)
     own = envelope.groups[0][1] if len(envelope.groups) == 1 else ()
     if array.shape not in ((envelope.num_entries,), own):
         raise InvalidArgumentError(
@@ -167,16 +173,29 @@ def _flat(values: Any, envelope: Envelope) -> FloatArray:
 
 
 def _flatten(values: Mapping[str, ArrayLike], envelope: Envelope) -> FloatArray:
-    groups = envelope.groups
-    expected = [name for name, _ in groups]
-    if set(values) != set(expected):
-        raise InvalidArgumentError(f"values must name exactly the groups {', '.join(expected)}")
+    names = [name for name, _ in envelope.groups]
+    given = _given(values, names)
+    if given is None:
+        raise InvalidArgumentError(f"values must name exactly the groups {', '.join(names)}")
     parts = []
-    for name, shape in groups:
-        part = _check.array(f"values[{name!r}]", values[name])
+    for (name, shape), value in zip(envelope.groups, given, strict=True):
+        part = _check.private_array(f"values[{name!r}]", value)
         if part.shape != shape:
             raise InvalidArgumentError(
                 f"values[{name!r}] must have shape {shape}, got {part.shape}"
             )
         parts.append(part.ravel())
     return np.concatenate(parts)
+
+
+def _given(values: Mapping[str, ArrayLike], names: list[str]) -> list[ArrayLike] | None:
+    """A mapping's items in order, None if it has others; its own errors, which may quote them, end.
+
+    No exception is under way when this function raises its own.
+    """
+    try:
+        found = set(islice(values, len(names) + 1))
+        return [values[name] for name in names] if found == set(names) else None
+    except Exception:
+        pass
+    raise InvalidArgumentError("values cannot be read: the mapping raised an error (not shown)")

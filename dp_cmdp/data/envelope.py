@@ -32,10 +32,12 @@ class Envelope:
     Parameters
     ----------
     lower, upper : array_like
-        Public bounds of the entries, broadcast to `shape`.
+        Public bounds of the entries, broadcast to `shape`. Numbers that are no floats (fractions,
+        decimals, integers beyond 2^53) are rounded outwards, so that what they enclose stays in.
     radius : array_like, optional
         How far one entry may move between adjacent databases. The default is the whole range:
-        "one entry may change to anything" (paper: ``def:adj2``), the strongest promise.
+        "one entry may change to anything" (paper: ``def:adj2``), the strongest promise. Numbers
+        that are no floats are rounded up.
     shape : int or tuple of int, optional
         Shape of the group of entries; by default that of the broadcast bounds.
     name : str
@@ -67,8 +69,9 @@ class Envelope:
         name: str = "values",
         records: ArrayLike | None = None,
     ) -> None:
-        lo, hi = _bounds("lower", lower), _bounds("upper", upper)
-        rad = None if radius is None else _bounds("radius", radius)
+        lo = _check.rounded_array("lower", lower, up=False)
+        hi = _check.rounded_array("upper", upper, up=True)
+        rad = None if radius is None else _check.rounded_array("radius", radius, up=True)
         wanted = None if shape is None else _check.shape("shape", shape)
         try:
             rad = whole_range(lo, hi) if rad is None else rad
@@ -208,12 +211,6 @@ def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:
         part = width - upper  # Knuth's exact error of the difference
         error = (upper - (width - part)) - (lower + part)
     return np.where(error > 0.0, np.nextafter(width, np.inf), width)
-
-
-def _bounds(name: str, value: ArrayLike) -> FloatArray:
-    array = _check.array(name, value)
-    _check.reject_non_finite(name, array.ravel())
-    return array
 
 
 def _labels(records: ArrayLike, shape: Shape) -> NDArray[np.int64]:

@@ -177,7 +177,10 @@ class NoiseCertificate:
 
     @classmethod
     def from_facts(cls, record: Any) -> NoiseCertificate:
-        """The certificate whose JSON says `record`; call :meth:`check` before trusting it."""
+        """The certificate whose JSON says `record`; call :meth:`check` before trusting it.
+
+        A number written in another way than :meth:`to_json` does (``2/2`` for 1) is refused.
+        """
         try:
             if set(record) != {field.name for field in fields(cls)}:
                 raise InvalidArgumentError("it must name the facts of a certificate")
@@ -190,7 +193,10 @@ class NoiseCertificate:
                 said["support"] = _check.integer("support", said["support"])
             if not isinstance(said["law"], str):
                 raise InvalidArgumentError("law must be a text")
-            return cls(**said)
+            made = cls(**said)
+            if json.loads(made.to_json()) != {**record, "thresholds": [*record["thresholds"]]}:
+                raise InvalidArgumentError("its numbers must be written as to_json does")
+            return made
         except (KeyError, TypeError, ValueError, AttributeError):
             raise InvalidArgumentError("text must be JSON written by to_json") from None
 

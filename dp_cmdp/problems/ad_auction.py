@@ -88,7 +88,7 @@ def auction_program(
 
     Notes
     -----
-    **Paper.** ``opt:EX1``. **Privacy.** Public.
+    **Paper.** ``opt:EX1``. **Privacy.** *Public*.
     """
     from scipy import sparse
 

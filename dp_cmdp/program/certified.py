@@ -7,6 +7,7 @@ hides at one scale is plain at the next, so that after one or two corrections th
 rows by no more than the rounding of x to floats, 2^-53 Σ|terms| per row (iterative refinement:
 Gleixner, Steffy, Wolter 2016). Inequality rows that rounding could break get a margin of a few such
 units, and hold exactly; most equality rows have no solution in floats, and hold to their rounding.
+An equality row that stays further off is refused: :func:`equality_residuals` says how far it is.
 
 Should the corrections fail, the *widest* program decides: it looks for the point around which the
 largest cube satisfies all inequality rows. A cube of positive width proves that there is room, and
@@ -25,7 +26,6 @@ from scipy import sparse
 from dp_cmdp._check import FloatArray
 from dp_cmdp.errors import InfeasibleError, SolverError
 from dp_cmdp.program.linear_program import (
-    EQUALITY_TOLERANCE,
     Engine,
     FeasibilityCertificate,
     LinearProgram,
@@ -41,8 +41,10 @@ ROUNDING = 2.0**-50
 #: Margins of rows that fail again grow by this factor: from rounding to everything in 13 rounds.
 GROWTH = 16.0
 MAX_ATTEMPTS = 14
-#: Equality rows are corrected while their residual, relative to Σ|terms|, is larger.
+#: Equality rows are corrected while their residual, relative to Σ|terms|, is larger, …
 EQUALITY_GOAL = 2.0**-51
+#: … and a point whose residual stays larger than this, 5.7e-14, is refused.
+EQUALITY_TOLERANCE = 2.0**-44
 #: A cube narrower than this, relative to the size of x, is no room for a point made of floats.
 NARROW = 2.0**-48
 #: Which rows get a margin: all that rounding could break, those that fail, none. A correction that
@@ -81,18 +83,19 @@ def solve_certified(lp: LinearProgram, *, slack_of: SlackOf, engine: str = "high
     InfeasibleError, UnboundedError
         Of the program itself.
     SolverError
-        When the rows leave no room, with what is known of it.
+        When the rows leave no room or the equality rows are missed, with what is known of it.
     """
     bound = make_engine(lp, engine)
     raw = bound.run(lp.b)
     point, margin, attempts = _corrected(lp, _at(lp, raw, slack_of), bound, slack_of=slack_of)
     if not point.feasible:
         point = _pulled_inside(lp, point, slack_of=slack_of)
-    residual = _equality_residual(lp, point)
+    if point.worst_eq > EQUALITY_TOLERANCE:
+        raise _missed_equalities(point, bound)
     certificate = FeasibilityCertificate(
         verified=True,
         worst_slack=float(point.slack[: point.checked].min(initial=np.inf)),
-        equality_residual=residual,
+        equality_residual=point.worst_eq,
         equality_tolerance=EQUALITY_TOLERANCE,
         margin=float(margin.max(initial=0.0)),
         attempts=attempts,
@@ -105,24 +108,33 @@ def _at(lp: LinearProgram, raw: RawSolution, slack_of: SlackOf) -> _Point:
     x = np.clip(raw.x, lp.lower, lp.upper)
     leading = slack_of(x)
     rest = slice(leading.size, None)
-    gap_eq = inequality_slack(lp.A_eq, lp.b_eq, x=x)
+    gap_eq, residual_eq = equality_residuals(lp.A_eq, lp.b_eq, x=x)
     return _Point(
         x=x,
         raw=raw,
         slack=np.concatenate([leading, inequality_slack(lp.A[rest], lp.b[rest], x=x)]),
         size=abs(lp.A) @ np.abs(x) + np.abs(lp.b),
         gap_eq=gap_eq,
-        residual_eq=_relative(gap_eq, abs(lp.A_eq) @ np.abs(x) + np.abs(lp.b_eq)),
+        residual_eq=residual_eq,
         checked=leading.size,
     )
 
 
-def _relative(gap: FloatArray, size: FloatArray) -> FloatArray:
-    """|gap|/size, 0 only where the gap is 0 even if the quotient underflows."""
-    wrong = gap != 0.0
-    share = np.zeros(gap.size)
+def equality_residuals(
+    A_eq: sparse.csr_array, b_eq: FloatArray, *, x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """b_eq − A_eq x per row, and its size relative to the row's own terms.
+
+    The relative residual is |b_i − Σ a_ij x_j| / (|b_i| + Σ |a_ij x_j|), of exact sums rounded
+    once: 0 only if the row holds as rational numbers, 1 if it is missed completely, and the same
+    in whatever units a row is stated. A row whose terms are all 0 holds.
+    """
+    gap = inequality_slack(A_eq, b_eq, x=x)
+    size = inequality_slack(-abs(A_eq), np.abs(b_eq), x=np.abs(x))
+    share = (~np.isfinite(gap)).astype(np.float64)
+    wrong = np.isfinite(gap) & (gap != 0.0)
     share[wrong] = np.maximum(np.abs(gap[wrong]) / size[wrong], 5e-324)
-    return share
+    return gap, share
 
 
 def _corrected(
@@ -140,13 +152,14 @@ def _corrected(
         try:
             raw = _correction(bound, point, asked=asked, margin=wanted)
         except SolverError:
-            if caution == NO_MARGIN or point.feasible:
+            if caution == NO_MARGIN or (point.feasible and point.worst_eq <= EQUALITY_TOLERANCE):
                 break
-            caution -= 1
+            caution = NO_MARGIN if point.feasible else caution - 1
             continue
         caution, margin = min(caution, FAILING), wanted
         last, point = point, _at(lp, raw, slack_of)
-        settled = point.feasible and best.feasible and point.worst_eq > best.worst_eq / 2
+        settled = point.feasible and best.feasible and best.worst_eq <= EQUALITY_TOLERANCE
+        settled = settled and point.worst_eq > best.worst_eq / 2
         if not best.feasible or (point.feasible and point.worst_eq < best.worst_eq):
             best = point
         if settled or (caution == NO_MARGIN and np.array_equal(point.x, last.x)):
@@ -171,19 +184,25 @@ def _correction(
     return bound.correct(point.x, gap, gap_eq)
 
 
-def _equality_residual(lp: LinearProgram, point: _Point) -> float:
-    """The residual as reported, refused where it is above the tolerance."""
-    unit = np.zeros(lp.b_eq.size)
-    np.maximum.at(unit, lp.A_eq.tocoo().row, np.abs(lp.A_eq.data))
-    size = unit + abs(lp.A_eq) @ np.abs(point.x) + np.abs(lp.b_eq)
-    residual = float(_relative(point.gap_eq, size).max(initial=0.0))
-    if residual > EQUALITY_TOLERANCE:
-        raise SolverError(
-            f"the equality rows hold only to {residual:.2g} (relative), although corrected: they "
-            "nearly depend on each other. Leave out equality rows that follow from others, or "
-            f"rescale so that {EQUALITY_TOLERANCE:g} can be reached"
+def _missed_equalities(point: _Point, bound: Engine) -> SolverError:
+    """Why equality rows are missed: the whole program, centred at the point, is asked again."""
+    worst = point.worst_eq
+    try:
+        bound.correct(point.x, point.slack, point.gap_eq)
+    except InfeasibleError:
+        return InfeasibleError(
+            "the equality rows contradict each other, the inequality rows or the bounds, by less "
+            f"than the solver's tolerance: the best point found misses {worst:.2g} of the "
+            "terms of an equality row. Relax a row or a bound, or leave out equality rows that "
+            "follow from others"
         )
-    return residual
+    except SolverError:
+        pass
+    return SolverError(
+        f"an equality row is missed by {worst:.2g} of its terms, although corrected; "
+        f"{EQUALITY_TOLERANCE:.2g} is asked for. Leave out equality rows that nearly follow from "
+        "others, or rescale rows and variables so that coefficients and values are near 1"
+    )
 
 
 def _pulled_inside(lp: LinearProgram, point: _Point, *, slack_of: SlackOf) -> _Point:
@@ -236,9 +255,10 @@ def _no_room(width: float, size: float) -> SolverError:
     narrow = NARROW * (1.0 + size)
     if width < -narrow:
         return InfeasibleError(
-            "the inequality rows contradict each other, by less than the solver's tolerance: the "
-            f"point that comes closest is {-width:.2g} away from satisfying them all. Relax a row "
-            "or a bound by as much (ParametricLP.check_robust_feasibility names the rows)"
+            "the inequality rows contradict each other or the equality rows, by less than the "
+            f"solver's tolerance: the point that comes closest is {-width:.2g} away from "
+            "satisfying them all. Relax a row or a bound by as much "
+            "(ParametricLP.check_robust_feasibility names the rows)"
         )
     if width > narrow:
         return SolverError(

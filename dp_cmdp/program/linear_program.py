@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from dp_cmdp.program.parametric import ParametricLP
 
 ENGINES = ("highs", "cvxpy")
-#: Points with a larger residual of an equality row, relative as reported, are refused.
-EQUALITY_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,9 +147,12 @@ class FeasibilityCertificate:
     worst_slack : float
         Smallest b_i − A_i x, computed exactly and rounded once (∞ without rows).
     equality_residual : float
-        Largest |A_eq x − b_eq|, evaluated exactly, relative to Σ|terms| + max|coefficient| of its
-        row. At most `equality_tolerance`; 2^-51 or less unless equality rows nearly depend on each
-        other. Few equalities have a solution in floats: 0 cannot be promised.
+        Largest |A_eq x − b_eq|, evaluated exactly, relative to Σ|terms| of its row
+        (:func:`dp_cmdp.program.certified.equality_residuals`): 1 is a row missed completely.
+        2^-51 or less unless equality rows nearly depend on each other. Few equalities have a
+        solution in floats: 0 cannot be promised.
+    equality_tolerance : float
+        What it must not exceed, 2^-44: the point is refused otherwise.
     margin : float
         Largest amount by which a right-hand side had to be shrunk.
     attempts : int
@@ -278,7 +279,7 @@ def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> 
         With what to do about it.
     SolverError
         When the engine fails, or when the rows leave no room at all in which a point made of
-        floats could satisfy them.
+        floats could satisfy them: inequalities exactly, equalities to their rounding.
 
     Notes
     -----

@@ -11,6 +11,7 @@ from dp_cmdp import _check
 from dp_cmdp._documents import Document, Origin, read_document, unpacked
 from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.program.certified import MAX_ATTEMPTS
 from dp_cmdp.program.linear_program import ENGINES, FeasibilityCertificate, Solution
 
 FORMAT = "dp_cmdp.Solution/1"
@@ -65,9 +66,11 @@ def _unpack(said: dict[str, Any]) -> FeasibilityCertificate:
     proof = FeasibilityCertificate(**{**said, "worst_slack": slack})
     if not isinstance(proof.verified, bool):
         raise InvalidArgumentError("verified must be true or false")
-    _check.integer("attempts", proof.attempts, low=1)
+    _check.integer("attempts", proof.attempts, low=1, high=MAX_ATTEMPTS)
     for name in _NUMBERS:
         number = getattr(proof, name)
         if not isinstance(number, float) or math.isnan(number):
             raise InvalidArgumentError(f"{name} must be a number")
+    if not 0.0 <= proof.margin < math.inf:
+        raise InvalidArgumentError("margin must be finite and not negative")
     return proof

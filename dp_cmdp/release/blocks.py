@@ -76,7 +76,7 @@ def release_blocks(
     Notes
     -----
     **Paper.** ``algo:solve``, ``rem:modify``, ``eq:barA``, ``eq:barB``. **Privacy.** *Spends the
-    budget.*
+    budget*.
     """
     check_call(database, rng=rng, calibration=calibration, ledger=ledger)
     if calibration == "optimal":

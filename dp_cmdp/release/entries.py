@@ -60,7 +60,7 @@ def release_database(
     -----
     Per entry θ̃_k = θ_k + Δ_k Z_k with Z_k i.i.d. truncated Laplace, σ = m/ε; the interval is
     [θ̃_k − sΔ_k, θ̃_k + sΔ_k] ∩ [lo_k, hi_k].
-    **Paper.** Ours; it replaces ``algo:solve``. **Privacy.** *Spends the budget.*
+    **Paper.** Ours; it replaces ``algo:solve``. **Privacy.** *Spends the budget*.
     """
     check_call(database, rng=rng, calibration=calibration, ledger=ledger)
     envelope = database.envelope

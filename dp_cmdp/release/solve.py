@@ -126,7 +126,8 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
 
     Notes
     -----
-    **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** Post-processing: no private value is seen.
+    **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** *Post-processing*: no private
+    value is seen.
     """
     target = program if release.method == "database" else checked_entrywise(program)
     release.check_fits(target.envelope)

@@ -5,7 +5,8 @@ answer says it was made from, and proves again
 
 * of a release, every claim that its content can prove (:mod:`dp_cmdp.verification.claims`);
 * of a policy, a bound on its costs, certain at everything its release allows;
-* of a solution, every row at everything its release allows, in exact arithmetic.
+* of a solution, every row at everything its release allows, in exact arithmetic, and every number
+  it states that can be computed again (:mod:`dp_cmdp.verification.solutions`).
 
 Files that agree with each other may still be invented as a whole: nothing here proves who made
 them, that data went in, or that an answer used the release and nothing else.
@@ -31,13 +32,12 @@ from dp_cmdp.cmdp.synthesis import EXACT_STATES
 from dp_cmdp.data import release
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
-from dp_cmdp.program import linear_program as lp
 from dp_cmdp.program import parametric
 from dp_cmdp.program import solution_file as solution_files
-from dp_cmdp.program.entrywise import entrywise
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.solution_file import SolutionFile
 from dp_cmdp.verification.claims import Claim, privacy_claims, release_claims
+from dp_cmdp.verification.solutions import solution_claims
 
 #: Endings of files that are read as layouts.
 LAYOUTS = (".json", ".txt")
@@ -261,57 +261,4 @@ def _solution_claims(shelf: _Shelf, file: SolutionFile) -> list[Claim]:
     program = _program_of(shelf, file.origin)
     program = program.program() if isinstance(program, ParametricCMDP) else program
     made = _release_of(shelf, file.origin, program)
-    answer = file.solution
-    if answer.x.size != program.num_variables:
-        raise InvalidArgumentError(
-            f"it has {answer.x.size} variables, its program {program.num_variables}"
-        )
-    target = program if made is None or made.method == "database" else entrywise(program)
-    box = target.envelope if made is None else made
-    slack = target.worst_case_slack(answer.x, lower=box.lower, upper=box.upper)
-    worst = float(slack.min(initial=np.inf))
-    inside = bool(((program.lower <= answer.x) & (answer.x <= program.upper)).all())
-    return [
-        *_origin_claims(made, file.origin.name),
-        Claim(
-            "every inequality row holds with certainty",
-            worst >= 0,
-            f"{slack.size} rows, least slack {worst:.9g}, in exact arithmetic",
-        ),
-        Claim("the variables lie in their bounds", inside, f"{answer.x.size} variables"),
-        _equality_claim(program, answer),
-        _stated_claim(target, answer, made, worst),
-        Claim("no other answer is better", None, "the multipliers are the solver's"),
-    ]
-
-
-def _equality_claim(program: ParametricLP, answer: lp.Solution) -> Claim:
-    claim = f"equality rows hold to {lp.EQUALITY_TOLERANCE:g} of their terms"
-    if not program.b_eq.size:
-        return Claim(claim, True, "there are none")
-    scale = 1.0 + abs(program.A_eq) @ np.abs(answer.x) + np.abs(program.b_eq)
-    off = np.abs(lp.inequality_slack(program.A_eq, program.b_eq, x=answer.x)) / scale
-    return Claim(claim, bool(off.max() <= lp.EQUALITY_TOLERANCE), f"largest {off.max():.3g}")
-
-
-def _stated_claim(
-    target: ParametricLP, answer: lp.Solution, made: Release | None, worst: float
-) -> Claim:
-    """What the file says of itself: its objective and the certificate it was given."""
-    box = target.envelope
-    estimate = (box.lower + box.upper) / 2 if made is None else made.estimate
-    objective = float(target.c.at(np.asarray(estimate)) @ answer.x)
-    proof = answer.certificate
-    room = 1e-9 * float(np.abs(target.c.at(np.asarray(estimate))) @ np.abs(answer.x))
-    holds = (
-        abs(objective - answer.objective) <= room
-        and proof is not None
-        and proof.verified
-        and proof.worst_slack == worst
-    )
-    return Claim(
-        "its objective and certificate are as stated",
-        holds,
-        f"objective {answer.objective:.9g}, found {objective:.9g}; least slack "
-        f"{'none' if proof is None else format(proof.worst_slack, '.9g')}, found {worst:.9g}",
-    )
+    return [*_origin_claims(made, file.origin.name), *solution_claims(program, made, file.solution)]

@@ -18,11 +18,8 @@ from tqdm import tqdm
 
 from tests.mutants.fault import Fault
 
-#: What tests read, at the root of the repository.
-PARTS = (
-    *("dp_cmdp", "envs", "tests", "examples", "docs", "benchmarks", "pyproject.toml"),
-    *("README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "Makefile"),
-)
+#: What is not copied: history, environments, what was written, caches of tools.
+LEFT_OUT = {".git", ".venv", "out", "dist", ".pytest_cache", ".ruff_cache", ".hypothesis"}
 #: Beyond these a fault's own tests (some seconds) or all default tests (some minutes) hang.
 OWN_SECONDS, ALL_SECONDS = 300, 3600
 #: pytest found no tests, or was stopped from outside.
@@ -98,12 +95,8 @@ class Workshop:
     def __init__(self, root: Path, folder: Path, *, deselected: Sequence[str] = ()) -> None:
         self.folder = folder
         self._deselected = tuple(f"--deselect={test}" for test in deselected)
-        for name in PARTS:
-            source = root / name
-            if source.is_dir():  # caches too: their dates are kept, so they stay valid
-                shutil.copytree(source, folder / name, symlinks=True, ignore=_own_list)
-            elif source.exists():
-                shutil.copy2(source, folder / name)
+        # bytecode too: dates are kept, so it stays valid
+        shutil.copytree(root, folder, symlinks=True, ignore=_left_out, dirs_exist_ok=True)
 
     def with_fault(self, fault: Fault, tests: Sequence[str], *, seconds: float) -> Outcome:
         """Run tests with the fault in place."""
@@ -149,9 +142,10 @@ class Workshop:
         )
 
 
-def _own_list(folder: str, names: list[str]) -> set[str]:
-    """This list of faults, whose test sees every one of them, stays out of the copy."""
-    return {Path(__file__).parent.name} & set(names) if Path(folder).name == "tests" else set()
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """Besides :data:`LEFT_OUT` this list of faults, whose test sees every one of them."""
+    own = {Path(__file__).parent.name} if Path(folder).name == "tests" else set()
+    return (LEFT_OUT | own) & set(names)
 
 
 def _first_failure(report: str) -> str:

@@ -52,8 +52,10 @@ class Talkative:
         raise RuntimeError(f"cannot use {self.value}")
 
 
-def program() -> ParametricLP:
-    envelope = Envelope.join({"a": Envelope(0.05, 1.0, shape=2), "b": Envelope(0.05, 1.0, shape=1)})
+def program(*, upper: float = 1.0) -> ParametricLP:
+    envelope = Envelope.join(
+        {"a": Envelope(0.05, upper, shape=2), "b": Envelope(0.05, 1.0, shape=1)}
+    )
     return ParametricLP(
         envelope,
         c=Affine(2, constant=np.ones(2), at=[0], entry=[0]),
@@ -157,7 +159,7 @@ def test_refused_uses_of_a_marked_database_show_no_value(tmp_path):
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
     ledger.create("clinic", PrivacyBudget("1/2", "1/1000"))
     thirds = {"A": "1/3", "b": "1/3", "c": "1/3"}
-    other = program()
+    other = program(upper=2.0)  # of other public facts
     x = np.zeros(2)
     calls = [
         (pickle.dumps, (database,), {}),

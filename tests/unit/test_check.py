@@ -1,6 +1,7 @@
 """The checks at the door: what counts as an array of real numbers."""
 
 import itertools
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -181,3 +182,11 @@ def test_integers_are_integers_inside_their_range(value):
     assert _check.integers("i", [0, 2], high=3).tolist() == [0, 2]
     with pytest.raises(InvalidArgumentError, match="i must hold integers in"):
         _check.integers("i", value, high=3)
+
+
+def test_imaginary_parts_are_refused_also_where_warnings_are_silent():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for value in ([1.0, 1.0j], np.array([1.0 + 1.0j]), np.array([1.0 + 0.0j])):
+            with pytest.raises(InvalidArgumentError):
+                _check.vector("x", value)

@@ -51,7 +51,7 @@ def test_everything_on_the_public_face_has_a_privacy_tag(name):
 
 #: Words that the glossary has replaced: record_size, ReleaseNoise, unprotected, certain, switch.
 RETIRED = {
-    "record_size",
+    "largest_record",
     "together",
     "reach",
     "bare",

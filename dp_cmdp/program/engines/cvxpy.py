@@ -64,7 +64,7 @@ class CvxpyEngine:
             raise SolverError(f"Clarabel stopped with status {problem.status}")
         return RawSolution(
             x=np.array(x.value),
-            dual=_multipliers(rows, b.size),
+            dual=np.maximum(_multipliers(rows, b.size), 0.0),
             dual_eq=_multipliers(equalities, b_eq.size),
         )
 

@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault, in_file
 
 BOUNDARY = "tests/unit/release/test_boundary.py"
 CLI = "tests/unit/cli/test_cli.py"
+REPORT = "tests/unit/audit/test_report_promises.py"
 AUDIT = "tests/unit/audit/test_audit.py"
 AUDITED = "tests/statistical/test_audit.py"
 CONTRACT = "tests/unit/baselines/test_contract.py"
@@ -82,7 +83,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/audit/report.py",
-        (AUDIT, AUDITED),
+        (REPORT, AUDIT, AUDITED),
         Fault(
             "audit-any-layer-suffices",
             "one objecting layer is enough",
@@ -104,7 +105,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/baselines/parts/blocks.py",
-        (CONTRACT, FACTS),
+        (REPORT, CONTRACT, FACTS),
         Fault(
             "comparison-leak-unnamed",
             "a compared system names the blocks it leaves unprotected",
@@ -168,7 +169,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cli/evaluate.py",
-        (CLI,),
+        (CLI, "tests/unit/cli/test_truth.py"),
         Fault(
             "unsafe-policy-exits-0",
             "the exit code says whether a policy is verified",

@@ -5,6 +5,7 @@ from tests.mutants.fault import Fault, in_file
 BOUNDARY = "tests/unit/release/test_boundary.py"
 DATABASE = "tests/unit/data/test_database.py"
 ERRORS = "tests/property/test_private_errors.py"
+BAD_CALLS = "tests/property/test_bad_calls.py"
 CHECK = "tests/unit/test_check.py"
 CLI = "tests/unit/cli/test_cli.py"
 
@@ -45,8 +46,8 @@ FAULTS = (
         Fault(
             "groups-in-the-order-given",
             "values by name go to the places of their groups",
-            "for name, shape in envelope.groups",
-            "for name, shape in zip(values, [shape for _, shape in envelope.groups])",
+            "for name, shape in groups:",
+            "for name, (_, shape) in zip(values, groups, strict=True):",
         ),
     ),
     *in_file(
@@ -58,13 +59,6 @@ FAULTS = (
             'where = "" if private else f"; first offending index {int(np.argmax(bad))}"',
             'where = f"; first offending index {int(np.argmax(bad))}"',
             tests=(CHECK, ERRORS, DATABASE, "tests/unit/noise/test_lattice.py"),
-        ),
-        Fault(
-            "truth-values-are-numbers",
-            "True is no number",
-            "if isinstance(value, bool) or not isinstance(value, numbers.Real):",
-            "if not isinstance(value, numbers.Real):",
-            tests=(CHECK, "tests/property/test_bad_calls.py"),
         ),
         Fault(
             "complex-numbers-lose-a-part",
@@ -84,6 +78,22 @@ FAULTS = (
             "array.flags.writeable = False",
             "array.flags.writeable = array.flags.writeable",
             tests=(CHECK, DATABASE, "tests/unit/program/test_linear_program.py"),
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/_scalars.py",
+        (CHECK, BAD_CALLS),
+        Fault(
+            "truth-values-are-numbers",
+            "True is no number",
+            'return isinstance(value, bool) or type(value).__name__ == "timedelta64"',
+            'return type(value).__name__ == "timedelta64"',
+        ),
+        Fault(
+            "flags-by-truth",
+            'only True and False are flags: "no" publishes nothing',
+            "if not isinstance(value, bool):",
+            "if value is None:",
         ),
     ),
     *in_file(
@@ -122,7 +132,7 @@ FAULTS = (
         Fault(
             "mark-unseen-in-keys",
             "a curator's number is refused as a key too",
-            'refuse_curator_values(key, where=f"a key of {where}")',
+            '_refuse(key, f"a key of {where}", depth=depth + 1)',
             "pass",
         ),
         Fault(

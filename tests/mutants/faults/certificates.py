@@ -34,6 +34,8 @@ FAULTS = (
             "a certificate counts rounding",
             "mean = _up(mean + _up(_up(8.0 * UNIT * modulus) + UNDERFLOW))",
             "pass",
+            "the residual is bounded with an allowance of at least 12 roundings of every product, "
+            "so that v̂ exceeds the cost by more than the 3 that the sums over the start can lose",
         ),
         Fault(
             "underflow-dropped",
@@ -128,7 +130,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/synthesis.py",
-        (SYNTHESIS,),
+        (VERDICTS, SYNTHESIS),
         Fault(
             "exact-certificate-rounded-down",
             "exact costs are rounded up to floats",

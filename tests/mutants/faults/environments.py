@@ -2,6 +2,7 @@
 
 from tests.mutants.fault import Fault, in_file
 
+PROMISES = "tests/unit/envs/test_env_promises.py"
 GRID = "tests/unit/envs/test_hazard_grid.py"
 HAZARDS = "tests/unit/envs/test_hazards.py"
 WRAPPERS = "tests/unit/envs/test_wrappers.py"
@@ -9,7 +10,7 @@ WRAPPERS = "tests/unit/envs/test_wrappers.py"
 FAULTS = (
     *in_file(
         "envs/hazard_grid.py",
-        (GRID,),
+        (PROMISES, GRID),
         Fault(
             "public-environment-takes-hazards",
             "a public environment holds no private data",
@@ -55,7 +56,7 @@ FAULTS = (
     ),
     *in_file(
         "envs/hazards.py",
-        (HAZARDS,),
+        (PROMISES, HAZARDS),
         Fault(
             "hazards-repr-shows-values",
             "hazards show no value",
@@ -95,7 +96,7 @@ FAULTS = (
     ),
     *in_file(
         "envs/wrappers.py",
-        (WRAPPERS,),
+        (PROMISES, WRAPPERS),
         Fault(
             "wrapper-reports-the-estimate",
             "a learner sees the released upper cost",

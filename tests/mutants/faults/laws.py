@@ -59,7 +59,7 @@ FAULTS = (
         Fault(
             "coin-ignores-its-tail",
             "a coin has its exact probability, to 256 bits",
-            'heads[tie] = int.from_bytes(source(TAIL // 8), "little") < tail',
+            'heads[tie] = int.from_bytes(random_bytes(source, TAIL // 8), "little") < tail',
             "heads[tie] = False",
         ),
         Fault(

@@ -160,7 +160,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/accounting/ledger_file.py",
-        (LEDGER, LOCK, CRASHES),
+        (PROMISES, LEDGER, LOCK, CRASHES),
         Fault(
             "head-not-moved",
             "the head follows every entry",
@@ -236,7 +236,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/accounting/lock.py",
-        (LOCK, LEDGER),
+        (PROMISES, LOCK, LEDGER),
         Fault(
             "lock-shared",
             "one writer at a time",

@@ -2,6 +2,8 @@
 
 from tests.mutants.fault import Fault, in_file
 
+MODELS = "tests/unit/cmdp/test_model_promises.py"
+SOLVERS = "tests/unit/cmdp/solvers/test_solver_promises.py"
 CHARGES = "tests/unit/cmdp/test_charges.py"
 SYNTHESIS = "tests/unit/cmdp/test_synthesis.py"
 OCCUPANCY = "tests/unit/cmdp/test_occupancy.py"
@@ -13,7 +15,7 @@ PROPERTY = "tests/property/test_cmdp.py"
 FAULTS = (
     *in_file(
         "dp_cmdp/cmdp/parametric.py",
-        (SYNTHESIS, "tests/unit/envs/test_wrappers.py"),
+        (MODELS, SYNTHESIS, "tests/unit/envs/test_wrappers.py"),
         Fault(
             "tightened-cost-at-its-lowest",
             "the tightened model takes costs at their highest",
@@ -59,7 +61,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/charges.py",
-        (CHARGES,),
+        (MODELS, CHARGES, SYNTHESIS),
         Fault(
             "candidates-charged-for-one-action",
             "a candidate state costs whatever the action",
@@ -160,7 +162,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/model.py",
-        (OCCUPANCY, SYNTHESIS, "tests/unit/cmdp/test_evaluation.py"),
+        (MODELS, OCCUPANCY, SYNTHESIS),
         Fault(
             "transitions-unchecked",
             "rows of T sum to 1",
@@ -242,7 +244,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/solvers/newton.py",
-        (NEWTON, COLUMNS),
+        (SOLVERS, NEWTON, COLUMNS),
         Fault(
             "mixture-above-its-tolerance",
             "a mixture costs at most its tolerance",
@@ -270,7 +272,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/cmdp/solvers/lp_engine.py",
-        (COLUMNS, "tests/unit/cmdp/test_synthesis.py"),
+        (SOLVERS, COLUMNS, SYNTHESIS),
         Fault(
             "lp-bound-without-residual",
             "the upper bound counts the Bellman residual",

@@ -4,6 +4,8 @@ from tests.mutants.fault import Fault, in_file
 
 PROMISES = "tests/unit/program/test_promises.py"
 PARAMETRIC = "tests/unit/program/test_parametric.py"
+CERTIFIED = "tests/unit/program/test_certified.py"
+RELEASES = "tests/unit/release/test_promises.py"
 LP = "tests/unit/program/test_linear_program.py"
 EXACT = "tests/unit/test_exact.py"
 FEASIBILITY = "tests/property/test_feasibility.py"
@@ -93,31 +95,50 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/program/linear_program.py",
-        (LP, FEASIBILITY),
+        "dp_cmdp/program/certified.py",
+        (CERTIFIED, LP, RELEASES),
         Fault(
             "slack-sign-ignored",
             "a certified point satisfies every row in exact arithmetic",
-            "if (slack >= 0).all():",
-            "if (abs(slack) >= 0).all():",
+            "return bool((self.slack[: self.checked] >= 0.0).all())",
+            "return bool((abs(self.slack[: self.checked]) >= 0.0).all())",
         ),
         Fault(
             "slack-tolerance",
             "no tolerance enters a certificate",
-            "if (slack >= 0).all():",
-            "if (slack >= -1e-9).all():",
+            "return bool((self.slack[: self.checked] >= 0.0).all())",
+            "return bool((self.slack[: self.checked] >= -1e-9).all())",
         ),
         Fault(
             "binding-rows-refused",
             "a row met exactly is met",
-            "if (slack >= 0).all():",
-            "if (slack > 0).all():",
+            "return bool((self.slack[: self.checked] >= 0.0).all())",
+            "return bool((self.slack[: self.checked] > 0.0).all())",
+        ),
+        Fault(
+            "rows-unchecked",
+            "every leading row is checked",
+            "checked=leading.size,",
+            "checked=0,",
         ),
         Fault(
             "worst-slack-absolute",
             "a certificate names the smallest slack",
-            "worst_slack=float(slack.min(initial=np.inf)),",
-            "worst_slack=float(abs(slack).max(initial=0.0)),",
+            "worst_slack=float(point.slack[: point.checked].min(initial=np.inf)),",
+            "worst_slack=float(abs(point.slack[: point.checked]).max(initial=0.0)),",
+        ),
+        Fault(
+            "infeasible-point-certified",
+            "a point that misses its rows is no answer",
+            "if not point.feasible:",
+            "if point.checked < 0:",
+            within="def solve_certified(",
+        ),
+        Fault(
+            "centre-unchecked",
+            "rows without room are refused",
+            "if not centre.feasible:",
+            "if centre.checked < 0:",
         ),
         Fault(
             "bounds-not-clipped",
@@ -128,20 +149,30 @@ FAULTS = (
         Fault(
             "equalities-unchecked",
             "equality rows hold to the tolerance that the certificate names",
-            "if residual > EQUALITY_TOLERANCE:",
-            "if residual > 1e6:",
+            "if point.worst_eq > EQUALITY_TOLERANCE:",
+            "if point.worst_eq > 1e6:",
         ),
+        Fault(
+            "equality-residual-underflows",
+            "a residual is 0 only where equalities hold exactly",
+            "share[wrong] = np.maximum(np.abs(gap[wrong]) / size[wrong], 5e-324)",
+            "share[wrong] = np.abs(gap[wrong]) / size[wrong]",
+        ),
+        Fault(
+            "margin-understated",
+            "the certificate names the margin it took",
+            "margin=float(margin.max(initial=0.0)),",
+            "margin=0.0,",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/program/linear_program.py",
+        (LP, FEASIBILITY),
         Fault(
             "slack-without-right-hand-side",
             "the slack of a row is b − A x",
             "[np.concatenate([-A.data, b]), np.concatenate([x[A.indices], np.ones(m)])],",
             "[np.concatenate([-A.data, np.abs(b)]), np.concatenate([x[A.indices], np.ones(m)])],",
-        ),
-        Fault(
-            "margin-understated",
-            "the certificate names the margin it took",
-            "margin=float(shrink.max(initial=0.0)),",
-            "margin=0.0,",
         ),
     ),
     *in_file(

@@ -55,8 +55,8 @@ FAULTS = (
         Fault(
             "close-end-swapped",
             "optimal noise keeps the end close that the caller chose",
-            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "upper"',
-            'high[envelope.index(name)] = _check.one_of("close", side, ("upper", "lower")) == "lower"',
+            'high[envelope.index(name)] = side == "upper"',
+            'high[envelope.index(name)] = side == "lower"',
         ),
     ),
     *in_file(

@@ -3,6 +3,9 @@
 import copy
 import logging
 import pickle
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -315,3 +318,157 @@ def test_the_only_group_may_have_its_own_shape_but_no_other():
     assert Database(values, envelope).values.tolist() == values.ravel().tolist()
     with pytest.raises(InvalidArgumentError, match=r"got shape \(3, 2\)"):
         Database(values.T, envelope)
+
+
+# ------------------------------------------------------- values whose own code fails, exact types
+
+
+class Failing(Mapping):
+    """A mapping that quotes its values when one of its methods fails."""
+
+    def __init__(self, where: str, kind: type[BaseException]) -> None:
+        self.where, self.kind = where, kind
+
+    def _fail(self, method: str) -> None:
+        if method == self.where:
+            raise self.kind(f"secret {SECRET}")
+
+    def __getitem__(self, name: str) -> Any:
+        self._fail("__getitem__")
+        return Quoting(self) if self.where.startswith("value") else [SECRET, SECRET]
+
+    def __iter__(self) -> Iterator[Any]:
+        self._fail("__iter__")
+        return iter([Key(self)] if self.where.startswith("key") else ["values"])
+
+    def __len__(self) -> int:
+        self._fail("__len__")
+        return 1
+
+
+class Key(str):
+    def __new__(cls, owner: Failing) -> "Key":
+        made = super().__new__(cls, "values")
+        made.owner = owner
+        return made
+
+    owner: Failing
+
+    def __hash__(self) -> int:
+        self.owner._fail("key __hash__")
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        self.owner._fail("key __eq__")
+        return super().__eq__(other)
+
+
+class Quoting:
+    def __init__(self, owner: Failing) -> None:
+        self.owner = owner
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        self.owner._fail("value __array__")
+        return np.array([SECRET, SECRET])
+
+    def __len__(self) -> int:
+        self.owner._fail("value __len__")
+        return 2
+
+
+FAILING = ["__getitem__", "__iter__", "key __hash__", "key __eq__", "value __array__"]
+
+
+@pytest.mark.parametrize("kind", [KeyError, ValueError, InvalidArgumentError, RuntimeError])
+@pytest.mark.parametrize("where", FAILING)
+def test_what_the_callers_own_mapping_raises_is_replaced_without_a_trace(where, kind):
+    envelope = Envelope(0.0, 1.0, shape=2)
+    assert Database(Failing("", kind), envelope).values.tolist() == [SECRET, SECRET]
+    for make in (
+        lambda: Database(Failing(where, kind), envelope),
+        lambda: Database.deferred(lambda: Failing(where, kind), envelope).values,
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            make()
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None
+        assert not any(mark in repr(caught.value.args) for mark in (*MARKS, "secret"))
+
+
+BOOLEANS = [[True, False], np.array([True, False]), [0.5, True], [np.bool_(True), 0.5]]
+BOOLEANS += [pd.Series([True, False]), {"values": [True, 0.5]}, np.array([0.5, True], dtype=object)]
+
+
+@pytest.mark.parametrize("values", BOOLEANS, ids=str)
+def test_truth_values_are_no_private_numbers(values):
+    with pytest.raises(InvalidArgumentError, match="no booleans"):
+        Database(values, Envelope(0.0, 1.0, shape=2))
+
+
+def test_what_is_wrong_with_deferred_values_is_not_told():
+    envelope = Envelope(0.0, 1.0, shape=2)
+    wrong = [[SECRET], [5.0, SECRET], ["x", SECRET], [True, SECRET], {"a": SECRET}, None]
+
+    def missing():
+        raise FileNotFoundError("secret")
+
+    texts = set()
+    for read in (*(lambda values=values: values for values in wrong), missing):
+        with pytest.raises(InvalidArgumentError) as caught:
+            _ = Database.deferred(read, envelope).values
+        assert caught.value.__cause__ is caught.value.__context__ is None
+        texts.add(str(caught.value))
+    assert len(texts) == 1
+
+
+THIRD = Fraction(1, 3)
+LARGE = 2**53 + 1
+#: Numbers that are no floats, in every way in which they can be given.
+EXACT = {
+    "a fraction": THIRD,
+    "a fraction of the other rounding": Fraction(2, 3),
+    "a negative fraction": -THIRD,
+    "a decimal": Decimal("0.1"),
+    "a large integer": LARGE,
+    "a large negative integer": -LARGE,
+    "a huge integer": 10**200 + 1,
+    "an integer of numpy": np.int64(LARGE),
+    "an unsigned integer": np.uint64(2**64 - 1),
+    "a long double": np.longdouble(1) / 3,
+    "a tiny fraction": Fraction(1, 10**400),
+}
+
+
+def as_fraction(number: Any) -> Fraction:
+    whole = isinstance(number, np.integer)
+    return Fraction(int(number)) if whole else Fraction(*number.as_integer_ratio())
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_bounds_of_exact_type_are_rounded_outwards_and_radii_up(name):
+    number = EXACT[name]
+    exactly = as_fraction(number)
+    for given in (number, [number], np.array([number]), [number, 0.5], [[number], [7]]):
+        high = Envelope(-1e300, given)
+        low = Envelope(given, 1e300)
+        assert Fraction(low.lower[0]) <= exactly <= Fraction(high.upper[0])
+        assert np.nextafter(low.lower[0], np.inf) > exactly
+        assert np.nextafter(high.upper[0], -np.inf) < exactly
+        assert (low.lower[1:] == high.upper[1:]).all()
+        if exactly > 0:
+            radius = Envelope(-1e300, 1e300, radius=given).radius
+            assert radius[0] == high.upper[0]
+
+
+def test_floats_are_bounds_as_they_are():
+    numbers = np.array([0.1, 1 / 3, 5e-324, 1e300])
+    for given in (numbers, numbers.tolist(), tuple(numbers), pd.Series(numbers)):
+        envelope = Envelope(given, 1.5e300)
+        assert envelope.lower.tolist() == numbers.tolist()
+
+
+def test_a_private_number_of_exact_type_is_its_nearest_float_and_inside_the_bounds_it_meets():
+    for number in (THIRD, Fraction(33, 40), Decimal("0.7"), Fraction(2, 3), LARGE):
+        envelope = Envelope([0], [number])
+        assert Database([number], envelope).values.tolist() == [float(number)]
+        assert Database([number], Envelope([number], [1e20])).values.tolist() == [float(number)]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dp_cmdp import Database, Envelope, LinearProgram, ParametricLP, PrivacyBudget, solve
+from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.data.affine import Affine
-from dp_cmdp.errors import InfeasibleError, SolverError
-from dp_cmdp.program.certified import MAX_ATTEMPTS
-from dp_cmdp.program.linear_program import EQUALITY_TOLERANCE
+from dp_cmdp.errors import AssumptionError, InfeasibleError, SolverError
+from dp_cmdp.program.certified import EQUALITY_TOLERANCE, MAX_ATTEMPTS, equality_residuals
 from dp_cmdp.release.entries import release_database
-from dp_cmdp.release.solve import solve_private
+from dp_cmdp.release.solve import release_and_solve, solve_private
 
 ROUNDING_LEVEL = 1e-15
 
@@ -32,11 +32,11 @@ def holds_exactly(lp, x):
 
 
 def residual(lp, x):
-    """The largest residual of the equality rows relative to their size, in fractions."""
-    worst = Fraction(0)
-    terms = abs(lp.A_eq) @ np.abs(x) + np.abs(lp.b_eq) + abs(lp.A_eq).max(axis=1).toarray().ravel()
-    for total, b, size in zip(exact_rows(lp.A_eq, x), lp.b_eq.tolist(), terms, strict=True):
-        worst = max(worst, abs(total - Fraction(b)) / Fraction(size))
+    """The largest residual of the equality rows relative to their own terms, in fractions."""
+    worst, point = Fraction(0), [Fraction(v) for v in x]
+    for row, b in zip(lp.A_eq.toarray().tolist(), lp.b_eq.tolist(), strict=True):
+        terms = [Fraction(a) * v for a, v in zip(row, point, strict=True)] + [-Fraction(b)]
+        worst = max(worst, abs(sum(terms)) / (sum(map(abs, terms)) or 1))
     return float(worst)
 
 
@@ -199,12 +199,97 @@ def test_representable_equalities_hold_exactly_and_others_are_reported():
     assert 0.0 < third.certificate.equality_residual <= ROUNDING_LEVEL
 
 
-def test_equalities_that_contradict_each_other_a_little_keep_an_honest_residual():
-    lp = LinearProgram([1.0, 1.0], A_eq=[[1.0, 1.0], [1.0, 1.0]], b_eq=[1.0, 1.0 + 1e-10])
-    solution = solve(lp)
-    assert solution.certificate is not None
-    assert 1e-12 < solution.certificate.equality_residual <= EQUALITY_TOLERANCE
-    assert solution.certificate.equality_residual == pytest.approx(residual(lp, solution.x))
+#: Below the solver's tolerance at any of these sizes: an equality row against …
+SIZES = [1e-6, 1e-9, 1e-10, 1e-12, 1e-15, 1e-30, 1e-200]
+
+
+def against_an_inequality(size):
+    return LinearProgram([1.0], [[1.0]], b=[0.0], A_eq=[[1.0]], b_eq=[size])
+
+
+def against_a_bound(size):
+    return LinearProgram([1.0, 0.0], A_eq=[[1e-9, 1.0]], b_eq=[size], upper=0.0)
+
+
+def against_an_equality(size):
+    return LinearProgram([1.0], A_eq=[[1.0], [3.0]], b_eq=[size, 2.0 * size])
+
+
+def against_a_small_equality(size):
+    """x = y and y = size · z, both with right-hand side 0, while z ≥ 1 and x ≤ size/2."""
+    A_eq = [[1.0, -1.0, 0.0], [0.0, 1.0, -size]]
+    upper = [size / 2, np.inf, np.inf]
+    return LinearProgram([0, 0, -1], A_eq=A_eq, b_eq=[0, 0], lower=[0, 0, 1], upper=upper)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "program",
+    [against_an_inequality, against_a_bound, against_an_equality, against_a_small_equality],
+)
+def test_equality_rows_in_contradiction_are_infeasible_however_small_they_are(program, size):
+    with pytest.raises(InfeasibleError):
+        solve(program(size))
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1e-9, 1e-10, 1e-12])
+def test_equality_rows_that_contradict_each_other_a_little_are_infeasible(gap):
+    lp = LinearProgram([1.0, 1.0], A_eq=[[1.0, 1.0], [1.0, 1.0]], b_eq=[1.0, 1.0 + gap])
+    with pytest.raises(InfeasibleError):
+        solve(lp)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_contradiction_with_an_equality_row_is_refused_before_the_debit(tmp_path, size):
+    envelope = Envelope([0.5], [2.0], radius=[0.1])
+    A = Affine((1, 1), at=([0], [0]), entry=[0])
+    program = ParametricLP(envelope, c=[1.0], A=A, b=[0.0], A_eq=[[1.0]], b_eq=[size])
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("clinic", PrivacyBudget(5, "1/100"))
+    before = len(ledger.entries())
+    database = Database([1.0], envelope, identity="clinic")
+    with pytest.raises(AssumptionError):
+        release_and_solve(program, database, PrivacyBudget(1, "1/1000"), ledger=ledger)
+    assert len(ledger.entries()) == before
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_small_equality_rows_hold_to_their_own_rounding(size):
+    """Rows and values that are small beside everything else are not excused for it."""
+    for lp in (
+        LinearProgram([1.0, 0.0], A_eq=[[1e-9, 1e-9 / 3]], b_eq=[size]),
+        LinearProgram([-1.0, 0], A_eq=[[1, -1 / 3]], b_eq=[0], lower=[0, size], upper=1.0),
+        LinearProgram([1.0, 1.0], A_eq=[[3, 0], [1 / 3, 0.1]], b_eq=[size, 1], lower=-np.inf),
+    ):
+        solution = solve(lp)
+        assert residual(lp, solution.x) <= ROUNDING_LEVEL
+        assert solution.certificate is not None
+        assert solution.certificate.equality_tolerance == EQUALITY_TOLERANCE
+
+
+def test_a_residual_above_the_tolerance_is_refused_with_its_size(monkeypatch):
+    monkeypatch.setattr("dp_cmdp.program.certified.MAX_ATTEMPTS", 1)
+    monkeypatch.setattr("dp_cmdp.program.certified.EQUALITY_TOLERANCE", 1e-20)
+    lp = LinearProgram([1.0], A_eq=[[3.0]], b_eq=[1.0])
+    with pytest.raises(SolverError, match="is missed by") as caught:
+        solve(lp)
+    assert not isinstance(caught.value, InfeasibleError)
+
+
+def test_the_relative_residual_is_that_of_the_exact_rows():
+    lp = LinearProgram(
+        np.zeros(2),
+        A_eq=[[1e-9, 0], [1, -1], [0, 0], [1e300, 0], [5e-324, 0], [1, 1], [1e300, 1e300]],
+        b_eq=[1e-9, 0, 0, 0, 0, 1.0, -1e300],
+        lower=-np.inf,
+    )
+    for x in ((1.0, 1.0), (0.0, 50.0), (1e-300, 0.1), (1e300, 1e300)):
+        gap, share = equality_residuals(lp.A_eq, lp.b_eq, x=np.array(x))
+        assert share.max() == pytest.approx(residual(lp, x), rel=1e-12)
+        exact = exact_rows(lp.A_eq, x)
+        held = [a == Fraction(b) for a, b in zip(exact, lp.b_eq.tolist(), strict=True)]
+        assert (share == 0.0).tolist() == held
+        assert (gap == 0.0).tolist() == held
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])

@@ -260,8 +260,16 @@ def others(path: tuple, value: Any) -> Iterator[Any]:
     elif path[-1] in ("epsilon", "delta", "entries", "ratio", "outer_mass"):
         number = Fraction(value)
         yield from (str(number * Fraction(999, 1000)), str(number + 1), str(-number or -1))
+        yield from other_texts(number, value)
     else:
         yield from (value + "x", "", None)
+
+
+def other_texts(number: Fraction, text: str) -> list[str]:
+    """The same number, written in other ways."""
+    top, bottom = number.as_integer_ratio()
+    ways = (f"{2 * top}/{2 * bottom}", f"{top}/{bottom}", f" {text}", f"+{text}", f"0{text}")
+    return [way for way in ways if way != text]
 
 
 #: Facts that nothing else in the file follows from: only a noted digest, a ledger or the program
@@ -311,6 +319,24 @@ def test_a_release_file_with_any_one_fact_changed_is_refused(tmp_path, kind):
             read.add(place)
     assert tried > 60
     assert {place for place in read if place[-1] != "outer_mass"} <= FREE[kind]
+
+
+def test_numbers_of_a_certificate_are_written_in_one_way(tmp_path):
+    made = released("database tight")[1].document()
+    facts = json.loads(json.dumps(made.facts))
+    proof = facts["noise"][0]["certificate"]
+    honest = dict(proof)
+    first, *rest = honest["thresholds"]
+    edits = [
+        {name: text}
+        for name in ("epsilon", "delta", "entries", "ratio", "outer_mass")
+        for text in other_texts(Fraction(honest[name]), honest[name])
+    ]
+    edits += [{"thresholds": [text, *rest]} for text in (f"0{first}", first.upper(), f"0x{first}")]
+    edits = [edit for edit in edits if edit != {"thresholds": honest["thresholds"]}]
+    for edit in edits:
+        proof.update({**honest, **edit})
+        assert not is_read(Document(made.format, facts, made.arrays), tmp_path / "release.npz")
 
 
 def test_facts_left_out_or_added_are_refused(tmp_path):
