@@ -134,8 +134,8 @@ FAULTS = (
         Fault(
             "exact-certificate-rounded-down",
             "exact costs are rounded up to floats",
-            "bounds.append(bound if Fraction(bound) >= cost else np.nextafter(bound, np.inf))",
-            "bounds.append(bound)",
+            "bounds = [exact.rounded_up(cost) for cost in exact_costs(cmdp, policy)]",
+            "bounds = [float(cost) for cost in exact_costs(cmdp, policy)]",
         ),
         Fault(
             "unverified-policy-returned",

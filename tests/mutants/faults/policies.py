@@ -83,8 +83,8 @@ FAULTS = (
         Fault(
             "entering-unreachable-accepted",
             "a candidate that is never entered is refused",
-            "never[columns.col[met]] = False",
-            "never[columns.col] = False",
+            "never = _entered(public, acting)[states] == 0",
+            "never = _entered(public, np.ones_like(acting))[states] == 0",
         ),
         Fault(
             "entries-rounded-down",
