@@ -83,14 +83,81 @@ FAULTS = (
         Fault(
             "entering-unreachable-accepted",
             "a candidate that is never entered is refused",
-            "never = _entered(public, acting)[states] == 0",
-            "never = _entered(public, np.ones_like(acting))[states] == 0",
+            "met = np.repeat(acting, public.num_actions)[table.row] & (table.data > 0.0)",
+            "met = table.data > 0.0",
         ),
         Fault(
             "entries-rounded-down",
             "an expected number of entries is not rounded down",
-            "scale = np.where(certain & (mass == 1.0), 1.0, (1.0 + EXCESS) / mass)",
-            "scale = np.where(certain & (mass == 1.0), 1.0, (1.0 - EXCESS) / mass)",
+            "raised = entries * ((1.0 + EXCESS) / mass)[pair]",
+            "raised = entries * ((1.0 - EXCESS) / mass)[pair]",
+        ),
+        Fault(
+            "ends-taken-for-certain-entries",
+            "moves that all end the episode, in several states, are no certain entries",
+            "certain = ((np.diff(T.indptr) == 1) & (mass == 1.0) & ~broken)[pair]",
+            "certain = ((np.diff(T.indptr) == 1) & (mass == 1.0))[pair]",
+        ),
+        Fault(
+            "credits-overcounted",
+            "rounding a count up does not enlarge a negative severity",
+            "below = np.maximum(-lower, 0.0)[self.candidate]",
+            "below = 0.0 * lower[self.candidate]",
+        ),
+        Fault(
+            "time-after-the-end-accepted",
+            "a cost is not put on the time after the end",
+            "if after.any():",
+            "if after.all() and acting.all():",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/frontends/gymnasium.py",
+        ("tests/unit/frontends",),
+        Fault(
+            "wrappers-looked-through",
+            "a wrapper that may change what happens is refused",
+            "if type(layer) not in harmless:",
+            "if not isinstance(layer, tuple(harmless)):",
+        ),
+        Fault(
+            "departures-not-looked-for",
+            "an environment is compared with its table",
+            "if check:",
+            "if not check:",
+        ),
+        Fault(
+            "negative-costs-under-a-limit",
+            "a credit that a time limit takes away is not certified",
+            'if (f < 0.0).any() and any(type(layer).__name__ == "TimeLimit" for layer in '
+            "_wrappers(source)):",
+            "if (f < 0.0).all() and not f.size:",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/frontends/agreement.py",
+        ("tests/unit/frontends/test_agreement.py",),
+        Fault(
+            "frequencies-not-compared",
+            "an environment that slips less often than P says is refused",
+            "if largest > _chance(self.steps, len(self.surplus)):",
+            "if largest > self.steps:",
+        ),
+        Fault(
+            "callers-environment-played",
+            "the caller's environment stays as it is",
+            "fresh = copy.deepcopy(base)",
+            "fresh = base",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/frontends/table.py",
+        ("tests/unit/frontends/test_table.py",),
+        Fault(
+            "expected-cost-not-normalised",
+            "the probabilities of a move are divided by their sum",
+            "return exact.rounded_up(Fraction(total) / sum(weights))",
+            "return exact.rounded_up(Fraction(total))",
         ),
     ),
     *in_file(
