@@ -34,7 +34,7 @@ OCCUPYING, ENTERING = "occupying", "entering"
 #: of a row of T, whose probabilities are meant to be divided by their sum.
 EXCESS = 2.0**-45
 #: Far above the numbers that floats hold to fewer digits.
-TINY = 2.0**-900
+UNDERFLOWING = 2.0**-900
 
 Mask = NDArray[np.bool_]
 
@@ -173,7 +173,7 @@ def _counts(
     parts = np.repeat(np.arange(T.shape[0]), np.diff(entered.indptr))
     broken = np.bincount(parts, weights=entered.data % 1.0 > 0.0, minlength=T.shape[0]) > 0
     certain = ((np.diff(T.indptr) == 1) & (mass == 1.0) & ~broken)[pair]
-    tiny = entries < TINY
+    tiny = entries < UNDERFLOWING
     raised = entries * ((1.0 + EXCESS) / mass)[pair]
     raised = np.where(tiny, np.nextafter(raised, np.inf), raised)
     excess = np.where(tiny, raised, 2.0 * EXCESS * raised)

@@ -46,8 +46,8 @@ FAULTS = (
         Fault(
             "groups-in-the-order-given",
             "values by name go to the places of their groups",
-            "for name, shape in groups:",
-            "for name, (_, shape) in zip(values, groups, strict=True):",
+            "return [values[name] for name in names] if found == set(names) else None",
+            "return list(values.values()) if found == set(names) else None",
         ),
     ),
     *in_file(

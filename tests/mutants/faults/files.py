@@ -201,6 +201,16 @@ FAULTS = (
             "holds = proof.verified or small",
         ),
         Fault(
+            "verified-with-a-foreign-release",
+            "a release belongs to the program of the answer",
+            "_check_belongs(made, program)",
+            "pass",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/verification/solutions.py",
+        (VERIFICATION, "tests/unit/verification/test_solutions.py"),
+        Fault(
             "verified-solution-by-word",
             "a solution's rows are evaluated again",
             "worst >= 0,",
@@ -211,12 +221,6 @@ FAULTS = (
             "a solution lies in its bounds",
             "inside = bool(((program.lower <= answer.x) & (answer.x <= program.upper)).all())",
             "inside = bool((program.lower <= answer.x).all())",
-        ),
-        Fault(
-            "verified-with-a-foreign-release",
-            "a release belongs to the program of the answer",
-            "_check_belongs(made, program)",
-            "pass",
         ),
     ),
 )
