@@ -55,7 +55,7 @@ class Case:
         database = Database([1.0, 10.0], self.program.envelope)
         self.files = [self.program.save(folder / "program.npz")]
         if kind == "no release":
-            from dp_cmdp.release.answer import robust_solution
+            from dp_cmdp.release.solve import robust_solution
 
             self.release, self.solution = None, robust_solution(self.program)
         else:
