@@ -67,7 +67,8 @@ class HighsEngine:
         low = np.concatenate([np.full(m, -np.inf), high[m:]])
         rows = np.flatnonzero(np.concatenate([b != old_b, b_eq != old_b_eq])).astype(np.int32)
         if rows.size:
-            self._highs.changeRowsBounds(rows.size, rows, low[rows], high[rows])
+            engine: Any = self._highs  # its stubs lack this call
+            engine.changeRowsBounds(rows.size, rows, low[rows], high[rows])
         columns = np.flatnonzero((lower != old_lower) | (upper != old_upper)).astype(np.int32)
         if columns.size:
             unit = self._scale.columns[columns]
