@@ -152,7 +152,8 @@ def square_below(thresholds: Sequence[int], end: int) -> float:
 def random_bytes(source: Source, count: int) -> bytes:
     """`count` bytes of a source that keeps its word."""
     found = source(count)
-    if not isinstance(found, bytes | bytearray) or len(found) != count:
+    kept = isinstance(found, bytes | bytearray)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not kept or len(found) != count:
         raise InvalidArgumentError("source must return as many bytes as it is asked for")
     return found
 

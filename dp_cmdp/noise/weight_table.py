@@ -55,7 +55,8 @@ def integer_weights(masses: Sequence[Fraction]) -> tuple[int, ...]:
 
 def draw_cells(weights: Sequence[int], size: int, source: Source) -> NDArray[np.int64]:
     """`size` exact draws of J by inversion: 64 random bits, 192 more in a tie."""
-    below, ends = 0, []
+    below = 0
+    ends: list[int] = []
     for weight in weights[:-1]:
         below += weight
         ends.append(below)

@@ -173,11 +173,13 @@ class TableLaw:
 
     @property
     def below(self) -> FloatArray:
-        return self.unit * np.where(self.up, -self.table.edges[0], self.table.edges[-1])
+        first, last = float(self.table.edges[0]), float(self.table.edges[-1])
+        return self.unit * np.where(self.up, -first, last)
 
     @property
     def above(self) -> FloatArray:
-        return self.unit * np.where(self.up, self.table.edges[-1], -self.table.edges[0])
+        first, last = float(self.table.edges[0]), float(self.table.edges[-1])
+        return self.unit * np.where(self.up, last, -first)
 
     @property
     def variance(self) -> FloatArray:

@@ -104,7 +104,7 @@ def _interior_points(target: ParametricLP, release: Release, c: FloatArray) -> l
     )
     slack = solve(widest, certify=False).x[-1]
     full = np.append(c, np.zeros(lp.num_variables - n))
-    points = []
+    points: list[FloatArray] = []
     for share in SHARES:
         inner = replace(lp, c=full, b=lp.b - share * slack * unit)
         points.append(solve(inner, certify=False).x[:n])

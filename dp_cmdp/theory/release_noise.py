@@ -245,7 +245,8 @@ def _blocks(
     target = entrywise(program)
     m, n = program.A.shape[0] + program.b_ub.size, program.num_variables
     counts = {"A": m * n, "b": m}
-    scale, support = [], []
+    scale: list[FloatArray] = []
+    support: list[FloatArray] = []
     for block in BLOCKS:
         part, share = getattr(program, block), shares[block]
         if part.is_public != (share.epsilon == 0):
@@ -254,7 +255,7 @@ def _blocks(
             )
         if part.is_public:
             continue
-        size = part.sensitive()[0].size
+        size = int(part.sensitive()[0].size)
         unit = part.sensitivity(radius, program.envelope.records)
         if block == "c":
             sigma, s = Laplace.calibrate(unit, share.epsilon).scale, np.inf
@@ -267,7 +268,7 @@ def _blocks(
                 num_entries=counts[block],
             )
             sigma, s = law.scale, law.support
-        scale.append(np.full(size, sigma))
-        support.append(np.full(size, s))
+        scale.append(np.full(size, sigma, dtype=np.float64))
+        support.append(np.full(size, s, dtype=np.float64))
     law = LaplaceLaw(np.concatenate(scale), np.concatenate(support))
     return ReleaseNoise(program, target, "blocks", law)

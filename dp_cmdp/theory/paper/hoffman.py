@@ -113,7 +113,8 @@ def _largest_surjective(rows: FloatArray, equal: FloatArray, limit: int) -> list
     unit = rows / np.where(norms > 0, norms, 1.0)
     surjective: list[Rows] = []
     refuted: list[Rows] = []
-    open_sets, seen, programs = [frozenset(range(rows.shape[0]))], set(), 0
+    seen: set[Rows] = set()
+    open_sets, programs = [frozenset(range(rows.shape[0]))], 0
     while open_sets:
         open_sets.sort(key=len)
         chosen = open_sets.pop()

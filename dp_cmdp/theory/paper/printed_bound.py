@@ -171,7 +171,8 @@ def _printed_rho(case: StandardForm, dual: float) -> tuple[float, float, float, 
         + m * dual**2 * (m_j * var_A + (m_j * s_A) ** 2).sum()
         + chi**2 * n_c * var_c
     )
-    far_A, far_b = np.linalg.norm(case.A_sup - case.A), np.linalg.norm(case.b_sup - case.b)
+    far_A = float(np.linalg.norm(case.A_sup - case.A))
+    far_b = float(np.linalg.norm(case.b_sup - case.b))
     first = [
         math.sqrt(n) * far_A * chi,
         math.sqrt(m) * far_A * dual,
@@ -187,7 +188,8 @@ def _repaired(case: StandardForm) -> tuple[float, float, float, float]:
     dual = math.sqrt(terms["dual_bound_squared"])
     chi, n, n_c = float(case.chi.max(initial=0.0)), case.A.shape[1], case.num_c
     root = math.sqrt(2 * n_c) * case.sigma_c
-    far_A, far_b = np.linalg.norm(case.A_sup - case.A), np.linalg.norm(case.b - case.b_inf)
+    far_A = float(np.linalg.norm(case.A_sup - case.A))
+    far_b = float(np.linalg.norm(case.b - case.b_inf))
     first = [far_A * dual, math.sqrt(n) * chi * root]
     second = [root, far_b * dual]
     return chi, dual, rho_noise, float(np.linalg.norm(first) + np.linalg.norm(second))
