@@ -182,6 +182,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.verification.claims": CHECKED,
     "dp_cmdp.verification.lattice": CHECKED,
     "dp_cmdp.verification.parts": CHECKED,
+    "dp_cmdp.verification.solutions": CHECKED,
 }
 
 

@@ -113,7 +113,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/frontends/gymnasium.py",
-        ("tests/unit/frontends",),
+        ("tests/unit/frontends/test_agreement.py",),
         Fault(
             "wrappers-looked-through",
             "a wrapper that may change what happens is refused",

@@ -270,6 +270,8 @@ def test_entering_is_charged_in_full_whatever_the_sign_of_the_severity(p, over, 
         on="entering",
     )
     shares = [Fraction(q) / sum(map(Fraction, p)) for q in p]
+    counts = model.cost.coefficient[model.cost.col == 0].tolist()
+    assert all(Fraction(n) >= share for n, share in zip(counts, shares, strict=True))
     alternating = np.where(np.arange(len(p)) % 2, low, high)
     for theta in (np.full(len(p), low), np.full(len(p), high), alternating):
         values = np.append(theta, 0.1)

@@ -468,7 +468,8 @@ def test_floats_are_bounds_as_they_are():
 
 
 def test_a_private_number_of_exact_type_is_its_nearest_float_and_inside_the_bounds_it_meets():
-    for number in (THIRD, Fraction(33, 40), Decimal("0.7"), Fraction(2, 3), LARGE):
+    numbers: list[Any] = [THIRD, Fraction(33, 40), Decimal("0.7"), Fraction(2, 3), LARGE]
+    for number in numbers:
         envelope = Envelope([0], [number])
         assert Database([number], envelope).values.tolist() == [float(number)]
         assert Database([number], Envelope([number], [1e20])).values.tolist() == [float(number)]

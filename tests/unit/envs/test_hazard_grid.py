@@ -231,7 +231,7 @@ def test_a_curators_environment_opens_its_file_when_it_is_needed_and_not_before(
     env.reset(seed=0)
     model, database = env.model(), env.database()
     assert model.envelope == database.envelope
-    with pytest.raises(InvalidArgumentError, match="damaged"):
+    with pytest.raises(InvalidArgumentError, match="cannot be used"):
         env.step(0)
     kind = {"severity": [[0, 1, 0.7351]], "tolerance": 0.8642}
     path.write_text(json.dumps({"format": "dp_cmdp.Hazards/1", "kinds": {"hazard": kind}}))
