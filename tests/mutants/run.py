@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from fnmatch import fnmatch
@@ -46,6 +47,8 @@ WRONG_BEFORE = 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    # a job in the background starts with Ctrl-C ignored, and some tests press it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     faults = [
         fault
         for fault in FAULTS

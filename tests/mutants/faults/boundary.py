@@ -5,7 +5,6 @@ from tests.mutants.fault import Fault, in_file
 BOUNDARY = "tests/unit/release/test_boundary.py"
 DATABASE = "tests/unit/data/test_database.py"
 ERRORS = "tests/property/test_private_errors.py"
-BAD_CALLS = "tests/property/test_bad_calls.py"
 CHECK = "tests/unit/test_check.py"
 CLI = "tests/unit/cli/test_cli.py"
 
@@ -82,7 +81,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/_scalars.py",
-        (CHECK, BAD_CALLS),
+        (CHECK,),
         Fault(
             "truth-values-are-numbers",
             "True is no number",

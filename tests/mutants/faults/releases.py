@@ -4,7 +4,10 @@
 
 from tests.mutants.fault import Fault, in_file
 
-BAD_CALLS = "tests/property/test_bad_calls.py"
+BAD_CALLS = (
+    "tests/property/test_bad_calls.py::"
+    "test_the_debit_comes_before_the_first_read_and_a_refusal_reads_nothing"
+)
 PROMISES = "tests/unit/release/test_promises.py"
 CHOSEN = "tests/unit/noise/test_chosen_noise.py"
 PRIVATIZER = "tests/unit/release/test_privatizer.py"
