@@ -190,3 +190,11 @@ def test_imaginary_parts_are_refused_also_where_warnings_are_silent():
         for value in ([1.0, 1.0j], np.array([1.0 + 1.0j]), np.array([1.0 + 0.0j])):
             with pytest.raises(InvalidArgumentError):
                 _check.vector("x", value)
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_truth_values_are_no_numbers(value):
+    assert not _check.is_real(value)
+    assert not _check.is_integer(value)
+    with pytest.raises(InvalidArgumentError, match="x must be"):
+        _check.real("x", value)

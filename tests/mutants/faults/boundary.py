@@ -167,7 +167,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/_storage.py",
-        (DATABASE, BOUNDARY, CLI),
+        ("tests/unit/test_storage.py",),
         Fault(
             "file-not-atomic",
             "a file holds all of its content or what it held before",

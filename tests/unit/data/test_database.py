@@ -473,3 +473,9 @@ def test_a_private_number_of_exact_type_is_its_nearest_float_and_inside_the_boun
         envelope = Envelope([0], [number])
         assert Database([number], envelope).values.tolist() == [float(number)]
         assert Database([number], Envelope([number], [1e20])).values.tolist() == [float(number)]
+
+
+def test_named_values_go_to_the_places_of_their_groups_in_whatever_order_they_are_named():
+    envelope = Envelope.join({"a": Envelope(0.0, 1.0, shape=2), "b": Envelope(0.0, 1.0, shape=2)})
+    database = Database({"b": [0.3, 0.4], "a": [0.1, 0.2]}, envelope)
+    assert database.values.tolist() == [0.1, 0.2, 0.3, 0.4]
