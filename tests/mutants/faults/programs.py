@@ -96,7 +96,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/program/certified.py",
-        (CERTIFIED, LP, RELEASES),
+        ("tests/unit/release/test_refusals.py", CERTIFIED, LP, RELEASES),
         Fault(
             "slack-sign-ignored",
             "a certified point satisfies every row in exact arithmetic",

@@ -13,7 +13,8 @@ CHOSEN = "tests/unit/noise/test_chosen_noise.py"
 PRIVATIZER = "tests/unit/release/test_privatizer.py"
 DATABASE = "tests/unit/data/test_database.py"
 FEASIBILITY = "tests/property/test_feasibility.py"
-RELEASES = (PROMISES, PRIVATIZER, BAD_CALLS, CHOSEN, FEASIBILITY)
+REFUSALS = "tests/unit/release/test_refusals.py"
+RELEASES = (REFUSALS, PROMISES, PRIVATIZER, BAD_CALLS, CHOSEN, FEASIBILITY)
 
 FAULTS = (
     *in_file(
@@ -148,7 +149,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/data/release.py",
-        (PROMISES, DATABASE, "tests/unit/release/test_boundary.py"),
+        (REFUSALS, PROMISES, DATABASE, "tests/unit/release/test_boundary.py"),
         Fault(
             "release-crossed-ends",
             "a release whose intervals are empty is refused",
