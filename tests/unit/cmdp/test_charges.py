@@ -77,6 +77,12 @@ def test_holes_that_end_the_episode_are_refused_as_occupied_states(lake):
         private(imported("FrozenLake-v1", **LAKES[lake]), holes, on="occupying")
 
 
+def test_one_hole_among_other_candidates_is_enough_to_refuse_them():
+    holes = holes_of(LAKES["4x4"])
+    with pytest.raises(InvalidArgumentError, match=f"'entering'.*state {holes[0]},"):
+        private(imported("FrozenLake-v1", **LAKES["4x4"]), [1, int(holes[0])], on="occupying")
+
+
 @pytest.mark.parametrize("lake", LAKES)
 def test_the_certificate_covers_the_falls_of_the_released_policy(lake):
     # In the 8x8 lake at γ = 0.99 and a true tolerance of 0.015, occupied holes were certified to
