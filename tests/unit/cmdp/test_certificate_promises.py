@@ -102,3 +102,13 @@ def best_mixture(points, tolerance: Fraction) -> Fraction:
         if cost <= tolerance < dear:
             found.append(value + (tolerance - cost) / (dear - cost) * (more - value))
     return max(found)
+
+
+@pytest.mark.parametrize("gamma", [0.9, 0.999])
+def test_costs_that_overflow_in_both_directions_are_not_certified(gamma):
+    swap = np.array([[0.0, 1.0], [1.0, 0.0]])
+    cmdp = CMDP(swap, np.zeros((2, 1)), f=[[1e308], [-1e308]], f0=[0.0], mu=[0.5, 0.5], gamma=gamma)
+    with np.errstate(all="ignore"):
+        proof = certify_policy(cmdp, Policy([[1.0], [1.0]]))
+    assert proof.worst_case_cost.tolist() == [np.inf]
+    assert not proof.verified

@@ -61,3 +61,14 @@ def test_a_tolerance_that_misses_the_least_cost_by_rounding_is_not_called_infeas
         least = float(-cmdp.mu @ costs)
         solution = solve_cmdp(cmdp.with_constraints(cmdp.f, [least * (1 - below)]), engine=engine)
         assert solution.costs[0] == pytest.approx(least)
+
+
+@pytest.mark.parametrize("engine", ["policies", "lp"])
+def test_where_discounting_magnifies_rounding_a_miss_of_that_size_is_not_called_infeasible(engine):
+    rng = np.random.default_rng(1)
+    T, f = rng.dirichlet(np.ones(4), size=(4, 3)), rng.uniform(size=(4, 3))
+    cmdp = CMDP(T, rng.normal(size=(4, 3)), f=f, f0=[3.0], mu=np.full(4, 0.25), gamma=0.999)
+    _, costs = optimal_actions(cmdp, -cmdp.f[0], allowed=np.ones((4, 3), dtype=bool))
+    least = float(-cmdp.mu @ costs)
+    solution = solve_cmdp(cmdp.with_constraints(cmdp.f, [least - 1e-8]), engine=engine)
+    assert solution.costs[0] == pytest.approx(least)
