@@ -4,6 +4,7 @@ import contextlib
 import json
 import time
 import tracemalloc
+import warnings
 import zipfile
 
 import numpy as np
@@ -477,3 +478,24 @@ def test_no_flipped_byte_of_a_release_file_gives_another_release_or_error(tmp_pa
         path.write_bytes(content[:place] + bytes([content[place] ^ 0x41]) + content[place + 1 :])
         with contextlib.suppress(InvalidArgumentError):
             assert Release.load(path).document().digest == digest
+
+
+def test_an_edit_that_keeps_the_digest_a_member_twice_and_another_format_are_refused(tmp_path):
+    whole = Document("a", {"k": 1}, {"x": np.arange(3.0)}).write(tmp_path / "whole.npz")
+    other = Document("a", {"k": 2}, {"x": np.arange(3.0)}).write(tmp_path / "other.npz")
+    with zipfile.ZipFile(whole) as first, zipfile.ZipFile(other) as second:
+        members = {name: first.read(name) for name in first.namelist()}
+        facts = second.read("facts.npy")
+    edited, doubled = tmp_path / "edited.npz", tmp_path / "doubled.npz"
+    for path, content in ((edited, {**members, "facts.npy": facts}), (doubled, members)):
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in content.items():
+                archive.writestr(name, data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # zipfile's own, of the second member
+        with zipfile.ZipFile(doubled, "a") as archive:
+            archive.writestr("x.npy", members["x.npy"])
+    assert read_document(whole, "a", arrays=["x"]).facts == {"k": 1}
+    for path, format in ((edited, "a"), (doubled, "a"), (whole, "b")):
+        with pytest.raises(InvalidArgumentError):
+            read_document(path, format, arrays=["x"])
