@@ -16,6 +16,7 @@ from scipy import sparse
 from dp_cmdp import _check
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.envelope import Envelope, Groups
+from dp_cmdp.data.totals import Totals
 from dp_cmdp.errors import InvalidArgumentError
 
 Arrays = dict[str, np.ndarray]
@@ -119,3 +120,19 @@ def unpack_affine(name: str, facts: Mapping[str, Any], arrays: Mapping[str, np.n
         at = (row, arrays[f"{name}.col"])
         constant = unpack_sparse(f"{name}.constant", shape, arrays)
     return Affine(shape, constant=constant, at=at, entry=entry, coefficient=coefficient)
+
+
+def pack_totals(totals: Totals, into: Arrays) -> dict[str, Any]:
+    for part in _TOTALS:
+        into[f"totals.{part}"] = getattr(totals, part)
+    return {"counts": pack_sparse("totals.counts", totals.counts, into), "support": totals.support}
+
+
+def unpack_totals(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Totals:
+    index, step, grid = (arrays[f"totals.{part}"] for part in _TOTALS)
+    counts = unpack_sparse("totals.counts", facts["counts"], arrays)
+    return Totals(counts, index, support=facts["support"], step=step, grid=grid)
+
+
+_TOTALS = ("index", "step", "grid")
+TOTALS_ARRAYS = (*(f"totals.{part}" for part in _TOTALS), *sparse_names("totals.counts"))

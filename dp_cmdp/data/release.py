@@ -26,20 +26,25 @@ from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.envelope import Envelope, Groups, describe
 from dp_cmdp.data.packing import (
     ENVELOPE_ARRAYS,
+    TOTALS_ARRAYS,
     affine_names,
     pack_affine,
     pack_envelope,
     pack_groups,
+    pack_totals,
     unpack_affine,
     unpack_envelope,
     unpack_groups,
+    unpack_totals,
 )
+from dp_cmdp.data.polytope import Polytope
+from dp_cmdp.data.totals import Totals
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = "dp_cmdp.Release/2"
+FORMAT = "dp_cmdp.Release/3"
 METHODS = ("database", "blocks")
 REALISED_MASK = "realised zero pattern of A and c"
 
@@ -159,6 +164,12 @@ class Release:
         For ``"blocks"``: A, b and c as functions of the database, from which sensitivities follow.
     step : FloatArray
         Lattice step of each released entry; 0 where its noise has none.
+    draws : FloatArray
+        The estimates before they were cut to the envelope; the estimates themselves by default.
+    totals : Totals or None
+        Measured sums of entries, with certain upper bounds.
+    plan : mapping or None
+        How looks at entries and totals were planned, in words ready for JSON.
     ledger : Debit or None
         The entry of the ledger that was debited, if there was one.
     version : str
@@ -181,6 +192,9 @@ class Release:
     envelope: Envelope | None = None
     blocks: Mapping[str, Affine] | None = None
     step: FloatArray = field(default_factory=lambda: np.zeros(()))
+    draws: FloatArray | None = None
+    totals: Totals | None = None
+    plan: Mapping[str, Any] | None = None
     ledger: Debit | None = None
     version: str = __version__
 
@@ -191,6 +205,13 @@ class Release:
             raise InvalidArgumentError("estimate, lower and upper must have one size")
         steps = _check.vector("step", self.step, size=self.estimate.size)
         object.__setattr__(self, "step", steps)
+        drawn = self.estimate if self.draws is None else self.draws
+        drawn = _check.vector("draws", drawn, size=self.estimate.size)
+        object.__setattr__(self, "draws", drawn)
+        if self.totals is not None:
+            _check.instance("totals", self.totals, Totals)
+            if self.method != "database" or self.totals.grid.size != self.estimate.size:
+                raise InvalidArgumentError("totals must be of the entries of a database release")
         if (self.lower > self.upper).any():
             raise InvalidArgumentError("lower must not exceed upper")
         _check.instance("guarantee", self.guarantee, Guarantee)
@@ -206,6 +227,13 @@ class Release:
             raise InvalidArgumentError(
                 f"groups must hold all entries, {self.estimate.size}; they hold {grouped}"
             )
+
+    @property
+    def polytope(self) -> Polytope:
+        """Where the entries certainly are: intervals, and bounds on totals."""
+        if self.totals is None:
+            return Polytope(self.lower, self.upper)
+        return Polytope(self.lower, self.upper, W=self.totals.W, q=self.totals.q)
 
     @door
     def check_fits(self, envelope: Envelope) -> None:
@@ -245,6 +273,7 @@ class Release:
             "groups": pack_groups(self.groups),
             "noise": [part.facts() for part in self.noise],
             "ledger": None if self.ledger is None else self.ledger.facts(),
+            "plan": None if self.plan is None else dict(self.plan),
             "version": self.version,
         }
 
@@ -263,8 +292,9 @@ class Release:
             raise InvalidArgumentError(
                 "a release must carry its envelope to be saved or named: its guarantee rests on it"
             )
-        arrays: dict[str, np.ndarray] = {key: getattr(self, key) for key in (*_INTERVAL, "step")}
+        arrays: dict[str, np.ndarray] = {key: getattr(self, key) for key in _PER_ENTRY}
         facts = self.facts()
+        facts["totals"] = self.totals and pack_totals(self.totals, arrays)
         facts["envelope"] = pack_envelope(self.envelope, arrays)
         facts["blocks"] = self.blocks and {
             name: pack_affine(f"blocks.{name}", part, arrays) for name, part in self.blocks.items()
@@ -287,13 +317,14 @@ class Release:
             If the file is damaged, or was edited so that a claim no longer follows from the rest
             (:func:`dp_cmdp.verification.claims.check_claims`).
         """
-        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=_BLOCK_ARRAYS)
+        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=_OPTIONAL)
         return unpacked(path, source, _verified)
 
     def __repr__(self) -> str:
         leak = f", LEAKS {', '.join(self.leaks)}" if self.leaks else ""
+        sums = f" and {len(self.totals)} totals" if self.totals is not None else ""
         return (
-            f"Release({self.method}: {describe(self.groups)}; {self.guarantee}; "
+            f"Release({self.method}: {describe(self.groups)}{sums}; {self.guarantee}; "
             f"secure={self.secure}{leak})"
         )
 
@@ -318,7 +349,7 @@ def _arguments(source: Document) -> dict[str, Any]:
         exact("epsilon", facts["epsilon"]), exact("delta", facts["delta"]), facts["record_size"]
     )
     return {
-        **{key: arrays[key] for key in (*_INTERVAL, "step")},
+        **{key: arrays[key] for key in _PER_ENTRY},
         "guarantee": guarantee,
         "method": facts["method"],
         "groups": unpack_groups(facts["groups"]),
@@ -328,13 +359,17 @@ def _arguments(source: Document) -> dict[str, Any]:
         "envelope": unpack_envelope(facts["envelope"], arrays),
         "blocks": blocks
         and {name: unpack_affine(f"blocks.{name}", blocks[name], arrays) for name in BLOCKS},
+        "totals": facts["totals"] and unpack_totals(facts["totals"], arrays),
+        "plan": facts["plan"],
         "ledger": facts["ledger"] and Debit(**facts["ledger"]),
         "version": facts["version"],
     }
 
 
 _INTERVAL = ("estimate", "lower", "upper")
-_ARRAYS = (*_INTERVAL, "step", *ENVELOPE_ARRAYS)
-_BLOCK_ARRAYS = tuple(
-    name for block in BLOCKS for name in affine_names(f"blocks.{block}", matrix=block == "A")
+_PER_ENTRY = (*_INTERVAL, "step", "draws")
+_ARRAYS = (*_PER_ENTRY, *ENVELOPE_ARRAYS)
+_OPTIONAL = (
+    *TOTALS_ARRAYS,
+    *(name for block in BLOCKS for name in affine_names(f"blocks.{block}", matrix=block == "A")),
 )

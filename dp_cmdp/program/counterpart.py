@@ -25,13 +25,19 @@ from dp_cmdp.data.affine import Affine, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """Rows A [x, t] ≤ b, and the rows A_aux [x, t] ≤ b_aux that define the variables t."""
+    """Rows A [x, t] ≤ b, and the rows A_aux [x, t] ≤ b_aux that define the variables t.
+
+    The last `num_positive` auxiliary variables are ≥ 0, the last `num_multipliers` of these are
+    the multipliers that prove the rows over row facts (:mod:`dp_cmdp.program.polytope_rows`).
+    """
 
     A: sparse.csr_array
     b: FloatArray
     A_aux: sparse.csr_array
     b_aux: FloatArray
     num_auxiliary: int
+    num_positive: int = 0
+    num_multipliers: int = 0
 
 
 class UncertainRows:
@@ -68,6 +74,10 @@ class UncertainRows:
         self.b_pair: IntArray = pair[A.row.size :]
         self._num_pairs = int(keys.size)
 
+    @property
+    def num_rows(self) -> int:
+        return self._b.shape[0]
+
     def weights(self, x: FloatArray) -> FloatArray:
         """w_p(x) = Σ_j g_kij x_j − h_ik of every pair, in floats."""
         w = np.zeros(self._num_pairs)
@@ -75,10 +85,36 @@ class UncertainRows:
         np.subtract.at(w, self.b_pair, self._b.coefficient)
         return w
 
-    def counterpart(self, low: FloatArray, high: FloatArray) -> Counterpart:
-        """The rows that hold for every θ in [low, high]."""
+    def weight_rows(self, pairs: IntArray) -> tuple[sparse.csr_array, FloatArray]:
+        """G and h with w_p(x) = Gx − h for the given pairs."""
+        number = np.full(self._num_pairs, -1)
+        number[pairs] = np.arange(pairs.size)
+        in_A, in_b = number[self.A_pair] >= 0, number[self.b_pair] >= 0
+        G = sparse.csr_array(
+            (self._A.coefficient[in_A], (number[self.A_pair[in_A]], self._A.col[in_A])),
+            shape=(pairs.size, self._A.shape[1]),
+        )
+        h = np.bincount(
+            number[self.b_pair[in_b]], weights=self._b.coefficient[in_b], minlength=pairs.size
+        )
+        return G, h
+
+    def signs(self) -> NDArray[np.int64]:
+        """Sign of w_p(x) for every x within its bounds: 1, −1, or 0 where both occur."""
+        w_min, w_max = self._weight_range()
+        return np.where(w_min >= 0, 1, np.where(w_max <= 0, -1, 0))
+
+    def counterpart(
+        self, low: FloatArray, high: FloatArray, *, at_low: IntArray | None = None
+    ) -> Counterpart:
+        """The rows that hold for every θ in [low, high], an interval per pair.
+
+        The pairs `at_low` are taken at the lower end of theirs, whatever x is.
+        """
         A, b = self._A, self._b
         theta, undecided = self._worst_ends(low, high)
+        if at_low is not None:
+            theta[at_low], undecided[at_low] = low[at_low], False
         fixed = np.where(undecided, 0.0, theta)
         moved = sparse.csr_array(
             (A.coefficient * fixed[self.A_pair], (A.row, A.col)), shape=(A.shape[0], A.shape[1])
@@ -98,10 +134,8 @@ class UncertainRows:
             num_auxiliary=pairs.size,
         )
 
-    def _worst_ends(
-        self, low: FloatArray, high: FloatArray
-    ) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """θ_k at its worst for each pair, and the pairs whose worst end depends on x."""
+    def _weight_range(self) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest w_p(x) for x within its bounds."""
         at_lower = self._A.coefficient * self._x_lower[self._A.col]
         at_upper = self._A.coefficient * self._x_upper[self._A.col]
         h = np.bincount(self.b_pair, weights=self._b.coefficient, minlength=self._num_pairs)
@@ -110,53 +144,54 @@ class UncertainRows:
             - h
             for pick in (np.minimum, np.maximum)
         )
-        start, end = low[self.entry], high[self.entry]
-        return np.where(w_min >= 0, end, start), (w_min < 0) & (w_max > 0) & (start < end)
+        return w_min, w_max
+
+    def _worst_ends(
+        self, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """θ_k at its worst for each pair, and the pairs whose worst end depends on x."""
+        w_min, w_max = self._weight_range()
+        return np.where(w_min >= 0, high, low), (w_min < 0) & (w_max > 0) & (low < high)
 
     def _epigraph(
         self, pairs: NDArray[np.intp], low: FloatArray, high: FloatArray
     ) -> tuple[sparse.csr_array, FloatArray]:
         """θ w_p(x) − t_p ≤ 0 at both ends of the interval, for the given pairs."""
-        A, b = self._A, self._b
-        count = pairs.size
-        number = np.full(self._num_pairs, -1)
-        number[pairs] = np.arange(count)
-        in_A, in_b = number[self.A_pair] >= 0, number[self.b_pair] >= 0
-        which = number[self.A_pair[in_A]]
-        h = np.bincount(number[self.b_pair[in_b]], weights=b.coefficient[in_b], minlength=count)
-        ends = low[self.entry[pairs]], high[self.entry[pairs]]
+        G, h = self.weight_rows(pairs)
+        ends = low[pairs], high[pairs]
         rows = [
-            sparse.hstack(
-                [
-                    sparse.csr_array(
-                        (A.coefficient[in_A] * end[which], (which, A.col[in_A])),
-                        shape=(count, A.shape[1]),
-                    ),
-                    -sparse.eye_array(count),
-                ]
-            )
+            sparse.hstack([sparse.csr_array(G * end[:, None]), -sparse.eye_array(pairs.size)])
             for end in ends
         ]
         return sparse.vstack(rows, format="csr"), np.concatenate([end * h for end in ends])
 
-    def exact_slack(self, x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Smallest b_i(θ) − A_i(θ)x over the box, in exact arithmetic, each rounded once."""
+    def exact_weights(self, x: FloatArray) -> FloatArray:
+        """w_p(x) of every pair: exact values, rounded once."""
+        rows, factors = self.weight_terms(x)
+        return exact.row_sums(rows, factors, num_rows=self._num_pairs)
+
+    def weight_terms(self, x: FloatArray) -> tuple[IntArray, list[FloatArray]]:
+        """The terms of which w_p(x) is the sum: their pairs and their factors."""
         A, b = self._A, self._b
-        in_A, in_b = x[A.col], np.ones(b.coefficient.size)
-        w = exact.row_sums(
-            np.concatenate([self.A_pair, self.b_pair]),
-            [np.concatenate([A.coefficient, -b.coefficient]), np.concatenate([in_A, in_b])],
-            num_rows=self._num_pairs,
-        )
-        theta = np.where(w > 0, high[self.entry], low[self.entry])
-        m = b.shape[0]
+        return np.concatenate([self.A_pair, self.b_pair]), [
+            np.concatenate([A.coefficient, -b.coefficient]),
+            np.concatenate([x[A.col], np.ones(b.coefficient.size)]),
+        ]
+
+    def slack_terms(self, x: FloatArray, theta: FloatArray) -> tuple[IntArray, list[FloatArray]]:
+        """The terms of b_i(θ) − A_i(θ)x, with θ_p given per pair: rows and factors."""
+        A, b, m = self._A, self._b, self.num_rows
         base = np.repeat(np.arange(m), np.diff(A.constant.indptr))
-        return exact.row_sums(
-            np.concatenate([base, np.arange(m), A.row, b.row]),
-            [
-                np.concatenate([-A.constant.data, b.constant, -A.coefficient, b.coefficient]),
-                np.concatenate([x[A.constant.indices], np.ones(m), in_A, in_b]),
-                np.concatenate([np.ones(base.size + m), theta[self.A_pair], theta[self.b_pair]]),
-            ],
-            num_rows=m,
-        )
+        return np.concatenate([base, np.arange(m), A.row, b.row]), [
+            np.concatenate([-A.constant.data, b.constant, -A.coefficient, b.coefficient]),
+            np.concatenate(
+                [x[A.constant.indices], np.ones(m), x[A.col], np.ones(b.coefficient.size)]
+            ),
+            np.concatenate([np.ones(base.size + m), theta[self.A_pair], theta[self.b_pair]]),
+        ]
+
+    def exact_slack(self, x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Smallest b_i(θ) − A_i(θ)x over a box of databases: exact values, each rounded once."""
+        theta = np.where(self.exact_weights(x) > 0, high[self.entry], low[self.entry])
+        rows, factors = self.slack_terms(x, theta)
+        return exact.row_sums(rows, factors, num_rows=self.num_rows)

@@ -13,7 +13,7 @@ a residual that is evaluated exactly and reported (:mod:`dp_cmdp.program.certifi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -186,6 +186,9 @@ class Solution:
     certificate : FeasibilityCertificate or None
         None when the caller asked for no certificate.
     engine : str
+    multipliers : FloatArray
+        Of the row facts of a polytope of databases (:mod:`dp_cmdp.program.polytope_rows`); with
+        them the certificate can be checked again. Empty over a box.
 
     Notes
     -----
@@ -198,6 +201,7 @@ class Solution:
     dual_eq: FloatArray
     certificate: FeasibilityCertificate | None
     engine: str
+    multipliers: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @door
     def save(

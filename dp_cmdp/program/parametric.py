@@ -37,9 +37,11 @@ from dp_cmdp.data.packing import (
     unpack_envelope,
     unpack_sparse,
 )
+from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.program.counterpart import UncertainRows
+from dp_cmdp.program.counterpart import Counterpart, UncertainRows
 from dp_cmdp.program.linear_program import LinearProgram, inequality_slack
+from dp_cmdp.program.polytope_rows import PolytopeRows
 
 FORMAT = "dp_cmdp.ParametricLP/1"
 _MATRICES = ("A_ub", "A_eq")
@@ -198,19 +200,46 @@ class ParametricLP:
         entry. **Privacy.** *Post-processing*.
         """
         low, high = self._box(lower, upper)
-        middle = (low + high) / 2 if estimate is None else estimate
+        return self.robust_over(Polytope(low, high), estimate=estimate)
+
+    @door
+    def robust_over(
+        self, polytope: Polytope, *, estimate: ArrayLike | None = None
+    ) -> LinearProgram:
+        """The robust counterpart over a polytope of databases.
+
+        Like :meth:`robust`; the last variables are the multipliers of the row facts, as many as
+        ``program.polytope_rows(polytope).num_multipliers``. The polytope must hold a database
+        (:func:`dp_cmdp.program.polytope_rows.check_consistent`).
+
+        Notes
+        -----
+        **Privacy.** *Post-processing*.
+        """
+        middle = (polytope.lower + polytope.upper) / 2 if estimate is None else estimate
         theta = _check.vector("estimate", middle, size=self.envelope.num_entries)
-        rows = self.uncertain_rows.counterpart(low, high)
+        return self.with_rows(self.polytope_rows(polytope).counterpart(), self.c.at(theta))
+
+    def with_rows(self, rows: Counterpart, objective: FloatArray) -> LinearProgram:
+        """The program with a counterpart in place of its sensitive rows."""
         aux = rows.num_auxiliary
+        floor = np.full(aux, -np.inf)
+        floor[aux - rows.num_positive :] = 0.0
         return LinearProgram(
-            np.concatenate([self.c.at(theta), np.zeros(aux)]),
+            np.concatenate([objective, np.zeros(aux)]),
             sparse.vstack([rows.A, _widen(self.A_ub, aux), rows.A_aux], format="csr"),
             b=np.concatenate([rows.b, self.b_ub, rows.b_aux]),
             A_eq=_widen(self.A_eq, aux),
             b_eq=self.b_eq,
-            lower=np.concatenate([self.lower, np.full(aux, -np.inf)]),
+            lower=np.concatenate([self.lower, floor]),
             upper=np.concatenate([self.upper, np.full(aux, np.inf)]),
         )
+
+    def polytope_rows(self, polytope: Polytope) -> PolytopeRows:
+        """The sensitive rows over a polytope of databases."""
+        if polytope.num_entries != self.envelope.num_entries:
+            raise InvalidArgumentError(f"polytope must have {self.envelope.num_entries} entries")
+        return PolytopeRows(self.uncertain_rows, polytope)
 
     @door
     def worst_case_slack(self, x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike) -> FloatArray:
@@ -218,6 +247,23 @@ class ParametricLP:
         point = _check.vector("x", x, size=self.num_variables)
         low, high = self._box(lower, upper)
         sensitive = self.uncertain_rows.exact_slack(point, low, high)
+        return np.concatenate([sensitive, inequality_slack(self.A_ub, self.b_ub, x=point)])
+
+    @door
+    def certain_slack(
+        self, x: ArrayLike, polytope: Polytope, *, multipliers: ArrayLike = ()
+    ) -> FloatArray:
+        """Lower bounds on b(θ) − A(θ)x over a polytope, then b_ub − A_ub x, in exact arithmetic.
+
+        Any multipliers ≥ 0 of the row facts prove a bound; those of the solver prove a good one.
+        Over a box it is :meth:`worst_case_slack`.
+        """
+        point = _check.vector("x", x, size=self.num_variables)
+        rows = self.polytope_rows(polytope)
+        factors = _check.vector("multipliers", multipliers, size=rows.num_multipliers)
+        if (factors < 0.0).any():
+            raise InvalidArgumentError("multipliers must not be negative")
+        sensitive = rows.exact_slack(point, factors)
         return np.concatenate([sensitive, inequality_slack(self.A_ub, self.b_ub, x=point)])
 
     @door

@@ -14,8 +14,8 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.certified import MAX_ATTEMPTS
 from dp_cmdp.program.linear_program import ENGINES, FeasibilityCertificate, Solution
 
-FORMAT = "dp_cmdp.Solution/1"
-ARRAYS = ("x", "dual", "dual_eq")
+FORMAT = "dp_cmdp.Solution/2"
+ARRAYS = ("x", "dual", "dual_eq", "multipliers")
 _NUMBERS = ("worst_slack", "equality_residual", "equality_tolerance", "margin")
 
 

@@ -69,6 +69,7 @@ def release_database(
     cut = plan.draw(database.values).clipped(envelope.lower, envelope.upper)
     return Release(
         estimate=np.clip(cut.estimate, envelope.lower, envelope.upper),
+        draws=cut.estimate,
         lower=cut.lower,
         upper=cut.upper,
         guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),

@@ -20,13 +20,16 @@ from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.data.database import Database
+from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import AssumptionError, SolverError
 from dp_cmdp.program.certified import solve_certified
-from dp_cmdp.program.linear_program import Solution
+from dp_cmdp.program.linear_program import Solution, inequality_slack
 from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.program.polytope_rows import check_consistent
 from dp_cmdp.release.block_plans import checked_entrywise
 from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.looks import objective_estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +134,7 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     """
     target = program if release.method == "database" else checked_entrywise(program)
     release.check_fits(target.envelope)
-    return _solve_over(target, release.lower, release.upper, estimate=release.estimate)
+    return solve_over(target, release.polytope, estimate=objective_estimate(target, release))
 
 
 @door
@@ -153,7 +156,7 @@ def robust_solution(program: ParametricLP) -> Solution:
     program.check_boundedness()
     low, high = program.envelope.lower, program.envelope.upper
     try:
-        return _solve_over(program, low, high)
+        return solve_over(program, Polytope(low, high))
     except SolverError as error:
         raise AssumptionError(
             f"no point could be certified for every database in the envelope: {error}. No data "
@@ -162,19 +165,24 @@ def robust_solution(program: ParametricLP) -> Solution:
         ) from None
 
 
-def _solve_over(
-    program: ParametricLP,
-    lower: FloatArray,
-    upper: FloatArray,
-    *,
-    estimate: FloatArray | None = None,
+def solve_over(
+    program: ParametricLP, polytope: Polytope, *, estimate: FloatArray | None = None
 ) -> Solution:
-    """The best point for every database of a box, certified; without the auxiliary variables."""
+    """The best point for every database of a polytope, certified; without auxiliary variables."""
+    check_consistent(polytope)
     n, rows = program.num_variables, program.A.shape[0] + program.b_ub.size
+    uncertain = program.polytope_rows(polytope)
+    count = uncertain.num_multipliers
 
     def slack_of(x: FloatArray) -> FloatArray:
-        return program.worst_case_slack(x[:n], lower=lower, upper=upper)
+        sensitive = uncertain.exact_slack(x[:n], np.maximum(x[x.size - count :], 0.0))
+        return np.concatenate([sensitive, inequality_slack(program.A_ub, program.b_ub, x=x[:n])])
 
-    lp = program.robust(lower, upper, estimate=estimate)
+    lp = program.robust_over(polytope, estimate=estimate)
     solution = solve_certified(lp, slack_of=slack_of)
-    return replace(solution, x=_check.frozen(solution.x[:n]), dual=solution.dual[:rows])
+    return replace(
+        solution,
+        x=_check.frozen(solution.x[:n]),
+        dual=solution.dual[:rows],
+        multipliers=_check.frozen(np.maximum(solution.x[solution.x.size - count :], 0.0)),
+    )

@@ -20,6 +20,7 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.certificate import NoiseCertificate
 from dp_cmdp.verification.lattice import entry_moves, made_for, off_lattice, position_moves
 from dp_cmdp.verification.parts import entry_bounds, envelope_of, parts_of, refuse_unless
+from dp_cmdp.verification.totals import check_totals_drawn, totals_moved
 
 if TYPE_CHECKING:
     from dp_cmdp.data.release import Release
@@ -141,8 +142,10 @@ def _whole(release: Release) -> str:
 def _laws(release: Release) -> str:
     for part in parts_of(release):
         noise, proof = part.noise, part.certificate
-        steps = release.step[part.span]
+        totals = release.totals if part.is_totals else None
+        steps = release.step[part.span] if totals is None else totals.step
         if proof is None:
+            refuse_unless(totals is None, "totals have noise with a certificate")
             refuse_unless(
                 noise.law == NO_NOISE or (noise.law in FLOAT_LAWS and not release.secure),
                 f"block {noise.block}: noise without a certificate is float noise, not secure",
@@ -158,7 +161,7 @@ def _laws(release: Release) -> str:
             f"block {noise.block}: {proof.law} noise is not calibrated {noise.calibration!r}",
         )
         refuse_unless(
-            release.secure or proof.law == "table",
+            release.secure or proof.law == "table" or part.is_totals,
             f"block {noise.block}: simulations do not draw {proof.law} noise on a lattice",
         )
         refuse_unless(proved(proof), f"block {noise.block}: its certificate proves nothing")
@@ -225,6 +228,9 @@ def _moved(release: Release) -> str:
     for part in parts_of(release):
         if part.certificate is None:
             continue
+        if part.is_totals:
+            said.append(totals_moved(release, part.certificate))
+            continue
         proof, block = part.certificate, part.noise.block
         moves = (
             entry_moves(envelope, release.step)
@@ -258,7 +264,7 @@ def _inside(release: Release) -> str:
         bool((lower <= release.lower).all() and (release.upper <= upper).all()),
         "an interval leaves the public bounds",
     )
-    if not release.noise:
+    if all(part.is_totals for part in parts_of(release)):
         middle = (lower + upper) / 2
         same = all(
             np.array_equal(*pair)
@@ -268,7 +274,9 @@ def _inside(release: Release) -> str:
                 (release.estimate, middle),
             )
         )
-        refuse_unless(same, "without noise the intervals must be the public bounds themselves")
+        refuse_unless(
+            same, "without noise in the entries the intervals must be the public bounds themselves"
+        )
     return f"{lower.size} of {lower.size}"
 
 
@@ -277,17 +285,28 @@ def _drawn(release: Release) -> str:
 
     envelope = envelope_of(release)
     lower, upper = entry_bounds(release)
+    drawn = release.estimate if release.draws is None else release.draws
+    cut = np.clip(drawn, lower, upper) if release.method == "database" else drawn
+    refuse_unless(
+        not release.noise
+        or all(part.is_totals for part in parts_of(release))
+        or np.array_equal(cut, release.estimate),
+        "its estimates are not its draws, cut to the public bounds",
+    )
     checked = 0
     for part in parts_of(release):
         masked = REALISED_MASK in release.leaks and part.noise.block in ("A", "c")
         if part.certificate is None or masked:
+            continue
+        if part.is_totals:
+            check_totals_drawn(release, part.certificate)
             continue
         span, affine = part.span, part.affine
         error = None if affine is None else affine.rounding(envelope.lower, envelope.upper)
         off = off_lattice(
             part.certificate,
             release.step[span],
-            published=(release.estimate[span], release.lower[span], release.upper[span]),
+            published=(drawn[span], release.lower[span], release.upper[span]),
             bounds=(lower[span], upper[span]),
             error=error,
         )

@@ -11,7 +11,7 @@ at most its radius. |⌊x/g⌋ − ⌊y/g⌋| ≤ ⌈|x − y|/g⌉, so entry k 
 
 then widened by the rounding of a block's sums and cut to the public bounds
 (:class:`dp_cmdp.noise.plans.LatticeBounded`). An entry whose three numbers no integer gives was not
-drawn from that noise. Where all three were cut, many integers give them, and nothing is learnt.
+drawn from that noise.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ def off_lattice(
     step : FloatArray
         Lattice step per entry.
     published : (estimate, lower, upper)
+        The estimates before they were cut to the bounds.
     bounds : (lower, upper)
         Public bounds to which intervals were cut.
     error : FloatArray or None
-        Widening of the intervals of a block (Algorithm 1); None for a database release, whose
-        estimates are cut to the bounds as well.
+        Widening of the intervals of a block (Algorithm 1); None for a database release.
     """
     if not (step > 0.0).all():
         raise InvalidArgumentError("a lattice step is missing")
@@ -137,9 +137,7 @@ def _published(
     """What a release publishes when the noise leads to `top`; NaN where that cannot be."""
     estimate = (top - middle + 0.5) * lattice.step
     low, high = lattice.floor(top - width), lattice.ceil(top + 1)
-    if error is None:
-        estimate = np.clip(estimate, *bounds)
-    else:
+    if error is not None:
         low = np.where(error > 0.0, np.nextafter(low - error, -np.inf), low)
         high = np.where(error > 0.0, np.nextafter(high + error, np.inf), high)
     possible = (low <= bounds[1]) & (high >= bounds[0])

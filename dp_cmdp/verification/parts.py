@@ -18,14 +18,22 @@ if TYPE_CHECKING:
     from dp_cmdp.data.release import Noise, Release
 
 
+#: How the noise of measured totals is named.
+TOTALS = "totals"
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A block of a release: its noise, and where its entries are. `affine` for Algorithm 1."""
+    """A look of a release: its noise, and where its entries are. `affine` for Algorithm 1."""
 
     noise: Noise
     certificate: NoiseCertificate | None
     span: slice
     affine: Affine | None
+
+    @property
+    def is_totals(self) -> bool:
+        return self.noise.block == TOTALS
 
 
 def refuse_unless(holds: bool, why: str) -> None:
@@ -54,29 +62,41 @@ def parts_of(release: Release) -> list[Part]:
     if release.method == "database":
         refuse_unless(release.groups == envelope.groups, "its groups are not the envelope's")
         refuse_unless(release.blocks is None, "a database release has no blocks")
-        affine: dict[str, Affine | None] = {"database": None}
-        sizes = [envelope.num_entries]
-    else:
-        affine = dict(sensitive_blocks(release))
-        sizes = [part.sensitive()[0].size for part in sensitive_blocks(release).values()]
-        groups = tuple((name, (size,)) for name, size in zip(affine, sizes, strict=True))
-        refuse_unless(release.groups == groups, "its groups are not the entries of its blocks")
-        entries = max(int(part.entry.max()) for part in sensitive_blocks(release).values())
-        refuse_unless(entries < envelope.num_entries, "its blocks read beyond the envelope")
+        return _looks(release)
+    affine = dict(sensitive_blocks(release))
+    sizes = [part.sensitive()[0].size for part in affine.values()]
+    groups = tuple((name, (size,)) for name, size in zip(affine, sizes, strict=True))
+    refuse_unless(release.groups == groups, "its groups are not the entries of its blocks")
+    entries = max(int(part.entry.max()) for part in affine.values())
+    refuse_unless(entries < envelope.num_entries, "its blocks read beyond the envelope")
     if not release.noise:
         return []
     named = [noise.block for noise in release.noise]
     refuse_unless(named == list(affine), f"its noise must name {', '.join(affine)}")
     starts = np.cumsum([0, *sizes])
     return [
-        Part(
-            noise,
-            None if noise.certificate is None else NoiseCertificate.from_facts(noise.certificate),
-            slice(int(start), int(start) + size),
-            affine[noise.block],
-        )
+        _part(noise, slice(int(start), int(start) + size), affine[noise.block])
         for noise, start, size in zip(release.noise, starts, sizes, strict=False)
     ]
+
+
+def _looks(release: Release) -> list[Part]:
+    """The looks of a database release: at its entries, at totals, at both, or none."""
+    expected = {"database", TOTALS} if release.totals is not None else {"database"}
+    named = [noise.block for noise in release.noise]
+    refuse_unless(
+        len(set(named)) == len(named) and set(named) <= expected and named == sorted(named),
+        f"its noise must name {' and '.join(sorted(expected))}",
+    )
+    refuse_unless(
+        (TOTALS in named) == (release.totals is not None), "its totals and their noise go together"
+    )
+    return [_part(noise, slice(0, release.estimate.size), None) for noise in release.noise]
+
+
+def _part(noise: Noise, span: slice, affine: Affine | None) -> Part:
+    proof = noise.certificate
+    return Part(noise, None if proof is None else NoiseCertificate.from_facts(proof), span, affine)
 
 
 def entry_bounds(release: Release) -> tuple[FloatArray, FloatArray]:

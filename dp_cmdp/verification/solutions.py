@@ -10,12 +10,15 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from dp_cmdp._check import FloatArray
+from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.certified import EQUALITY_TOLERANCE, equality_residuals
 from dp_cmdp.program.entrywise import entrywise
 from dp_cmdp.program.linear_program import Solution, inequality_slack
 from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.looks import objective_estimate
 from dp_cmdp.verification.claims import Claim
 
 
@@ -23,8 +26,8 @@ def solution_claims(program: ParametricLP, made: Release | None, answer: Solutio
     """What is proved of a solution over everything its release (None: its envelope) allows."""
     _check_sizes(program, answer)
     target = program if made is None or made.method == "database" else entrywise(program)
-    box = target.envelope if made is None else made
-    slack = target.worst_case_slack(answer.x, lower=box.lower, upper=box.upper)
+    facts = made.polytope if made is not None else Polytope(*_public_bounds(target))
+    slack = target.certain_slack(answer.x, facts, multipliers=answer.multipliers)
     worst = float(slack.min(initial=np.inf))
     residual = equality_residuals(program.A_eq, program.b_eq, x=answer.x)[1]
     off = float(residual.max(initial=0.0))
@@ -69,10 +72,15 @@ def _check_sizes(program: ParametricLP, answer: Solution) -> None:
             raise InvalidArgumentError(f"its {name} has {found} numbers, its program {size} {what}")
 
 
+def _public_bounds(target: ParametricLP) -> tuple[FloatArray, FloatArray]:
+    return target.envelope.lower, target.envelope.upper
+
+
 def _objective_claim(target: ParametricLP, made: Release | None, answer: Solution) -> Claim:
     """cᵀx, stated as a sum of floats: it may differ from the exact one by their rounding."""
-    box = target.envelope
-    cost = target.c.at(np.asarray((box.lower + box.upper) / 2 if made is None else made.estimate))
+    low, high = _public_bounds(target)
+    theta = (low + high) / 2 if made is None else objective_estimate(target, made)
+    cost = target.c.at(theta)
     minus = sparse.csr_array(-cost[None])
     found = float(inequality_slack(minus, np.zeros(1), x=answer.x)[0])
     room = cost.size * 2.0**-52 * float(np.abs(cost) @ np.abs(answer.x))

@@ -1,0 +1,210 @@
+"""A release in looks: at the entries, then at the totals that what was seen makes worth measuring.
+
+The first look is :func:`~dp_cmdp.release.entries.release_database` with a share of the budget. From
+it alone, totals are proposed (:mod:`dp_cmdp.release.proposal`) and measured with the rest
+(:mod:`dp_cmdp.release.totals`). What is proposed depends on the first release and on public data
+only: adaptive composition adds up ε and δ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.accounting.ledger import PrivacyLedger
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.polytope import Polytope
+from dp_cmdp.data.release import Guarantee, Release
+from dp_cmdp.errors import SolverError
+from dp_cmdp.noise.certificate import NoiseCertificate
+from dp_cmdp.noise.laws import TruncatedLaplace
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.debit import check_call, debited
+from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.plan import Plan
+from dp_cmdp.release.posterior import Posterior
+from dp_cmdp.release.proposal import Proposal, Solver, propose, solve_rows
+from dp_cmdp.release.totals import plan_totals
+
+#: How far a public guess is trusted to be off, as a share of an entry's interval.
+GUESS_ERROR = 0.125
+
+
+@door
+def release_looks(
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    program: ParametricLP,
+    plan: Plan,
+    guess: FloatArray | None = None,
+    rng: np.random.Generator | None = None,
+    calibration: str = "tight",
+    ledger: PrivacyLedger | None = None,
+    solver: Solver = solve_rows,
+) -> Release:
+    """Publish certain facts about a database: intervals and, as planned, bounds on totals.
+
+    Parameters
+    ----------
+    database : Database
+    budget : PrivacyBudget
+        Of all looks together; debited once, before the first.
+    program : ParametricLP
+        What the facts are for: it says which totals matter.
+    plan : Plan
+    guess : array_like, optional
+        A public guess of the database, used where there is no look at the entries.
+    rng, calibration, ledger
+        As in :func:`~dp_cmdp.release.entries.release_database`.
+    solver : callable
+        Solves the proposals; HiGHS by default.
+
+    Notes
+    -----
+    **Privacy.** *Spends the budget*.
+    """
+    check_call(database, rng=rng, calibration=calibration, ledger=ledger)
+    program.check_owns(database)
+    envelope = database.envelope
+    first, second = plan.budgets(budget)
+    debit = debited(ledger, database, budget, note=f"release_looks {plan}")
+    seen = (
+        public_release(envelope, guess)
+        if first is None
+        else release_database(database, first, rng=rng, calibration=calibration)
+    )
+    seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)
+    proposal = second and propose_totals(program, seen, second, plan=plan, solver=solver)
+    if second is None or proposal is None:
+        return seen
+    look = plan_totals(envelope, second, W=proposal.W, scale=proposal.scale)
+    return replace(
+        seen,
+        totals=look.draw(database.values, rng),
+        noise=(*seen.noise, look.facts(second)),
+        guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),
+    )
+
+
+@door
+def propose_totals(
+    program: ParametricLP,
+    seen: Release,
+    budget: PrivacyBudget,
+    *,
+    plan: Plan,
+    solver: Solver = solve_rows,
+) -> Proposal | None:
+    """The totals worth measuring with `budget` after a release; None when there are none.
+
+    Notes
+    -----
+    **Privacy.** *Post-processing*.
+    """
+    belief = _belief(program, seen)
+    box, support = Polytope(seen.lower, seen.upper), _support(budget)
+    estimate, found = belief.mean, None
+    try:
+        for _ in range(2):
+            found = propose(
+                program,
+                box,
+                estimate=estimate,
+                payment=plan.caution * support,
+                previous=found,
+                solver=solver,
+            )
+            if not found.W.nnz:
+                return None
+            estimate = _lifted(belief, found, plan.lift)
+    except SolverError:
+        pass
+    return found and found.measured()
+
+
+@door
+def posterior_mean(program: ParametricLP, release: Release) -> FloatArray:
+    """The mean of each entry given all that a release says; within its intervals.
+
+    Notes
+    -----
+    **Privacy.** *Post-processing*.
+    """
+    belief, totals = _belief(program, release), release.totals
+    if totals is None:
+        return belief.mean
+    noise = release.noise[-1]
+    proof = NoiseCertificate.from_facts(noise.certificate or {})
+    deviation = math.sqrt(2.0) * totals.step * float(proof.steps * proof.entries / proof.epsilon)
+    W = totals.W
+    for i in range(len(totals)):
+        entry, weight = (
+            W.indices[W.indptr[i] : W.indptr[i + 1]],
+            W.data[W.indptr[i] : W.indptr[i + 1]],
+        )
+        believed, spread = weight @ belief.mean[entry], weight**2 @ belief.variance[entry]
+        share = spread / (spread + deviation[i] ** 2)
+        total = float(believed + share * (totals.estimate[i] - believed))
+        belief = belief.tilted(entry, weight, total=total)
+    return belief.mean
+
+
+def objective_estimate(program: ParametricLP, release: Release) -> FloatArray:
+    """The entries an objective is taken at: their posterior means, for a planned release."""
+    return release.estimate if release.plan is None else posterior_mean(program, release)
+
+
+def public_release(envelope: Envelope, guess: FloatArray | None = None) -> Release:
+    """What is known before any look: the envelope, and a guess of the entries."""
+    middle = (envelope.lower + envelope.upper) / 2
+    return Release(
+        estimate=middle,
+        lower=envelope.lower,
+        upper=envelope.upper,
+        guarantee=Guarantee(Fraction(0), Fraction(0), envelope.record_size),
+        method="database",
+        groups=envelope.groups,
+        noise=(),
+        secure=True,
+        envelope=envelope,
+        draws=middle if guess is None else np.clip(guess, envelope.lower, envelope.upper),
+    )
+
+
+def _belief(program: ParametricLP, seen: Release) -> Posterior:
+    """Beliefs about the entries after a look at them, or before any."""
+    envelope, pairs = program.envelope, program.uncertain_rows
+    box = Polytope(seen.lower, seen.upper)
+    public = Polytope(envelope.lower, envelope.upper)
+    looked = [part for part in seen.noise if part.block == "database"]
+    guessed = seen.draws is not None and not np.array_equal(seen.draws, seen.estimate)
+    draws = seen.draws if looked or guessed else None
+    scale = envelope.radius * looked[0].scale if looked else (box.upper - box.lower) * GUESS_ERROR
+    belief = Posterior.of(box, draws=draws, scale=scale)
+    raised = pairs.signs() > 0
+    for row in np.unique(pairs.row[raised]):
+        entry = pairs.entry[raised & (pairs.row == row)]
+        belief = belief.levelled(entry, bounds=public, draws=draws, scale=scale)
+    return belief
+
+
+def _lifted(belief: Posterior, proposal: Proposal, lift: float) -> FloatArray:
+    """The believed entries when each proposed total lies `lift` standard deviations higher."""
+    variance = belief.variance
+    deviation = np.sqrt(proposal.W.power(2) @ variance)
+    rows = np.divide(lift, deviation, np.zeros_like(deviation), where=deviation > 0.0)
+    moved = belief.mean + variance * (proposal.W.T @ rows)
+    return np.clip(moved, belief.lower, belief.lower + belief.width)
+
+
+def _support(budget: PrivacyBudget) -> float:
+    """Support of the noise of a total, in units of its scale."""
+    return TruncatedLaplace.calibrate(1.0, budget.epsilon, delta=budget.delta).support
