@@ -136,6 +136,41 @@ def test_a_header_that_does_not_fit_its_member_is_refused(tmp_path, member):
         Policy.load(path)
 
 
+@pytest.mark.parametrize(
+    ("member", "said"),
+    [
+        (npy("(2, 2)", descr="|O", content=bytes(32)), "plain array of numbers"),
+        (npy("(1099511627776, 2)", content=bytes(32)), "its header says"),
+        (npy("(2, 2)", content=bytes(8)), "its header says"),
+        (npy("(2, 2)", content=bytes(64)), "its header says"),
+    ],
+)
+def test_a_header_is_refused_for_what_it_says_before_its_data_are_read(tmp_path, member, said):
+    """That numpy would stumble over the data comes too late: it may allocate them first."""
+    path = forge(tmp_path / "policy.npz", POLICY_FORMAT, members=[("probs", member)])
+    with pytest.raises(InvalidArgumentError, match=said):
+        Policy.load(path)
+
+
+def test_a_file_that_names_another_format_is_refused_though_its_digest_fits(tmp_path):
+    content = np.full((2, 2), 0.5)
+    members = [("probs", npy("(2, 2)", content=content.tobytes()))]
+    digest = Document(POLICY_FORMAT, ORIGIN, {"probs": content}).digest
+    whole = {"facts": json.dumps(ORIGIN), "members": members, "digest": digest}
+    assert Policy.load(forge(tmp_path / "policy.npz", POLICY_FORMAT, **whole))
+    with pytest.raises(InvalidArgumentError, match=f"says '{CMDP_FORMAT}'"):
+        Policy.load(forge(tmp_path / "policy.npz", CMDP_FORMAT, **whole))
+
+
+def test_content_that_would_be_written_in_another_way_is_refused_though_its_digest_fits(tmp_path):
+    """Probabilities 0 and 1 as integers are the same policy, under another digest."""
+    path = Document(POLICY_FORMAT, ORIGIN, {"probs": np.eye(2)}).write(tmp_path / "policy.npz")
+    assert Policy.load(path) == Policy(np.eye(2))
+    Document(POLICY_FORMAT, ORIGIN, {"probs": np.eye(2, dtype=np.int64)}).write(path)
+    with pytest.raises(InvalidArgumentError, match="would be written"):
+        Policy.load(path)
+
+
 @pytest.mark.parametrize("size", [FLOOR_BYTES // 4, FLOOR_BYTES // 8 + 1])
 def test_what_compresses_too_well_is_written_so_that_it_can_be_read(tmp_path, size):
     made = Document("test", {}, {"zeros": np.zeros(size)})

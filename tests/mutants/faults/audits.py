@@ -45,7 +45,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/audit/layers/black_box.py",
-        (AUDIT, AUDITED),
+        ("tests/unit/audit/layers/test_black_box.py", AUDIT, AUDITED),
         Fault(
             "audit-passes-everything",
             "a lower bound above the claim is an objection",
@@ -67,7 +67,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/audit/layers/noise_law.py",
-        (AUDIT, AUDITED),
+        ("tests/unit/audit/layers/test_noise_law.py", AUDIT, AUDITED),
         Fault(
             "audit-support-unchecked",
             "a draw outside the support is an objection",

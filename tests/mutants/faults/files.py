@@ -6,6 +6,7 @@ from tests.mutants.fault import Fault, in_file
 
 DOCUMENTS = "tests/unit/test_documents.py"
 VERIFICATION = "tests/unit/verification/test_verification.py"
+FORGED = "tests/unit/verification/test_forged_claims.py"
 DATABASE = "tests/unit/data/test_database.py"
 
 FAULTS = (
@@ -75,7 +76,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/verification/claims.py",
-        (VERIFICATION,),
+        (FORGED, VERIFICATION),
         Fault(
             "claims-unchecked",
             "a release whose claims do not follow is refused",
@@ -165,7 +166,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/verification/lattice.py",
-        (VERIFICATION,),
+        ("tests/unit/verification/test_lattice.py", VERIFICATION),
         Fault(
             "claimed-moves-rounded-down",
             "the integers that a position can move are rounded up",
@@ -181,7 +182,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/verification/files.py",
-        (VERIFICATION,),
+        (FORGED, VERIFICATION),
         Fault(
             "verified-if-nothing-is-proved",
             "a failed claim fails the report",
@@ -209,7 +210,7 @@ FAULTS = (
     ),
     *in_file(
         "dp_cmdp/verification/solutions.py",
-        (VERIFICATION, "tests/unit/verification/test_solutions.py"),
+        (FORGED, "tests/unit/verification/test_solutions.py", VERIFICATION),
         Fault(
             "verified-solution-by-word",
             "a solution's rows are evaluated again",

@@ -61,8 +61,10 @@ def test_what_overflows_where_the_policy_never_comes_does_not_enter_the_bound():
     assert bound == pytest.approx(0.5)
 
 
-def test_a_residual_that_is_no_number_yields_the_bound_infinity():
-    cmdp = chain([-1.7e308, 1.7e308, 0.0], gamma=1e-300)
+@pytest.mark.parametrize("costs", [[-1.7e308, 1.7e308, 0.0], [1.7e308, -0.8e308, 0.0]])
+def test_a_residual_that_is_infinite_or_no_number_yields_the_bound_infinity(costs):
+    """The second overflows downwards, −∞ + ∞, in one state, and stays finite elsewhere."""
+    cmdp = chain(costs, gamma=1e-300)
     assert certify_policy(cmdp, Policy(np.ones((3, 1)))).worst_case_cost[0] == np.inf
 
 
