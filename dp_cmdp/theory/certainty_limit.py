@@ -9,11 +9,11 @@ every D′_j, j ∉ S. The answer's value is at most V(S), so
     E[value]  ≤  max{Σ_S p_S V(S) : Σ_S p_S = 1,  Σ_{S∋j} p_S ≤ δ_{n_j} for every j,  p ≥ 0}
               =  min{u + Σ_j δ_{n_j} y_j : u + Σ_{j∈S} y_j ≥ V(S) for every S,  y ≥ 0}.
 
-V grows with S, so a known V(T) bounds every V(S), S ⊆ T. The program is solved with such bounds,
-and V is computed for the sets S that its solution uses, until it has been for all of them: a few
-dozen of the 2^J. Every V is a bound proved by multipliers (:mod:`dp_cmdp.theory.guarded_program`),
-and the result is read off the dual side, so that whatever the solver's rounding, it is valid. The
-proof is in ``docs/theory.md``.
+V(S) is bounded by multipliers of rows (:mod:`dp_cmdp.theory.guarded_program`); if those of the
+neighbours in N prove it, it bounds V(T) of every T without members of N. The program is solved with
+such bounds, and V is computed for the sets S that its solution uses, until it has been for all of
+them: not for all of the 2^J. The result is read off the dual side. So whatever the solver's
+rounding, and wherever the search stops, the bound is valid. The proof is in ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp import _check
@@ -48,12 +47,16 @@ from dp_cmdp.theory.public_interval import as_program
 MOST_NEIGHBOURS = 12
 #: Distances are tried in windows of up to this many, ending at up to as many places.
 WINDOWS = 3
+#: All windows are tried with this many neighbours, and the best ones with all.
+SCREENED, REFINED = 4, 2
 #: No neighbour is looked for further away.
 FURTHEST = 500
 #: Where the rows' prices find no neighbour, this many rows are looked at one by one.
 ROWS_TRIED = 8
 #: Sets of smaller probability count as unused.
-USED = 1e-12
+USED = 1e-9
+#: Sets are no longer looked at when the last ones lowered the bound by less, of the loss it shows.
+SETTLED = 1e-3
 #: Room for rounding in δ_n, relative: exp multiplies the rounding of nε ≤ 709 by as much.
 CHANCE_ROOM = 2.0**-40
 #: Room for rounding in sums of up to 13 numbers, relative to their sizes.
@@ -106,7 +109,7 @@ def certainty_limit(
     budget: PrivacyBudget,
     *,
     distances: Sequence[int] | None = None,
-    neighbours: int = MOST_NEIGHBOURS,
+    neighbours: int = 8,
 ) -> CertaintyLimit:
     """A bound of the mean value of every private mechanism whose answers are certain.
 
@@ -120,7 +123,7 @@ def certainty_limit(
         How many changes away neighbours are looked for. By default several windows of distances
         below the first with δ_n ≥ 1 are tried, and the smallest bound is returned.
     neighbours : int
-        The most neighbours, 1 to 12; fewer are faster, and the bound may be larger.
+        The most neighbours, 1 to 12. More take longer, and the bound may be smaller.
 
     Returns
     -------
@@ -146,9 +149,10 @@ def certainty_limit(
     if asked is not None and not asked:
         raise InvalidArgumentError("distances must hold at least one number of changes")
     case = _Case(lp, database.values, budget)
-    found = [
-        case.limit(menu, most) for menu in ([asked] if asked else windows(lp.envelope, budget))
-    ]
+    menus = [tuple(asked)] if asked else windows(lp.envelope, budget)
+    if len(menus) > REFINED:
+        menus.sort(key=lambda menu: case.limit(menu, min(most, SCREENED)).bound)
+    found = [case.limit(menu, most) for menu in menus[:REFINED]]
     best = min(found, key=lambda part: part.bound)
     optimum = _optimum(lp, database.values)
     return CertaintyLimit(
@@ -264,30 +268,42 @@ def _largest_mean(case: GuardedProgram, chances: FloatArray) -> tuple[float, flo
     sets = np.arange(1 << count)
     member = (sets[:, None] >> np.arange(count)) & 1
     values = np.full(sets.size, np.inf)
-    todo, known = [sets.size - 1, 0], set[int]()
-    while todo:
-        for chosen in todo:
-            found = case.upper_bound(np.flatnonzero(member[chosen]).tolist())
-            inside = (sets & ~chosen) == 0
-            values[inside] = np.minimum(values[inside], found)
-            known.add(chosen)
-        if not np.isfinite(values).all():
-            raise InvalidArgumentError(
-                "the value of the program cannot be bounded in exact arithmetic; state finite "
-                "bounds of its variables (lower, upper)"
-            )
+    _learn(case, values, sets.size - 1)
+    if not np.isfinite(values).all():
+        raise InvalidArgumentError(
+            "the value of the program cannot be bounded in exact arithmetic; state finite bounds "
+            "of its variables (lower, upper)"
+        )
+    _learn(case, values, 0)
+    known, bound, used = {sets.size - 1, 0}, *_master(values, member, chances)
+    while new := [int(chosen) for chosen in np.flatnonzero(used > USED) if chosen not in known]:
+        before = values[new]
+        for chosen in new:
+            _learn(case, values, chosen)
+        known.update(new)
+        gained = float(used[new] @ (before - values[new]))
         bound, used = _master(values, member, chances)
-        todo = [int(chosen) for chosen in np.flatnonzero(used) if int(chosen) not in known]
+        if gained <= SETTLED * (values[-1] - bound):
+            break
     return bound, float(values[0])
+
+
+def _learn(case: GuardedProgram, values: FloatArray, chosen: int) -> None:
+    """Bound V of a set, and with it V of all sets without the neighbours that prove the bound."""
+    ignored = [j for j in range(chosen.bit_length()) if chosen >> j & 1]
+    found, needed = case.upper_bound(ignored)
+    holds = (np.arange(values.size) & sum(1 << int(j) for j in needed)) == 0
+    if math.isfinite(found):
+        values[holds] = np.minimum(values[holds], found)
 
 
 def _master(
     values: FloatArray, member: FloatArray, chances: FloatArray
-) -> tuple[float, NDArray[np.bool_]]:
-    """The dual value of the program over sets, rounded up, and the sets that its optimum uses."""
+) -> tuple[float, FloatArray]:
+    """The dual value of the program over sets, rounded up, and the optimal probabilities."""
     gain = values - values[0]
     if not gain.any():
-        return float(values[0]), np.zeros(values.size, dtype=bool)
+        return float(values[0]), np.zeros(values.size)
     lp = LinearProgram(
         gain / gain.max(),
         sparse.csr_array(member.T.astype(float)),
@@ -300,7 +316,7 @@ def _master(
     u = float((values - member @ y).max())
     room = SUM_ROOM * (float(np.abs(values).max()) + float(y.sum()))
     bound = u + float(chances @ y) + room
-    return min(bound, float(values[-1])), found.x > USED
+    return min(bound, float(values[-1])), found.x
 
 
 def _optimum(program: ParametricLP, values: FloatArray) -> float:

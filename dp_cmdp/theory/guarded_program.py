@@ -57,20 +57,26 @@ class GuardedProgram:
         left_out = np.isin(self._terms.owner, ignored)
         return self._engine.run(np.where(left_out, np.inf, self._lp.b))
 
-    def upper_bound(self, ignored: Sequence[int] = ()) -> float:
-        """No answer that may violate only the databases `ignored` is better; ∞ if unknown."""
+    def upper_bound(self, ignored: Sequence[int] = ()) -> tuple[float, IntArray]:
+        """A bound of the best such answer's value, and the databases whose rows prove it.
+
+        It holds for every answer that is feasible for the true database and for those named, and
+        is ∞ where nothing was proved.
+        """
         try:
             raw = self.solve(ignored)
         except SolverError:
-            return math.inf
-        dual = np.where(np.isin(self._terms.owner, ignored), 0.0, raw.dual)
+            return math.inf, np.empty(0, dtype=np.int64)
+        owner = self._terms.owner
+        dual = np.where(np.isin(owner, ignored), 0.0, raw.dual)
         prices = np.concatenate([dual, raw.dual_eq])
         residual = self._terms.residual(prices)
         worst = self._pointing_outwards(residual)
         if worst > 0.0:
             prices = prices + 2.0 * worst * self._bounding_prices()
             residual = self._terms.residual(prices)
-        return self._weak_duality(prices, residual)
+        needed = np.unique(owner[(dual > 0.0) & (owner >= 0)])
+        return self._weak_duality(prices, residual), needed
 
     def prices(self, raw: RawSolution) -> FloatArray:
         """Multipliers of the sensitive rows, added up over the databases."""
