@@ -294,6 +294,30 @@ def test_a_cmdp_without_bounds_of_its_variables_has_a_limit():
     assert float(found.loss) > 0.39
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_in_the_flow_rows_of_a_cmdp_is_proved_away(seed):
+    """Reduced costs that floats leave above 0 meet variables without upper bounds."""
+    rng = np.random.default_rng(seed)
+    states, actions = 7, 3
+    T = rng.dirichlet(np.ones(states), states * actions)
+    public = CMDP(
+        T,
+        rng.uniform(0, 1, (states, actions)),
+        f=np.zeros((1, states, actions)),
+        f0=[1.0],
+        mu=rng.dirichlet(np.ones(states)),
+        gamma=0.93,
+    )
+    model = ParametricCMDP.for_states(
+        public, [1, 4, 5], severity=Envelope(0, 1, shape=3), tolerance=Envelope([9.0], [10.0])
+    )
+    database = Database([0.2, 0.9, 0.1, 9.7], model.envelope)
+    found = certainty_limit(model, database, budget(1, 1e-3))
+    true = solve(model.program().at(database.values), certify=False).objective
+    assert float(found.optimum) == pytest.approx(true, rel=1e-9)
+    assert float(found.guarded) <= float(found.value) <= true * (1 + 1e-9)
+
+
 def test_a_database_that_no_neighbour_harms_has_its_optimum_as_limit():
     program = knapsack(2, side=1.0)
     found = certainty_limit(program, Database([1.0, 1.0], program.envelope), budget(1, 0.01))
