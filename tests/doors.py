@@ -540,6 +540,7 @@ VALUES: dict[str, Builder] = {
     "database": lambda w: w.database,
     "delta": lambda w: "1/1000",
     "diameter": lambda w: 1.0,
+    "distance": lambda w: 2,
     "draw": lambda w: 0,
     "entry": lambda w: [0],
     "env": lambda w: w.env(),
@@ -778,6 +779,9 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.theory.accuracy.accuracy_bound": [
         {"draws": lambda w: 4, "rng": _generator},
         {"mechanism": lambda w: "blocks"},
+    ],
+    "dp_cmdp.theory.certainty_limit.certainty_limit": [
+        {"distances": lambda w: [1], "neighbours": lambda w: 2},
     ],
     "dp_cmdp.envs.hazard_grid.HazardGridEnv": [{}, {"access": lambda w: "curator"}],
 }

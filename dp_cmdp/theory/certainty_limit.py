@@ -120,8 +120,8 @@ def certainty_limit(
     database : Database
     budget : PrivacyBudget
     distances : sequence of int, optional
-        How many changes away neighbours are looked for. By default several windows of distances
-        below the first with δ_n ≥ 1 are tried, and the smallest bound is returned.
+        How many changes away neighbours are looked for, at most 500. By default several windows of
+        distances below the first with δ_n ≥ 1 are tried, and the smallest bound is returned.
     neighbours : int
         The most neighbours, 1 to 12. More take longer, and the bound may be smaller.
 
@@ -136,18 +136,19 @@ def certainty_limit(
 
     Notes
     -----
-    Exact arithmetic but for ``optimum`` of a program with equality rows, which those hold to
-    2^-44 of their terms. **Paper.** Ours.
+    ``value`` and ``guarded`` are proved in exact arithmetic. ``optimum`` is the value of a point
+    that satisfies inequality rows exactly, and equality rows to 2^-44 of their terms.
+    **Paper.** Ours.
     **Privacy.** *Curator only*: it is computed from the true data and must not be published.
     """
     most = _check.integer("neighbours", neighbours, low=1, high=MOST_NEIGHBOURS)
     lp = as_program(program)
     lp.check_owns(database)
-    asked = (
-        None if distances is None else [_check.integer("distances", n, low=1) for n in distances]
-    )
-    if asked is not None and not asked:
-        raise InvalidArgumentError("distances must hold at least one number of changes")
+    asked = None
+    if distances is not None:
+        asked = _check.integers("distances", distances, low=1, high=FURTHEST + 1).ravel().tolist()
+        if not asked:
+            raise InvalidArgumentError("distances must hold at least one number of changes")
     case = _Case(lp, database.values, budget)
     menus = [tuple(asked)] if asked else windows(lp.envelope, budget)
     if len(menus) > REFINED:
@@ -174,7 +175,7 @@ def violation_chance(budget: PrivacyBudget, distance: int) -> float:
     -----
     **Paper.** Ours. **Privacy.** *Public*.
     """
-    n = _check.integer("distance", distance, low=0)
+    n = _check.size("distance", distance)
     epsilon, delta = float(budget.epsilon), float(budget.delta)
     if n == 0:
         return 0.0
