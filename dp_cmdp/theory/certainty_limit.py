@@ -253,9 +253,8 @@ class _Case:
     def _harming(self, x: FloatArray, prices: FloatArray, distance: int) -> Neighbour | None:
         """A neighbour that x violates: by the rows' prices, else by the rows with least slack."""
         choices = [prices] if prices.any() else []
-        unit = np.eye(1, prices.size, dtype=np.float64).ravel()
         rows = nearest_rows(self.program, self.values, x=x)[:ROWS_TRIED]
-        choices += [np.roll(unit, row) for row in rows]
+        choices += [np.eye(1, prices.size, int(row)).ravel() for row in rows]
         tried = (
             harmful_neighbour(self.program, self.values, x=x, prices=part, distance=distance)
             for part in choices
@@ -267,7 +266,7 @@ def _largest_mean(case: GuardedProgram, chances: FloatArray) -> tuple[float, flo
     """Bounds of the mean value and of V(∅)."""
     count = chances.size
     sets = np.arange(1 << count)
-    member = (sets[:, None] >> np.arange(count)) & 1
+    member = (sets[:, None] >> np.arange(count) & 1).astype(np.float64)
     values = np.full(sets.size, np.inf)
     _learn(case, values, sets.size - 1)
     if not np.isfinite(values).all():
@@ -307,7 +306,7 @@ def _master(
         return float(values[0]), np.zeros(values.size)
     lp = LinearProgram(
         gain / gain.max(),
-        sparse.csr_array(member.T.astype(float)),
+        sparse.csr_array(member.T),
         b=chances,
         A_eq=np.ones((1, values.size)),
         b_eq=[1.0],

@@ -20,10 +20,14 @@ from scipy import sparse
 
 from dp_cmdp import _exact as exact
 from dp_cmdp._check import FloatArray
-from dp_cmdp.data.affine import IntArray
+from dp_cmdp.data.affine import Affine, IntArray
 from dp_cmdp.errors import SolverError
 from dp_cmdp.program.linear_program import RawSolution, make_engine, solve
 from dp_cmdp.program.parametric import ParametricLP
+
+#: Row, column, coefficient and database value of products; of right-hand sides without column.
+MatrixTerms = tuple[IntArray, IntArray, FloatArray, FloatArray]
+VectorTerms = tuple[IntArray, FloatArray, FloatArray]
 
 
 class GuardedProgram:
@@ -82,7 +86,9 @@ class GuardedProgram:
         """Multipliers of the sensitive rows, added up over the databases."""
         number = self._terms.number
         own = number >= 0
-        return np.bincount(number[own], weights=raw.dual[own], minlength=self._terms.num_rows)
+        total = np.zeros(self._terms.num_rows)
+        np.add.at(total, number[own], raw.dual[own])
+        return total
 
     def _pointing_outwards(self, residual: FloatArray) -> float:
         lp = self._lp
@@ -129,8 +135,8 @@ class _Terms:
     kept: tuple[IntArray, ...]  # per database: the sensitive rows that differ from the true ones
     num_rows: int
     num_variables: int
-    left: tuple[IntArray, IntArray, FloatArray, FloatArray]  # row, column, coefficient, value
-    right: tuple[IntArray, FloatArray, FloatArray]
+    left: MatrixTerms
+    right: VectorTerms
 
     @classmethod
     def of(cls, program: ParametricLP, values: FloatArray, others: Sequence[FloatArray]) -> _Terms:
@@ -144,7 +150,8 @@ class _Terms:
         count = int(starts[-1])
         blocks = [(values, np.arange(m), 0)]
         blocks += [(t, part, int(s)) for t, part, s in zip(others, kept, starts[1:-1], strict=True)]
-        left, right = [], []
+        left: list[MatrixTerms] = []
+        right: list[VectorTerms] = []
         for theta, part, start in blocks:
             place = np.full(m, -1)
             place[part] = start + np.arange(part.size)
@@ -166,8 +173,17 @@ class _Terms:
             kept=kept,
             num_rows=m,
             num_variables=program.num_variables,
-            left=tuple(np.concatenate(part) for part in zip(*left, strict=True)),
-            right=tuple(np.concatenate(part) for part in zip(*right, strict=True)),
+            left=(
+                np.concatenate([part[0] for part in left]),
+                np.concatenate([part[1] for part in left]),
+                np.concatenate([part[2] for part in left]),
+                np.concatenate([part[3] for part in left]),
+            ),
+            right=(
+                np.concatenate([part[0] for part in right]),
+                np.concatenate([part[1] for part in right]),
+                np.concatenate([part[2] for part in right]),
+            ),
         )
 
     def residual(self, prices: FloatArray) -> FloatArray:
@@ -185,23 +201,25 @@ class _Terms:
         return float(exact.row_sums_up(np.zeros(row.size, dtype=int), parts, num_rows=1)[0])
 
 
-def _sparse_terms(matrix: sparse.csr_array, place: IntArray):
+def _sparse_terms(matrix: sparse.csr_array, place: IntArray) -> MatrixTerms:
     row = np.repeat(place, np.diff(matrix.indptr))
-    return row, matrix.indices, matrix.data, np.ones(row.size)
+    return row, matrix.indices.astype(np.int64), matrix.data, np.ones(row.size)
 
 
-def _matrix_terms(A, theta: FloatArray, place: IntArray):
+def _matrix_terms(A: Affine, theta: FloatArray, place: IntArray) -> MatrixTerms:
     """Terms of the rows with a place, constants and coefficients apart."""
-    fixed = _sparse_terms(A.constant, place)
-    moving = (place[A.row], A.col, A.coefficient, theta[A.entry])
-    joined = [np.concatenate(pair) for pair in zip(fixed, moving, strict=True)]
-    kept = joined[0] >= 0
-    return tuple(part[kept] for part in joined)
+    row, column, fixed, one = _sparse_terms(A.constant, place)
+    row = np.concatenate([row, place[A.row]])
+    column = np.concatenate([column, A.col])
+    coefficient = np.concatenate([fixed, A.coefficient])
+    value = np.concatenate([one, theta[A.entry]])
+    kept = row >= 0
+    return row[kept], column[kept], coefficient[kept], value[kept]
 
 
-def _vector_terms(b, theta: FloatArray, place: IntArray):
-    fixed = (place, b.constant, np.ones(place.size))
-    moving = (place[b.row], b.coefficient, theta[b.entry])
-    joined = [np.concatenate(pair) for pair in zip(fixed, moving, strict=True)]
-    kept = joined[0] >= 0
-    return tuple(part[kept] for part in joined)
+def _vector_terms(b: Affine, theta: FloatArray, place: IntArray) -> VectorTerms:
+    row = np.concatenate([place, place[b.row]])
+    coefficient = np.concatenate([b.constant, b.coefficient])
+    value = np.concatenate([np.ones(place.size), theta[b.entry]])
+    kept = row >= 0
+    return row[kept], coefficient[kept], value[kept]

@@ -50,11 +50,8 @@ def harmful_neighbour(
     **Paper.** Ours. **Privacy.** *Curator only*.
     """
     envelope, pairs = program.envelope, program.uncertain_rows
-    harm = np.bincount(
-        pairs.entry,
-        weights=pairs.weights(x) * prices[pairs.row],
-        minlength=envelope.num_entries,
-    )
+    harm = np.zeros(envelope.num_entries)
+    np.add.at(harm, pairs.entry, pairs.weights(x) * prices[pairs.row])
     changes = _changes(envelope, values, harm, distance)
     if not changes.any():
         return None
@@ -83,8 +80,9 @@ def _changes(envelope: Envelope, values: FloatArray, harm: FloatArray, distance:
         """Harm that change `number` of a record adds, over the given entries."""
         ends = (np.minimum(q * envelope.radius[part], room[part]) for q in (number - 1, number))
         before, after = ends
-        weights = np.abs(harm[part]) * (after - before)
-        return np.bincount(records[part], weights=weights, minlength=size)
+        total = np.zeros(size)
+        np.add.at(total, records[part], np.abs(harm[part]) * (after - before))
+        return total
 
     first = step(1, np.arange(harm.size))
     found = np.zeros(size, dtype=np.int64)
