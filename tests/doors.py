@@ -173,6 +173,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.theory.mean_limit": CHECKED,
     "dp_cmdp.theory.simulated_loss": CHECKED,
     "dp_cmdp.theory.paper.standard_form": CHECKED,
+    "dp_cmdp.theory.violated_sets": CHECKED,
     "dp_cmdp.theory.worst_answer": CHECKED,
     "dp_cmdp.envs.drawing": CHECKED,
     "dp_cmdp.envs.catalogue.data_file": CHECKED,
