@@ -41,10 +41,10 @@ from dp_cmdp.theory.violated_sets import largest_mean
 
 #: The most neighbours: the program has one variable per set of them.
 MOST_NEIGHBOURS = 12
-#: Distances are tried in windows of up to this many, ending at up to as many places.
+#: Distances are tried in windows of up to this many; as many windows end near the last distance.
 WINDOWS = 3
 #: All windows are tried with this many neighbours, and the best ones with all.
-SCREENED, REFINED = 4, 2
+SCREENED, REFINED = 5, 4
 #: No neighbour is looked for further away.
 FURTHEST = 500
 #: Where the rows' prices find no neighbour, this many rows are looked at one by one.
@@ -127,7 +127,8 @@ def certainty_limit(
     Notes
     -----
     ``value`` and ``guarded`` are proved in exact arithmetic. ``optimum`` is the value of a point
-    that satisfies inequality rows exactly, and equality rows to 2^-44 of their terms.
+    that satisfies inequality rows exactly, and equality rows to 2^-44 of their terms. The limit of
+    a larger budget holds for smaller ones too, and the search may find a smaller one there.
     **Paper.** Ours.
     **Privacy.** *Curator only*: it is computed from the true data and must not be published.
     """
@@ -142,9 +143,9 @@ def certainty_limit(
     case = _Case(lp, database.values, budget)
     menus = [tuple(asked)] if asked else windows(lp.envelope, budget)
     if len(menus) > REFINED:
-        menus.sort(key=lambda menu: case.limit(menu, min(most, SCREENED)).bound)
+        menus.sort(key=lambda menu: case.limit(menu, min(most, SCREENED)).rank)
     found = [case.limit(menu, most) for menu in menus[:REFINED]]
-    best = min(found, key=lambda part: part.bound)
+    best = min(found, key=lambda part: part.rank)
     optimum = _optimum(lp, database.values)
     return CertaintyLimit(
         optimum=CuratorOnly(optimum),
@@ -177,18 +178,20 @@ def violation_chance(budget: PrivacyBudget, distance: int) -> float:
 
 
 def windows(envelope: Envelope, budget: PrivacyBudget) -> list[tuple[int, ...]]:
-    """Distances to look at: up to three in a row, below the first with δ_n ≥ 1."""
+    """Distances to look at: up to three in a row, just below the first with δ_n ≥ 1 and nearer."""
     steps = np.ceil((envelope.upper - envelope.lower) / envelope.radius)
     furthest = np.zeros(int(envelope.records.max()) + 1)
     np.maximum.at(furthest, envelope.records, steps)
     last = int(min(furthest.sum(), FURTHEST))
     last = bisect_left(range(1, last + 1), 1.0, key=lambda n: violation_chance(budget, n)) or 1
+    ends = {*range(last - WINDOWS + 1, last + 1), last // 2, last // 4}
     spans = {
-        (max(end - length + 1, 1), max(end, 1))
-        for end in range(last - WINDOWS + 1, last + 1)
+        (max(end - length + 1, 1), end)
+        for end in ends
+        if end > 0
         for length in range(1, WINDOWS + 1)
     }
-    return [tuple(range(first, end + 1)) for first, end in sorted(spans)]
+    return [tuple(range(first, end + 1)) for first, end in sorted(spans, reverse=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +201,11 @@ class _Found:
     bound: float
     guarded: float
     neighbours: tuple[Neighbour, ...]
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Smaller is better; among equal bounds the neighbours that ask for more."""
+        return self.bound, self.guarded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
