@@ -155,7 +155,10 @@ INSIDE: dict[str, str] = {
     "dp_cmdp._storage": CHECKED,
     "dp_cmdp._student": CHECKED,
     "dp_cmdp.theory.accepted_points": CHECKED,
+    "dp_cmdp.theory.certainty_limit.windows": CHECKED,
+    "dp_cmdp.theory.guarded_program": CHECKED,
     "dp_cmdp.theory.laws": CHECKED,
+    "dp_cmdp.theory.neighbours": CHECKED,
     "dp_cmdp.theory.price_bound": CHECKED,
     "dp_cmdp.theory.positive_part": CHECKED,
     "dp_cmdp.theory.paper.printed_bound.optimality_constant": CHECKED,
@@ -170,6 +173,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.theory.mean_limit": CHECKED,
     "dp_cmdp.theory.simulated_loss": CHECKED,
     "dp_cmdp.theory.paper.standard_form": CHECKED,
+    "dp_cmdp.theory.violated_sets": CHECKED,
     "dp_cmdp.theory.worst_answer": CHECKED,
     "dp_cmdp.envs.drawing": CHECKED,
     "dp_cmdp.envs.catalogue.data_file": CHECKED,
@@ -537,6 +541,7 @@ VALUES: dict[str, Builder] = {
     "database": lambda w: w.database,
     "delta": lambda w: "1/1000",
     "diameter": lambda w: 1.0,
+    "distance": lambda w: 2,
     "draw": lambda w: 0,
     "entry": lambda w: [0],
     "env": lambda w: w.env(),
@@ -775,6 +780,9 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.theory.accuracy.accuracy_bound": [
         {"draws": lambda w: 4, "rng": _generator},
         {"mechanism": lambda w: "blocks"},
+    ],
+    "dp_cmdp.theory.certainty_limit.certainty_limit": [
+        {"distances": lambda w: [1], "neighbours": lambda w: 2},
     ],
     "dp_cmdp.envs.hazard_grid.HazardGridEnv": [{}, {"access": lambda w: "curator"}],
 }

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,9 +53,11 @@ def coordinate_ranges(lp: LinearProgram, directions: Any = None) -> tuple[FloatA
     """
     n = lp.num_variables
     rows = sparse.eye_array(n) if directions is None else directions
-    dense = _check.matrix("directions", rows, columns=n).toarray()
-    low, high = np.empty(dense.shape[0]), np.empty(dense.shape[0])
-    for number, row in enumerate(dense):
+    matrix = _check.matrix("directions", rows, columns=n)
+    low, high = np.empty(matrix.shape[0]), np.empty(matrix.shape[0])
+    for number, (start, end) in enumerate(pairwise(matrix.indptr)):
+        row = np.zeros(n)  # one at a time: all of them would be as large as a dense matrix
+        row[matrix.indices[start:end]] = matrix.data[start:end]
         high[number], low[number] = _largest(lp, row), -_largest(lp, -row)
     return low, high
 

@@ -1,6 +1,7 @@
 """Noise of a release, public intervals, extents and the bounds: against hand answers."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from dp_cmdp.release.solve import solve_private
 from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
 from dp_cmdp.theory.laws import LaplaceLaw
+from dp_cmdp.theory.price_bound import PricedError
 from dp_cmdp.theory.public_interval import harmful_ends, public_interval
 from dp_cmdp.theory.release_noise import release_noise
 from dp_cmdp.theory.row_tails import RowTerms
@@ -238,3 +240,36 @@ def test_the_occupancy_measures_of_a_cmdp_have_diameter_at_most_root_two_over_on
 def test_the_concentration_radius_is_hoeffdings():
     assert concentration_radius(2.0, failure=1.0) == 0.0
     assert concentration_radius(2.0, failure=math.exp(-2)) == pytest.approx(2.0)
+
+
+def peak_of(call) -> float:
+    """Megabytes that a call holds at once, at most."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1] / 1e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_ranges_of_many_functions_of_many_variables_take_no_dense_matrix():
+    lp = LinearProgram(np.ones(20_000), upper=1.0)
+    none = sparse.csr_array((3_000, 20_000))
+    assert peak_of(lambda: coordinate_ranges(lp, none)) < 20  # dense: 480
+
+
+def test_the_bound_by_prices_is_as_sparse_as_its_program():
+    n = 10_000
+    envelope = Envelope(0.0, 1.0, radius=0.1, shape=n)
+    own = np.arange(n)
+    program = ParametricLP(
+        envelope,
+        c=Affine(n, at=own, entry=own),
+        A=Affine((n, n), at=(own, own), entry=own),
+        b=np.full(n, 0.5),
+        upper=1.0,
+    )
+    theta = np.random.default_rng(0).uniform(0.0, 1.0, n)
+    noise, truth = release_noise(program, PrivacyBudget(1, 1e-3)), program.at(theta)
+    case = PricedError(noise, theta, truth, 0.4 * n, (np.zeros(n), np.ones(n)))
+    assert peak_of(lambda: case.best(0.1 * n)) < 50  # one dense array of its rows and entries: 800
