@@ -9,11 +9,14 @@ only: adaptive composition adds up ε and δ.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
@@ -22,16 +25,17 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Guarantee, Release
-from dp_cmdp.errors import SolverError
+from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.noise.certificate import NoiseCertificate
 from dp_cmdp.noise.laws import TruncatedLaplace
+from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.debit import check_call, debited
-from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.entries import plan_database, release_database
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.posterior import Posterior
 from dp_cmdp.release.proposal import Proposal, Solver, propose, solve_rows
-from dp_cmdp.release.totals import plan_totals
+from dp_cmdp.release.totals import SCALE_BITS, TotalsPlan, plan_totals
 
 #: How far a public guess is trusted to be off, as a share of an entry's interval.
 GUESS_ERROR = 0.125
@@ -44,9 +48,10 @@ def release_looks(
     *,
     program: ParametricLP,
     plan: Plan,
-    guess: FloatArray | None = None,
+    guess: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
     calibration: str = "tight",
+    close: str | Mapping[str, str] = "upper",
     ledger: PrivacyLedger | None = None,
     solver: Solver = solve_rows,
 ) -> Release:
@@ -62,7 +67,7 @@ def release_looks(
     plan : Plan
     guess : array_like, optional
         A public guess of the database, used where there is no look at the entries.
-    rng, calibration, ledger
+    rng, calibration, close, ledger
         As in :func:`~dp_cmdp.release.entries.release_database`.
     solver : callable
         Solves the proposals; HiGHS by default.
@@ -74,24 +79,39 @@ def release_looks(
     check_call(database, rng=rng, calibration=calibration, ledger=ledger)
     program.check_owns(database)
     envelope = database.envelope
+    seen = public_release(envelope, guess)
     first, second = plan.budgets(budget)
+    # whatever the looks may refuse is refused now, before anything is spent
+    if first is not None:
+        plan_database(envelope, first, calibration=calibration, close=close, rng=rng)
+    if second is not None:
+        LatticeTruncatedLaplace.calibrate(second.epsilon, second.delta, steps=2**SCALE_BITS)
     debit = debited(ledger, database, budget, note=f"release_looks {plan}")
-    seen = (
-        public_release(envelope, guess)
-        if first is None
-        else release_database(database, first, rng=rng, calibration=calibration)
-    )
+    if first is not None:
+        seen = release_database(database, first, rng=rng, calibration=calibration, close=close)
     seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)
-    proposal = second and propose_totals(program, seen, second, plan=plan, solver=solver)
-    if second is None or proposal is None:
+    look = second and _plan_second(program, seen, second, plan=plan, solver=solver)
+    if second is None or look is None:
         return seen
-    look = plan_totals(envelope, second, W=proposal.W, scale=proposal.scale)
     return replace(
         seen,
         totals=look.draw(database.values, rng),
         noise=(*seen.noise, look.facts(second)),
         guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),
     )
+
+
+def _plan_second(
+    program: ParametricLP, seen: Release, budget: PrivacyBudget, *, plan: Plan, solver: Solver
+) -> TotalsPlan | None:
+    """The look at totals that the first look suggests; None where there is nothing to measure."""
+    proposal = propose_totals(program, seen, budget, plan=plan, solver=solver)
+    if proposal is None:
+        return None
+    try:
+        return plan_totals(program.envelope, budget, W=proposal.W, scale=proposal.scale)
+    except InvalidArgumentError:  # totals that no lattice holds; what was seen stands
+        return None
 
 
 @door
@@ -162,9 +182,10 @@ def objective_estimate(program: ParametricLP, release: Release) -> FloatArray:
     return release.estimate if release.plan is None else posterior_mean(program, release)
 
 
-def public_release(envelope: Envelope, guess: FloatArray | None = None) -> Release:
+def public_release(envelope: Envelope, guess: ArrayLike | None = None) -> Release:
     """What is known before any look: the envelope, and a guess of the entries."""
     middle = (envelope.lower + envelope.upper) / 2
+    centre = middle if guess is None else _check.vector("guess", guess, size=middle.size)
     return Release(
         estimate=middle,
         lower=envelope.lower,
@@ -175,7 +196,7 @@ def public_release(envelope: Envelope, guess: FloatArray | None = None) -> Relea
         noise=(),
         secure=True,
         envelope=envelope,
-        draws=middle if guess is None else np.clip(guess, envelope.lower, envelope.upper),
+        draws=np.clip(centre, envelope.lower, envelope.upper),
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
@@ -29,7 +30,9 @@ from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import check_consistent
 from dp_cmdp.release.block_plans import checked_entrywise
 from dp_cmdp.release.entries import release_database
-from dp_cmdp.release.looks import objective_estimate
+from dp_cmdp.release.looks import objective_estimate, release_looks
+from dp_cmdp.release.plan import Plan
+from dp_cmdp.release.planner import Choice, planned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +46,8 @@ class PrivateAnswer:
     release : Release
     robust : Solution
         Certified for every database of the envelope: made without data.
+    choice : Choice
+        The plan of the release, and the public trials it was chosen by.
 
     Notes
     -----
@@ -52,6 +57,7 @@ class PrivateAnswer:
     solution: Solution
     release: Release
     robust: Solution
+    choice: Choice
 
     def __repr__(self) -> str:
         return f"PrivateAnswer({self.solution!r}, robust: {self.robust.objective:.10g})"
@@ -63,12 +69,14 @@ def release_and_solve(
     database: Database,
     budget: PrivacyBudget,
     *,
+    plan: str | Plan = "auto",
+    guess: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
     calibration: str = "tight",
     close: str | Mapping[str, str] = "upper",
     ledger: PrivacyLedger | None = None,
 ) -> PrivateAnswer:
-    """Check a program with private data, release its database once, and solve for the release.
+    """Check a program with private data, release facts about its database, and solve for them.
 
     Parameters
     ----------
@@ -76,14 +84,20 @@ def release_and_solve(
     database : Database
         Of the program's envelope.
     budget : PrivacyBudget
+    plan : {"auto", "database", "totals"} or Plan
+        Which facts: intervals around all entries, bounds on totals besides, or what promises to
+        lose least on public trial databases (:mod:`dp_cmdp.release.planner`; they cost about as
+        long as ten solves).
+    guess : array_like, optional
+        A public guess of the database, for the planning.
     rng, calibration, close, ledger
         As in :func:`dp_cmdp.release.entries.release_database`.
 
     Returns
     -------
     PrivateAnswer
-        Both objectives are at the released estimate, so that they can be compared. Should the
-        engine fail on the released program, `solution` is the robust one.
+        Both objectives are at the same estimate, so that they can be compared. Should the engine
+        fail on the released program, `solution` is the robust one.
 
     Raises
     ------
@@ -99,16 +113,31 @@ def release_and_solve(
     """
     program.check_owns(database)
     robust = robust_solution(program)
-    release = release_database(
-        database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger
-    )
-    value = float(program.c.at(release.estimate) @ robust.x)
+    choice = planned(plan, program, budget, guess=guess)
+    if plan == "database":
+        release = release_database(
+            database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger
+        )
+    else:
+        release = release_looks(
+            database,
+            budget,
+            program=program,
+            plan=choice.plan,
+            guess=guess,
+            rng=rng,
+            calibration=calibration,
+            close=close,
+            ledger=ledger,
+        )
+        release = replace(release, plan=choice.facts())
+    value = float(program.c.at(objective_estimate(program, release)) @ robust.x)
     robust = replace(robust, objective=value)
     try:
         solution = solve_private(program, release)
     except SolverError:
         solution = robust
-    return PrivateAnswer(solution=solution, release=release, robust=robust)
+    return PrivateAnswer(solution=solution, release=release, robust=robust, choice=choice)
 
 
 @door

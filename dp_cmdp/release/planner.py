@@ -1,0 +1,210 @@
+"""Which plan suits a program: chosen from public data, before anything is read.
+
+Plans are tried on databases drawn from a public prior (or around a public guess), with common
+random numbers. The score of a trial is (v* − v)/(v* − v_robust): 0 is as good as without privacy, 1
+as the robust answer, which uses no data. After each trial the worse half of the plans for totals is
+dropped; the database release stays. The best plan for totals is taken when its mean score is
+clearly below that of the database release, which is taken otherwise.
+
+The prior: entries stand at a level l of their bounds, Beta(al, a(1 − l)) each, so that small a
+makes some entries large and most small; entries that only widen a row (tolerances) are uniform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.polytope import Polytope
+from dp_cmdp.errors import SolverError
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.program.polytope_rows import PolytopeRows
+from dp_cmdp.release.looks import objective_estimate, release_looks
+from dp_cmdp.release.plan import DATABASE, MENU, Plan
+from dp_cmdp.release.proposal import Solver, solve_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: (level, concentration) of the prior in each trial; with five plans, ten trial runs in all.
+TRIALS = ((0.35, 2.0), (0.35, 0.5), (0.5, 2.0))
+#: Totals are measured when they promise to lose at most this share of what entries lose.
+GUARD = 0.9
+#: Standard deviation of the databases around a public guess, as a share of their bounds.
+AROUND_GUESS = 0.1
+PLANS = ("auto", "database", "totals")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How a plan did in its trials: losses as shares of the robust answer's loss."""
+
+    plan: Plan
+    losses: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.losses))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The plan chosen, and the scores of all that were tried, the chosen one among them.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
+    """
+
+    plan: Plan
+    scores: tuple[Score, ...]
+
+    def facts(self) -> dict[str, Any]:
+        """The plan and the scores of the trials, ready for JSON."""
+        tried = [{"plan": str(score.plan), "losses": list(score.losses)} for score in self.scores]
+        return self.plan.facts() | {"trials": tried}
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per plan tried: mean score, and the trials it was in."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "plan": [str(score.plan) for score in self.scores],
+                "loss": [score.mean for score in self.scores],
+                "trials": [len(score.losses) for score in self.scores],
+                "chosen": [score.plan == self.plan for score in self.scores],
+            }
+        )
+
+
+@door
+def choose_plan(
+    program: ParametricLP,
+    budget: PrivacyBudget,
+    *,
+    menu: Sequence[Plan] = MENU,
+    guess: ArrayLike | None = None,
+    guard: float = GUARD,
+    seed: int = 0,
+    solver: Solver = solve_rows,
+) -> Choice:
+    """The plan that promises to lose least, from public data alone.
+
+    Parameters
+    ----------
+    program : ParametricLP
+    budget : PrivacyBudget
+    menu : sequence of Plan
+    guess : array_like, optional
+        A public guess of the database, around which plans are tried.
+    guard : float
+        A plan for totals is taken when its mean score is at most this share of the database
+        release's; infinity: whenever there is one.
+    seed : int
+
+    Notes
+    -----
+    **Privacy.** *Public*: no data is read.
+    """
+    envelope = program.envelope
+    public = Polytope(envelope.lower, envelope.upper)
+    robust = _best(program, public, (envelope.lower + envelope.upper) / 2, solver)
+    plans = [plan for plan in dict.fromkeys(menu) if plan.measures_totals]
+    losses: dict[Plan, list[float]] = {plan: [] for plan in (DATABASE, *plans)}
+    for trial, (level, concentration) in enumerate(TRIALS):
+        rng = np.random.default_rng([seed, trial])
+        theta = prior_database(program, rng, level=level, concentration=concentration, guess=guess)
+        value = program.c.at(theta)
+        best = float(value @ _best(program, Polytope(theta, theta), theta, solver))
+        lost = best - float(value @ robust)
+        for plan in (DATABASE, *plans):
+            x = _tried(program, budget, plan, theta, [seed, trial, 1], guess=guess, solver=solver)
+            missed = best - float(value @ (robust if x is None else x))
+            small = 1e-9 * (1.0 + abs(best))
+            losses[plan].append(missed / lost if lost > small else 0.0)
+        plans = sorted(plans, key=lambda plan: np.mean(losses[plan]))[: max(1, len(plans) // 2)]
+    scores = {plan: Score(plan, tuple(part)) for plan, part in losses.items()}
+    chosen = DATABASE
+    if plans and scores[plans[0]].mean <= guard * scores[DATABASE].mean:
+        chosen = plans[0]
+    return Choice(chosen, tuple(scores.values()))
+
+
+def planned(
+    plan: str | Plan,
+    program: ParametricLP,
+    budget: PrivacyBudget,
+    *,
+    guess: ArrayLike | None = None,
+    seed: int = 0,
+    solver: Solver = solve_rows,
+) -> Choice:
+    """The plan meant by a word: "auto", "database" or "totals" (the best plan that has some)."""
+    if isinstance(plan, Plan):
+        return Choice(plan, ())
+    if _check.one_of("plan", plan, PLANS) == "database":
+        return Choice(DATABASE, ())
+    guard = GUARD if plan == "auto" else np.inf
+    return choose_plan(program, budget, guess=guess, guard=guard, seed=seed, solver=solver)
+
+
+def prior_database(
+    program: ParametricLP,
+    rng: np.random.Generator,
+    *,
+    level: float,
+    concentration: float,
+    guess: ArrayLike | None = None,
+) -> FloatArray:
+    """A database drawn from the public prior, or around a guess."""
+    envelope, pairs = program.envelope, program.uncertain_rows
+    width = envelope.upper - envelope.lower
+    if guess is not None:
+        centre = _check.vector("guess", guess, size=width.size)
+        moved = centre + AROUND_GUESS * width * rng.standard_normal(width.size)
+        return np.clip(moved, envelope.lower, envelope.upper)
+    share = rng.beta(concentration * level, concentration * (1.0 - level), size=width.size)
+    widening = np.ones(width.size, dtype=bool)
+    widening[pairs.entry[pairs.signs() >= 0]] = False
+    widening[program.c.entry] = False
+    share = np.where(widening, rng.random(width.size), share).round(6)  # no entries of 1e-30
+    return np.clip(envelope.lower + share * width, envelope.lower, envelope.upper)
+
+
+def _best(
+    program: ParametricLP, polytope: Polytope, estimate: FloatArray, solver: Solver
+) -> FloatArray:
+    rows = PolytopeRows(program.uncertain_rows, polytope)
+    return solver(program, rows, program.c.at(estimate))[0]
+
+
+def _tried(
+    program: ParametricLP,
+    budget: PrivacyBudget,
+    plan: Plan,
+    theta: FloatArray,
+    seed: list[int],
+    *,
+    guess: ArrayLike | None,
+    solver: Solver,
+) -> FloatArray | None:
+    """The answer of one trial; None where the solver gave up, which leaves the robust one."""
+    database = Database(theta, program.envelope)
+    rng = np.random.default_rng(seed)
+    try:
+        release = release_looks(
+            database, budget, program=program, plan=plan, guess=guess, rng=rng, solver=solver
+        )
+        return _best(program, release.polytope, objective_estimate(program, release), solver)
+    except SolverError:
+        return None
