@@ -94,9 +94,8 @@ class UncertainRows:
             (self._A.coefficient[in_A], (number[self.A_pair[in_A]], self._A.col[in_A])),
             shape=(pairs.size, self._A.shape[1]),
         )
-        h = np.bincount(
-            number[self.b_pair[in_b]], weights=self._b.coefficient[in_b], minlength=pairs.size
-        )
+        h = np.zeros(pairs.size)
+        np.add.at(h, number[self.b_pair[in_b]], self._b.coefficient[in_b])
         return G, h
 
     def signs(self) -> NDArray[np.int64]:
@@ -138,13 +137,12 @@ class UncertainRows:
         """Smallest and largest w_p(x) for x within its bounds."""
         at_lower = self._A.coefficient * self._x_lower[self._A.col]
         at_upper = self._A.coefficient * self._x_upper[self._A.col]
-        h = np.bincount(self.b_pair, weights=self._b.coefficient, minlength=self._num_pairs)
-        w_min, w_max = (
-            np.bincount(self.A_pair, weights=pick(at_lower, at_upper), minlength=self._num_pairs)
-            - h
-            for pick in (np.minimum, np.maximum)
-        )
-        return w_min, w_max
+        w_min, w_max = np.zeros(self._num_pairs), np.zeros(self._num_pairs)
+        np.add.at(w_min, self.A_pair, np.minimum(at_lower, at_upper))
+        np.add.at(w_max, self.A_pair, np.maximum(at_lower, at_upper))
+        h = np.zeros(self._num_pairs)
+        np.add.at(h, self.b_pair, self._b.coefficient)
+        return w_min - h, w_max - h
 
     def _worst_ends(
         self, low: FloatArray, high: FloatArray

@@ -123,6 +123,8 @@ class PolytopeRows:
             return box
         meetings, links = self.pull.shape
         G, h = rows.weight_rows(self._pair)
+        own = np.zeros(meetings)
+        own[self._met] = h
         aux = box.num_auxiliary
         spread = sparse.csr_array(
             (np.ones(self._met.size), (self._met, np.arange(self._met.size))),
@@ -152,7 +154,7 @@ class PolytopeRows:
             A=sparse.hstack([box.A, columns], format="csr"),
             b=box.b,
             A_aux=sparse.vstack([sparse.hstack([box.A_aux, wider]), defining], format="csr"),
-            b_aux=np.concatenate([box.b_aux, spread @ h]),
+            b_aux=np.concatenate([box.b_aux, own]),
             num_auxiliary=aux + meetings + links,
             num_positive=meetings + links,
             num_multipliers=links,
@@ -161,15 +163,16 @@ class PolytopeRows:
     def exact_slack(self, x: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Certain lower bounds on b_i(θ) − A_i(θ)x over the polytope, in exact arithmetic."""
         rows, pull = self._rows, self.pull.tocoo()
+        meeting, link = pull.row.astype(np.intp), pull.col.astype(np.intp)
         pair, factors = rows.weight_terms(x)
         meeting_of = np.full(rows.row.size, -1)
         meeting_of[self._pair] = self._met
         kept = meeting_of[pair] >= 0
         z = exact.row_sums(
-            np.concatenate([meeting_of[pair[kept]], pull.row]),
+            np.concatenate([meeting_of[pair[kept]], meeting]),
             [
                 np.concatenate([factors[0][kept], -pull.data]),
-                np.concatenate([factors[1][kept], multipliers[pull.col]]),
+                np.concatenate([factors[1][kept], multipliers[link]]),
             ],
             num_rows=self.meeting_row.size,
         )
@@ -179,11 +182,11 @@ class PolytopeRows:
         at, terms = rows.slack_terms(x, theta)
         ones = np.ones(multipliers.size)
         return exact.row_sums(
-            np.concatenate([at, self.links.row[pull.col], self.links.row]),
+            np.concatenate([at, self.links.row[link], self.links.row]),
             [
                 np.concatenate([terms[0], pull.data, -self._q[self.links.fact]]),
-                np.concatenate([terms[1], multipliers[pull.col], multipliers]),
-                np.concatenate([terms[2], end[pull.row], ones]),
+                np.concatenate([terms[1], multipliers[link], multipliers]),
+                np.concatenate([terms[2], end[meeting], ones]),
             ],
             num_rows=rows.num_rows,
         )

@@ -166,10 +166,8 @@ def posterior_mean(program: ParametricLP, release: Release) -> FloatArray:
     deviation = math.sqrt(2.0) * totals.step * float(proof.steps * proof.entries / proof.epsilon)
     W = totals.W
     for i in range(len(totals)):
-        entry, weight = (
-            W.indices[W.indptr[i] : W.indptr[i + 1]],
-            W.data[W.indptr[i] : W.indptr[i + 1]],
-        )
+        span = slice(W.indptr[i], W.indptr[i + 1])
+        entry, weight = W.indices[span].astype(np.int64), W.data[span]
         believed, spread = weight @ belief.mean[entry], weight**2 @ belief.variance[entry]
         share = spread / (spread + deviation[i] ** 2)
         total = float(believed + share * (totals.estimate[i] - believed))

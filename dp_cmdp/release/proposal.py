@@ -108,7 +108,9 @@ def propose(
         shape=(pairs.num_rows, envelope.num_entries),
     )
     fact = np.unique(pairs.row[used])
-    hypothetical = Polytope(box.lower, box.upper, W=W[fact], q=W[fact] @ estimate + payment)
+    believed = np.zeros(pairs.num_rows)
+    np.add.at(believed, pairs.row[used], weight * middle[used])
+    hypothetical = Polytope(box.lower, box.upper, W=W[fact], q=believed[fact] + payment)
     rows = PolytopeRows(
         pairs,
         hypothetical,
