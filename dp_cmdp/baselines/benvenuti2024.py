@@ -19,7 +19,7 @@ import numpy as np
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget, allocate
-from dp_cmdp.baselines.parts.blocks import publish_blocks, shifted_noise
+from dp_cmdp.baselines.parts.blocks import BlockNoise, publish_blocks, shifted_noise
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
@@ -40,7 +40,7 @@ def answer(
     -----
     **Privacy.** *Spends the budget* on A; leaks what b and c read.
     """
-    noise = {}
+    noise: dict[str, BlockNoise] = {}
     if "A" in program.sensitive_blocks:
         rows = program.A.shape[0] + program.b_ub.size
         noise["A"] = shifted_noise(

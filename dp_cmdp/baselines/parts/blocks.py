@@ -41,7 +41,8 @@ def publish_blocks(
     """
     envelope = entrywise(program).envelope
     values = entry_values(program, database.values)
-    parts, leaks = [], []
+    parts: list[Intervals] = []
+    leaks: list[str] = []
     for block in program.sensitive_blocks:
         if block in noise:
             drawn = noise[block](values[block]).widened(block_rounding(program, block))
