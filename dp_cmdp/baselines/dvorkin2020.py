@@ -91,9 +91,9 @@ def answer(
         movement = float(sensitivity)
     sigma = movement / float(budget.epsilon)
     mean, reaction = _decision_rule(truth, query, fixed, math.sqrt(2 / (9 * eta)) * sigma)
-    x: FloatArray = mean
+    x = mean
     if sigma > 0:
-        x = mean + reaction @ rng.laplace(scale=sigma, size=reaction.shape[1])
+        x = mean + reaction @ rng.laplace(scale=sigma, size=(reaction.shape[1],))
     leaks = [unprotected(block) for block in METHOD.leaks(program)]
     if movement > 0 and sensitivity is None:
         leaks.append("sensitivity estimated, not proven")
