@@ -415,8 +415,8 @@ class World:
 
     @cached_property
     def report(self) -> Any:
-        from dp_cmdp.audit import AuditReport, audit_subject
-        from dp_cmdp.audit.report import InjectedBug
+        from dp_cmdp.audit.report import AuditReport, InjectedBug
+        from dp_cmdp.audit.subject import audit_subject
 
         found = audit_subject(self.subject, rng=np.random.default_rng(0), runs=100, draws=100)
         return AuditReport(methods=(found,), injected=(InjectedBug("none", found),))

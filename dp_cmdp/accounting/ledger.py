@@ -191,10 +191,6 @@ class PrivacyLedger:
         """The random name that the ledger got when it was made."""
         return self._read().ledger_id
 
-    def identities(self) -> list[str]:
-        """Every identity that has a total, in order of creation."""
-        return list(self._read().balances)
-
     def balances(self) -> list[Balance]:
         """Total, spent and remaining of every identity, in one consistent look."""
         return list(self._read().balances.values())

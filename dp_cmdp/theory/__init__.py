@@ -5,19 +5,3 @@ one from simulated releases, :mod:`~dp_cmdp.theory.one_release` that of one rele
 :mod:`~dp_cmdp.theory.public_interval` what is known without any data, and
 :mod:`~dp_cmdp.theory.paper.printed_bound` the paper's theorem, printed and repaired.
 """
-
-from dp_cmdp.theory.accuracy import AccuracyBound, accuracy_bound
-from dp_cmdp.theory.feasible_set import concentration_radius, diameter_bound
-from dp_cmdp.theory.one_release import instance_bound
-from dp_cmdp.theory.public_interval import public_interval
-from dp_cmdp.theory.simulated_loss import SampledMean
-
-__all__ = [
-    "AccuracyBound",
-    "SampledMean",
-    "accuracy_bound",
-    "concentration_radius",
-    "diameter_bound",
-    "instance_bound",
-    "public_interval",
-]

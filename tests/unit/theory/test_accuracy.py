@@ -196,13 +196,13 @@ def test_the_instance_bound_is_zero_when_the_optimum_is_safe_anyway():
     assert instance_bound(program, made, database=database, x=x) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_bounds_are_curator_only_and_relative_ones_too():
+def test_bounds_are_curator_only():
     from dp_cmdp.data.curator import CuratorOnly
 
     program = knapsack()
     bound = accuracy_bound(program, Database([0.5, 0.7], program.envelope), BUDGET)
     assert isinstance(bound.certain, CuratorOnly)
-    assert isinstance(bound.relative()["mean"], CuratorOnly)
+    assert isinstance(bound.mean, CuratorOnly)
 
 
 def test_a_database_of_another_envelope_is_refused():
