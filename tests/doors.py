@@ -42,6 +42,7 @@ from dp_cmdp.data.release import Debit
 from dp_cmdp.envs.layout_files import layout_to_dict
 from dp_cmdp.program.solution_file import SolutionFile
 from tests.marked import MARKS
+from tests.problems import SpyDatabase
 
 CHECKED = "behind the door: takes what its callers have checked"
 #: Modules and callables that callers do not enter, with the reason.
@@ -252,17 +253,6 @@ def _doors_of(name: str, value: Any) -> Iterator[Door]:
             yield Door(f"{name}.{method}", getattr(value, method), value)
         elif inspect.isfunction(member):
             yield Door(f"{name}.{method}", member, value)
-
-
-class SpyDatabase(Database):
-    """Counts how often its values are read."""
-
-    reads = 0
-
-    def __getattribute__(self, name: str) -> Any:
-        if name == "values":
-            SpyDatabase.reads += 1
-        return super().__getattribute__(name)
 
 
 class SpyLedger(PrivacyLedger):

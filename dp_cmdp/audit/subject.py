@@ -23,6 +23,7 @@ from dp_cmdp.audit.report import FALSE_ALARM, MethodAudit, Verdict
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.certificate import NoiseCertificate
 
+#: Seeds per coupling: noise that moves with the data does so at every seed.
 COUPLED_SEEDS = 5
 #: Draws for the noise law.
 DRAWS = 20_000

@@ -74,7 +74,7 @@ def test_free_variables_meet_the_worse_end_of_either_sign():
 
 
 def test_the_robust_counterpart_is_exactly_the_intersection_over_all_corners():
-    from tests.conftest import random_parametric_lp
+    from tests.problems import random_parametric_lp
 
     for seed in range(40):
         program = random_parametric_lp(np.random.default_rng(seed))

@@ -11,7 +11,7 @@ from dp_cmdp import Envelope, ParametricLP
 from dp_cmdp._exact import row_sums
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.errors import InvalidArgumentError
-from tests.conftest import random_parametric_lp
+from tests.problems import random_parametric_lp
 
 
 def exact_slacks(program: ParametricLP, theta, x) -> list[Fraction]:
