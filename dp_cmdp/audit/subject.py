@@ -166,7 +166,6 @@ def audit(
         raise InvalidArgumentError("mechanism must be callable as mechanism(values, rng)")
     first, second = sides = checked_pair(pair)
     claim = PrivacyBudget(epsilon, delta)
-    _check.generator("rng", rng)
     _check.integer("runs", runs, low=100, high=MOST_RUNS)
     for proof in certificates:
         _check.instance("a certificate", proof, NoiseCertificate)

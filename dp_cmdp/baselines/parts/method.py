@@ -117,7 +117,6 @@ class Method:
         **Privacy.** *Spends the budget*, for the blocks in `private`.
         """
         program.check_owns(database)
-        _check.generator("rng", rng)
         try:
             return self.solver(program, database, budget, rng=rng, **options)
         except SolverError as error:
