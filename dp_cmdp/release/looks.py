@@ -13,7 +13,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
@@ -22,12 +24,12 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Guarantee, Release
-from dp_cmdp.errors import SolverError
-from dp_cmdp.noise.certificate import NoiseCertificate
+from dp_cmdp.errors import InvalidArgumentError, SolverError
+from dp_cmdp.noise.certificate import NoiseCertificate, checked_budget
 from dp_cmdp.noise.laws import TruncatedLaplace
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.debit import check_call, debited
-from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.entries import plan_database, release_database
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.posterior import Posterior
 from dp_cmdp.release.proposal import Proposal, Solver, propose, solve_rows
@@ -44,7 +46,7 @@ def release_looks(
     *,
     program: ParametricLP,
     plan: Plan,
-    guess: FloatArray | None = None,
+    guess: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
     calibration: str = "tight",
     ledger: PrivacyLedger | None = None,
@@ -75,9 +77,11 @@ def release_looks(
     program.check_owns(database)
     envelope = database.envelope
     first, second = plan.budgets(budget)
+    _refuse_early(envelope, first, second, calibration=calibration, rng=rng)
+    public = public_release(envelope, guess)
     debit = debited(ledger, database, budget, note=f"release_looks {plan}")
     seen = (
-        public_release(envelope, guess)
+        public
         if first is None
         else release_database(database, first, rng=rng, calibration=calibration)
     )
@@ -85,7 +89,10 @@ def release_looks(
     proposal = second and propose_totals(program, seen, second, plan=plan, solver=solver)
     if second is None or proposal is None:
         return seen
-    look = plan_totals(envelope, second, W=proposal.W, scale=proposal.scale)
+    try:
+        look = plan_totals(envelope, second, W=proposal.W, scale=proposal.scale)
+    except InvalidArgumentError:  # known from the first look: totals beyond what noise is built for
+        return seen
     return replace(
         seen,
         totals=look.draw(database.values, rng),
@@ -162,9 +169,10 @@ def objective_estimate(program: ParametricLP, release: Release) -> FloatArray:
     return release.estimate if release.plan is None else posterior_mean(program, release)
 
 
-def public_release(envelope: Envelope, guess: FloatArray | None = None) -> Release:
+def public_release(envelope: Envelope, guess: ArrayLike | None = None) -> Release:
     """What is known before any look: the envelope, and a guess of the entries."""
     middle = (envelope.lower + envelope.upper) / 2
+    near = middle if guess is None else _check.vector("guess", guess, size=envelope.num_entries)
     return Release(
         estimate=middle,
         lower=envelope.lower,
@@ -175,8 +183,23 @@ def public_release(envelope: Envelope, guess: FloatArray | None = None) -> Relea
         noise=(),
         secure=True,
         envelope=envelope,
-        draws=middle if guess is None else np.clip(guess, envelope.lower, envelope.upper),
+        draws=np.clip(near, envelope.lower, envelope.upper),
     )
+
+
+def _refuse_early(
+    envelope: Envelope,
+    first: PrivacyBudget | None,
+    second: PrivacyBudget | None,
+    *,
+    calibration: str,
+    rng: np.random.Generator | None,
+) -> None:
+    """Refuse budgets and calibrations that no look can have, from public facts."""
+    if first is not None:
+        plan_database(envelope, first, calibration=calibration, rng=rng)
+    if second is not None:
+        checked_budget(second.epsilon, second.delta)
 
 
 def _belief(program: ParametricLP, seen: Release) -> Posterior:

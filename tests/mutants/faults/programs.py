@@ -19,20 +19,20 @@ FAULTS = (
         Fault(
             "counterpart-at-the-wrong-end",
             "a robust row holds at the worst end of every entry",
-            "return np.where(w_min >= 0, end, start), (w_min < 0) & (w_max > 0) & (start < end)",
-            "return np.where(w_min >= 0, start, end), (w_min < 0) & (w_max > 0) & (start < end)",
+            "return np.where(w_min >= 0, high, low), (w_min < 0) & (w_max > 0) & (low < high)",
+            "return np.where(w_min >= 0, low, high), (w_min < 0) & (w_max > 0) & (low < high)",
         ),
         Fault(
             "counterpart-at-the-upper-end",
             "an entry that relaxes a row is taken at its lower end",
-            "return np.where(w_min >= 0, end, start), (w_min < 0) & (w_max > 0) & (start < end)",
-            "return end, (w_min < 0) & (w_max > 0) & (start < end)",
+            "return np.where(w_min >= 0, high, low), (w_min < 0) & (w_max > 0) & (low < high)",
+            "return high, (w_min < 0) & (w_max > 0) & (low < high)",
         ),
         Fault(
             "counterpart-sign-decided-too-early",
             "where the worst end depends on x, both ends are asked for",
-            "return np.where(w_min >= 0, end, start), (w_min < 0) & (w_max > 0) & (start < end)",
-            "return np.where(w_max >= 0, end, start), (w_min < 0) & (w_max < 0) & (start < end)",
+            "return np.where(w_min >= 0, high, low), (w_min < 0) & (w_max > 0) & (low < high)",
+            "return np.where(w_max >= 0, high, low), (w_min < 0) & (w_max < 0) & (low < high)",
         ),
         Fault(
             "counterpart-forgets-the-right-hand-side",
@@ -43,8 +43,8 @@ FAULTS = (
         Fault(
             "epigraph-one-end",
             "an auxiliary variable stands above both ends",
-            "ends = low[self.entry[pairs]], high[self.entry[pairs]]",
-            "ends = high[self.entry[pairs]], high[self.entry[pairs]]",
+            "ends = low[pairs], high[pairs]",
+            "ends = high[pairs], high[pairs]",
         ),
         Fault(
             "epigraph-forgets-the-right-hand-side",
@@ -55,14 +55,14 @@ FAULTS = (
         Fault(
             "slack-at-the-best-end",
             "the exact slack is the smallest over the box",
-            "theta = np.where(w > 0, high[self.entry], low[self.entry])",
-            "theta = np.where(w > 0, low[self.entry], high[self.entry])",
+            "theta = np.where(self.exact_weights(x) > 0, high[self.entry], low[self.entry])",
+            "theta = np.where(self.exact_weights(x) > 0, low[self.entry], high[self.entry])",
         ),
         Fault(
             "slack-at-zero-weight",
             "the exact slack is the smallest over the box",
-            "theta = np.where(w > 0, high[self.entry], low[self.entry])",
-            "theta = np.where(w >= 0, high[self.entry], low[self.entry])",
+            "theta = np.where(self.exact_weights(x) > 0, high[self.entry], low[self.entry])",
+            "theta = np.where(self.exact_weights(x) >= 0, high[self.entry], low[self.entry])",
             "an entry of weight exactly 0 adds 0·θ to its row, whatever end θ takes",
         ),
     ),
@@ -74,6 +74,7 @@ FAULTS = (
             "public rows are certified too",
             "return np.concatenate([sensitive, inequality_slack(self.A_ub, self.b_ub, x=point)])",
             "return sensitive",
+            within="def worst_case_slack(",
         ),
         Fault(
             "auxiliary-rows-forgotten",
@@ -84,8 +85,8 @@ FAULTS = (
         Fault(
             "auxiliary-variables-non-negative",
             "auxiliary variables may be negative",
-            "lower=np.concatenate([self.lower, np.full(aux, -np.inf)]),",
-            "lower=np.concatenate([self.lower, np.zeros(aux)]),",
+            "floor = np.full(aux, -np.inf)",
+            "floor = np.zeros(aux)",
         ),
         Fault(
             "entry-out-of-range-read",
