@@ -49,8 +49,8 @@ FAULTS = (
         Fault(
             "epigraph-forgets-the-right-hand-side",
             "an auxiliary variable counts the right-hand side's share of its entry",
-            'return sparse.vstack(rows, format="csr"), np.concatenate([end * h for end in ends])',
-            'return sparse.vstack(rows, format="csr"), np.concatenate([0 * h for end in ends])',
+            'return sparse.vstack(rows, format="csr"), np.concatenate([h for _, h in parts])',
+            'return sparse.vstack(rows, format="csr"), np.concatenate([0 * h for _, h in parts])',
         ),
         Fault(
             "slack-at-the-best-end",
