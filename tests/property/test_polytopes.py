@@ -61,12 +61,21 @@ def make_program(in_A, in_b, *, entries: int = 3, **parts) -> ParametricLP:
         Envelope(np.full(entries, -1e3), np.full(entries, 1e3)),
         c=[1.0, 1.0],
         A=Affine(
-            (rows, 2), constant=np.full((rows, 2), 0.25), at=(at[0], at[1]), entry=at[2], coefficient=at[3]
+            (rows, 2),
+            constant=np.full((rows, 2), 0.25),
+            at=(at[0], at[1]),
+            entry=at[2],
+            coefficient=at[3],
         ),
-        b=Affine(rows, constant=np.full(rows, 8.0), at=right[0], entry=right[1],
-                 coefficient=right[2]),
+        b=Affine(
+            rows,
+            constant=np.full(rows, 8.0),
+            at=right[0],
+            entry=right[1],
+            coefficient=right[2],
+        ),
         **parts,
-    )  # fmt: skip
+    )
 
 
 def facts_of(box, facts) -> Polytope:
