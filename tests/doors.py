@@ -772,7 +772,6 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.noise.laplace.LatticeLaplace": lambda w: w.lattice_laplace,
     "dp_cmdp.noise.optimal.OptimalNoise": lambda w: w.optimal_noise,
     "dp_cmdp.noise.truncated.LatticeTruncatedLaplace": lambda w: w.lattice_noise,
-    "dp_cmdp.theory.accuracy.AccuracyBound": lambda w: w.bound,
     "dp_cmdp.envs.dynamics.GridModel": lambda w: envs.GridModel(w.layout),
     "dp_cmdp.envs.hazard_grid.HazardGridEnv": lambda w: w.env(access="curator", hazards=w.hazards),
     "dp_cmdp.envs.hazards.Hazards": lambda w: w.hazards,
