@@ -95,9 +95,8 @@ def released(kind: str, *, ledger: PrivacyLedger | None = None) -> tuple[Paramet
     options: dict[str, Any] = {"calibration": kind.split()[1], "rng": rng, "ledger": ledger}
     if kind.startswith("database"):
         return program, release_database(database, BUDGET, **options)
-    if kind.startswith(("planned", "totals")):
-        plan = Plan("0.35") if kind.startswith("planned") else Plan(0)
-        release = release_looks(database, BUDGET, program=program, plan=plan, **options)
+    if kind.startswith("totals"):
+        release = release_looks(database, BUDGET, program=program, plan=Plan(0), **options)
         assert release.totals is not None
         return program, release
     return program, release_blocks(database, BUDGET, program=program, alphas=THIRDS, **options)
@@ -111,9 +110,6 @@ EXACT = [
     "blocks paper",
     "blocks tight",
     "blocks tight records",
-    "planned tight",
-    "planned tight records",
-    "planned optimal",
     "totals tight",
     "totals tight records",
 ]
@@ -121,7 +117,6 @@ FLOAT = [
     "database tight float",
     "database optimal float",
     "blocks paper float",
-    "planned tight float",
     "totals tight float",
 ]
 
@@ -303,8 +298,7 @@ FREE = {
         ("envelope", "groups", 0, 0),
         ("envelope", "groups", 1, 0),
     },
-    "planned tight records": {("version",), ("ledger",), *PROPOSED},
-    "totals tight": {("version",), ("ledger",), ("secure",), *PROPOSED},
+    "totals tight records": {("version",), ("ledger",), ("secure",), *PROPOSED},
 }
 
 
