@@ -29,7 +29,7 @@ from dp_cmdp.release.plan import Plan
 from dp_cmdp.verification.files import Report, verify
 
 BUDGET = PrivacyBudget(2, "1/1000")
-KINDS = ["database", "blocks", "no release", "planned"]
+KINDS = ["database", "blocks", "no release", "totals"]
 #: Fields that neither program nor release determine; the report says so, each by its name.
 UNPROVED = {"engine": "engine", "margin": "margin", "attempts": "attempts", "dual": "better"}
 UNPROVED |= {"dual_eq": "better"}
@@ -67,7 +67,7 @@ class Case:
                 "blocks": lambda: release_blocks(
                     database, BUDGET, alphas={"A": "1/2", "b": "1/2"}, **whole
                 ),
-                "planned": lambda: release_looks(database, BUDGET, plan=Plan("1/2"), **whole),
+                "totals": lambda: release_looks(database, BUDGET, plan=Plan(0), **whole),
             }[kind]()
             self.solution = solve_private(self.program, self.release)
             self.files.append(self.release.save(folder / "release.npz"))
