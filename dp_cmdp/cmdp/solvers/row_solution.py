@@ -1,15 +1,13 @@
 """The best occupancy under rows with auxiliary variables, and the door to two engines for it.
 
-Models of fewer than :data:`~dp_cmdp.cmdp.solvers.door.LP_STATES` states are one linear program in
-HiGHS, larger ones column generation (:mod:`dp_cmdp.cmdp.solvers.row_columns`). Either way the bound
-is ours: with multipliers y of the rows and whatever values v of the states,
+Models of fewer than :data:`LARGE` states are one linear program in HiGHS, larger ones column
+generation (:mod:`dp_cmdp.cmdp.solvers.row_columns`). Either way the bound is ours: with multipliers y of the rows and whatever values v of the states,
 
     optimum ≤ μᵀv + max δ/(1 − γ) + bᵀy,        δ = c − Aᵀy + γ T v − v.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +15,6 @@ import numpy as np
 
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.solvers.door import LP_STATES
 from dp_cmdp.cmdp.solvers.solution import relative_gap
 from dp_cmdp.errors import ConvergenceError, SolverError
 from dp_cmdp.program.counterpart import Counterpart
@@ -27,7 +24,9 @@ from dp_cmdp.program.parametric import ParametricLP
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
-#: Where column generation fails, models with at most so many states become one linear program.
+#: Models with at least so many states are solved by column generation, …
+LARGE = 1_700
+#: … and where that fails, those with at most so many become one linear program too.
 ROW_LP_LIMIT = 3_000
 
 
@@ -72,9 +71,8 @@ def solve_rows_of(
     pool: PolicyPool | None,
 ) -> RowSolution:
     """The best occupancy of `cmdp` under a counterpart of the sensitive rows of its program."""
-    if pool is None and cmdp.num_states < LP_STATES:
-        with suppress(ConvergenceError):
-            return _solve_lp(program, cmdp, rows, objective=objective)
+    if cmdp.num_states < LARGE:
+        return solve_row_lp(program, cmdp, rows, objective=objective)
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
     from dp_cmdp.cmdp.solvers.row_columns import RowColumns
 
@@ -85,10 +83,10 @@ def solve_rows_of(
     except SolverError as error:
         if not isinstance(error, ConvergenceError) or cmdp.num_states > ROW_LP_LIMIT:
             raise
-    return _solve_lp(program, cmdp, rows, objective=objective)
+    return solve_row_lp(program, cmdp, rows, objective=objective)
 
 
-def _solve_lp(
+def solve_row_lp(
     program: ParametricLP, cmdp: CMDP, rows: Counterpart, *, objective: FloatArray
 ) -> RowSolution:
     """One linear program in HiGHS."""
