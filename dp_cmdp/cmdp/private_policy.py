@@ -11,8 +11,9 @@ import numpy as np
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
-from dp_cmdp.cmdp.facts_synthesis import row_solver
+from dp_cmdp.cmdp.facts_synthesis import row_solver, started_pool
 from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.solvers.row_solution import LARGE
 from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
@@ -101,6 +102,8 @@ def release_and_synthesize(
     if plan is not None and close != "upper":
         raise InvalidArgumentError("close serves a release without a plan; drop one of the two")
     robust = robust_policy(model, pool=pool)
+    if plan is not None and pool is None and model.public.num_states > LARGE:
+        pool = started_pool(model, None, box=model.robust())
     if plan is None:
         release = release_database(
             database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger

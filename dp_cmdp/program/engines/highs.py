@@ -41,6 +41,11 @@ class HighsEngine:
         self._highs = _quiet_highs(_model(lp, scale))
         self._limits = (lp.b, lp.b_eq, lp.lower, lp.upper)
 
+    def by_interior_points(self) -> HighsEngine:
+        """The same engine, which starts with interior points and a crossover to a vertex."""
+        self._highs.setOptionValue("solver", "ipx")
+        return self
+
     def run(self, b: FloatArray) -> RawSolution:
         """Maximise with right-hand side `b`."""
         self._limit(b, self._lp.b_eq, self._lp.lower, self._lp.upper)
