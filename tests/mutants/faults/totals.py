@@ -138,14 +138,14 @@ FAULTS = (
         Fault(
             "looks-refused-late",
             "what can be refused is refused before the debit",
-            "_refuse_early(envelope, first, second, calibration=calibration, rng=rng)",
-            "_refuse_early(envelope, None, None, calibration=calibration, rng=rng)",
+            "_refuse_early(envelope, first, second, calibration=calibration, close=ends, rng=rng)",
+            "_refuse_early(envelope, None, None, calibration=calibration, close=ends, rng=rng)",
         ),
         Fault(
             "proposal-reads-the-data",
             "what is measured depends on what was published only",
-            "proposal = second and propose_totals(program, seen, second, plan=plan, solver=solver)",
-            "proposal = second and propose_totals(program, replace(seen, draws=database.values), second, plan=plan, solver=solver)",
+            "look = second and _plan_second(program, seen, second, plan=plan, solver=solver)",
+            "look = second and _plan_second(program, replace(seen, draws=database.values), second, plan=plan, solver=solver)",
         ),
         Fault(
             "simulated-looks-called-secure",
