@@ -155,7 +155,7 @@ def occupancy_within(
 
 
 def best_multipliers(rows: Counterpart, x: FloatArray) -> FloatArray:
-    """The multipliers of the row facts that bound the rows best at a given x; 0 if none is found."""
+    """The multipliers of the row facts that bound the rows best at a given x; 0 without any."""
     if not rows.num_multipliers:
         return np.empty(0)
     n, floor = x.size, np.full(rows.num_auxiliary, -np.inf)
