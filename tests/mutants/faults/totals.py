@@ -280,18 +280,6 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/audit/subjects/looks.py",
-        (
-            "tests/statistical/test_audit.py::test_injected_bugs_are_caught_by_the_layers_that_should_see_them",
-        ),
-        Fault(
-            "audit-weights-not-shown",
-            "the audit compares what is measured, not only its outcome",
-            "return np.concatenate([chosen.counts.toarray().ravel(), shown])",
-            "return np.concatenate([0 * chosen.counts.toarray().ravel(), shown])",
-        ),
-    ),
-    *in_file(
         "dp_cmdp/verification/totals.py",
         (FILES,),
         Fault(
