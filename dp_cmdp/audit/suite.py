@@ -12,6 +12,7 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.audit.layers.worst_records import shipped_readings, worst_row
+from dp_cmdp.audit.layers.worst_totals import worst_totals
 from dp_cmdp.audit.report import AuditReport, InjectedBug, MethodAudit
 from dp_cmdp.audit.subject import MOST_RUNS, Subject, audit_subject
 from dp_cmdp.audit.subjects.injected import injected_bugs
@@ -59,7 +60,10 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
         injected=tuple(
             InjectedBug(bug, each) for bug, each in zip(bugs, found[split:], strict=True)
         ),
-        worst=tuple(_map(worst_row, [(name,) for name in shipped_readings()], workers)),
+        worst=(
+            *_map(worst_row, [(name,) for name in shipped_readings()], workers),
+            worst_totals(),
+        ),
     )
 
 

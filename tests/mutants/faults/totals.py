@@ -226,6 +226,17 @@ FAULTS = (
             "if (factors < -1.0).any():",
         ),
         Fault(
+            "verified-without-public-rows",
+            "public rows are verified too",
+            "return np.concatenate([sensitive, inequality_slack(self.A_ub, self.b_ub, x=point)])",
+            "return sensitive",
+            within="def certain_slack(",
+            tests=(
+                "tests/unit/verification/test_forged_claims.py",
+                "tests/unit/verification/test_solutions.py",
+            ),
+        ),
+        Fault(
             "multipliers-without-floor",
             "multipliers in a counterpart are not negative",
             "floor[aux - rows.num_positive :] = 0.0",
@@ -242,10 +253,30 @@ FAULTS = (
             "return solve_over(target, Polytope(release.lower, release.upper), estimate=objective_estimate(target, release))",
         ),
         Fault(
+            "answers-public-rows-uncertified",
+            "public rows are certified too",
+            "return np.concatenate([sensitive, inequality_slack(program.A_ub, program.b_ub, x=x[:n])])",
+            "return sensitive",
+            tests=(
+                "tests/unit/verification/test_solutions.py",
+                "tests/property/test_feasibility.py",
+            ),
+        ),
+        Fault(
             "multipliers-not-kept",
             "an answer carries the multipliers that prove it",
             "multipliers=_check.frozen(np.maximum(solution.x[solution.x.size - count :], 0.0)),",
             "multipliers=np.zeros(count),",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/audit/layers/worst_totals.py",
+        ("tests/unit/audit/layers/test_worst_totals.py",),
+        Fault(
+            "audit-moves-one-entry-of-a-record",
+            "the audit moves all entries of a record",
+            "ends[:, entry] = pairs[entry][::sign]",
+            "ends[:, own[0]] = pairs[own[0]][::sign]",
         ),
     ),
     *in_file(

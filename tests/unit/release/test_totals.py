@@ -256,3 +256,12 @@ def test_totals_show_their_sizes_only_and_survive_pickling():
     again = pickle.loads(pickle.dumps(totals))
     assert again.q.tolist() == totals.q.tolist()
     assert len(totals) == 1
+
+
+@pytest.mark.parametrize("odd", [1, 3, -1])
+def test_a_bound_between_two_floats_is_the_upper_one(odd):
+    beyond = 2**53 + odd - 1
+    totals = Totals([[1.0]], [beyond], support=0, step=[1.0], grid=[1.0])
+    assert int(totals.q[0]) >= beyond + 1
+    low = Totals([[1.0]], [-(2**53) - odd - 1], support=0, step=[1.0], grid=[1.0])
+    assert int(low.q[0]) >= -(2**53) - odd

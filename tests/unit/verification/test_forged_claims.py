@@ -89,6 +89,8 @@ def priced(upper: float) -> tuple[ParametricLP, Release]:
         c=[1.0, 1.0],
         A=Affine((1, 2), at=([0], [0]), entry=[0], constant=[[0.0, 1.0]]),
         b=Affine(1, at=[0], entry=[1]),
+        A_ub=[[1.0, -1.0]],
+        b_ub=[0.5],
         upper=upper,
     )
     return program, release_database(Database([1.5, 6.0], envelope), BUDGET)
@@ -98,6 +100,7 @@ def priced(upper: float) -> tuple[ParametricLP, Release]:
     ("point", "claim"),
     [
         ([9.0, 9.0], "every inequality row holds with certainty"),
+        ([0.75, 0.0], "every inequality row holds with certainty"),
         ([0.0, 1.5], "the variables lie in their bounds"),
         ([-0.5, 0.5], "the variables lie in their bounds"),
     ],

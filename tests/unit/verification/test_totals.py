@@ -23,10 +23,12 @@ from dp_cmdp._documents import Document
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.totals import Totals
 from dp_cmdp.errors import BudgetExceededError, InvalidArgumentError
+from dp_cmdp.noise.lattice import Lattice
 from dp_cmdp.release import looks
 from dp_cmdp.release.looks import release_looks
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.solve import solve_private
+from dp_cmdp.release.totals import integer_totals
 from dp_cmdp.verification.claims import release_claims
 from dp_cmdp.verification.files import verify
 from tests.marked import DIGITS, MARKS, leaks_from_error, leaks_from_object, leaks_from_pickle
@@ -372,3 +374,17 @@ def test_what_is_measured_depends_on_what_was_published_only(monkeypatch, share)
         assert (one != two).sum() == 0
     assert found[0].support == found[1].support
     assert found[0].index.tolist() != found[1].index.tolist()
+
+
+def test_totals_that_contradict_the_entries_are_not_read(tmp_path):
+    """A total of the envelope's lowest database, entries that are certainly high."""
+    target = program()
+    database = Database(np.full(SIZE, 0.9), target.envelope)
+    release = release_looks(database, PrivacyBudget(60, "1/1000"), program=target, plan=Plan("1/2"))
+    totals = release.totals
+    assert totals is not None
+    lowest = Lattice(totals.grid, 1).index(target.envelope.lower)
+    edited = totals_of(release, index=integer_totals(totals.counts, lowest))
+    assert is_read(release, tmp_path / "release.npz")
+    with pytest.raises(InvalidArgumentError, match="cannot come from one database"):
+        Release.load(edited.save(tmp_path / "release.npz"))
