@@ -91,7 +91,9 @@ def policy_over(
     own = started_pool(model, pool, box=box) if box.num_states > LARGE else None
     if own is not None and guess is not None:
         _learn(own, model.at(guess))
-    margin = FIRST_ROW_MARGIN * (np.abs(box.f0) + np.abs(box.f).max(axis=(1, 2)) / (1.0 - box.gamma))
+    margin = FIRST_ROW_MARGIN * (
+        np.abs(box.f0) + np.abs(box.f).max(axis=(1, 2)) / (1.0 - box.gamma)
+    )
     for _ in range(MARGIN_ATTEMPTS):
         kept = replace(rows, b=rows.b - margin)
         solution = solve_rows_of(
