@@ -84,13 +84,15 @@ def policy_over(
     """
     _check.instance("model", model, ParametricCMDP)
     _check.instance("polytope", polytope, Polytope)
+    size = model.envelope.num_entries
+    likely = None if guess is None else _check.vector("guess", guess, size=size)
     program = model.program()
     rows = program.polytope_rows(polytope).counterpart()
     check_consistent(polytope)
     box = model.robust(polytope.lower, polytope.upper)
     own = started_pool(model, pool, box=box) if box.num_states > LARGE else None
-    if own is not None and guess is not None:
-        _learn(own, model.at(guess))
+    if own is not None and likely is not None:
+        _learn(own, model.at(likely))
     margin = FIRST_ROW_MARGIN * (
         np.abs(box.f0) + np.abs(box.f).max(axis=(1, 2)) / (1.0 - box.gamma)
     )
