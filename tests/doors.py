@@ -86,6 +86,13 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.cmdp.model.CMDP.from_document": CHECKED,
     "dp_cmdp.cmdp.solvers.columns": CHECKED,
     "dp_cmdp.cmdp.exact_costs": CHECKED,
+    "dp_cmdp.cmdp.facts_certificate.best_multipliers": CHECKED,
+    "dp_cmdp.cmdp.facts_certificate.occupancy_within": CHECKED,
+    "dp_cmdp.cmdp.facts_synthesis.row_solver": CHECKED,
+    "dp_cmdp.cmdp.facts_synthesis.started_pool": CHECKED,
+    "dp_cmdp.cmdp.solvers.row_columns": CHECKED,
+    "dp_cmdp.cmdp.solvers.row_solution": CHECKED,
+    "dp_cmdp.cmdp.synthesis.rounding_allowance": CHECKED,
     "dp_cmdp.cmdp.solvers.switch": CHECKED,
     "dp_cmdp.cmdp.solvers.krylov": CHECKED,
     "dp_cmdp.cmdp.solvers.library": CHECKED,
@@ -514,6 +521,13 @@ def _model(world: World) -> Any:
     )
 
 
+def _fact(world: World) -> Any:
+    from dp_cmdp.data.polytope import Polytope
+
+    low, high = world.envelope.lower, world.envelope.upper
+    return Polytope(low, high, W=np.ones((1, low.size)), q=[float(high.sum())])
+
+
 Builder = Callable[[World], Any]
 
 
@@ -648,6 +662,8 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.audit.outcomes.Outcomes.of.values": lambda w: [[0.5], [0.6]],
     "dp_cmdp.baselines.dvorkin2020.answer.budget": lambda w: PrivacyBudget(100, "1/10"),
     "dp_cmdp.baselines.parts.method.Answer.converged": lambda w: True,
+    "dp_cmdp.cmdp.facts_certificate.certify_over.polytope": lambda w: _fact(w),
+    "dp_cmdp.cmdp.facts_synthesis.policy_over.polytope": lambda w: _fact(w),
     "dp_cmdp.cmdp.model.CMDP.load.path": _saved("cmdp"),
     "dp_cmdp.cmdp.occupancy.policy_from_occupancy.x": lambda w: np.full((2, 2), 0.5),
     "dp_cmdp.cmdp.parametric.ParametricCMDP.cost": lambda w: w.model.cost,
@@ -799,7 +815,12 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.baselines.hsu2014.answer": [{"rounds": lambda w: 2}],
     "dp_cmdp.experiments.runner.run_sweep": [{"workers": lambda w: 1}],
     "dp_cmdp.program.linear_program.solve": [{}, {"engine": lambda w: "cvxpy"}],
-    "dp_cmdp.cmdp.private_policy.release_and_synthesize": [{"ledger": lambda w: SpyLedger()}],
+    "dp_cmdp.cmdp.private_policy.release_and_synthesize": [
+        {"ledger": lambda w: SpyLedger()},
+        {"ledger": lambda w: SpyLedger(), "plan": lambda w: Plan("0.5")},
+    ],
+    "dp_cmdp.cmdp.facts_certificate.certify_over": [{}, {"multipliers": lambda w: [0.5]}],
+    "dp_cmdp.cmdp.facts_synthesis.policy_over": [{}, {"guess": lambda w: w.envelope.lower}],
     "dp_cmdp.release.solve.release_and_solve": [{"ledger": lambda w: SpyLedger()}],
     "dp_cmdp.release.blocks.release_blocks": [{"ledger": lambda w: SpyLedger()}],
     "dp_cmdp.release.entries.release_database": [

@@ -35,11 +35,13 @@ from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import InvalidArgumentError, SolverError
-from dp_cmdp.program.counterpart import Counterpart
+from dp_cmdp.program.counterpart import Counterpart, UncertainRows
 from dp_cmdp.program.linear_program import LinearProgram, make_engine
+from dp_cmdp.program.polytope_rows import PolytopeRows
 
 #: Corrections of the approximate occupancy by its own residual.
 CORRECTIONS = 2
@@ -86,8 +88,9 @@ def certify_over(
     Returns
     -------
     PolicyCertificate
-        `tolerance` is the lowest tolerance of the box, and `worst_case_cost` that plus the bound on
-        cost_i(θ) − tolerance_i(θ): with a public tolerance, the bound on the cost. Where row facts
+        `tolerance` is the lowest tolerance of the box. `worst_case_cost` bounds the cost, unless
+        facts about costs and tolerances together are needed to prove the constraint: then it is
+        `tolerance`, plus what the bound on cost_i(θ) − tolerance_i(θ) exceeds 0 by. Where row facts
         prove nothing, the box alone may (:func:`~dp_cmdp.cmdp.certificate.certify_policy`).
 
     Notes
@@ -98,24 +101,24 @@ def certify_over(
     _check.instance("polytope", polytope, Polytope)
     if chain is None:
         chain = DiscountedChain(model.public, policy)
-    program = model.program()
-    rows = program.polytope_rows(polytope)
+    rows = model.program().polytope_rows(polytope)
+    given = None
+    if multipliers is not None:
+        given = _check.vector("multipliers", multipliers, size=rows.num_multipliers)
+        if (given < 0.0).any():
+            raise InvalidArgumentError("multipliers must not be negative")
     box = model.robust(polytope.lower, polytope.upper)
     x, error = occupancy_within(model.public, policy, chain=chain)
-    if multipliers is None:
-        factors = best_multipliers(rows.counterpart(), x.ravel())
-    else:
-        factors = _check.vector("multipliers", multipliers, size=rows.num_multipliers)
-        if (factors < 0.0).any():
-            raise InvalidArgumentError("multipliers must not be negative")
     with np.errstate(all="ignore"):
-        slack = np.nextafter(rows.exact_slack(x.ravel(), factors), -np.inf)
-        excess = _up(_up(_largest_costs(model, polytope) * error) - slack)
+        loose = _up(_largest_costs(model, polytope) * error)
+        excess = _excess(rows, x.ravel(), loose=loose, multipliers=given)
         cost = _up(box.f0 + excess)
     cost = np.where(excess <= 0.0, np.minimum(cost, box.f0), cost)
-    proof = PolicyCertificate(
-        worst_case_cost=_check.frozen(np.where(np.isnan(cost), np.inf, cost)), tolerance=box.f0
-    )
+    if not model.tolerance.is_public:
+        # the difference may be proved with a tolerance above the lowest: no cost is that small
+        alone = _excess(_cost_rows(model, polytope), x.ravel(), loose=loose, multipliers=None)
+        cost = np.maximum(cost, np.minimum(alone, box.f0))
+    proof = PolicyCertificate(worst_case_cost=_check.frozen(cost), tolerance=box.f0)
     if proof.verified:
         return proof
     entrywise = certify_policy(box, policy, chain=chain).worst_case_cost
@@ -123,6 +126,29 @@ def certify_over(
         worst_case_cost=_check.frozen(np.minimum(proof.worst_case_cost, entrywise)),
         tolerance=box.f0,
     )
+
+
+def _excess(
+    rows: PolytopeRows, x: FloatArray, *, loose: FloatArray, multipliers: FloatArray | None
+) -> FloatArray:
+    """Certain upper bounds on the rows at every occupancy that is close enough to x."""
+    factors = best_multipliers(rows.counterpart(), x) if multipliers is None else multipliers
+    with np.errstate(all="ignore"):
+        excess = _up(loose - np.nextafter(rows.exact_slack(x, factors), -np.inf))
+    return np.where(np.isnan(excess), np.inf, excess)
+
+
+def _cost_rows(model: ParametricCMDP, polytope: Polytope) -> PolytopeRows:
+    """The costs alone: rows with tolerance 0."""
+    pairs = model.public.r.size
+    uncertain = UncertainRows(
+        model.cost,
+        Affine(model.cost.shape[0]),
+        num_entries=model.envelope.num_entries,
+        x_lower=np.zeros(pairs),
+        x_upper=np.full(pairs, np.inf),
+    )
+    return PolytopeRows(uncertain, polytope)
 
 
 def occupancy_within(
@@ -155,7 +181,7 @@ def occupancy_within(
 
 
 def best_multipliers(rows: Counterpart, x: FloatArray) -> FloatArray:
-    """The multipliers of the row facts that bound the rows best at a given x; 0 without any."""
+    """The multipliers of the row facts that bound the rows best at a given x, or zeros."""
     if not rows.num_multipliers:
         return np.empty(0)
     n, floor = x.size, np.full(rows.num_auxiliary, -np.inf)

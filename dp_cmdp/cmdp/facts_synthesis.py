@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dp_cmdp import _check
@@ -40,11 +41,17 @@ if TYPE_CHECKING:
 FIRST_ROW_MARGIN = 2.0**-34
 #: Relative gap asked for: of a policy, and of a proposal, which nobody plays.
 POLICY_GAP, PROPOSAL_GAP = 1e-6, 1e-5
+#: Shares of the tolerances that the first policies of a large model leave unused.
+SPARED = (0.0, 0.03, 0.1)
 
 
 @door
 def policy_over(
-    model: ParametricCMDP, polytope: Polytope, *, pool: PolicyPool | None = None
+    model: ParametricCMDP,
+    polytope: Polytope,
+    *,
+    guess: ArrayLike | None = None,
+    pool: PolicyPool | None = None,
 ) -> SafePolicy:
     """The best policy that is certainly safe for every database of a polytope.
 
@@ -53,6 +60,8 @@ def policy_over(
     model : ParametricCMDP
     polytope : Polytope
         Of databases of the model.
+    guess : array_like, optional
+        Likely values of the entries; a start for large models.
     pool : PolicyPool, optional
         Policies of earlier solves on the same dynamics, to start from.
 
@@ -75,11 +84,15 @@ def policy_over(
     """
     _check.instance("model", model, ParametricCMDP)
     _check.instance("polytope", polytope, Polytope)
+    size = model.envelope.num_entries
+    likely = None if guess is None else _check.vector("guess", guess, size=size)
     program = model.program()
     rows = program.polytope_rows(polytope).counterpart()
     check_consistent(polytope)
     box = model.robust(polytope.lower, polytope.upper)
     own = started_pool(model, pool, box=box) if box.num_states > LARGE else None
+    if own is not None and likely is not None:
+        _learn(own, model.at(likely))
     margin = FIRST_ROW_MARGIN * (
         np.abs(box.f0) + np.abs(box.f).max(axis=(1, 2)) / (1.0 - box.gamma)
     )
@@ -131,6 +144,13 @@ def started_pool(model: ParametricCMDP, pool: PolicyPool | None, *, box: CMDP) -
     with suppress(SolverError):
         own.solve(box.f, box.f0)
     return own
+
+
+def _learn(pool: PolicyPool, cmdp: CMDP) -> None:
+    """Policies for likely costs, at tolerances that leave more or less for what is not known."""
+    for spared in SPARED:
+        with suppress(SolverError):
+            pool.solve(cmdp.f, cmdp.f0 - spared * np.abs(cmdp.f0))
 
 
 def _certified(

@@ -36,6 +36,7 @@ from dp_cmdp.cmdp.safest import safest_policy
 from dp_cmdp.cmdp.solvers.solution import CMDPSolution
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import AssumptionError, InfeasibleError, SolverError
+from dp_cmdp.release.looks import posterior_mean
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
@@ -121,8 +122,9 @@ def synthesize(
         from dp_cmdp.cmdp.facts_synthesis import policy_over
 
         release.check_fits(model.envelope)
+        guess = posterior_mean(model.program(), release)
         try:
-            return policy_over(model, release.polytope, pool=pool)
+            return policy_over(model, release.polytope, guess=guess, pool=pool)
         except SolverError:
             pass  # the intervals alone may still give a policy
     return safe_policy(model.tightened(release), pool=pool)

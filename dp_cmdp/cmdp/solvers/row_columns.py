@@ -185,26 +185,26 @@ class _Master:
     """
 
     def __init__(self, solve: RowColumns) -> None:
-        auxiliary, b, m = solve.E, solve.b, solve.num_rows
+        b, m, count = solve.b, solve.num_rows, solve.E.shape[1]
         size = np.abs(solve.rows).max(axis=0)
         size[:m] = np.maximum(size[:m], np.abs(b[:m]))
         self._unit = _power_of_two(np.maximum(size, 1e-3 * np.median(size[size > 0.0])))
         self._value_unit = float(_power_of_two(np.array(solve.unit)))
-        scaled = sparse.csc_array(auxiliary / self._unit[:, None])
+        scaled = sparse.csc_array(solve.E / self._unit[:, None])
         self._columns = 1.0 / _power_of_two(abs(scaled).max(axis=0).toarray().ravel())
         excess = sparse.csc_array(-np.repeat([1.0, 0.0], [m, b.size - m])[:, None])
         matrix = sparse.hstack([scaled * self._columns, excess])
         matrix = sparse.vstack([matrix, sparse.csr_array((1, matrix.shape[1]))], format="csc")
-        floor = np.full(auxiliary.shape[1] + 1, -highspy.kHighsInf)
-        floor[auxiliary.shape[1] - solve.num_positive :] = 0.0
-        self._elastic, self._num_auxiliary = True, auxiliary.shape[1]
+        floor = np.full(count + 1, -highspy.kHighsInf)
+        floor[count - solve.num_positive :] = 0.0
+        self._elastic, self._num_auxiliary = True, count
         self._values: list[float] = []
         self._highs = _quiet_highs()
         self._highs.passModel(_model(matrix, floor, right=np.append(b / self._unit, 1.0)))
         for p, row in enumerate(solve.rows):
             self.add(solve.worth(p), row)
-        self._highs.changeColCost(auxiliary.shape[1], -1.0)
-        self.weights, self.auxiliary = np.zeros(len(solve.rows)), np.zeros(auxiliary.shape[1])
+        self._highs.changeColCost(count, -1.0)
+        self.weights, self.auxiliary = np.zeros(len(solve.rows)), np.zeros(count)
 
     def add(self, value: float, row: FloatArray) -> None:
         """A column of the given value, which puts `row` into the rows."""
