@@ -17,6 +17,7 @@ from dp_cmdp.cli.tables import print_json
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from dp_cmdp.cmdp.certificate import PolicyCertificate
     from dp_cmdp.cmdp.model import CMDP
     from dp_cmdp.cmdp.policy import Policy
 
@@ -51,6 +52,7 @@ def add_parser(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from dp_cmdp.cmdp.facts_certificate import certify_over
     from dp_cmdp.cmdp.policy import Policy
     from dp_cmdp.data.release import Release
 
@@ -69,6 +71,9 @@ def run(options: argparse.Namespace) -> int:
     else:
         release = Release.load(options.release)
         report = _judged(model.tightened(release), policy, "worst case over the release")
+        if release.totals is not None:
+            proof = certify_over(model, policy, release.polytope)
+            report["certificate"] = _facts(proof)
     if options.json:
         print_json(report)
     else:
@@ -85,11 +90,15 @@ def _judged(cmdp: CMDP, policy: Policy, scope: str) -> dict[str, Any]:
     return {
         "scope": scope,
         "value": evaluate(cmdp, policy).value,
-        "certificate": {
-            "verified": proof.verified,
-            "worst_case_cost": proof.worst_case_cost.tolist(),
-            "tolerance": proof.tolerance.tolist(),
-        },
+        "certificate": _facts(proof),
+    }
+
+
+def _facts(proof: PolicyCertificate) -> dict[str, Any]:
+    return {
+        "verified": proof.verified,
+        "worst_case_cost": proof.worst_case_cost.tolist(),
+        "tolerance": proof.tolerance.tolist(),
     }
 
 

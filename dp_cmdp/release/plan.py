@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -61,6 +62,12 @@ class Plan:
     def facts(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {"share": str(self.share), "caution": self.caution, "lift": self.lift}
+
+    @classmethod
+    @door
+    def from_facts(cls, said: Mapping[str, Any]) -> Plan:
+        """The plan that a release says it was made by."""
+        return cls(said["share"], caution=said["caution"], lift=said["lift"])
 
     def __str__(self) -> str:
         if not self.measures_totals:

@@ -24,6 +24,7 @@ from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
 from dp_cmdp.data.release import Release
 from dp_cmdp.envs import HazardGridEnv
+from dp_cmdp.release.plan import Plan
 
 GATE = {
     "format": "dp_cmdp.Layout/1",
@@ -164,6 +165,7 @@ def test_all_that_is_printed_can_be_computed_from_the_public_files(
     floors = release.group(release.groups[1][0])["lower"] <= 0.0
     expected: dict[str, Any] = {
         "method": method,
+        "plan": None if release.plan is None else str(Plan.from_facts(release.plan)),
         "layout": "gate",
         "epsilon": float(release.guarantee.epsilon),
         "delta": float(release.guarantee.delta),
