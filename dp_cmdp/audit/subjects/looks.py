@@ -36,8 +36,8 @@ from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.totals import TotalsPlan, integer_totals, plan_totals
 
 #: Runs of the black box: a wide release in looks takes a second.
-RUNS = 2000
-SEED = 7
+WIDE_LOOKS = 2000
+FIRST_LOOK_SEED = 7
 ROWS = 3
 #: One record at its worst: a coefficient goes up, the tolerance of its row goes down.
 PAIR = (
@@ -70,7 +70,7 @@ def looks_subject(share: str) -> Subject:
         couplings=(second_look_coupling(shipped_choice(plan), plan),),
         noise=lambda size, rng: wide.draw(np.zeros(wide.grid.size)).index[:size].astype(np.float64),
         facts=law_facts(wide.noise),
-        most_runs=RUNS,
+        most_runs=WIDE_LOOKS,
     )
 
 
@@ -110,7 +110,7 @@ def shipped_choice(plan: Plan) -> Choose:
 
 def second_look_coupling(choose: Choose, plan: Plan) -> Coupling:
     """Weights and measured totals, the first release being the same for both databases."""
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(FIRST_LOOK_SEED)
     seen = _release(owned_rows(), PAIR[0], plan, rng)
     look = choose(seen, PAIR[0])
     start, end = (_true_totals(look, side) for side in PAIR)
@@ -131,7 +131,7 @@ def second_look_coupling(choose: Choose, plan: Plan) -> Coupling:
 def peeking(name: str, choose: Choose) -> Subject:
     """A second look whose totals are chosen by the data."""
     plan = Plan(0)
-    seen = _release(owned_rows(), PAIR[0], plan, np.random.default_rng(SEED))
+    seen = _release(owned_rows(), PAIR[0], plan, np.random.default_rng(FIRST_LOOK_SEED))
 
     def mechanism(values: FloatArray, rng: np.random.Generator) -> FloatArray:
         look = choose(seen, values)
