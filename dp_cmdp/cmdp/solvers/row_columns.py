@@ -191,9 +191,10 @@ class _Master:
         self._unit = _power_of_two(np.maximum(size, 1e-3 * np.median(size[size > 0.0])))
         self._value_unit = float(_power_of_two(np.array(solve.unit)))
         scaled = sparse.csc_array(solve.E / self._unit[:, None])
-        self._columns = 1.0 / _power_of_two(abs(scaled).max(axis=0).toarray().ravel())
+        largest = np.asarray(abs(scaled).max(axis=0).toarray(), np.float64).ravel()
+        self._columns = 1.0 / _power_of_two(largest)
         excess = sparse.csc_array(-np.repeat([1.0, 0.0], [m, b.size - m])[:, None])
-        matrix = sparse.hstack([scaled * self._columns, excess])
+        matrix = sparse.hstack([sparse.csc_array(scaled * self._columns), excess])
         matrix = sparse.vstack([matrix, sparse.csr_array((1, matrix.shape[1]))], format="csc")
         floor = np.full(count + 1, -highspy.kHighsInf)
         floor[count - solve.num_positive :] = 0.0
