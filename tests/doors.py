@@ -725,6 +725,7 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.data.totals.Totals.step": lambda w: [0.125],
     "dp_cmdp.data.totals.Totals.support": lambda w: 9,
     "dp_cmdp.release.looks.propose_totals.seen": lambda w: w.release,
+    "dp_cmdp.release.plan.Plan.from_facts.said": lambda w: Plan("0.35").facts(),
     "dp_cmdp.release.totals.plan_totals.scale": lambda w: [1.0],
     "dp_cmdp.noise.laplace.LatticeLaplace.certificate": lambda w: w.laplace_certificate,
     "dp_cmdp.noise.optimal.OptimalNoise.certificate": lambda w: w.optimal_certificate,

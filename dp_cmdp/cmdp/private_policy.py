@@ -18,7 +18,7 @@ from dp_cmdp.cmdp.solvers.row_solution import LARGE
 from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
-from dp_cmdp.errors import SolverError
+from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.release.entries import harmful_sides, release_database
 from dp_cmdp.release.looks import release_looks
 from dp_cmdp.release.plan import Plan
@@ -133,7 +133,7 @@ def release_and_synthesize(
         release = replace(release, plan=choice.facts())
     try:
         safe = synthesize(model, release, pool=pool)
-    except SolverError:
+    except (SolverError, InvalidArgumentError):  # facts too tight for the engine
         safe = robust
     if plan != "database" and safe.value < robust.value:
         safe = robust

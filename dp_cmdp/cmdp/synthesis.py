@@ -120,9 +120,11 @@ def synthesize(
     """
     if release.totals is not None:
         from dp_cmdp.cmdp.facts_synthesis import policy_over
+        from dp_cmdp.cmdp.solvers.row_solution import LARGE
 
         release.check_fits(model.envelope)
-        guess = posterior_mean(model.program(), release)
+        large = model.public.num_states > LARGE
+        guess = posterior_mean(model.program(), release) if large else None
         try:
             return policy_over(model, release.polytope, guess=guess, pool=pool)
         except SolverError:

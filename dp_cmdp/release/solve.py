@@ -23,7 +23,7 @@ from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Release
-from dp_cmdp.errors import AssumptionError, SolverError
+from dp_cmdp.errors import AssumptionError, InvalidArgumentError, SolverError
 from dp_cmdp.program.certified import solve_certified
 from dp_cmdp.program.linear_program import Solution, inequality_slack
 from dp_cmdp.program.parametric import ParametricLP
@@ -137,7 +137,7 @@ def release_and_solve(
     robust = replace(robust, objective=value)
     try:
         solution = solve_private(program, release)
-    except SolverError:
+    except (SolverError, InvalidArgumentError):  # facts too tight for the engine to tell from none
         solution = robust
     return PrivateAnswer(solution=solution, release=release, robust=robust, choice=choice)
 

@@ -24,6 +24,7 @@ PUBLIC = [
     "LinearProgram",
     "ParametricCMDP",
     "ParametricLP",
+    "Plan",
     "Policy",
     "PolicyPool",
     "PrivacyBudget",

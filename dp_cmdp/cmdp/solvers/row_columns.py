@@ -38,8 +38,9 @@ STABILITY = 0.8
 PRICING_SHARE = 0.05
 #: Pricing problems at most.
 ROW_ITERATIONS = 600
-#: A run ends where so many columns close less than this share of the gap.
-PATIENCE, PROGRESS = 20, 0.2
+#: An impatient run ends where so many columns close less than a share of the gap: this one, or the
+#: larger one once the gap is good enough.
+PATIENCE, PROGRESS, MORE_PROGRESS, GOOD_GAP = 10, 0.2, 0.5, 1e-4
 #: A column that improves the master by less, relative to the distance, is a misprice; so many in a
 #: row at y itself mean that doubles are exhausted.
 MISPRICE, MISPRICES = 1e-3, 4
@@ -50,14 +51,24 @@ LEFT_EXCESS = 1e-9
 
 
 class RowColumns:
-    """One solve: `objective` under `rows`, on the dynamics of `library`, which learns from it."""
+    """One solve: `objective` under `rows`, on the dynamics of `library`, which learns from it.
+
+    A `patient` one goes on until the gap is reached or columns run out, however slowly.
+    """
 
     def __init__(
-        self, library: PolicyLibrary, rows: Counterpart, *, objective: FloatArray, gap: float
+        self,
+        library: PolicyLibrary,
+        rows: Counterpart,
+        *,
+        objective: FloatArray,
+        gap: float,
+        patient: bool = True,
     ) -> None:
         pairs = library.reward.size
         whole = sparse.vstack([rows.A, rows.A_aux], format="csc")
         self.library, self.gap, self.objective = library, gap, objective
+        self.patient = patient
         self.A = sparse.csr_array(whole[:, :pairs])
         self.E = sparse.csc_array(whole[:, pairs:])
         self.b = np.concatenate([rows.b, rows.b_aux])
@@ -111,10 +122,7 @@ class RowColumns:
             if bound - value <= allowed or misprices > MISPRICES:
                 return value, bound, best
             distances.append(bound - value)
-            slow = len(distances) > PATIENCE and not (
-                distances[-1] <= (1.0 - PROGRESS) * distances[-1 - PATIENCE]
-            )
-            if self.iterations >= ROW_ITERATIONS or slow:
+            if self.iterations >= ROW_ITERATIONS or self._is_slow(distances, value):
                 return value, bound, best
             point = stability * best + (1.0 - stability) * dual
             distance = bound - value if bound < np.inf else abs(value)
@@ -127,6 +135,14 @@ class RowColumns:
             else:
                 misprices += stability < 0.05
                 stability = 0.5 * stability if stability >= 0.05 else 0.0
+
+    def _is_slow(self, distances: list[float], value: float) -> bool:
+        """Whether the last columns closed too little of the gap to go on."""
+        if self.patient or len(distances) <= PATIENCE:
+            return False
+        good = distances[-1] <= GOOD_GAP * max(abs(value), self.reward_scale)
+        share = MORE_PROGRESS if good else PROGRESS
+        return distances[-1] > (1.0 - share) * distances[-1 - PATIENCE]
 
     def _price(self, reward: FloatArray, dual: FloatArray, *, tolerance: float) -> float:
         """The best policy for reward − Aᵀy; an upper bound on the optimum."""
@@ -191,9 +207,10 @@ class _Master:
         self._unit = _power_of_two(np.maximum(size, 1e-3 * np.median(size[size > 0.0])))
         self._value_unit = float(_power_of_two(np.array(solve.unit)))
         scaled = sparse.csc_array(solve.E / self._unit[:, None])
-        self._columns = 1.0 / _power_of_two(abs(scaled).max(axis=0).toarray().ravel())
+        largest = np.asarray(abs(scaled).max(axis=0).toarray(), np.float64).ravel()
+        self._columns = 1.0 / _power_of_two(largest)
         excess = sparse.csc_array(-np.repeat([1.0, 0.0], [m, b.size - m])[:, None])
-        matrix = sparse.hstack([scaled * self._columns, excess])
+        matrix = sparse.hstack([sparse.csc_array(scaled * self._columns), excess])
         matrix = sparse.vstack([matrix, sparse.csr_array((1, matrix.shape[1]))], format="csc")
         floor = np.full(count + 1, -highspy.kHighsInf)
         floor[count - solve.num_positive :] = 0.0

@@ -81,7 +81,13 @@ def solve_rows_of(
 
         pool.library.prepare()
         try:
-            return RowColumns(pool.library, rows, objective=objective, gap=gap).run()
+            return RowColumns(
+                pool.library,
+                rows,
+                objective=objective,
+                gap=gap,
+                patient=cmdp.num_states <= LARGE,
+            ).run()
         except ConvergenceError:
             if cmdp.num_states > LARGE:
                 raise
