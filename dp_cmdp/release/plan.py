@@ -67,6 +67,8 @@ class Plan:
     @door
     def from_facts(cls, said: Mapping[str, Any]) -> Plan:
         """The plan that a release says it was made by."""
+        if not {"share", "caution", "lift"} <= set(said):
+            raise InvalidArgumentError("said must hold share, caution and lift")
         return cls(said["share"], caution=said["caution"], lift=said["lift"])
 
     def __str__(self) -> str:
