@@ -108,7 +108,6 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.experiments.bounds": "a reproduction: called by its sweep",
     "dp_cmdp.reproductions": "the list of reproductions",
     "dp_cmdp.experiments.cost_of_privacy": "a reproduction: called by its sweep",
-    "dp_cmdp.experiments.exact_feasibility": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.exposure": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.hsu_cmdp": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.mean_shift": "a reproduction: called by its sweep",
