@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import COLOURS, new_figure
+from dp_cmdp.figures.style import COLOURS, CROSS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,12 +58,5 @@ def _explained(ax: Axes, part: Rows) -> None:
     shade = SHADES["Laplace, same shift"]
     ax.plot(at, expected, ":", color=shade, label="expected: ½ exp(−s/σ)")
     known = [row for row in fine if row["published_percent"] is not None]
-    ax.plot(
-        [row["epsilon"] for row in known],
-        [row["published_percent"] for row in known],
-        "x",
-        color="black",
-        markersize=8,
-        markeredgewidth=2,
-        label="published",
-    )
+    crosses = [row["epsilon"] for row in known], [row["published_percent"] for row in known]
+    ax.plot(*crosses, label="published", **CROSS)

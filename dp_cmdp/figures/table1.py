@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.bands import NAMES, colour
-from dp_cmdp.figures.style import new_figure
+from dp_cmdp.figures.bands import colour
+from dp_cmdp.figures.style import NAMES, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
