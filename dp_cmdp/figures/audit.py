@@ -40,8 +40,7 @@ def _bounds(ax, report: AuditReport) -> None:
     ax.plot([], [], "o", color=GOOD, label="lower bound found by the black box")
     ax.set_yticks(range(len(report.methods)), [method.name for method in report.methods])
     ax.invert_yaxis()
-    ax.set_xlim(left=0)
-    ax.set_xlabel("ε")
+    ax.set(xlim=(0, None), xlabel="ε")
     ax.set_title("shipped methods", loc="left", fontsize=10)
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
 
@@ -54,15 +53,8 @@ def _bugs(ax, report: AuditReport) -> None:
             text = {True: "not seen", False: "caught", None: "–"}[passed]
             colour = {True: "#e5e7eb", False: GOOD, None: NONE}[passed]
             ax.add_patch(_box(column, row, colour))
-            ax.text(
-                column,
-                row,
-                text,
-                ha="center",
-                va="center",
-                fontsize=8,
-                color="white" if passed is False else "#374151",
-            )
+            ink = "white" if passed is False else "#374151"
+            ax.text(column, row, text, ha="center", va="center", fontsize=8, color=ink)
     ax.set_xlim(-0.5, len(LAYERS) - 0.5)
     ax.set_ylim(len(report.injected) - 0.5, -0.5)
     ax.set_xticks(range(len(LAYERS)), [layer.replace("_", "\n") for layer in LAYERS], fontsize=8)

@@ -61,8 +61,7 @@ def cost_of_privacy_figure(
     main.plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
     for method in LABELS:
         _curve(main, rows, method)
-    main.set_ylim(bottom=0)
-    main.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
+    main.set(ylim=(0, None), xlabel="privacy strength ε (δ = 0.1; smaller is more private)")
     main.set_ylabel("cost of privacy ξ (%)")
     main.set_title("Hazard grid: what privacy with certain safety costs", loc="left")
     main.legend(frameon=False, fontsize=8, loc="upper right", bbox_to_anchor=(1.0, 0.8))

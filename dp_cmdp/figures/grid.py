@@ -26,6 +26,7 @@ ARROWS = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
 HEAT = "YlGnBu"
 CANDIDATE, WALL, GOAL, START = "#f59e0b", "#374151", "#16a34a", "#b91c1c"
 ARROW, PATH, HAZARD = "#111827", "#db2777", "#dc2626"
+HATCHED: Any = {"fill": False, "hatch": "////", "edgecolor": CANDIDATE}
 FAINT = 0.25
 #: Discounted visits below which a cell counts as never visited.
 UNSEEN = 1e-6
@@ -138,12 +139,7 @@ def _legend(figure: Figure, layout: Layout, *, columns: int, hazards: bool = Fal
         return Line2D([], [], linestyle="none", marker=symbol, label=label, **look)
 
     handles: list[Any] = [
-        Patch(
-            fill=False,
-            hatch="////",
-            edgecolor=CANDIDATE,
-            label="may be hazardous (public)",
-        ),
+        Patch(label="may be hazardous (public)", **HATCHED),
         Line2D([], [], color=PATH, linewidth=2, alpha=0.7, label="likeliest path from the start S"),
         Patch(facecolor=GOAL, label="goal G"),
         mark(r"$\rightarrow$", "action: the longer, the likelier", markersize=12),
@@ -180,18 +176,8 @@ def _furniture(ax: Axes, layout: Layout) -> None:
     for cell in layout.walls:
         ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor=WALL, zorder=1))
     for cell in layout.candidates:
-        ax.add_patch(
-            Rectangle(
-                _corner(layout, cell),
-                1,
-                1,
-                fill=False,
-                hatch="////",
-                edgecolor=CANDIDATE,
-                linewidth=0.8,
-                zorder=2,
-            )
-        )
+        look = {"linewidth": 0.8, "zorder": 2, **HATCHED}
+        ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, **look))
     for cell in layout.goals:
         ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor=GOAL, zorder=1))
         _letter(ax, layout, cell, "G", "white")

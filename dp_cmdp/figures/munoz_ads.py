@@ -32,8 +32,7 @@ def munoz_ads_figure(rows: Rows) -> Figure:
     _explained(left, [row for row in rows if row["noise"] == "Laplace, same shift"])
     right.set_ylim(bottom=0, top=10)
     right.set_title("revenue ratio 1.00, as published", loc="left", fontsize=10)
-    left.set_ylim(bottom=-0.5)
-    left.set_ylabel("overrun budgets (%)")
+    left.set(ylim=(-0.5, None), ylabel="overrun budgets (%)")
     right.set_ylabel("lost revenue (millionths)")
     for ax in (left, right):
         ax.set_xlabel("privacy strength ε (δ = 1e-4)")

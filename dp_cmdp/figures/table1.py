@@ -59,5 +59,4 @@ def _blocks(ax: Axes, rows: Rows) -> None:
             if block in (row["paper_private"] or ()):
                 ax.plot(column, at, "o", markersize=11, mfc="none", mec="black")
     ax.set_xticks([0, 1, 2], ["A", "b", "c"])
-    ax.set_xlim(-0.6, 2.6)
-    ax.set_xlabel("private:\n● measured\n○ in the paper")
+    ax.set(xlim=(-0.6, 2.6), xlabel="private:\n● measured\n○ in the paper")
