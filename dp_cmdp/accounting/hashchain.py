@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dp_cmdp import _scalars
-from dp_cmdp.accounting.budget import PrivacyBudget, shown_up
+from dp_cmdp.accounting.budget import PrivacyBudget, shown_down, shown_up
 from dp_cmdp.errors import InvalidArgumentError, LedgerCorruptError
 
 #: Numerators and denominators stay below 2^1000, so that every amount is a normal float.
@@ -30,15 +29,6 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 Kind = Literal["total", "debit"]
-
-
-def shown_down(value: Fraction, digits: int = 6) -> str:
-    """Decimal text of a non-negative fraction, rounded down: what remains is never overstated."""
-    if value == 0:
-        return "0"
-    exponent = math.floor(math.log10(value.numerator) - math.log10(value.denominator))
-    unit = Fraction(10) ** (exponent - digits + 1)
-    return f"{float(math.floor(value / unit) * unit):.{digits}g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ puts the true database in their place and is for the curator only.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +89,24 @@ class Trials:
         if float(lost.mean()) <= scale:
             return Interval(1.0, 1.0, 1.0, self.draws)
         return share_interval(self.achieved(noise) - self.robust, lost, confidence=confidence)
+
+
+def crossing(reached: Callable[[float], bool], ends: tuple[float, float], *, step: float) -> float:
+    """The least ε of a range at which something is `reached`, by bisection to a `step` of ln ε.
+
+    0 when the first end reaches it, ∞ when the last does not. What trials say of ε is nearly
+    monotone because they share their uniforms.
+    """
+    first, last = ends
+    if not reached(last):
+        return math.inf
+    if reached(first):
+        return 0.0
+    low, high = math.log(first), math.log(last)
+    while high - low > step:
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(math.exp(middle)) else (middle, high)
+    return math.exp(high)
 
 
 def paired_uniforms(draws: int, size: int, *, seed: int) -> FloatArray:
