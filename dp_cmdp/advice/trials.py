@@ -75,15 +75,11 @@ class Trials:
         uniforms = paired_uniforms(self.draws, noise.size, seed=self.seed)
         return simulated_values(noise, self.databases, uniforms)
 
-    def recovered(self, noise: ReleaseNoise) -> float:
+    def recovery(self, noise: ReleaseNoise, *, confidence: float = CONFIDENCE) -> Interval:
         """Share of what the robust answer loses that a release wins back; at most 1.
 
         Below 0 the release is worse than no data; 1 when there is nothing to lose.
         """
-        return self.recovery(noise).mean
-
-    def recovery(self, noise: ReleaseNoise, *, confidence: float = CONFIDENCE) -> Interval:
-        """:meth:`recovered`, with its confidence interval over the trials."""
         lost = self.optimum - self.robust
         scale = 1e-9 * (1.0 + float(np.abs(self.optimum).mean()))
         if float(lost.mean()) <= scale:

@@ -8,18 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.audit.layers.coupling import Coupling
 from dp_cmdp.audit.layers.noise_law import law_facts
 from dp_cmdp.audit.outcomes import Outcomes, repeated
 from dp_cmdp.audit.subject import Subject
-from dp_cmdp.audit.subjects.programs import blocks_coupling, wide_sampler
+from dp_cmdp.audit.subjects.programs import algorithm_1, blocks_coupling, wide_sampler
 from dp_cmdp.audit.subjects.releases import CHEAP_RUNS, DELTA, EPSILON
-from dp_cmdp.data.database import Database
-from dp_cmdp.data.release import Release
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
-from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.blocks import release_blocks
 
 Law = Laplace | TruncatedLaplace
 THIRD = Fraction(1, 3)
@@ -71,20 +66,7 @@ def additive(
 
 def realised_mask() -> Subject:
     """Algorithm 1 that leaves realised zeros unprotected, as the published numbers suggest."""
-    pair = (0.0, 0.5)
-
-    def release(
-        database: Database, program: ParametricLP, rng: np.random.Generator | None
-    ) -> Release:
-        return release_blocks(
-            database,
-            PrivacyBudget(EPSILON, DELTA),
-            program=program,
-            alphas={"A": "1/3", "b": "1/3", "c": "1/3"},
-            rng=rng,
-            realised_mask_NOT_PRIVATE=True,
-        )
-
+    pair, release = (0.0, 0.5), algorithm_1(realised_mask_NOT_PRIVATE=True)
     return Subject(
         name="mask from realised zeros",
         epsilon=EPSILON,

@@ -79,21 +79,21 @@ def program_subjects() -> list[Callable[[], Subject]]:
     ]
 
 
-def blocks_subject(calibration: str) -> Subject:
-    """``release_blocks`` with exact noise, then the private solve."""
+def algorithm_1(**options: Any) -> Blocks:
+    """``release_blocks`` with the audited budget, shared equally, under the given options."""
 
     def release(
         database: Database, program: ParametricLP, rng: np.random.Generator | None
     ) -> Release:
-        return release_blocks(
-            database,
-            PrivacyBudget(EPSILON, DELTA),
-            program=program,
-            alphas={"A": "1/3", "b": "1/3", "c": "1/3"},
-            calibration=calibration,
-            rng=rng,
-        )
+        budget, alphas = PrivacyBudget(EPSILON, DELTA), {"A": "1/3", "b": "1/3", "c": "1/3"}
+        return release_blocks(database, budget, program=program, alphas=alphas, rng=rng, **options)
 
+    return release
+
+
+def blocks_subject(calibration: str) -> Subject:
+    """``release_blocks`` with exact noise, then the private solve."""
+    release = algorithm_1(calibration=calibration)
     program = copies(2, shared=True)
     first = _database(program, np.zeros(2, dtype=int), ("A", "b", "c"))
     return Subject(
