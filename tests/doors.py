@@ -40,6 +40,7 @@ from dp_cmdp.cmdp.policy import PolicyFile
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.release import Debit
 from dp_cmdp.envs.layout_files import layout_to_dict
+from dp_cmdp.metrics import Interval
 from dp_cmdp.program.solution_file import SolutionFile
 from tests.marked import MARKS
 from tests.problems import SpyDatabase
@@ -564,6 +565,7 @@ VALUES: dict[str, Builder] = {
     "mechanism": lambda w: lambda values, rng: values + rng.random(values.size),
     "model": lambda w: w.model,
     "mu": lambda w: [0.5, 0.5],
+    "ends": lambda w: "ci",
     "name": lambda w: "values",
     "nonprivate_value": lambda w: 2.0,
     "num_actions": lambda w: 2,
@@ -713,6 +715,7 @@ INSTANCES: dict[str, Builder] = {
         np.stack([w.cmdp.f] * 2), [[9.0], [9.0]]
     ),
     "dp_cmdp.cmdp.rollout.Rollout": lambda w: w.played,
+    "dp_cmdp.metrics.Interval": lambda w: Interval(1.0, 0.5, 1.5, 2),
     "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
     "dp_cmdp.data.database.Database": lambda w: w.database,
     "dp_cmdp.data.envelope.Envelope": lambda w: w.envelope,

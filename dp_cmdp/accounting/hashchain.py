@@ -170,16 +170,8 @@ class Chain:
         """The entry that would follow the head."""
         index = len(self.entries) + 1
         facts = (index, time, kind, identity, _text(amount.epsilon), _text(amount.delta), note)
-        return LedgerEntry(
-            index=index,
-            time=time,
-            kind=kind,
-            identity=identity,
-            epsilon=amount.epsilon,
-            delta=amount.delta,
-            note=note,
-            hash=link(self.head.hash, facts),
-        )
+        spent, following = (amount.epsilon, amount.delta), link(self.head.hash, facts)
+        return LedgerEntry(index, time, kind, identity, *spent, note, following)
 
     def check_contains(self, pinned: LedgerHead) -> None:
         """Raise :class:`LedgerCorruptError` unless this history continues the pinned one."""

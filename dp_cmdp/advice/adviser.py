@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -194,13 +195,11 @@ def _threshold(
 ) -> Threshold:
     """Where the estimate, and the ends of its interval, reach the share asked for."""
     radius = _radius(trials.program, factor)
-    known: dict[float, Interval] = {}
 
+    @cache
     def recovery(epsilon: float) -> Interval:
-        if epsilon not in known:
-            noise = release_noise(trials.program, PrivacyBudget(epsilon, delta), radius=radius)
-            known[epsilon] = trials.recovery(noise, confidence=confidence)
-        return known[epsilon]
+        noise = release_noise(trials.program, PrivacyBudget(epsilon, delta), radius=radius)
+        return trials.recovery(noise, confidence=confidence)
 
     def reached(part: str) -> float | None:
         found = crossing(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -112,16 +113,14 @@ def smallest_epsilon(
     best = float(trials.optimum[0])
     if best == 0.0:
         raise InvalidArgumentError("the relative loss has no meaning: the best value is 0")
-    known: dict[float, Interval] = {}
 
+    @cache
+    @weak_budgets()
     def cost(epsilon: float) -> Interval:
-        if epsilon not in known:
-            with weak_budgets():
-                budget = PrivacyBudget(epsilon, delta)
-            noise = release_noise(lp, budget, mechanism=mechanism, alphas=alphas)
-            loss = (best - trials.achieved(noise)) / abs(best)
-            known[epsilon] = mean_interval(pair_means(loss), confidence=confidence)
-        return known[epsilon]
+        budget = PrivacyBudget(epsilon, delta)
+        noise = release_noise(lp, budget, mechanism=mechanism, alphas=alphas)
+        loss = (best - trials.achieved(noise)) / abs(best)
+        return mean_interval(pair_means(loss), confidence=confidence)
 
     epsilon, low, high = (
         crossing(lambda e, part=part: getattr(cost(e), part) <= goal, (first, last), step=0.02)

@@ -19,7 +19,6 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.advice.recovery import CONFIDENCE, share_interval
-from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
@@ -132,12 +131,12 @@ def reference_databases(
     if position == "average":
         share = paired_uniforms(draws, envelope.num_entries, seed=seed + 1)
         return envelope.lower + share * (envelope.upper - envelope.lower)
-    return np.tile(_fixed(program, envelope, position), (draws, 1))
-
-
-def _fixed(program: ParametricLP, envelope: Envelope, position: str) -> FloatArray:
     middle = (envelope.lower + envelope.upper) / 2
-    if position == "middle":
-        return middle
+    return np.tile(middle if position == "middle" else harmless_values(program), (draws, 1))
+
+
+def harmless_values(program: ParametricLP) -> FloatArray:
+    """Every entry at the end of its interval that tightens no row; in the middle when both do."""
     low, high = harmful_ends(program)
-    return np.where(low == high, middle, np.where(high, envelope.lower, envelope.upper))
+    lower, upper = program.envelope.lower, program.envelope.upper
+    return np.where(low == high, (lower + upper) / 2, np.where(high, lower, upper))

@@ -109,15 +109,11 @@ def rows(frame: pd.DataFrame) -> list[Row]:
                 "epsilon": float(Fraction(text)),
                 "noise": "truncated Laplace" if truncated else "Laplace, same shift",
                 "draws": broken.draws,
-                "violated_percent": broken.mean,
-                "ci_low": broken.low,
-                "ci_high": broken.high,
+                **broken.row("violated_percent", ends="ci"),
                 "expected_percent": 0.0 if truncated else expected_percent(text),
                 "published_percent": 0.0 if truncated else PUBLISHED.get(text),
                 "violated_supplies_percent": 100.0 * float(part["violated_supplies"].mean()),
-                "revenue_ratio": ratio.mean,
-                "revenue_ci_low": ratio.low,
-                "revenue_ci_high": ratio.high,
+                **ratio.row("revenue_ratio", ends="revenue_ci"),
             }
         )
     return table

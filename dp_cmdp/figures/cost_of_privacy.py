@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.patches import Rectangle
+
 from dp_cmdp._door import door
 from dp_cmdp.figures.bands import curve
 from dp_cmdp.figures.style import dress, new_figure
@@ -91,8 +93,8 @@ def _grid(ax: Axes, hazards: Hazards) -> None:
         colours[cell] = "#dc2626" if value > 0 else "#fecaca"
     for cell in range(layout.num_cells):
         row, col = divmod(cell, layout.cols)
-        square = (col, layout.rows - 1 - row)
-        ax.add_patch(_square(square, colours.get(cell, "white")))
+        look = {"facecolor": colours.get(cell, "white"), "edgecolor": "#9ca3af", "linewidth": 0.8}
+        ax.add_patch(Rectangle((col, layout.rows - 1 - row), 1, 1, **look))
     ax.set(xlim=(0, layout.cols), ylim=(0, layout.rows), aspect="equal")
     ax.axis("off")
     ax.set_title(
@@ -102,9 +104,3 @@ def _grid(ax: Axes, hazards: Hazards) -> None:
         fontsize=8,
     )
     ax.text(0, -0.3, "blue start, green goal, red hazards,\npink harmless candidates", **SMALL)
-
-
-def _square(corner: tuple[int, int], colour: str):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(corner, 1, 1, facecolor=colour, edgecolor="#9ca3af", linewidth=0.8)

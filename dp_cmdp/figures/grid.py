@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
@@ -131,8 +134,6 @@ def _cell(layout: Layout) -> float:
 
 def _legend(figure: Figure, layout: Layout, *, columns: int, hazards: bool = False) -> None:
     """What each mark means, below the grid."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     def mark(symbol: str, label: str, **look: Any) -> Line2D:
         look = {"color": ARROW, "markersize": 10, **look}
@@ -166,8 +167,6 @@ def _colorbar(figure: Figure, image: Any, ax: Any) -> None:
 
 def _furniture(ax: Axes, layout: Layout) -> None:
     """Grid lines, walls, hatched candidates, start and goal."""
-    from matplotlib.patches import Rectangle
-
     ax.grid(False)
     ax.set_xticks(np.arange(-0.5, layout.cols), minor=True)
     ax.set_yticks(np.arange(-0.5, layout.rows), minor=True)
@@ -243,8 +242,6 @@ def _corner(layout: Layout, cell: int) -> tuple[float, float]:
 
 
 def _letter(ax: Axes, layout: Layout, cell: int, letter: str, colour: str) -> None:
-    from matplotlib.patheffects import withStroke
-
     row, col = divmod(cell, layout.cols)
     size = min(8.0, 24.0 * _cell(layout))
     halo = [] if colour == "white" else [withStroke(linewidth=1.5, foreground="white")]

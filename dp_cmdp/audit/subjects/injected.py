@@ -13,7 +13,7 @@ from dp_cmdp.audit.layers.noise_law import law_facts
 from dp_cmdp.audit.outcomes import Outcomes, repeated
 from dp_cmdp.audit.subject import Subject
 from dp_cmdp.audit.subjects.programs import algorithm_1, blocks_coupling, wide_sampler
-from dp_cmdp.audit.subjects.releases import CHEAP_RUNS, DELTA, EPSILON
+from dp_cmdp.audit.subjects.releases import CHEAP_RUNS, DELTA, EPSILON, claiming
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 
 Law = Laplace | TruncatedLaplace
@@ -51,10 +51,9 @@ def additive(
         first, second = (side + drawn.sample(rng, runs)[:, None] for side in (0.0, 1.0))
         return Outcomes.of(first), Outcomes.of(second)
 
-    return Subject(
+    return claiming(
         name=name,
         epsilon=epsilon,
-        delta=DELTA,
         sample=sample,
         couplings=(Coupling("output", lambda s, rng: s + drawn.sample(rng, 1), np.ones(1)),),
         noise=lambda size, rng: drawn.sample(rng, size),
@@ -67,10 +66,8 @@ def additive(
 def realised_mask() -> Subject:
     """Algorithm 1 that leaves realised zeros unprotected, as the published numbers suggest."""
     pair, release = (0.0, 0.5), algorithm_1(realised_mask_NOT_PRIVATE=True)
-    return Subject(
+    return claiming(
         name="mask from realised zeros",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=wide_sampler(release, shared=True, pair=pair),
         couplings=(blocks_coupling(release, pair=pair),),
     )
@@ -85,10 +82,8 @@ def data_dependent_exception() -> Subject:
             raise ValueError("value out of range")
         return values + law.sample(rng, values.size)
 
-    return Subject(
+    return claiming(
         name="exception that depends on data",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=repeated(mechanism, (np.zeros(1), np.ones(1))),
         couplings=(
             Coupling("output", lambda s, rng: mechanism(np.full(1, float(s)), rng), np.ones(1)),

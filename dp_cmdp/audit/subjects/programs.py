@@ -22,7 +22,7 @@ from dp_cmdp.audit.layers.certificates import certificates_of
 from dp_cmdp.audit.layers.coupling import Coupling
 from dp_cmdp.audit.outcomes import Outcomes, Sampler, repeated
 from dp_cmdp.audit.subject import MOST_RUNS, Subject
-from dp_cmdp.audit.subjects.releases import DELTA, EPSILON
+from dp_cmdp.audit.subjects.releases import DELTA, EPSILON, claiming
 from dp_cmdp.baselines import METHODS, Answer, Method
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
@@ -96,10 +96,8 @@ def blocks_subject(calibration: str) -> Subject:
     release = algorithm_1(calibration=calibration)
     program = copies(2, shared=True)
     first = _database(program, np.zeros(2, dtype=int), ("A", "b", "c"))
-    return Subject(
+    return claiming(
         name=f"release_blocks, {calibration}",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=wide_sampler(release, shared=True),
         certificates=certificates_of(release(first, program, None)),
         couplings=(blocks_coupling(release),),
@@ -151,10 +149,8 @@ def method_subject(method: Method) -> Subject:
         sample = repeated(
             lambda side, rng: _shown_answer(run(side.astype(int), rng)).ravel(), sides
         )
-    return Subject(
+    return claiming(
         name=f"{method.name} (simulation)",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=sample,
         representation=False,
         most_runs=FEW_RUNS if count == 1 else MOST_RUNS,
