@@ -126,6 +126,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.figures.cost_of_privacy": "a picture of a reproduction's records",
     "dp_cmdp.figures.grid.draw_policy": CHECKED,
     "dp_cmdp.figures.style.dress": CHECKED,
+    "dp_cmdp.figures.style.note": CHECKED,
     "dp_cmdp.figures.hsu_cmdp": "a picture of a reproduction's records",
     "dp_cmdp.figures.mean_shift": "a picture of a reproduction's records",
     "dp_cmdp.figures.munoz_ads": "a picture of a reproduction's records",

@@ -12,7 +12,7 @@ import math
 import numbers
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -127,7 +127,7 @@ class PrivacyBudget:
 
 
 @contextmanager
-def weak_budgets() -> Iterator[None]:
+def weak_budgets() -> Generator[None, None, None]:
     """Budgets that promise little are part of the question: no :class:`PrivacyWarning`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.figures.style import COLOURS, CROSS, NAMES
+from dp_cmdp.figures.style import COLOURS, CROSS, NAMES, note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,10 +46,8 @@ def curve(
 def stated(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
     """Black crosses at numbers that a paper states: place, number, note."""
     middle = sum(ax.get_xlim()) / 2
-    for number, (at, value, note) in enumerate(points):
+    for number, (at, value, text) in enumerate(points):
         label = "stated in the paper" if number == 0 else None
         ax.plot(at, value, label=label, zorder=5, **CROSS)
         step, side = (6, "left") if at <= middle else (-6, "right")
-        ax.annotate(
-            note, (at, value), textcoords="offset points", xytext=(step, 6), ha=side, fontsize=8
-        )
+        note(ax, text, (at, value), offset=(step, 6), ha=side)

@@ -79,6 +79,11 @@ def dress(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
+def note(ax: Axes, text: str, at: tuple[float, float], *, offset: tuple[int, int], ha: str) -> None:
+    """A small text beside a point, `offset` from it in points."""
+    ax.annotate(text, at, textcoords="offset points", xytext=offset, ha=ha, fontsize=8)
+
+
 @door
 def save_figure(figure: Figure, path: str | Path, *, private: bool = False) -> Path:
     """Write a PNG atomically; its metadata says nothing about the data or the machine.

@@ -33,10 +33,6 @@ class PublicInterval:
     optimistic: float
     x: FloatArray
 
-    @property
-    def width(self) -> float:
-        return self.optimistic - self.robust
-
 
 @door
 def as_program(program: ParametricLP | ParametricCMDP) -> ParametricLP:

@@ -17,7 +17,7 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Guarantee, Noise, Release, unprotected
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
-from dp_cmdp.noise.plans import Intervals
+from dp_cmdp.noise.plans import Intervals, unbounded
 from dp_cmdp.program.entrywise import entry_values, entrywise
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import block_rounding
@@ -181,8 +181,6 @@ def plain_noise(
 
     def perturb(values: FloatArray) -> Intervals:
         estimate = values + law.sample(rng, values.size)
-        everywhere = np.full(values.size, np.inf)
-        noise = Noise(block, "Laplace (float)", "pure", law.scale, None)
-        return Intervals(estimate, -everywhere, everywhere, noise)
+        return unbounded(estimate, Noise(block, "Laplace (float)", "pure", law.scale, None))
 
     return perturb
