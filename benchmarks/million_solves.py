@@ -13,9 +13,10 @@ import time
 import warnings
 from pathlib import Path
 
+from exact_feasibility import feasibility_rows, feasibility_sweep
+
 from dp_cmdp.cli.tables import print_table
 from dp_cmdp.errors import PrivacyWarning
-from dp_cmdp.experiments.exact_feasibility import feasibility_rows, feasibility_sweep
 from dp_cmdp.experiments.runner import run_sweep
 
 

@@ -251,17 +251,15 @@ def vector(
     private: bool = False,
 ) -> FloatArray:
     """A read-only float vector of a given size; a scalar is spread over it."""
-    array = float_array(value)
-    if array is None:
-        raise no_array(name, value)
-    if array.ndim == 0 and size is not None:
-        array = np.full(size, float(array))
-    if array.ndim != 1:
-        raise InvalidArgumentError(f"{name} must be one-dimensional, got {array.ndim} dimensions")
-    if size is not None and array.size != size:
-        raise InvalidArgumentError(f"{name} must have {size} entries, got {array.size}")
-    reject_non_finite(name, array, allow_infinite=not finite, private=private)
-    return frozen(array)
+    found = array(name, value)
+    if found.ndim == 0 and size is not None:
+        found = np.full(size, float(found))
+    if found.ndim != 1:
+        raise InvalidArgumentError(f"{name} must be one-dimensional, got {found.ndim} dimensions")
+    if size is not None and found.size != size:
+        raise InvalidArgumentError(f"{name} must have {size} entries, got {found.size}")
+    reject_non_finite(name, found, allow_infinite=not finite, private=private)
+    return frozen(found)
 
 
 def reject_non_finite(

@@ -7,6 +7,7 @@ ledger and its command, which start without numpy, take them from here.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import numbers
@@ -148,12 +149,9 @@ def items(name: str, value: Any, *, most: int = MOST_ITEMS) -> tuple[Any, ...]:
 
     A text or a mapping is one thing, not several, and an endless iterator is not waited for.
     """
-    if isinstance(value, str | bytes | bytearray | Mapping):
-        raise InvalidArgumentError(f"{name} must be a sequence, got {type(value).__name__}")
-    try:
-        found = tuple(itertools.islice(iter(value), most + 1))
-    except Exception:
-        found = None
+    found, one = None, isinstance(value, str | bytes | bytearray | Mapping)
+    with contextlib.suppress(Exception):
+        found = None if one else tuple(itertools.islice(iter(value), most + 1))
     if found is None:
         raise InvalidArgumentError(f"{name} must be a sequence, got {type(value).__name__}")
     if len(found) > most:

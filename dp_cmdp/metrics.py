@@ -135,6 +135,11 @@ class Interval:
     high: float
     draws: int
 
+    @door
+    def row(self, name: str, *, ends: str) -> dict[str, float]:
+        """The mean as `name` and its interval as ``{ends}_low`` and ``{ends}_high``."""
+        return {name: self.mean, f"{ends}_low": self.low, f"{ends}_high": self.high}
+
     def __format__(self, spec: str) -> str:
         spec = spec or ".4g"
         return f"{self.mean:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"

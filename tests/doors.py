@@ -42,6 +42,7 @@ from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Debit
 from dp_cmdp.envs.layout_files import layout_to_dict
+from dp_cmdp.metrics import Interval
 from dp_cmdp.program.solution_file import SolutionFile
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import choose_plan
@@ -105,6 +106,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.cmdp.safest": CHECKED,
     "dp_cmdp.cmdp.solvers.solution.infeasible": CHECKED,
     "dp_cmdp.cmdp.solvers.solution.relative_gap": CHECKED,
+    "dp_cmdp.cmdp.rollout.parts": CHECKED,
     "dp_cmdp.frontends.agreement": CHECKED,
     "dp_cmdp.frontends.gymnasium.cost_reader": CHECKED,
     "dp_cmdp.frontends.table": "the checks themselves, tested in unit/frontends/test_table.py",
@@ -119,7 +121,6 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.experiments.bounds": "a reproduction: called by its sweep",
     "dp_cmdp.reproductions": "the list of reproductions",
     "dp_cmdp.experiments.cost_of_privacy": "a reproduction: called by its sweep",
-    "dp_cmdp.experiments.exact_feasibility": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.exposure": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.hsu_cmdp": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.mean_shift": "a reproduction: called by its sweep",
@@ -135,6 +136,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.figures.bounds": "a picture of a reproduction's records",
     "dp_cmdp.figures.cost_of_privacy": "a picture of a reproduction's records",
     "dp_cmdp.figures.grid.draw_policy": CHECKED,
+    "dp_cmdp.figures.style.dress": CHECKED,
+    "dp_cmdp.figures.style.note": CHECKED,
     "dp_cmdp.figures.hsu_cmdp": "a picture of a reproduction's records",
     "dp_cmdp.figures.mean_shift": "a picture of a reproduction's records",
     "dp_cmdp.figures.munoz_ads": "a picture of a reproduction's records",
@@ -172,7 +175,9 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.release.totals.integer_totals": CHECKED,
     "dp_cmdp.release.totals.record_moves": CHECKED,
     "dp_cmdp.accounting.budget.short": CHECKED,
+    "dp_cmdp.accounting.budget.shown_down": CHECKED,
     "dp_cmdp.accounting.budget.shown_up": CHECKED,
+    "dp_cmdp.accounting.budget.weak_budgets": CHECKED,
     "dp_cmdp.program.counterpart": CHECKED,
     "dp_cmdp.program.parametric.ParametricLP.polytope_rows": CHECKED,
     "dp_cmdp.program.parametric.ParametricLP.with_rows": CHECKED,
@@ -601,6 +606,7 @@ VALUES: dict[str, Builder] = {
     "mechanism": lambda w: lambda values, rng: values + rng.random(values.size),
     "model": lambda w: w.model,
     "mu": lambda w: [0.5, 0.5],
+    "ends": lambda w: "ci",
     "name": lambda w: "values",
     "nonprivate_value": lambda w: 2.0,
     "num_actions": lambda w: 2,
@@ -765,6 +771,7 @@ INSTANCES: dict[str, Builder] = {
         np.stack([w.cmdp.f] * 2), [[9.0], [9.0]]
     ),
     "dp_cmdp.cmdp.rollout.Rollout": lambda w: w.played,
+    "dp_cmdp.metrics.Interval": lambda w: Interval(1.0, 0.5, 1.5, 2),
     "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
     "dp_cmdp.data.database.Database": lambda w: w.database,
     "dp_cmdp.data.envelope.Envelope": lambda w: w.envelope,

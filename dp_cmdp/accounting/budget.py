@@ -12,7 +12,8 @@ import math
 import numbers
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -125,6 +126,14 @@ class PrivacyBudget:
         return f"(ε = {shown_up(self.epsilon)}, δ = {shown_up(self.delta)})"
 
 
+@contextmanager
+def weak_budgets() -> Generator[None, None, None]:
+    """Budgets that promise little are part of the question: no :class:`PrivacyWarning`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        yield
+
+
 def short(value: Fraction) -> str:
     """Text of a number of any size, for messages."""
     try:
@@ -133,14 +142,23 @@ def short(value: Fraction) -> str:
         return "a number beyond 1e308" if value > 0 else "a number below -1e308"
 
 
-def shown_up(value: Fraction, digits: int = 6) -> str:
+def shown_up(value: Fraction) -> str:
     """Decimal text of a non-negative fraction, rounded up so that a loss is never understated."""
+    return _shown(value, math.ceil)
+
+
+def shown_down(value: Fraction) -> str:
+    """Decimal text of a non-negative fraction, rounded down: what remains is never overstated."""
+    return _shown(value, math.floor)
+
+
+def _shown(value: Fraction, whole: Callable[[Fraction], int], digits: int = 6) -> str:
     if value == 0:
         return "0"
     exponent = math.floor(math.log10(value.numerator) - math.log10(value.denominator))
     exponent += value >= Fraction(10) ** (exponent + 1)  # the logarithms may round down
     unit = Fraction(10) ** (exponent - digits + 1)
-    return f"{float(math.ceil(value / unit) * unit):.{digits}g}"
+    return f"{float(whole(value / unit) * unit):.{digits}g}"
 
 
 @dataclass(frozen=True, slots=True)

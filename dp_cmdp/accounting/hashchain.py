@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dp_cmdp import _scalars
-from dp_cmdp.accounting.budget import PrivacyBudget, shown_up
+from dp_cmdp.accounting.budget import PrivacyBudget, shown_down, shown_up
 from dp_cmdp.errors import InvalidArgumentError, LedgerCorruptError
 
 #: Numerators and denominators stay below 2^1000, so that every amount is a normal float.
@@ -30,15 +29,6 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 Kind = Literal["total", "debit"]
-
-
-def shown_down(value: Fraction, digits: int = 6) -> str:
-    """Decimal text of a non-negative fraction, rounded down: what remains is never overstated."""
-    if value == 0:
-        return "0"
-    exponent = math.floor(math.log10(value.numerator) - math.log10(value.denominator))
-    unit = Fraction(10) ** (exponent - digits + 1)
-    return f"{float(math.floor(value / unit) * unit):.{digits}g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +170,8 @@ class Chain:
         """The entry that would follow the head."""
         index = len(self.entries) + 1
         facts = (index, time, kind, identity, _text(amount.epsilon), _text(amount.delta), note)
-        return LedgerEntry(
-            index=index,
-            time=time,
-            kind=kind,
-            identity=identity,
-            epsilon=amount.epsilon,
-            delta=amount.delta,
-            note=note,
-            hash=link(self.head.hash, facts),
-        )
+        spent, following = (amount.epsilon, amount.delta), link(self.head.hash, facts)
+        return LedgerEntry(index, time, kind, identity, *spent, note, following)
 
     def check_contains(self, pinned: LedgerHead) -> None:
         """Raise :class:`LedgerCorruptError` unless this history continues the pinned one."""

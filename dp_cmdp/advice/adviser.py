@@ -20,22 +20,22 @@ From the envelope, the radius and the structure alone, for a range of budgets:
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.accounting.budget import Number, PrivacyBudget, exact
+from dp_cmdp.accounting.budget import Number, PrivacyBudget, exact, weak_budgets
 from dp_cmdp.advice.block_split import best_split
 from dp_cmdp.advice.recovery import CONFIDENCE, verdict
 from dp_cmdp.advice.remedies import remedies
 from dp_cmdp.advice.report import Advice, AdviceRow, Threshold
-from dp_cmdp.advice.trials import Trials, reference_databases
+from dp_cmdp.advice.trials import Trials, crossing, reference_databases
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program, harmful_ends, public_interval
@@ -47,6 +47,7 @@ SMALLEST_TRIED = 0.01
 
 
 @door
+@weak_budgets()
 def advise(
     program: ParametricLP | ParametricCMDP,
     *,
@@ -87,24 +88,7 @@ def advise(
     **Paper.** Ours; it answers the use of ``prob:accurate``. **Privacy.** *Public*: no database is
     needed, so advice can be published, and asked for as often as one likes.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # weak budgets are part of the question
-        return _advise(
-            as_program(program), epsilons, deltas, radii, position, worth, draws, seed, confidence
-        )
-
-
-def _advise(
-    lp: ParametricLP,
-    epsilons: Iterable[Number],
-    deltas: Iterable[Number],
-    radii: Sequence[float] | None,
-    position: str,
-    worth: float,
-    draws: int,
-    seed: int,
-    confidence: float,
-) -> Advice:
+    lp = as_program(program)
     eps, dlt = _numbers("epsilons", epsilons), _numbers("deltas", deltas)
     factors = (
         [1.0]
@@ -211,35 +195,28 @@ def _threshold(
 ) -> Threshold:
     """Where the estimate, and the ends of its interval, reach the share asked for."""
     radius = _radius(trials.program, factor)
-    known: dict[float, Interval] = {}
 
+    @cache
     def recovery(epsilon: float) -> Interval:
-        if epsilon not in known:
-            noise = release_noise(trials.program, PrivacyBudget(epsilon, delta), radius=radius)
-            known[epsilon] = trials.recovery(noise, confidence=confidence)
-        return known[epsilon]
+        noise = release_noise(trials.program, PrivacyBudget(epsilon, delta), radius=radius)
+        return trials.recovery(noise, confidence=confidence)
+
+    def reached(part: str) -> float | None:
+        found = crossing(
+            lambda epsilon: getattr(recovery(epsilon), part) >= worth,
+            (SMALLEST_TRIED, LARGEST_TRIED),
+            step=0.05,
+        )
+        return None if math.isinf(found) else max(found, SMALLEST_TRIED)
 
     return Threshold(
         delta=float(delta),
         radius=factor,
-        epsilon=_crossing(lambda epsilon: recovery(epsilon).mean, worth),
-        low=_crossing(lambda epsilon: recovery(epsilon).high, worth),
-        high=_crossing(lambda epsilon: recovery(epsilon).low, worth),
+        epsilon=reached("mean"),
+        low=reached("high"),
+        high=reached("low"),
         limit=recovery(LARGEST_TRIED),
     )
-
-
-def _crossing(share: Callable[[float], float], worth: float) -> float | None:
-    """Bisection on log ε; the curve is nearly monotone because trials share their uniforms."""
-    if share(LARGEST_TRIED) < worth:
-        return None
-    if share(SMALLEST_TRIED) >= worth:
-        return SMALLEST_TRIED
-    low, high = math.log(SMALLEST_TRIED), math.log(LARGEST_TRIED)
-    while high - low > 0.05:
-        middle = (low + high) / 2
-        low, high = (low, middle) if share(math.exp(middle)) >= worth else (middle, high)
-    return math.exp(high)
 
 
 def _radius(program: ParametricLP, factor: float) -> FloatArray:

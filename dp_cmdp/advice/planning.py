@@ -9,21 +9,21 @@ from its upper end on the target is met with confidence, below its lower end it 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
-from dp_cmdp.accounting.budget import Number, PrivacyBudget
+from dp_cmdp.accounting.budget import Number, PrivacyBudget, weak_budgets
 from dp_cmdp.advice.recovery import pair_means
-from dp_cmdp.advice.trials import Trials
+from dp_cmdp.advice.trials import Trials, crossing
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.data.curator import CuratorOnly
 from dp_cmdp.data.database import Database
-from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.public_interval import as_program
@@ -113,24 +113,20 @@ def smallest_epsilon(
     best = float(trials.optimum[0])
     if best == 0.0:
         raise InvalidArgumentError("the relative loss has no meaning: the best value is 0")
-    known: dict[float, Interval] = {}
 
-    def cost(log_eps: float) -> Interval:
-        if log_eps not in known:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", PrivacyWarning)
-                budget = PrivacyBudget(math.exp(log_eps), delta)
-            noise = release_noise(lp, budget, mechanism=mechanism, alphas=alphas)
-            loss = (best - trials.achieved(noise)) / abs(best)
-            known[log_eps] = mean_interval(pair_means(loss), confidence=confidence)
-        return known[log_eps]
+    @cache
+    @weak_budgets()
+    def cost(epsilon: float) -> Interval:
+        budget = PrivacyBudget(epsilon, delta)
+        noise = release_noise(lp, budget, mechanism=mechanism, alphas=alphas)
+        loss = (best - trials.achieved(noise)) / abs(best)
+        return mean_interval(pair_means(loss), confidence=confidence)
 
-    ends = math.log(first), math.log(last)
     epsilon, low, high = (
-        _crossing(lambda t, part=part: getattr(cost(t), part) - goal, ends)
+        crossing(lambda e, part=part: getattr(cost(e), part) <= goal, (first, last), step=0.02)
         for part in ("mean", "low", "high")
     )
-    at = cost(math.log(epsilon)) if 0 < epsilon < math.inf else cost(ends[epsilon > 0])
+    at = cost(min(max(epsilon, first), last))
     return EpsilonPlan(
         epsilon=CuratorOnly(epsilon),
         low=CuratorOnly(low),
@@ -141,16 +137,3 @@ def smallest_epsilon(
         delta=float(PrivacyBudget(1, delta).delta),
         draws=count,
     )
-
-
-def _crossing(excess: Callable[[float], float], ends: tuple[float, float]) -> float:
-    """ε where a decreasing function of ln ε becomes ≤ 0; 0 or ∞ when it does not change sign."""
-    low, high = ends
-    if excess(high) > 0:
-        return math.inf
-    if excess(low) <= 0:
-        return 0.0
-    while high - low > 0.02:
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return math.exp(high)

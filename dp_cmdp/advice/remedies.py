@@ -12,16 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dp_cmdp._check import FloatArray
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.advice.recovery import CONFIDENCE
-from dp_cmdp.advice.trials import Trials
+from dp_cmdp.advice.trials import Trials, harmless_values
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.linear_program import Solution, solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.theory.public_interval import harmful_ends
 from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 
 
@@ -90,8 +88,9 @@ def _robust_remedies(program: ParametricLP) -> list[Remedy]:
         found.append(Remedy(change, "robust value", _certain(base.objective), _certain(after)))
     costly = costliest_entries(program, base)
     if costly.size:
-        fewer_low, fewer_high = _harmless(program, costly)
-        fewer = program.robust(fewer_low, fewer_high, estimate=(low + high) / 2)
+        known = np.isin(np.arange(low.size), costly)
+        ends = (np.where(known, harmless_values(program), end) for end in (low, high))
+        fewer = program.robust(*ends, estimate=(low + high) / 2)
         after = solve(fewer, certify=False).objective
         names = ", ".join(entry_name(program.envelope, k) for k in costly)
         change = f"known to be harmless: {names}"
@@ -124,13 +123,3 @@ def entry_name(envelope: Envelope, entry: int) -> str:
             where = np.unravel_index(int(entry - index.ravel()[0]), index.shape)
             return f"{name}[{', '.join(str(int(i)) for i in where)}]"
     return f"entry {entry}"
-
-
-def _harmless(program: ParametricLP, entries: IntArray) -> tuple[FloatArray, FloatArray]:
-    low, high = np.array(program.envelope.lower), np.array(program.envelope.upper)
-    below, above = harmful_ends(program)
-    for k in entries:
-        middle = (low[k] + high[k]) / 2
-        value = middle if below[k] == above[k] else (low[k] if above[k] else high[k])
-        low[k] = high[k] = value
-    return low, high

@@ -10,6 +10,8 @@ puts the true database in their place and is for the curator only.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +19,6 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.advice.recovery import CONFIDENCE, share_interval
-from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
@@ -73,20 +74,34 @@ class Trials:
         uniforms = paired_uniforms(self.draws, noise.size, seed=self.seed)
         return simulated_values(noise, self.databases, uniforms)
 
-    def recovered(self, noise: ReleaseNoise) -> float:
+    def recovery(self, noise: ReleaseNoise, *, confidence: float = CONFIDENCE) -> Interval:
         """Share of what the robust answer loses that a release wins back; at most 1.
 
         Below 0 the release is worse than no data; 1 when there is nothing to lose.
         """
-        return self.recovery(noise).mean
-
-    def recovery(self, noise: ReleaseNoise, *, confidence: float = CONFIDENCE) -> Interval:
-        """:meth:`recovered`, with its confidence interval over the trials."""
         lost = self.optimum - self.robust
         scale = 1e-9 * (1.0 + float(np.abs(self.optimum).mean()))
         if float(lost.mean()) <= scale:
             return Interval(1.0, 1.0, 1.0, self.draws)
         return share_interval(self.achieved(noise) - self.robust, lost, confidence=confidence)
+
+
+def crossing(reached: Callable[[float], bool], ends: tuple[float, float], *, step: float) -> float:
+    """The least ε of a range at which something is `reached`, by bisection to a `step` of ln ε.
+
+    0 when the first end reaches it, ∞ when the last does not. What trials say of ε is nearly
+    monotone because they share their uniforms.
+    """
+    first, last = ends
+    if not reached(last):
+        return math.inf
+    if reached(first):
+        return 0.0
+    low, high = math.log(first), math.log(last)
+    while high - low > step:
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(math.exp(middle)) else (middle, high)
+    return math.exp(high)
 
 
 def paired_uniforms(draws: int, size: int, *, seed: int) -> FloatArray:
@@ -116,12 +131,12 @@ def reference_databases(
     if position == "average":
         share = paired_uniforms(draws, envelope.num_entries, seed=seed + 1)
         return envelope.lower + share * (envelope.upper - envelope.lower)
-    return np.tile(_fixed(program, envelope, position), (draws, 1))
-
-
-def _fixed(program: ParametricLP, envelope: Envelope, position: str) -> FloatArray:
     middle = (envelope.lower + envelope.upper) / 2
-    if position == "middle":
-        return middle
+    return np.tile(middle if position == "middle" else harmless_values(program), (draws, 1))
+
+
+def harmless_values(program: ParametricLP) -> FloatArray:
+    """Every entry at the end of its interval that tightens no row; in the middle when both do."""
     low, high = harmful_ends(program)
-    return np.where(low == high, middle, np.where(high, envelope.lower, envelope.upper))
+    lower, upper = program.envelope.lower, program.envelope.upper
+    return np.where(low == high, (lower + upper) / 2, np.where(high, lower, upper))

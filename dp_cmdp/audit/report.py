@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -121,16 +121,7 @@ class WorstRecords:
         return self.uncovered == 0 and self.records > 0
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "release": self.release,
-            "programs": self.programs,
-            "refused": self.refused,
-            "records": self.records,
-            "uncovered": self.uncovered,
-            "reached": self.reached,
-            "closest": self.closest,
-            "passed": self.passed,
-        }
+        return asdict(self) | {"passed": self.passed}
 
 
 @dataclass(frozen=True, slots=True)

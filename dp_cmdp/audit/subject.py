@@ -162,8 +162,6 @@ def audit(
     A pass proves nothing beyond the certificate layer; an objection is evidence.
     **Paper.** ``def:dp``. **Privacy.** *Curator only* when `pair` is real data; use invented data.
     """
-    if not callable(mechanism):
-        raise InvalidArgumentError("mechanism must be callable as mechanism(values, rng)")
     first, second = sides = checked_pair(pair)
     claim = PrivacyBudget(epsilon, delta)
     _check.integer("runs", runs, low=100, high=MOST_RUNS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import weak_budgets
 from dp_cmdp.audit.layers.worst_records import shipped_readings, worst_row
 from dp_cmdp.audit.layers.worst_totals import worst_totals
 from dp_cmdp.audit.report import AuditReport, InjectedBug, MethodAudit
@@ -19,7 +19,6 @@ from dp_cmdp.audit.subjects.injected import injected_bugs
 from dp_cmdp.audit.subjects.looks import looks_subjects
 from dp_cmdp.audit.subjects.programs import program_subjects
 from dp_cmdp.audit.subjects.releases import shipped_subjects
-from dp_cmdp.errors import PrivacyWarning
 
 Found = TypeVar("Found")
 
@@ -79,8 +78,7 @@ def makers() -> list[Callable[[], Subject]]:
 
 def _one(place: int, runs: int, seed: int) -> MethodAudit:
     """Audit one subject; the subject is made here, so that only numbers cross processes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)
+    with weak_budgets():
         subject = makers()[place]()
         rng = np.random.default_rng([seed, place])
         return audit_subject(subject, rng=rng, runs=runs)

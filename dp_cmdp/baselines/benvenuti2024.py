@@ -19,7 +19,7 @@ import numpy as np
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget, allocate
-from dp_cmdp.baselines.parts.blocks import BlockNoise, publish_blocks, shifted_noise, solved
+from dp_cmdp.baselines.parts.blocks import perturbed
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
@@ -39,18 +39,8 @@ def answer(
     -----
     **Privacy.** *Spends the budget* on A; leaks what b and c read.
     """
-    noise: dict[str, BlockNoise] = {}
-    if "A" in program.sensitive_blocks:
-        rows = program.A.shape[0] + program.b_ub.size
-        noise["A"] = shifted_noise(
-            program,
-            "A",
-            share=allocate(budget, {"A": 1})["A"],
-            num_entries=rows * program.num_variables,
-            truncated=True,
-            rng=rng,
-        )
-    return solved(program, publish_blocks(program, database, budget, noise=noise))
+    shares = {} if program.A.is_public else allocate(budget, {"A": 1})
+    return perturbed(program, database, budget, shares=shares, rng=rng)
 
 
 METHOD = Method(
@@ -58,6 +48,5 @@ METHOD = Method(
     label="Benvenuti et al. 2024",
     private=("A",),
     promises_feasibility=True,
-    model="differential privacy",
     solver=answer,
 )

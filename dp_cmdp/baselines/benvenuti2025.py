@@ -75,6 +75,5 @@ METHOD = Method(
     label="Benvenuti et al. 2025 (Algorithm 1)",
     private=("A", "b", "c"),
     promises_feasibility=True,
-    model="differential privacy",
     solver=answer,
 )

@@ -58,6 +58,5 @@ METHOD = Method(
     label="Database release (ours)",
     private=("A", "b", "c"),
     promises_feasibility=True,
-    model="differential privacy",
     solver=answer,
 )

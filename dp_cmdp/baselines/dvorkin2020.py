@@ -197,6 +197,5 @@ METHOD = Method(
     label="Dvorkin et al. 2020",
     private=("b",),
     promises_feasibility=False,
-    model="differential privacy",
     solver=answer,
 )

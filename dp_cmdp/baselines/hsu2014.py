@@ -237,6 +237,5 @@ METHOD = Method(
     label="Hsu et al. 2014",
     private=("A", "b", "c"),
     promises_feasibility=False,
-    model="differential privacy",
     solver=answer,
 )

@@ -23,13 +23,7 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import Number, PrivacyBudget, allocate
-from dp_cmdp.baselines.parts.blocks import (
-    BlockNoise,
-    plain_noise,
-    publish_blocks,
-    shifted_noise,
-    solved,
-)
+from dp_cmdp.baselines.parts.blocks import perturbed
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
@@ -60,25 +54,9 @@ def answer(
     """
     _check.real("shift", shift, low=0.0)
     shares = allocate(budget, program.equal_shares if alphas is None else alphas)
-    rows = program.A.shape[0] + program.b_ub.size
-    num_entries = {"A": rows * program.num_variables, "b": rows}
-    noise: dict[str, BlockNoise] = {}
-    for block, share in shares.items():
-        if share.epsilon == 0:
-            continue
-        if block == "c":
-            noise[block] = plain_noise(program, block, share=share, rng=rng)
-        else:
-            noise[block] = shifted_noise(
-                program,
-                block,
-                share=share,
-                num_entries=num_entries[block],
-                truncated=False,
-                shift=shift,
-                rng=rng,
-            )
-    return solved(program, publish_blocks(program, database, budget, noise=noise))
+    return perturbed(
+        program, database, budget, shares=shares, rng=rng, truncated=False, shift=shift
+    )
 
 
 METHOD = Method(
@@ -86,6 +64,5 @@ METHOD = Method(
     label="Untruncated Laplace, shifted",
     private=("A", "b", "c"),
     promises_feasibility=False,
-    model="differential privacy",
     solver=answer,
 )

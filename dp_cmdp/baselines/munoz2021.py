@@ -23,13 +23,7 @@ import numpy as np
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import Number, PrivacyBudget, allocate, exact
-from dp_cmdp.baselines.parts.blocks import (
-    BlockNoise,
-    plain_noise,
-    publish_blocks,
-    shifted_noise,
-    solved,
-)
+from dp_cmdp.baselines.parts.blocks import perturbed
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.errors import InvalidArgumentError
@@ -59,20 +53,19 @@ def answer(
     -----
     **Privacy.** *Spends the budget* on b (and c when given a share); leaks what A and c read.
     """
-    sensitive = program.sensitive_blocks
     alpha_c = exact("objective_share", objective_share)
     if not 0 <= alpha_c < 1:
         raise InvalidArgumentError("objective_share must lie in [0, 1): b needs the rest")
     shares = allocate(budget, {"b": 1 - alpha_c, "c": alpha_c})
-    noise: dict[str, BlockNoise] = {}
-    if "b" in sensitive and shares["b"].epsilon:
-        num_entries = program.b.sensitive()[0].size
-        noise["b"] = shifted_noise(
-            program, "b", share=shares["b"], num_entries=num_entries, truncated=truncated, rng=rng
-        )
-    if "c" in sensitive and shares["c"].epsilon:
-        noise["c"] = plain_noise(program, "c", share=shares["c"], rng=rng)
-    return solved(program, publish_blocks(program, database, budget, noise=noise))
+    return perturbed(
+        program,
+        database,
+        budget,
+        shares={block: shares[block] for block in program.sensitive_blocks},
+        rng=rng,
+        truncated=truncated,
+        num_entries=program.b.sensitive()[0].size,
+    )
 
 
 METHOD = Method(
@@ -80,6 +73,5 @@ METHOD = Method(
     label="Muñoz Medina et al. 2021",
     private=("b",),
     promises_feasibility=True,
-    model="differential privacy",
     solver=answer,
 )

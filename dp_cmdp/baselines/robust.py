@@ -57,6 +57,5 @@ METHOD = Method(
     label="Robust program (ε = 0)",
     private=("A", "b", "c"),
     promises_feasibility=True,
-    model="differential privacy",
     solver=answer,
 )

@@ -23,7 +23,7 @@ from dp_cmdp.baselines.parts.blocks import publish_blocks
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Noise
-from dp_cmdp.noise.plans import Intervals
+from dp_cmdp.noise.plans import Intervals, unbounded
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.solve import solve_private
 
@@ -49,10 +49,7 @@ def answer(
 
 def _unread(values: FloatArray) -> Intervals:
     """Intervals that know nothing; publishing cuts them to the envelope."""
-    everywhere = np.full(values.size, np.inf)
-    return Intervals(
-        np.zeros(values.size), -everywhere, everywhere, Noise("A", "none", "none", 0.0, None)
-    )
+    return unbounded(np.zeros(values.size), Noise("A", "none", "none", 0.0, None))
 
 
 METHOD = Method(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dp_cmdp.cli.problem import (
     add_curator_options,
     add_problem_options,
-    check_fits,
-    open_for,
+    open_policy,
     tell_curator,
 )
 from dp_cmdp.cli.tables import print_json
@@ -53,14 +52,11 @@ def add_parser(commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from dp_cmdp.cmdp.facts_certificate import certify_over
-    from dp_cmdp.cmdp.policy import Policy
     from dp_cmdp.data.release import Release
 
     if options.curator and options.release is not None:
         raise InvalidArgumentError("--release is not read with --curator; leave one out")
-    policy = Policy.load(options.policy)
-    env = open_for(options)
-    check_fits(policy, env)
+    policy, env = open_policy(options)
     model = env.model()
     if options.curator:
         return tell_curator(

@@ -71,7 +71,7 @@ def add_curator_options(parser: argparse.ArgumentParser, help: str) -> None:
     )
 
 
-def open_for(options: argparse.Namespace) -> HazardGridEnv:
+def _open_for(options: argparse.Namespace) -> HazardGridEnv:
     """The environment of the curator with ``--curator``, else that of everybody."""
     if options.curator:
         return open_as_curator(options)
@@ -83,13 +83,17 @@ def open_for(options: argparse.Namespace) -> HazardGridEnv:
     return open_public(options)
 
 
-def check_fits(policy: Policy, env: HazardGridEnv) -> None:
-    """The policy has a row for each cell of the environment's layout."""
+def open_policy(options: argparse.Namespace) -> tuple[Policy, HazardGridEnv]:
+    """The saved policy, and an environment whose layout has a cell for each of its rows."""
+    from dp_cmdp.cmdp.policy import Policy
+
+    policy, env = Policy.load(options.policy), _open_for(options)
     if policy.num_states != env.layout.num_cells:
         raise InvalidArgumentError(
             f"the policy must fit the environment; it has {policy.num_states} states, layout "
             f"{env.layout.name!r} has {env.layout.num_cells}: choose with --layout or --env"
         )
+    return policy, env
 
 
 def tell_curator(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dp_cmdp.cli.problem import (
     add_curator_options,
     add_problem_options,
-    check_fits,
-    open_for,
+    open_policy,
     tell_curator,
 )
 from dp_cmdp.cli.tables import print_json
@@ -49,11 +48,7 @@ def add_parser(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from dp_cmdp.cmdp.policy import Policy
-
-    policy = Policy.load(options.policy)
-    env = open_for(options)
-    check_fits(policy, env)
+    policy, env = open_policy(options)
     if options.curator:
         return tell_curator(options, REPORT, lambda _: _played(options, env, policy))
     report = _played(options, env, policy)

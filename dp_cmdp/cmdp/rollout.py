@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,6 +135,8 @@ def rollout(
     -----
     **Privacy.** *Curator only* where the environment holds the true hazards: costs depend on them.
     """
+    from tqdm import tqdm
+
     discount = _check.real("gamma", gamma, low=0.0, high=1.0)
     count = _check.size("episodes", episodes, low=1)
     limit = _limit(max_steps, discount)
@@ -145,13 +148,9 @@ def rollout(
             f"env must be a Gymnasium environment with reset and step, got {type(env).__name__}"
         )
     play = _vector_episodes if hasattr(env, "num_envs") else _episodes
-    played: list[Episode] = []
     stream = play(env, act, seed=seed, gamma=discount, limit=limit, price=price)
-    for episode in _with_bar(stream, count, progress):
-        played.append(episode)
-        if len(played) == count:
-            break
-    returns, costs, lengths, tails = zip(*played, strict=True)
+    look = {"total": count, "desc": "episodes", "unit": "ep", "disable": not progress}
+    returns, costs, lengths, tails = zip(*tqdm(islice(stream, count), **look), strict=True)
     if len({len(c) for c in costs}) != 1:
         raise InvalidArgumentError('env must report info["cost"] with the same size at every step')
     return Rollout(
@@ -166,19 +165,19 @@ def rollout(
 def _episodes(
     env: Any, act: Act, *, seed: int, gamma: float, limit: int, price: Any
 ) -> Iterator[Episode]:
-    state, _ = _parts("reset", env.reset(seed=seed), 2)
+    state, _ = parts("reset", env.reset(seed=seed), 2)
     while True:
         total, spent, weight, length, ended, truncated = 0.0, 0.0, 1.0, 0, False, False
         while length < limit and not (ended or truncated):
             action = act(state)
-            successor, reward, ended, truncated, info = _parts("step", env.step(action), 5)
+            successor, reward, ended, truncated, info = parts("step", env.step(action), 5)
             ended = _check.truth("terminated", ended)
             truncated = _check.truth("truncated", truncated)
             step = price(state, action, successor) if price else _reported(info)
             total, spent = total + weight * _check.number("reward", reward), spent + weight * step
             weight, length, state = weight * gamma, length + 1, successor
         yield total, np.asarray(spent), length, 0.0 if ended else weight
-        state, _ = _parts("reset", env.reset(), 2)
+        state, _ = parts("reset", env.reset(), 2)
 
 
 def _vector_episodes(
@@ -190,14 +189,14 @@ def _vector_episodes(
         raise InvalidArgumentError(
             f"env must be a vector environment that resets at the next step, got {mode.name}"
         )
-    states, _ = _parts("reset", envs.reset(seed=seed), 2)
+    states, _ = parts("reset", envs.reset(seed=seed), 2)
     while True:
         total, spent, weight = np.zeros(envs.num_envs), np.zeros((envs.num_envs, 1)), 1.0
         length = np.zeros(envs.num_envs, dtype=np.int64)
         tail, running = np.zeros(envs.num_envs), np.ones(envs.num_envs, dtype=bool)
         for _ in range(limit):
             actions = act(states)
-            successors, rewards, terminated, truncated, info = _parts("step", envs.step(actions), 5)
+            successors, rewards, terminated, truncated, info = parts("step", envs.step(actions), 5)
             if price:
                 step = np.array([price(*x) for x in zip(states, actions, successors, strict=True)])
             else:
@@ -210,13 +209,16 @@ def _vector_episodes(
             if not running.any():
                 break
         yield from zip(total.tolist(), spent, length.tolist(), tail.tolist(), strict=True)
-        states, _ = _parts("reset", envs.reset(), 2)
+        states, _ = parts("reset", envs.reset(), 2)
 
 
-def _parts(method: str, said: Any, count: int) -> tuple[Any, ...]:
+def parts(method: str, said: Any, count: int) -> tuple[Any, ...]:
     """What a method of an environment returned, if it has as many parts as Gymnasium says."""
     if not isinstance(said, tuple) or len(said) != count:
-        raise InvalidArgumentError(f"env.{method} must return a tuple of {count}, as in Gymnasium")
+        what = "info" if count == 2 else "reward, terminated, truncated, info"
+        raise InvalidArgumentError(
+            f"env must be Gymnasium's: {method} returns (observation, {what})"
+        )
     return said
 
 
@@ -243,14 +245,6 @@ def _limit(max_steps: int | None, gamma: float) -> int:
     if gamma == 1.0:
         raise InvalidArgumentError("max_steps must be given when gamma is 1")
     return 1 if gamma == 0.0 else max(1, math.ceil(math.log(NEGLIGIBLE_TAIL) / math.log(gamma)))
-
-
-def _with_bar(stream: Iterator[Episode], total: int, progress: bool) -> Iterator[Episode]:
-    if not progress:
-        return stream
-    from tqdm import tqdm
-
-    return iter(tqdm(stream, total=total, desc="episodes", unit="ep"))
 
 
 def _interval(samples: FloatArray, confidence: float) -> FloatArray:

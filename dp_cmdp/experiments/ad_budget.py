@@ -9,18 +9,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dp_cmdp.experiments.auction_comparison import (
-    auction_setting,
-    comparison_rows,
-    draw_auction,
-)
+from dp_cmdp.experiments.auction_comparison import auction_setting, comparison_rows, draw_auction
 from dp_cmdp.experiments.sweep import Row, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EPSILONS = ("1/4", "1/2", "1", "2")
-QUICK_EPSILONS = ("1",)
+#: Powers of two around ε = 1, where the paper states its numbers.
+EPSILONS, QUICK_EPSILONS = ("1/4", "1/2", "1", "2"), ("1",)
+#: α_c: equal shares and 0.99, for which the paper states numbers, and two between.
 SHARES = ("1/3", "1/2", "3/4", "99/100")
 
 
@@ -33,13 +30,7 @@ def sweep(*, draws: int, seed: int = 0, epsilons: tuple[str, ...] = EPSILONS) ->
         for alpha in SHARES
     )
     whole = (auction_setting("database", epsilon) for epsilon in epsilons)
-    return Sweep(
-        name="ad-budget",
-        function=draw_auction,
-        settings=(*split, *whole),
-        draws=draws,
-        seed=seed,
-    )
+    return Sweep("ad-budget", draw_auction, (*split, *whole), draws, seed)
 
 
 def quick_sweep(*, draws: int, seed: int = 0) -> Sweep:

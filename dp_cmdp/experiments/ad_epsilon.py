@@ -9,19 +9,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dp_cmdp.experiments.auction_comparison import (
-    auction_setting,
-    comparison_rows,
-    draw_auction,
-)
+from dp_cmdp.experiments.auction_comparison import auction_setting, comparison_rows, draw_auction
 from dp_cmdp.experiments.sweep import Row, Sweep
 from dp_cmdp.metrics import Interval, mean_interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EPSILONS = ("1/4", "1/2", "1", "3/2", "2")
-QUICK_EPSILONS = ("1/4", "1", "2")
+#: The paper states numbers at the quick ones.
+EPSILONS, QUICK_EPSILONS = ("1/4", "1/2", "1", "3/2", "2"), ("1/4", "1", "2")
 #: Method and case of each curve.
 CURVES = (
     ("hsu2014", "i"),
@@ -39,17 +35,8 @@ CURVES = (
 
 def sweep(*, draws: int, seed: int = 0, epsilons: tuple[str, ...] = EPSILONS) -> Sweep:
     """The sweep behind ``dp-cmdp reproduce ad-epsilon``."""
-    return Sweep(
-        name="ad-epsilon",
-        function=draw_auction,
-        settings=tuple(
-            auction_setting(method, epsilon, case=case)
-            for epsilon in epsilons
-            for method, case in CURVES
-        ),
-        draws=draws,
-        seed=seed,
-    )
+    settings = (auction_setting(m, e, case=case) for e in epsilons for m, case in CURVES)
+    return Sweep("ad-epsilon", draw_auction, tuple(settings), draws, seed)
 
 
 def quick_sweep(*, draws: int, seed: int = 0) -> Sweep:

@@ -162,5 +162,4 @@ def comparison_rows(frame: pd.DataFrame, keys: Sequence[str]) -> list[Row]:
 
 def _percent(column: str, part: pd.DataFrame, ends: str) -> Row:
     mean = mean_interval(100.0 * part[column].to_numpy(dtype=float))
-    names = (f"{column}_percent", f"{ends}_low", f"{ends}_high")
-    return dict(zip(names, (mean.mean, mean.low, mean.high), strict=True))
+    return mean.row(f"{column}_percent", ends=ends)

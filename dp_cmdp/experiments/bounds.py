@@ -17,6 +17,7 @@ printed Λ divides by zero; ``printed`` uses Λ at the Slater point and is other
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -42,13 +43,16 @@ from dp_cmdp.theory.paper.printed_bound import paper_bound
 if TYPE_CHECKING:
     import pandas as pd
 
+#: The δ of the paper's experiments.
 DELTA = "1/10"
+#: The release of each problem.
 PROBLEMS = {
     "small": "blocks",
     "auction": "database",
     "list-price": "database",
     "hazard-grid": "database",
 }
+#: Powers of two, from strong to weak privacy.
 EPSILONS = ("1/4", "1/2", "1", "2", "4", "8")
 #: Releases per database: simulated for the loss and its limit, and made for the instance bound.
 SIMULATED, QUICK_SIMULATED, RELEASES = 500, 200, 10
@@ -75,16 +79,10 @@ def sweep(
     simulated: int = SIMULATED,
 ) -> Sweep:
     """The sweep behind ``dp-cmdp reproduce bounds``."""
-    return Sweep(
-        name="bounds",
-        function=draw,
-        settings=tuple(
-            {"problem": p, "epsilon": e, "simulated": simulated} for p in PROBLEMS for e in epsilons
-        ),
-        draws=draws,
-        seed=seed,
-        chunk=2,
+    settings = tuple(
+        {"problem": p, "epsilon": e, "simulated": simulated} for p in PROBLEMS for e in epsilons
     )
+    return Sweep("bounds", draw, settings, draws, seed, chunk=2)
 
 
 def quick_sweep(*, draws: int, seed: int = 0) -> Sweep:
@@ -205,15 +203,7 @@ def list_price_auction() -> ParametricLP:
     """The auction with public list prices as objective; true prices, near them, are private."""
     base = ad_auction_program()
     listed = np.random.default_rng(99).random(base.num_variables)
-    return ParametricLP(
-        base.envelope,
-        c=listed,
-        A=base.A,
-        b=base.b,
-        A_ub=base.A_ub,
-        b_ub=base.b_ub,
-        row_names=base.row_names,
-    )
+    return replace(base, c=listed)
 
 
 def _hazard_grid() -> tuple[ParametricLP, Database]:

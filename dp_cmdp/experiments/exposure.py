@@ -32,8 +32,11 @@ from dp_cmdp.problems.ad_auction import auction_program
 from dp_cmdp.program.entrywise import entry_values
 from dp_cmdp.program.parametric import ParametricLP
 
+#: Groups and advertisers: a verdict needs only that every block reads several entries.
 N, M = 4, 3
+#: Small beside the envelope, so that no noise reaches its ends.
 RADIUS = 1e-3
+#: Of the coupling test: one that fails does so at every seed.
 SEEDS = (0, 1, 2)
 #: Verdicts under which a block counts as private.
 HIDDEN = ("coupled", "noisy", "unread")

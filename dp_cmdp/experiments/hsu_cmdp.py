@@ -23,6 +23,7 @@ from dp_cmdp.metrics import violation
 if TYPE_CHECKING:
     import pandas as pd
 
+#: A decade to either side of ε = 1.
 EPSILONS = ("1/10", "1", "10")
 #: An occupancy measure that misses the balance equations by more than this is no policy.
 CONVERGED = 1e-2
@@ -30,14 +31,8 @@ CONVERGED = 1e-2
 
 def sweep(*, draws: int, seed: int = 0) -> Sweep:
     """The sweep behind ``dp-cmdp reproduce hsu-cmdp``."""
-    return Sweep(
-        name="hsu-cmdp",
-        function=draw,
-        settings=tuple({"digest": fingerprint(), "epsilon": epsilon} for epsilon in EPSILONS),
-        draws=draws,
-        seed=seed,
-        chunk=10,
-    )
+    settings = tuple({"digest": fingerprint(), "epsilon": epsilon} for epsilon in EPSILONS)
+    return Sweep("hsu-cmdp", draw, settings, draws, seed, chunk=10)
 
 
 def draw(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:

@@ -19,19 +19,16 @@ from dp_cmdp.noise.mean_shift import KINDS, mean_shift
 if TYPE_CHECKING:
     import pandas as pd
 
+#: From strong to weak privacy.
 EPSILONS = ("1/4", "1/2", "1", "2", "3", "5", "10")
+#: The paper's δ, the largest that draws no warning, and a thousandth of that.
 DELTAS = ("1/10", "1/1000", "1/1000000")
 
 
 def sweep(*, draws: int = 1, seed: int = 0) -> Sweep:
     """All settings, once each."""
-    return Sweep(
-        name="mean-shift",
-        function=draw_mean_shift,
-        settings=tuple({"epsilon": e, "delta": d} for d in DELTAS for e in EPSILONS),
-        draws=1,
-        seed=seed,
-    )
+    settings = tuple({"epsilon": e, "delta": d} for d in DELTAS for e in EPSILONS)
+    return Sweep("mean-shift", draw_mean_shift, settings, draws=1, seed=seed)
 
 
 def draw_mean_shift(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:

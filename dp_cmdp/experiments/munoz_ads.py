@@ -32,11 +32,11 @@ from dp_cmdp.program.parametric import ParametricLP
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Groups and advertisers, the most a budget moves, and δ: all of their experiment.
 N, M = 200, 10
 RADIUS = 100.0
 DELTA = "1/10000"
 EPSILONS = ("0.00003", "0.00005", "0.00007", "0.0001", "0.00015", "0.0002")
-QUICK_EPSILONS = ("0.00003", "0.0001", "0.0002")
 #: Their reported share of violated constraints without truncation, percent.
 PUBLISHED = {"0.00003": 12.5, "0.0001": 4.7, "0.0002": 2.0}
 
@@ -54,23 +54,13 @@ def munoz_program(seed: int = 0) -> ParametricLP:
 
 def sweep(*, draws: int, seed: int = 0, epsilons: tuple[str, ...] = EPSILONS) -> Sweep:
     """The sweep behind ``dp-cmdp reproduce munoz-ads``."""
-    return Sweep(
-        name="munoz-ads",
-        function=draw_budgets,
-        settings=tuple(
-            {"epsilon": epsilon, "truncated": truncated}
-            for epsilon in epsilons
-            for truncated in (True, False)
-        ),
-        draws=draws,
-        seed=seed,
-        chunk=20,
-    )
+    settings = tuple({"epsilon": e, "truncated": kind} for e in epsilons for kind in (True, False))
+    return Sweep("munoz-ads", draw_budgets, settings, draws, seed, chunk=20)
 
 
 def quick_sweep(*, draws: int, seed: int = 0) -> Sweep:
     """The same at the three ε whose violations were published."""
-    return sweep(draws=draws, seed=seed, epsilons=QUICK_EPSILONS)
+    return sweep(draws=draws, seed=seed, epsilons=tuple(PUBLISHED))
 
 
 def draw_budgets(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
@@ -119,15 +109,11 @@ def rows(frame: pd.DataFrame) -> list[Row]:
                 "epsilon": float(Fraction(text)),
                 "noise": "truncated Laplace" if truncated else "Laplace, same shift",
                 "draws": broken.draws,
-                "violated_percent": broken.mean,
-                "ci_low": broken.low,
-                "ci_high": broken.high,
+                **broken.row("violated_percent", ends="ci"),
                 "expected_percent": 0.0 if truncated else expected_percent(text),
                 "published_percent": 0.0 if truncated else PUBLISHED.get(text),
                 "violated_supplies_percent": 100.0 * float(part["violated_supplies"].mean()),
-                "revenue_ratio": ratio.mean,
-                "revenue_ci_low": ratio.low,
-                "revenue_ci_high": ratio.high,
+                **ratio.row("revenue_ratio", ends="revenue_ci"),
             }
         )
     return table

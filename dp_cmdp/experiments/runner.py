@@ -7,7 +7,6 @@ progress bar with an estimate of the time left is shown.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
-from dp_cmdp.errors import DPCMDPError, InvalidArgumentError, PrivacyWarning
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 from dp_cmdp.experiments.records import RecordStore
 from dp_cmdp.experiments.sweep import Chunk, Row, Sweep
 
@@ -102,9 +101,7 @@ def _completed(
 
 
 def _run(chunk: Chunk) -> tuple[Chunk, list[Row]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # workers do not inherit filters
-        return chunk, chunk.run()
+    return chunk, chunk.run()
 
 
 def _on_processes(chunks: list[Chunk], workers: int) -> Iterator[tuple[Chunk, list[Row]]]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
-from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp.accounting.budget import weak_budgets
+from dp_cmdp.errors import InvalidArgumentError
 
 Row = dict[str, Any]
 Setting = Mapping[str, Any]
@@ -56,8 +56,7 @@ class Chunk:
         """One row per draw; the setting and the draw's number are part of each row."""
         setting = json.loads(self.setting)
         draws = range(self.first, self.first + self.count)
-        with warnings.catch_warnings():  # the paper's own δ = 0.1 is weak; the docs say so
-            warnings.simplefilter("ignore", PrivacyWarning)
+        with weak_budgets():  # such as the paper's own δ = 0.1; the docs say so
             rows = self.function(setting, self.seed, draws)
         return [{**setting, "draw": draw, **row} for draw, row in zip(draws, rows, strict=True)]
 

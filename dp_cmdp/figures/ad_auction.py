@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.figures.style import COLOURS, LABELS, new_figure
+from dp_cmdp.figures.bands import colour, curve, stated
+from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-#: Numbers the paper states (``sec:sim``, ``subsec:priv_budget``): ε, α_c, percent.
-PAPER = ((1.0, "α = 1/3", 28.25), (1.0, "α_c = 0.99", 16.88), (2.0, "", 20.0))
+#: Numbers the paper states (``sec:sim``, ``subsec:priv_budget``): ε, percent, α_c.
+PAPER = ((1.0, 28.25, "α = 1/3"), (1.0, 16.88, "α_c = 0.99"), (2.0, 20.0, ""))
 
 
 @door
@@ -25,38 +25,20 @@ def ad_headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     """Sub-optimality against ε for each method, with the paper's stated numbers."""
     figure, ax = new_figure()
     for method in ("benvenuti2025", "benvenuti2025-realised-mask", "database"):
-        part = sorted(
-            (r for r in rows if r["method"] == method and (r["alpha"] or 0) < 0.9),
-            key=lambda r: r["epsilon"],
-        )
-        eps = [r["epsilon"] for r in part]
-        ax.plot(
-            eps,
-            [r["suboptimality_percent"] for r in part],
-            "o-",
-            color=COLOURS[method],
-            label=LABELS[method],
-        )
-        low, high = [r["ci_low"] for r in part], [r["ci_high"] for r in part]
-        ax.fill_between(eps, low, high, color=COLOURS[method], alpha=0.18, linewidth=0)
-    for number, (eps, note, percent) in enumerate(PAPER):
-        label = "stated in the paper" if number == 0 else None
-        ax.plot(eps, percent, "x", color="black", markersize=8, markeredgewidth=2, label=label)
-        ax.annotate(note, (eps, percent), textcoords="offset points", xytext=(8, 3), fontsize=8)
-    special = [r for r in rows if r["method"].endswith("realised-mask") and (r["alpha"] or 0) > 0.9]
-    for row in special:
-        ax.plot(
-            row["epsilon"],
-            row["suboptimality_percent"],
-            "s",
-            color=COLOURS["benvenuti2025-realised-mask"],
-            markersize=5,
-        )
+        part = [r for r in rows if r["method"] == method and (r["alpha"] or 0) < 0.9]
+        curve(ax, part, method=method, over="epsilon")
     ax.set_xscale("log", base=2)
     ax.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25", "0.5", "1", "2", "4"])
+    stated(ax, PAPER)
+    for row in rows:
+        if row["method"].endswith("realised-mask") and (row["alpha"] or 0) > 0.9:
+            place = row["epsilon"], row["suboptimality_percent"]
+            ax.plot(*place, "s", color=colour(row["method"]), markersize=5)
     ax.set_ylim(bottom=0)
-    ax.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
-    ax.set_ylabel("sub-optimality (%)")
+    ax.set(
+        xlabel="privacy strength ε (δ = 0.1; smaller is more private)",
+        ylabel="sub-optimality (%)",
+    )
     ax.set_title("Ad auction: what privacy with certain feasibility costs", loc="left")
     ax.legend(frameon=False)
     return figure

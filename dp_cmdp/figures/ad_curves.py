@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.bands import NAMES, colour, curve, line_of, stated
-from dp_cmdp.figures.style import new_figure
+from dp_cmdp.figures.bands import colour, curve, line_of, stated
+from dp_cmdp.figures.style import NAMES, new_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Rows = Sequence[dict[str, Any]]
@@ -29,13 +30,8 @@ STATED_SPLIT = ((1 / 3, 28.25, "28.25 %"), (0.99, 16.88, "16.88 %"))
 def ad_epsilon_figure(rows: Rows) -> Figure:
     """Sub-optimality and violated constraints against ε, per method and case."""
     figure, (left, right) = new_figure(11.0, 4.6, ncols=2, width_ratios=(1.6, 1.0))
-    drawn = dict.fromkeys((row["method"], row["case"]) for row in rows)
-    for method, case in drawn:
-        part = [row for row in rows if (row["method"], row["case"]) == (method, case)]
-        label, line = f"{NAMES[method]}, case ({case})", line_of(method, case)
-        curve(left, part, method=method, over="epsilon", label=label, line=line)
-        show = {"show": "violated_percent", "ends": "violated_ci"}
-        curve(right, part, method=method, over="epsilon", line=line, **show)
+    _curves(left, rows, over="epsilon")
+    _curves(right, rows, over="epsilon", show="violated_percent", ends="violated_ci")
     stated(left, STATED_EPSILON)
     stated(right, STATED_VIOLATION)
     for ax in (left, right):
@@ -55,18 +51,21 @@ def ad_epsilon_figure(rows: Rows) -> Figure:
 def ad_size_figure(rows: Rows) -> Figure:
     """Sub-optimality against the number of advertisers."""
     figure, ax = new_figure(8.0, 4.6)
-    drawn = dict.fromkeys((row["method"], row["case"]) for row in rows)
-    for method, case in drawn:
-        part = [row for row in rows if (row["method"], row["case"]) == (method, case)]
-        label, line = f"{NAMES[method]}, case ({case})", line_of(method, case)
-        curve(ax, part, method=method, over="advertisers", label=label, line=line)
+    _curves(ax, rows, over="advertisers")
     stated(ax, STATED_SIZE)
-    ax.set_ylim(bottom=-1, top=105)
-    ax.set_xlabel("advertisers M (20 groups, ε = 1, δ = 0.1)")
+    ax.set(ylim=(-1, 105), xlabel="advertisers M (20 groups, ε = 1, δ = 0.1)")
     ax.set_ylabel("sub-optimality (%)")
     ax.set_title("Ad auction: what happens when it grows", loc="left")
     ax.legend(frameon=False, fontsize=8, loc="upper right", ncols=2, handlelength=3)
     return figure
+
+
+def _curves(ax: Axes, rows: Rows, *, over: str, **show: str) -> None:
+    """One curve per method and case."""
+    for method, case in dict.fromkeys((row["method"], row["case"]) for row in rows):
+        part = [row for row in rows if (row["method"], row["case"]) == (method, case)]
+        label, line = f"{NAMES[method]}, case ({case})", line_of(method, case)
+        curve(ax, part, method=method, over=over, label=label, line=line, **show)
 
 
 @door
@@ -89,8 +88,7 @@ def ad_budget_figure(rows: Rows) -> Figure:
             stated(ax, STATED_SPLIT)
         ax.set_xticks([1 / 3, 0.5, 0.75, 0.99], ["⅓", "½", "¾", "0.99"])
         ax.set_title(f"ε = {epsilon:g}", loc="left", fontsize=10)
-        ax.set_xlabel("share α_c of the objective")
-        ax.set_ylim(bottom=0)
+        ax.set(xlabel="share α_c of the objective", ylim=(0, None))
     axes[0][0].set_ylabel("sub-optimality (%)")
     busiest = axes[0][strengths.index(1.0)] if 1.0 in strengths else axes[0][0]
     busiest.legend(frameon=False, fontsize=7, loc="lower left")

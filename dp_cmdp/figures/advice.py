@@ -52,8 +52,7 @@ def advice_figure(advice: Advice) -> Figure:
             won.axvline(part.epsilon, color="#9ca3af", linewidth=0.8, linestyle=":")
     won.set_ylim(max(lowest, FLOOR) - 0.03, 1.03)
     won.set_ylabel("share of the robust answer's loss won back")
-    full.set_ylim(-0.03, 1.03)
-    full.set_ylabel("expected saturation")
+    full.set(ylim=(-0.03, 1.03), ylabel="expected saturation")
     full.set_title("solid: harmless entries, dashed: entries in the middle", fontsize=9, loc="left")
     title = {
         True: "worth its budget in the shaded part",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from matplotlib.patches import Rectangle
+
 from dp_cmdp._door import door
 from dp_cmdp.audit.report import FALSE_ALARM, LAYERS, AuditReport
 from dp_cmdp.figures.style import new_figure
@@ -40,8 +42,7 @@ def _bounds(ax, report: AuditReport) -> None:
     ax.plot([], [], "o", color=GOOD, label="lower bound found by the black box")
     ax.set_yticks(range(len(report.methods)), [method.name for method in report.methods])
     ax.invert_yaxis()
-    ax.set_xlim(left=0)
-    ax.set_xlabel("ε")
+    ax.set(xlim=(0, None), xlabel="ε")
     ax.set_title("shipped methods", loc="left", fontsize=10)
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
 
@@ -53,24 +54,12 @@ def _bugs(ax, report: AuditReport) -> None:
             passed = bug.found.layers[layer].passed
             text = {True: "not seen", False: "caught", None: "–"}[passed]
             colour = {True: "#e5e7eb", False: GOOD, None: NONE}[passed]
-            ax.add_patch(_box(column, row, colour))
-            ax.text(
-                column,
-                row,
-                text,
-                ha="center",
-                va="center",
-                fontsize=8,
-                color="white" if passed is False else "#374151",
-            )
+            corner = (column - 0.46, row - 0.42)
+            ax.add_patch(Rectangle(corner, 0.92, 0.84, facecolor=colour, linewidth=0))
+            ink = "white" if passed is False else "#374151"
+            ax.text(column, row, text, ha="center", va="center", fontsize=8, color=ink)
     ax.set_xlim(-0.5, len(LAYERS) - 0.5)
     ax.set_ylim(len(report.injected) - 0.5, -0.5)
     ax.set_xticks(range(len(LAYERS)), [layer.replace("_", "\n") for layer in LAYERS], fontsize=8)
     ax.set_yticks(range(len(report.injected)), [bug.bug for bug in report.injected], fontsize=8)
     ax.set_title("bugs put in on purpose", loc="left", fontsize=10)
-
-
-def _box(column: int, row: int, colour: str):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((column - 0.46, row - 0.42), 0.92, 0.84, facecolor=colour, linewidth=0)

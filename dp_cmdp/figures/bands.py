@@ -5,29 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.figures.style import COLOURS
+from dp_cmdp.figures.style import COLOURS, CROSS, NAMES, note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Names of methods and variants inside a figure.
-NAMES = {
-    "hsu2014": "Hsu 2014",
-    "hsu2014-true-optimum": "Hsu 2014, told the optimum (leaks)",
-    "cummings2015": "Cummings 2015 (joint privacy)",
-    "dvorkin2020": "Dvorkin 2020 (b only)",
-    "munoz2021": "Munoz 2021 (b only)",
-    "munoz2021-private-c": "Munoz 2021 (b, and noise on c)",
-    "benvenuti2024": "Benvenuti 2024 (A only)",
-    "benvenuti2025": "Algorithm 1, public mask",
-    "benvenuti2025-realised-mask": "Algorithm 1, realised mask (leaks)",
-    "database": "database release (ours)",
-    "robust": "robust, no data (ε = 0)",
-    "nonprivate": "no privacy",
-    "laplace": "Laplace, shifted",
-    "laplace-unshifted": "Laplace, no shift",
-    "sup_A_exact_c": "worst-case A, exact b and c",
-}
 
 
 def colour(method: str) -> str:
@@ -65,20 +46,8 @@ def curve(
 def stated(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
     """Black crosses at numbers that a paper states: place, number, note."""
     middle = sum(ax.get_xlim()) / 2
-    for number, (at, value, note) in enumerate(points):
+    for number, (at, value, text) in enumerate(points):
         label = "stated in the paper" if number == 0 else None
-        ax.plot(
-            at,
-            value,
-            "x",
-            color="black",
-            markersize=8,
-            markeredgewidth=2,
-            label=label,
-            zorder=5,
-            linestyle="none",
-        )
+        ax.plot(at, value, label=label, zorder=5, **CROSS)
         step, side = (6, "left") if at <= middle else (-6, "right")
-        ax.annotate(
-            note, (at, value), textcoords="offset points", xytext=(step, 6), ha=side, fontsize=8
-        )
+        note(ax, text, (at, value), offset=(step, 6), ha=side)

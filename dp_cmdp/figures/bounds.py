@@ -67,8 +67,7 @@ def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
         ticks = [r["epsilon"] for r in part]
         ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
         ax.set_title(TITLES.get(name, name), loc="left", fontsize=10)
-        ax.set_xlabel("ε (δ = 0.1)")
-        ax.set_ylabel("loss (% of the optimum)")
+        ax.set(xlabel="ε (δ = 0.1)", ylabel="loss (% of the optimum)")
     for ax in panels[len(names) :]:
         ax.set_visible(False)
     handles: dict[str, Any] = {}

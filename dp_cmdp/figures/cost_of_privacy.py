@@ -6,8 +6,11 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.patches import Rectangle
+
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import COLOURS, LABELS, new_figure
+from dp_cmdp.figures.bands import curve
+from dp_cmdp.figures.style import dress, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,13 +19,13 @@ if TYPE_CHECKING:
     from dp_cmdp._check import FloatArray
     from dp_cmdp.envs.hazards import Hazards
 
-NAMES = {
+#: What the methods are called here, where the candidates are public and b is the tolerance.
+LABELS = {
     "benvenuti2025": "Algorithm 1",
-    "benvenuti2025-as-published": "Algorithm 1, Δ = 0.1 per entry (not private)",
+    "benvenuti2025-as-published": None,
     "munoz2021": "Munoz 2021 (severities leak)",
-    "database": LABELS["database"],
+    "database": None,
 }
-COLOUR = {**COLOURS, "benvenuti2025-as-published": COLOURS["benvenuti2025-realised-mask"]}
 SMALL: Any = {"fontsize": 8, "va": "top"}
 PUBLISHED: Any = {"color": "black", "linewidth": 1.0, "linestyle": "--"}
 
@@ -54,14 +57,13 @@ def cost_of_privacy_figure(
     for ax in axes[:, 0]:
         ax.remove()
     main = figure.add_subplot(whole[:, 0])
-    _dress(main)
+    dress(main)
     eps = published["epsilon"]
     main.plot(eps, published["algorithm1_percent"], label="published", zorder=3, **PUBLISHED)
     main.plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
-    for method in NAMES:
+    for method in LABELS:
         _curve(main, rows, method)
-    main.set_ylim(bottom=0)
-    main.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
+    main.set(ylim=(0, None), xlabel="privacy strength ε (δ = 0.1; smaller is more private)")
     main.set_ylabel("cost of privacy ξ (%)")
     main.set_title("Hazard grid: what privacy with certain safety costs", loc="left")
     main.legend(frameon=False, fontsize=8, loc="upper right", bbox_to_anchor=(1.0, 0.8))
@@ -75,26 +77,10 @@ def cost_of_privacy_figure(
     return figure
 
 
-def _dress(ax: Axes) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(True, color="#e5e7eb", linewidth=0.8)
-    ax.set_axisbelow(True)
-
-
 def _curve(ax: Axes, rows: Sequence[dict[str, Any]], method: str) -> None:
-    part = sorted((r for r in rows if r["method"] == method), key=lambda r: r["epsilon"])
-    eps = [r["epsilon"] for r in part]
-    marker = "o" if len(eps) < 20 else ""
-    ax.plot(
-        eps,
-        [r["cost_of_privacy_percent"] for r in part],
-        marker=marker,
-        markersize=4,
-        color=COLOUR[method],
-        label=NAMES[method],
-    )
-    low, high = [r["ci_low"] for r in part], [r["ci_high"] for r in part]
-    ax.fill_between(eps, low, high, color=COLOUR[method], alpha=0.2, linewidth=0)
+    part = [r for r in rows if r["method"] == method]
+    look = {"label": LABELS[method], "line": "o-" if len(part) < 20 else "-"}
+    curve(ax, part, method=method, over="epsilon", show="cost_of_privacy_percent", **look)
 
 
 def _grid(ax: Axes, hazards: Hazards) -> None:
@@ -107,8 +93,8 @@ def _grid(ax: Axes, hazards: Hazards) -> None:
         colours[cell] = "#dc2626" if value > 0 else "#fecaca"
     for cell in range(layout.num_cells):
         row, col = divmod(cell, layout.cols)
-        square = (col, layout.rows - 1 - row)
-        ax.add_patch(_square(square, colours.get(cell, "white")))
+        look = {"facecolor": colours.get(cell, "white"), "edgecolor": "#9ca3af", "linewidth": 0.8}
+        ax.add_patch(Rectangle((col, layout.rows - 1 - row), 1, 1, **look))
     ax.set(xlim=(0, layout.cols), ylim=(0, layout.rows), aspect="equal")
     ax.axis("off")
     ax.set_title(
@@ -118,9 +104,3 @@ def _grid(ax: Axes, hazards: Hazards) -> None:
         fontsize=8,
     )
     ax.text(0, -0.3, "blue start, green goal, red hazards,\npink harmless candidates", **SMALL)
-
-
-def _square(corner: tuple[int, int], colour: str):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(corner, 1, 1, facecolor=colour, edgecolor="#9ca3af", linewidth=0.8)

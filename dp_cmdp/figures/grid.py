@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
@@ -26,6 +29,7 @@ ARROWS = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
 HEAT = "YlGnBu"
 CANDIDATE, WALL, GOAL, START = "#f59e0b", "#374151", "#16a34a", "#b91c1c"
 ARROW, PATH, HAZARD = "#111827", "#db2777", "#dc2626"
+HATCHED: Any = {"fill": False, "hatch": "////", "edgecolor": CANDIDATE}
 FAINT = 0.25
 #: Discounted visits below which a cell counts as never visited.
 UNSEEN = 1e-6
@@ -130,20 +134,13 @@ def _cell(layout: Layout) -> float:
 
 def _legend(figure: Figure, layout: Layout, *, columns: int, hazards: bool = False) -> None:
     """What each mark means, below the grid."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     def mark(symbol: str, label: str, **look: Any) -> Line2D:
         look = {"color": ARROW, "markersize": 10, **look}
         return Line2D([], [], linestyle="none", marker=symbol, label=label, **look)
 
     handles: list[Any] = [
-        Patch(
-            fill=False,
-            hatch="////",
-            edgecolor=CANDIDATE,
-            label="may be hazardous (public)",
-        ),
+        Patch(label="may be hazardous (public)", **HATCHED),
         Line2D([], [], color=PATH, linewidth=2, alpha=0.7, label="likeliest path from the start S"),
         Patch(facecolor=GOAL, label="goal G"),
         mark(r"$\rightarrow$", "action: the longer, the likelier", markersize=12),
@@ -170,8 +167,6 @@ def _colorbar(figure: Figure, image: Any, ax: Any) -> None:
 
 def _furniture(ax: Axes, layout: Layout) -> None:
     """Grid lines, walls, hatched candidates, start and goal."""
-    from matplotlib.patches import Rectangle
-
     ax.grid(False)
     ax.set_xticks(np.arange(-0.5, layout.cols), minor=True)
     ax.set_yticks(np.arange(-0.5, layout.rows), minor=True)
@@ -180,18 +175,8 @@ def _furniture(ax: Axes, layout: Layout) -> None:
     for cell in layout.walls:
         ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor=WALL, zorder=1))
     for cell in layout.candidates:
-        ax.add_patch(
-            Rectangle(
-                _corner(layout, cell),
-                1,
-                1,
-                fill=False,
-                hatch="////",
-                edgecolor=CANDIDATE,
-                linewidth=0.8,
-                zorder=2,
-            )
-        )
+        look = {"linewidth": 0.8, "zorder": 2, **HATCHED}
+        ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, **look))
     for cell in layout.goals:
         ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor=GOAL, zorder=1))
         _letter(ax, layout, cell, "G", "white")
@@ -257,8 +242,6 @@ def _corner(layout: Layout, cell: int) -> tuple[float, float]:
 
 
 def _letter(ax: Axes, layout: Layout, cell: int, letter: str, colour: str) -> None:
-    from matplotlib.patheffects import withStroke
-
     row, col = divmod(cell, layout.cols)
     size = min(8.0, 24.0 * _cell(layout))
     halo = [] if colour == "white" else [withStroke(linewidth=1.5, foreground="white")]

@@ -32,8 +32,7 @@ def mean_shift_figure(rows: Sequence[dict[str, Any]]) -> Figure:
             ax.plot(
                 epsilon, [row[kind] for row in part], line, color=colour, label=label, markersize=4
             )
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        ax.set(xscale="log", yscale="log")
         ax.set_xticks([0.25, 0.5, 1, 2, 5, 10], ["¼", "½", "1", "2", "5", "10"])
         ax.minorticks_off()
         ax.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import COLOURS, new_figure
+from dp_cmdp.figures.style import COLOURS, CROSS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +32,7 @@ def munoz_ads_figure(rows: Rows) -> Figure:
     _explained(left, [row for row in rows if row["noise"] == "Laplace, same shift"])
     right.set_ylim(bottom=0, top=10)
     right.set_title("revenue ratio 1.00, as published", loc="left", fontsize=10)
-    left.set_ylim(bottom=-0.5)
-    left.set_ylabel("overrun budgets (%)")
+    left.set(ylim=(-0.5, None), ylabel="overrun budgets (%)")
     right.set_ylabel("lost revenue (millionths)")
     for ax in (left, right):
         ax.set_xlabel("privacy strength ε (δ = 1e-4)")
@@ -58,12 +57,5 @@ def _explained(ax: Axes, part: Rows) -> None:
     shade = SHADES["Laplace, same shift"]
     ax.plot(at, expected, ":", color=shade, label="expected: ½ exp(−s/σ)")
     known = [row for row in fine if row["published_percent"] is not None]
-    ax.plot(
-        [row["epsilon"] for row in known],
-        [row["published_percent"] for row in known],
-        "x",
-        color="black",
-        markersize=8,
-        markeredgewidth=2,
-        label="published",
-    )
+    crosses = [row["epsilon"] for row in known], [row["published_percent"] for row in known]
+    ax.plot(*crosses, label="published", **CROSS)

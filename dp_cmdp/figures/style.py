@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp._storage import write_bytes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: One colour and one label per method, in every figure.
+#: One colour and one name per method or variant, in every figure.
 COLOURS = {
     "database": "#00734d",
     "benvenuti2025": "#c2410c",
     "benvenuti2025-realised-mask": "#e9a15b",
+    "benvenuti2025-as-published": "#e9a15b",
     "benvenuti2024": "#a16207",
     "munoz2021": "#1d4ed8",
     "dvorkin2020": "#7c3aed",
@@ -28,14 +30,31 @@ COLOURS = {
     "laplace": "#dc2626",
     "sup_A_exact_c": "#0e7490",
 }
-LABELS = {
-    "database": "database release (ours)",
-    "benvenuti2025": "Algorithm 1, public mask",
-    "benvenuti2025-realised-mask": "Algorithm 1, realised mask (not private)",
+NAMES = {
+    "hsu2014": "Hsu 2014",
+    "hsu2014-true-optimum": "Hsu 2014, told the optimum (leaks)",
+    "cummings2015": "Cummings 2015 (joint privacy)",
+    "dvorkin2020": "Dvorkin 2020 (b only)",
     "munoz2021": "Munoz 2021 (b only)",
-    "hsu2014": "Hsu 2014 (violates)",
+    "munoz2021-private-c": "Munoz 2021 (b, and noise on c)",
+    "benvenuti2024": "Benvenuti 2024 (A only)",
+    "benvenuti2025": "Algorithm 1, public mask",
+    "benvenuti2025-realised-mask": "Algorithm 1, realised mask (leaks)",
+    "benvenuti2025-as-published": "Algorithm 1, Δ = 0.1 per entry (not private)",
+    "database": "database release (ours)",
     "robust": "robust, no data (ε = 0)",
     "nonprivate": "no privacy",
+    "laplace": "Laplace, shifted",
+    "laplace-unshifted": "Laplace, no shift",
+    "sup_A_exact_c": "worst-case A, exact b and c",
+}
+#: A number that a paper states.
+CROSS: Any = {
+    "marker": "x",
+    "linestyle": "none",
+    "color": "black",
+    "markersize": 8,
+    "markeredgewidth": 2,
 }
 
 
@@ -49,10 +68,20 @@ def new_figure(width: float = 7.0, height: float = 4.2, **subplots):
     figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
     axes = figure.subplots(**subplots)
     for ax in getattr(axes, "flat", [axes]):
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(True, color="#e5e7eb", linewidth=0.8)
-        ax.set_axisbelow(True)
+        dress(ax)
     return figure, axes
+
+
+def dress(ax: Axes) -> None:
+    """The project's look: a light grid behind the data, no frame above and to the right."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(True, color="#e5e7eb", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def note(ax: Axes, text: str, at: tuple[float, float], *, offset: tuple[int, int], ha: str) -> None:
+    """A small text beside a point, `offset` from it in points."""
+    ax.annotate(text, at, textcoords="offset points", xytext=offset, ha=ha, fontsize=8)
 
 
 @door

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.bands import NAMES, colour
-from dp_cmdp.figures.style import new_figure
+from dp_cmdp.figures.bands import colour
+from dp_cmdp.figures.style import NAMES, new_figure, note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,18 +26,11 @@ def table1_figure(rows: Rows) -> Figure:
         mean = row["suboptimality_percent"]
         errors = [[mean - row["ci_low"]], [row["ci_high"] - mean]]
         axes[0].errorbar(mean, at, xerr=errors, fmt="o", color=shade, capsize=3)
-        axes[0].annotate(
-            f"{mean:.1f}", (mean, at), textcoords="offset points", xytext=(0, 6), fontsize=8
-        )
+        note(axes[0], f"{mean:.1f}", (mean, at), offset=(0, 6), ha="left")
         broken = row["violated_percent"]
         axes[1].barh(at, broken, color=shade, height=0.6)
-        axes[1].annotate(
-            "0" if broken == 0 else f"{broken:.1f}",
-            (broken, at),
-            textcoords="offset points",
-            xytext=(4, -3),
-            fontsize=8,
-        )
+        text = "0" if broken == 0 else f"{broken:.1f}"
+        note(axes[1], text, (broken, at), offset=(4, -3), ha="left")
     _blocks(axes[2], rows)
     axes[0].axvline(0, color="#9ca3af", linewidth=0.8)
     axes[0].set_yticks(list(place), [NAMES[row["method"]] for row in rows])
@@ -59,5 +52,4 @@ def _blocks(ax: Axes, rows: Rows) -> None:
             if block in (row["paper_private"] or ()):
                 ax.plot(column, at, "o", markersize=11, mfc="none", mec="black")
     ax.set_xticks([0, 1, 2], ["A", "b", "c"])
-    ax.set_xlim(-0.6, 2.6)
-    ax.set_xlabel("private:\n● measured\n○ in the paper")
+    ax.set(xlim=(-0.6, 2.6), xlabel="private:\n● measured\n○ in the paper")

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp.rollout import parts
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.table import Table
 
@@ -125,7 +126,7 @@ class _Seen:
 
     def reset(self, seed: int | None = None) -> int:
         given = self._called("reset") if seed is None else self._called("reset", seed=seed)
-        state = self._state(self._read(given, 2)[0])
+        state = self._state(parts("reset", given, 2)[0])
         if self.start is not None and not self.start[state] > 0.0:
             raise InvalidArgumentError(
                 f"env must start as it says: reset led to state {state}, to which its start "
@@ -135,7 +136,7 @@ class _Seen:
         return state
 
     def step(self, state: int, action: int) -> tuple[int, bool]:
-        given = self._read(self._called("step", action), 5)
+        given = parts("step", self._called("step", action), 5)
         successor, reward, over, cut = self._state(given[0]), given[1], bool(given[2]), given[3]
         listed = self.outcomes[state, action]
         rank = next((i for i, o in enumerate(listed) if _same(o, successor, over, reward)), None)
@@ -188,15 +189,6 @@ class _Seen:
             raise InvalidArgumentError(
                 f"env must take every action of P: {name} raised {type(error).__name__}. {REMEDY}"
             ) from error
-
-    @staticmethod
-    def _read(given: Any, size: int) -> tuple[Any, ...]:
-        if not isinstance(given, tuple) or len(given) != size:
-            raise InvalidArgumentError(
-                "env must be Gymnasium's: reset returns (observation, info) and step "
-                "(observation, reward, terminated, truncated, info)"
-            )
-        return given
 
 
 def _merged(listed: list[tuple[int, bool, float, float]]) -> list[tuple[int, bool, float, float]]:

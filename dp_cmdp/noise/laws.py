@@ -95,9 +95,7 @@ class Laplace:
     @door
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw with floats, for simulation only: *not secure*."""
-        return _check.generator("rng", rng).laplace(
-            scale=self.scale, size=_check.shape("size", size)
-        )
+        return rng.laplace(scale=self.scale, size=_check.shape("size", size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +205,7 @@ class TruncatedLaplace:
     @door
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw with floats by inversion, for simulation only: *not secure*."""
-        return self.ppf(_check.generator("rng", rng).random(_check.shape("size", size)))
+        return self.ppf(rng.random(_check.shape("size", size)))
 
 
 def _log1p_expm1(factor: float, exponent: float) -> float:

@@ -153,7 +153,7 @@ class FloatLaplace:
 
     def draw(self, values: FloatArray) -> Intervals:
         estimate = values + self.query.unit * self.law.sample(self.rng, values.size)
-        return _unbounded(estimate, Noise("", "Laplace (float)", "pure", self.law.scale, None))
+        return unbounded(estimate, Noise("", "Laplace (float)", "pure", self.law.scale, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +204,11 @@ class LatticeUnbounded:
         facts = Noise(
             "", proof.law, "pure", 1 / float(proof.epsilon), None, json.loads(proof.to_json())
         )
-        return _unbounded((index + 0.5) * self.lattice.step, facts)
+        return unbounded((index + 0.5) * self.lattice.step, facts)
 
 
-def _unbounded(estimate: FloatArray, noise: Noise) -> Intervals:
+def unbounded(estimate: FloatArray, noise: Noise) -> Intervals:
+    """Estimates that nothing bounds: of noise that is never truncated, or of what was not read."""
     everywhere = np.full(estimate.size, np.inf)
     return Intervals(estimate, -everywhere, everywhere, noise)
 

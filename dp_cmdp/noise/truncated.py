@@ -37,7 +37,7 @@ from dp_cmdp.noise.digits import (
     draw_magnitudes,
     draw_signs,
     exp_lower,
-    square_below,
+    moments_below,
     weight_below,
 )
 
@@ -131,7 +131,8 @@ class LatticeTruncatedLaplace:
     @property
     def std(self) -> float:
         """Standard deviation in steps."""
-        return math.sqrt(square_below(self._thresholds, self.support + 1) / self._acceptance)
+        _, squares = moments_below(self._thresholds, self.support + 1)
+        return math.sqrt(squares / self._acceptance)
 
     @door
     def pmf(self, point: int) -> Fraction:

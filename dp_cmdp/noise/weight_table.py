@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,11 +57,7 @@ def integer_weights(masses: Sequence[Fraction]) -> tuple[int, ...]:
 
 def draw_cells(weights: Sequence[int], size: int, source: Source) -> NDArray[np.int64]:
     """`size` exact draws of J by inversion: 64 random bits, 192 more in a tie."""
-    below = 0
-    ends: list[int] = []
-    for weight in weights[:-1]:
-        below += weight
-        ends.append(below)
+    ends = list(accumulate(weights[:-1]))
     heads = np.array([min(end >> REST, (1 << HEAD) - 1) for end in ends], dtype=np.uint64)
     words = np.frombuffer(random_bytes(source, size * (HEAD // 8)), dtype=np.uint64)
     cells = np.searchsorted(heads, words, side="right")

@@ -16,8 +16,8 @@ point y is in X̃, c̃ᵀx̃ ≥ c̃ᵀy gives
 * **sampled**, when draws are asked for: an upper limit from simulated releases, right but for a
   stated chance (:mod:`dp_cmdp.theory.simulated_loss`). The closest one.
 
-Also here: :func:`~dp_cmdp.theory.one_release.instance_bound`, for one release that was made, and
-:func:`~dp_cmdp.public_interval.public_interval`, from no data at all. The proofs are in
+See also :func:`~dp_cmdp.theory.one_release.instance_bound`, for one release that was made, and
+:func:`~dp_cmdp.theory.public_interval.public_interval`, from no data at all. The proofs are in
 ``docs/theory.md``; the paper's own theorem is in :mod:`dp_cmdp.theory.paper.printed_bound`.
 """
 
@@ -40,23 +40,12 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.accepted_points import Candidate, Comparison, staircase
-from dp_cmdp.theory.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
-from dp_cmdp.theory.one_release import instance_bound
+from dp_cmdp.theory.feasible_set import coordinate_ranges
 from dp_cmdp.theory.price_bound import PricedError
-from dp_cmdp.theory.public_interval import as_program, public_interval
+from dp_cmdp.theory.public_interval import as_program
 from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
 from dp_cmdp.theory.simulated_loss import SampledMean, sampled_mean
 from dp_cmdp.theory.worst_answer import WorstAnswer
-
-__all__ = [
-    "AccuracyBound",
-    "SampledMean",
-    "accuracy_bound",
-    "concentration_radius",
-    "diameter_bound",
-    "instance_bound",
-    "public_interval",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from scipy import sparse
@@ -173,17 +174,8 @@ class _Terms:
             kept=kept,
             num_rows=m,
             num_variables=program.num_variables,
-            left=(
-                np.concatenate([part[0] for part in left]),
-                np.concatenate([part[1] for part in left]),
-                np.concatenate([part[2] for part in left]),
-                np.concatenate([part[3] for part in left]),
-            ),
-            right=(
-                np.concatenate([part[0] for part in right]),
-                np.concatenate([part[1] for part in right]),
-                np.concatenate([part[2] for part in right]),
-            ),
+            left=cast(MatrixTerms, tuple(map(np.concatenate, zip(*left, strict=True)))),
+            right=cast(VectorTerms, tuple(map(np.concatenate, zip(*right, strict=True)))),
         )
 
     def residual(self, prices: FloatArray) -> FloatArray:

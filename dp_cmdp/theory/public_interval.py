@@ -33,10 +33,6 @@ class PublicInterval:
     optimistic: float
     x: FloatArray
 
-    @property
-    def width(self) -> float:
-        return self.optimistic - self.robust
-
 
 @door
 def as_program(program: ParametricLP | ParametricCMDP) -> ParametricLP:
@@ -121,16 +117,17 @@ def optimistic_value(program: ParametricLP) -> float:
     ends = [part.extremes(low, high) for part in (program.A, program.b, program.c)]
     (A_low, A_high), (_, b_high), (c_low, c_high) = ends
     down = np.flatnonzero(program.lower < 0)
+    rows, sides = _split_bounds(program, down)
     lp = LinearProgram(
         np.concatenate([c_high, -c_low[down]]),
         sparse.vstack(
             [
                 sparse.hstack([A_low, -A_high[:, down]]),
                 sparse.hstack([program.A_ub, -program.A_ub[:, down]]),
-                _bound_rows(program, down),
+                rows,
             ]
         ),
-        b=np.concatenate([b_high, program.b_ub, _bound_sides(program, down)]),
+        b=np.concatenate([b_high, program.b_ub, sides]),
         A_eq=sparse.hstack([program.A_eq, -program.A_eq[:, down]]),
         b_eq=program.b_eq,
         lower=np.concatenate([np.maximum(program.lower, 0.0), np.zeros(down.size)]),
@@ -160,19 +157,14 @@ def _column(matrix: sparse.csr_array) -> sparse.csr_array:
     return sparse.hstack([matrix, sparse.csr_array((matrix.shape[0], 1))], format="csr")
 
 
-def _bound_rows(program: ParametricLP, down: NDArray[np.intp]) -> sparse.csr_array:
-    """up − down ≤ upper and down − up ≤ −lower, for the split variables."""
+def _split_bounds(
+    program: ParametricLP, down: NDArray[np.intp]
+) -> tuple[sparse.csr_array, FloatArray]:
+    """up − down ≤ upper and down − up ≤ −lower, for the split variables: rows and sides."""
     n, count = program.num_variables, down.size
     pick = sparse.csr_array((np.ones(count), (np.arange(count), down)), shape=(count, n))
     eye = sparse.eye_array(count)
     rows = sparse.vstack([sparse.hstack([pick, -eye]), sparse.hstack([-pick, eye])], format="csr")
-    return rows[np.flatnonzero(np.isfinite(_all_sides(program, down)))]
-
-
-def _all_sides(program: ParametricLP, down: NDArray[np.intp]) -> FloatArray:
-    return np.concatenate([program.upper[down], -program.lower[down]])
-
-
-def _bound_sides(program: ParametricLP, down: NDArray[np.intp]) -> FloatArray:
-    sides = _all_sides(program, down)
-    return sides[np.isfinite(sides)]
+    sides = np.concatenate([program.upper[down], -program.lower[down]])
+    known = np.flatnonzero(np.isfinite(sides))
+    return rows[known], sides[known]

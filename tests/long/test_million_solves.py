@@ -2,7 +2,7 @@
 
 import pytest
 
-from dp_cmdp.experiments.exact_feasibility import feasibility_rows, feasibility_sweep
+from benchmarks.exact_feasibility import feasibility_rows, feasibility_sweep
 from dp_cmdp.experiments.runner import run_sweep
 
 

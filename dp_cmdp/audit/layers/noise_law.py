@@ -22,7 +22,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.audit.layers.black_box import lower_limit, upper_limit
 from dp_cmdp.audit.report import Verdict
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.noise.digits import ONE, weight_below
+from dp_cmdp.noise.digits import ONE, moments_below, weight_below
 from dp_cmdp.noise.laplace import LatticeLaplace
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
 from dp_cmdp.noise.optimal import OptimalNoise
@@ -118,22 +118,8 @@ def _lattice_truncated(law: LatticeTruncatedLaplace) -> LawFacts:
     shells = {max(1, round(share * support)) for share in SHELLS}
     radii = sorted(shells | {support - law.certificate.steps + 1})
     tails = tuple(2 * (inside - weight_below(thresholds, r)) / whole for r in radii)
-    mean = 2 * _mean_below(thresholds, support + 1) * (ONE ** len(thresholds) / whole)
+    mean = 2 * moments_below(thresholds, support + 1)[0] * (ONE ** len(thresholds) / whole)
     return LawFacts(float(support), mean, law.std**2 - mean**2, tuple(map(float, radii)), tails)
-
-
-def _mean_below(thresholds: tuple[int, ...], end: int) -> float:
-    """E[K; K < end] of a magnitude with independent digits."""
-    chance = [threshold / ONE for threshold in thresholds]
-    total, prefix, base = 0.0, 1.0, 0.0
-    for place in reversed(range(len(chance))):
-        p = chance[place]
-        if end >> place & 1:
-            total += prefix * (1 - p) * (base + sum(2.0**i * chance[i] for i in range(place)))
-            prefix, base = prefix * p, base + 2.0**place
-        else:
-            prefix *= 1 - p
-    return total
 
 
 def _lattice_laplace(law: LatticeLaplace) -> LawFacts:

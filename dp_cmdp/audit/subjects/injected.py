@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 
 from dp_cmdp._check import FloatArray
-from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.audit.layers.coupling import Coupling
 from dp_cmdp.audit.layers.noise_law import law_facts
 from dp_cmdp.audit.outcomes import Outcomes, repeated
@@ -18,13 +17,9 @@ from dp_cmdp.audit.subjects.looks import (
     sensitivity_not_rounded_up,
     weights_from_the_data,
 )
-from dp_cmdp.audit.subjects.programs import blocks_coupling, wide_sampler
-from dp_cmdp.audit.subjects.releases import CHEAP_RUNS, DELTA, EPSILON
-from dp_cmdp.data.database import Database
-from dp_cmdp.data.release import Release
+from dp_cmdp.audit.subjects.programs import algorithm_1, blocks_coupling, wide_sampler
+from dp_cmdp.audit.subjects.releases import CHEAP_RUNS, DELTA, EPSILON, claiming
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
-from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.blocks import release_blocks
 
 Law = Laplace | TruncatedLaplace
 THIRD = Fraction(1, 3)
@@ -64,10 +59,9 @@ def additive(
         first, second = (side + drawn.sample(rng, runs)[:, None] for side in (0.0, 1.0))
         return Outcomes.of(first), Outcomes.of(second)
 
-    return Subject(
+    return claiming(
         name=name,
         epsilon=epsilon,
-        delta=DELTA,
         sample=sample,
         couplings=(Coupling("output", lambda s, rng: s + drawn.sample(rng, 1), np.ones(1)),),
         noise=lambda size, rng: drawn.sample(rng, size),
@@ -79,24 +73,9 @@ def additive(
 
 def realised_mask() -> Subject:
     """Algorithm 1 that leaves realised zeros unprotected, as the published numbers suggest."""
-    pair = (0.0, 0.5)
-
-    def release(
-        database: Database, program: ParametricLP, rng: np.random.Generator | None
-    ) -> Release:
-        return release_blocks(
-            database,
-            PrivacyBudget(EPSILON, DELTA),
-            program=program,
-            alphas={"A": "1/3", "b": "1/3", "c": "1/3"},
-            rng=rng,
-            realised_mask_NOT_PRIVATE=True,
-        )
-
-    return Subject(
+    pair, release = (0.0, 0.5), algorithm_1(realised_mask_NOT_PRIVATE=True)
+    return claiming(
         name="mask from realised zeros",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=wide_sampler(release, shared=True, pair=pair),
         couplings=(blocks_coupling(release, pair=pair),),
     )
@@ -111,10 +90,8 @@ def data_dependent_exception() -> Subject:
             raise ValueError("value out of range")
         return values + law.sample(rng, values.size)
 
-    return Subject(
+    return claiming(
         name="exception that depends on data",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=repeated(mechanism, (np.zeros(1), np.ones(1))),
         couplings=(
             Coupling("output", lambda s, rng: mechanism(np.full(1, float(s)), rng), np.ones(1)),

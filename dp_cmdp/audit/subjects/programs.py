@@ -22,7 +22,7 @@ from dp_cmdp.audit.layers.certificates import certificates_of
 from dp_cmdp.audit.layers.coupling import Coupling
 from dp_cmdp.audit.outcomes import Outcomes, Sampler, repeated
 from dp_cmdp.audit.subject import MOST_RUNS, Subject
-from dp_cmdp.audit.subjects.releases import DELTA, EPSILON
+from dp_cmdp.audit.subjects.releases import DELTA, EPSILON, claiming
 from dp_cmdp.baselines import METHODS, Answer, Method
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
@@ -79,27 +79,25 @@ def program_subjects() -> list[Callable[[], Subject]]:
     ]
 
 
-def blocks_subject(calibration: str) -> Subject:
-    """``release_blocks`` with exact noise, then the private solve."""
+def algorithm_1(**options: Any) -> Blocks:
+    """``release_blocks`` with the audited budget, shared equally, under the given options."""
 
     def release(
         database: Database, program: ParametricLP, rng: np.random.Generator | None
     ) -> Release:
-        return release_blocks(
-            database,
-            PrivacyBudget(EPSILON, DELTA),
-            program=program,
-            alphas={"A": "1/3", "b": "1/3", "c": "1/3"},
-            calibration=calibration,
-            rng=rng,
-        )
+        budget, alphas = PrivacyBudget(EPSILON, DELTA), {"A": "1/3", "b": "1/3", "c": "1/3"}
+        return release_blocks(database, budget, program=program, alphas=alphas, rng=rng, **options)
 
+    return release
+
+
+def blocks_subject(calibration: str) -> Subject:
+    """``release_blocks`` with exact noise, then the private solve."""
+    release = algorithm_1(calibration=calibration)
     program = copies(2, shared=True)
     first = _database(program, np.zeros(2, dtype=int), ("A", "b", "c"))
-    return Subject(
+    return claiming(
         name=f"release_blocks, {calibration}",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=wide_sampler(release, shared=True),
         certificates=certificates_of(release(first, program, None)),
         couplings=(blocks_coupling(release),),
@@ -151,10 +149,8 @@ def method_subject(method: Method) -> Subject:
         sample = repeated(
             lambda side, rng: _shown_answer(run(side.astype(int), rng)).ravel(), sides
         )
-    return Subject(
+    return claiming(
         name=f"{method.name} (simulation)",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=sample,
         representation=False,
         most_runs=FEW_RUNS if count == 1 else MOST_RUNS,

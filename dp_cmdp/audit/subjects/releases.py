@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from dp_cmdp.release.entries import release_database
 
 #: A budget whose δ is large enough to be seen in a few thousand runs.
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
+claiming = partial(Subject, epsilon=EPSILON, delta=DELTA)
 #: Public bound of the entries: far beyond the noise, so that no end is cut.
 BOUND = 64.0
 #: Runs of mechanisms of which one wide release shows thousands.
@@ -60,10 +62,8 @@ def database_subject(calibration: str, *, record_size: int = 1) -> Subject:
     """``release_database`` with exact noise, for records of `record_size` entries."""
     certificate = certificates_of(_release(np.zeros(DRAWS), record_size, calibration))[0]
     records = "" if record_size == 1 else f", records of {record_size} entries"
-    return Subject(
+    return claiming(
         name=f"release_database, {calibration}{records}",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=_wide(calibration, record_size),
         certificates=(certificate,),
         couplings=(
@@ -171,10 +171,8 @@ def laplace_subject() -> Subject:
         shown = draw(np.tile([0.0, RADIUS], runs), None)[:, None]
         return Outcomes.of(shown[0::2]), Outcomes.of(shown[1::2])
 
-    return Subject(
+    return claiming(
         name="Laplace noise of an objective",
-        epsilon=EPSILON,
-        delta=DELTA,
         sample=sample,
         certificates=(law.certificate,),
         couplings=(

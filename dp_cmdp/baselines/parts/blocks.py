@@ -17,7 +17,7 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Guarantee, Noise, Release, unprotected
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
-from dp_cmdp.noise.plans import Intervals
+from dp_cmdp.noise.plans import Intervals, unbounded
 from dp_cmdp.program.entrywise import entry_values, entrywise
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import block_rounding
@@ -65,6 +65,46 @@ def publish_blocks(
     )
 
 
+def perturbed(
+    program: ParametricLP,
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    shares: Mapping[str, Share],
+    rng: np.random.Generator,
+    truncated: bool = True,
+    shift: float = 1.0,
+    num_entries: int | None = None,
+) -> Answer:
+    """The answer for blocks perturbed as Algorithm 1 does; those without a share leak.
+
+    `truncated`, `shift` and `num_entries` (by default all entries, as the paper counts) are those
+    of :func:`shifted_noise`, for A and b; c gets Laplace noise.
+
+    Notes
+    -----
+    **Privacy.** *Spends the budget* on the blocks that have a share of ε.
+    """
+    rows = program.A.shape[0] + program.b_ub.size
+    noise: dict[str, BlockNoise] = {}
+    for block, share in shares.items():
+        if share.epsilon == 0:
+            continue
+        if block == "c":
+            noise[block] = plain_noise(program, block, share=share, rng=rng)
+        else:
+            noise[block] = shifted_noise(
+                program,
+                block,
+                share=share,
+                num_entries=num_entries or (rows * program.num_variables if block == "A" else rows),
+                truncated=truncated,
+                shift=shift,
+                rng=rng,
+            )
+    return solved(program, publish_blocks(program, database, budget, noise=noise))
+
+
 def solved(program: ParametricLP, release: Release) -> Answer:
     """The answer for what was published; its note names what leaks.
 
@@ -97,7 +137,7 @@ def shifted_noise(
     share: Share,
     num_entries: int,
     truncated: bool,
-    shift: float = 1.0,
+    shift: float,
     rng: np.random.Generator,
 ) -> BlockNoise:
     """Noise of one block, with intervals of the half-width s = σ ln(1 + k(e^ε − 1)/δ).
@@ -141,8 +181,6 @@ def plain_noise(
 
     def perturb(values: FloatArray) -> Intervals:
         estimate = values + law.sample(rng, values.size)
-        everywhere = np.full(values.size, np.inf)
-        noise = Noise(block, "Laplace (float)", "pure", law.scale, None)
-        return Intervals(estimate, -everywhere, everywhere, noise)
+        return unbounded(estimate, Noise(block, "Laplace (float)", "pure", law.scale, None))
 
     return perturb

@@ -66,17 +66,17 @@ class Method:
         The blocks among A, b, c that it protects. It reads the others as they are.
     promises_feasibility : bool
         Whether every answer satisfies the true constraints, with certainty.
+    solver : Solver
     model : str
         ``"differential privacy"``, ``"joint differential privacy"`` or ``"none"``.
-    solver : Solver
     """
 
     name: str
     label: str
     private: tuple[str, ...]
     promises_feasibility: bool
-    model: str
     solver: Solver
+    model: str = "differential privacy"
 
     @door
     def run(

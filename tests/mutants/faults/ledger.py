@@ -106,16 +106,20 @@ FAULTS = (
             "if self.entries[pinned.count - 1].index != pinned.count:",
         ),
         Fault(
-            "remaining-rounded-up",
-            "what remains is never shown too large",
-            'return f"{float(math.floor(value / unit) * unit):.{digits}g}"',
-            'return f"{float(math.ceil(value / unit) * unit):.{digits}g}"',
-        ),
-        Fault(
             "fractions-floored",
             "amounts are stored exactly",
             'return f"{value.numerator}/{value.denominator}"',
             'return f"{value.numerator * 10**6 // value.denominator}/{10**6}"',
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/accounting/budget.py",
+        (PROMISES, LEDGER),
+        Fault(
+            "remaining-rounded-up",
+            "what remains is never shown too large",
+            "return _shown(value, math.floor)",
+            "return _shown(value, math.ceil)",
         ),
     ),
     *in_file(

@@ -235,8 +235,8 @@ FAULTS = (
         Fault(
             "loss-shown-rounded-down",
             "a loss is never shown too small",
-            'return f"{float(math.ceil(value / unit) * unit):.{digits}g}"',
-            'return f"{float(math.floor(value / unit) * unit):.{digits}g}"',
+            "return _shown(value, math.ceil)",
+            "return _shown(value, math.floor)",
         ),
         Fault(
             "loss-shown-after-a-rounded-logarithm",

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dp_cmdp.accounting.budget import PrivacyBudget, shown_up
-from dp_cmdp.accounting.hashchain import Amount, LedgerHead, genesis, link, shown_down
+from dp_cmdp.accounting.budget import PrivacyBudget, shown_down, shown_up
+from dp_cmdp.accounting.hashchain import Amount, LedgerHead, genesis, link
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.accounting.ledger_file import transaction
 from dp_cmdp.errors import (

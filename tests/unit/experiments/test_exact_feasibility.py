@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dp_cmdp.experiments.exact_feasibility import (
+from benchmarks.exact_feasibility import (
     BATCH,
     EPSILONS,
     METHODS,

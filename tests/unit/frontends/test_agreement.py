@@ -188,7 +188,7 @@ STARTS = ["SSF", "FFF", "HFG"]
         (Trap(map_name="8x8", is_slippery=False), "from state 62 action 3"),
         (Pictures(), "must observe the states of P.*got ndarray"),
         (Picky(), "every action of P: step raised ValueError"),
-        (Old(), "must be Gymnasium's"),
+        (Old(), "must be Gymnasium's: step returns"),
     ],
     ids=lambda value: type(value).__name__,
 )

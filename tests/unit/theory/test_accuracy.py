@@ -18,9 +18,10 @@ from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.blocks import release_blocks
 from dp_cmdp.release.entries import release_database
 from dp_cmdp.release.solve import solve_private
-from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
+from dp_cmdp.theory.accuracy import accuracy_bound
 from dp_cmdp.theory.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
 from dp_cmdp.theory.laws import LaplaceLaw
+from dp_cmdp.theory.one_release import instance_bound
 from dp_cmdp.theory.price_bound import PricedError
 from dp_cmdp.theory.public_interval import harmful_ends, public_interval
 from dp_cmdp.theory.release_noise import release_noise
