@@ -1,7 +1,7 @@
 """Two looks, the second chosen by what the first published: their privacy counted out exactly.
 
-Three entries on a lattice of few points, two totals, one entry in both. Every outcome of both looks
-is met, on every database and its neighbours, in integers.
+Three entries on a lattice of two points each, two totals, one entry in both. Every outcome of both
+looks is met, in integers, on a sample by structure (every fifth or seventh) of the neighbours.
 """
 
 from collections.abc import Callable
