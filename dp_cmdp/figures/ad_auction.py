@@ -24,7 +24,7 @@ PAPER = ((1.0, "α = 1/3", 28.25), (1.0, "α_c = 0.99", 16.88), (2.0, "", 20.0))
 def ad_headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     """Sub-optimality against ε for each method, with the paper's stated numbers."""
     figure, ax = new_figure()
-    for method in ("benvenuti2025", "benvenuti2025-realised-mask", "database"):
+    for method in ("benvenuti2025", "benvenuti2025-realised-mask", "database", "planned"):
         part = sorted(
             (r for r in rows if r["method"] == method and (r["alpha"] or 0) < 0.9),
             key=lambda r: r["epsilon"],

@@ -22,6 +22,8 @@ NAMES = {
     "benvenuti2025": "Algorithm 1, public mask",
     "benvenuti2025-realised-mask": "Algorithm 1, realised mask (leaks)",
     "database": "database release (ours)",
+    "planned": "planned release (ours)",
+    "totals": "totals (ours)",
     "robust": "robust, no data (ε = 0)",
     "nonprivate": "no privacy",
     "laplace": "Laplace, shifted",

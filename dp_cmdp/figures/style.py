@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: One colour and one label per method, in every figure.
 COLOURS = {
+    "planned": "#10b981",
+    "totals": "#0ea5e9",
     "database": "#00734d",
     "benvenuti2025": "#c2410c",
     "benvenuti2025-realised-mask": "#e9a15b",
@@ -29,6 +31,7 @@ COLOURS = {
     "sup_A_exact_c": "#0e7490",
 }
 LABELS = {
+    "planned": "planned release (ours)",
     "database": "database release (ours)",
     "benvenuti2025": "Algorithm 1, public mask",
     "benvenuti2025-realised-mask": "Algorithm 1, realised mask (not private)",

@@ -25,7 +25,8 @@ from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.polytope import Polytope
-from dp_cmdp.errors import SolverError
+from dp_cmdp.errors import InvalidArgumentError, SolverError
+from dp_cmdp.noise.certificate import checked_budget
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import PolytopeRows
 from dp_cmdp.release.looks import objective_estimate, release_looks
@@ -94,7 +95,7 @@ def choose_plan(
     *,
     menu: Sequence[Plan] = MENU,
     guess: ArrayLike | None = None,
-    guard: float = GUARD,
+    guard: float | None = GUARD,
     seed: int = 0,
     solver: Solver = solve_rows,
 ) -> Choice:
@@ -107,9 +108,9 @@ def choose_plan(
     menu : sequence of Plan
     guess : array_like, optional
         A public guess of the database, around which plans are tried.
-    guard : float
+    guard : float, optional
         A plan for totals is taken when its mean score is at most this share of the database
-        release's; infinity: whenever there is one.
+        release's; None: whenever there is one.
     seed : int
 
     Notes
@@ -119,7 +120,7 @@ def choose_plan(
     envelope = program.envelope
     public = Polytope(envelope.lower, envelope.upper)
     robust = _best(program, public, (envelope.lower + envelope.upper) / 2, solver)
-    plans = [plan for plan in dict.fromkeys(menu) if plan.measures_totals]
+    plans = [plan for plan in dict.fromkeys(menu) if _measurable(plan, budget)]
     losses: dict[Plan, list[float]] = {plan: [] for plan in (DATABASE, *plans)}
     for trial, (level, concentration) in enumerate(TRIALS):
         rng = np.random.default_rng([seed, trial])
@@ -135,7 +136,7 @@ def choose_plan(
         plans = sorted(plans, key=lambda plan: np.mean(losses[plan]))[: max(1, len(plans) // 2)]
     scores = {plan: Score(plan, tuple(part)) for plan, part in losses.items()}
     chosen = DATABASE
-    if plans and scores[plans[0]].mean <= guard * scores[DATABASE].mean:
+    if plans and (guard is None or scores[plans[0]].mean <= guard * scores[DATABASE].mean):
         chosen = plans[0]
     return Choice(chosen, tuple(scores.values()))
 
@@ -154,7 +155,7 @@ def planned(
         return Choice(plan, ())
     if _check.one_of("plan", plan, PLANS) == "database":
         return Choice(DATABASE, ())
-    guard = GUARD if plan == "auto" else np.inf
+    guard = GUARD if plan == "auto" else None
     return choose_plan(program, budget, guess=guess, guard=guard, seed=seed, solver=solver)
 
 
@@ -179,6 +180,15 @@ def prior_database(
     widening[program.c.entry] = False
     share = np.where(widening, rng.random(width.size), share).round(6)  # no entries of 1e-30
     return np.clip(envelope.lower + share * width, envelope.lower, envelope.upper)
+
+
+def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:
+    """Whether a plan measures totals, with a budget for which exact noise is built."""
+    _, totals = plan.budgets(budget)
+    try:
+        return totals is not None and bool(checked_budget(totals.epsilon, totals.delta))
+    except InvalidArgumentError:
+        return False
 
 
 def _best(
