@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-mutants test-oracle bench-quick bench lint format clean
+.PHONY: help demo test coverage test-long test-mutants test-oracle bench-quick bench lint format clean
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -20,6 +20,9 @@ demo: $(STAMP) ## the main job: a private, certainly safe policy, played and dra
 
 test: $(STAMP) ## the tests
 	$(BIN)/python -m pytest -n 2 -q
+
+coverage: $(STAMP) ## the tests, with the share of lines they run; fails below the floor in pyproject.toml
+	$(BIN)/python -m pytest -n 2 -q --cov --cov-report=term:skip-covered
 
 test-long: $(STAMP) ## the tests that take minutes, and new examples for the property tests
 	$(BIN)/python -m pytest -n 2 -q -m long

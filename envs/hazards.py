@@ -61,8 +61,6 @@ class Hazards:
         tolerance: ArrayLike,
         identity: str | None = None,
     ) -> None:
-        if not isinstance(layout, Layout):
-            raise InvalidArgumentError("layout must be a Layout")
         envelope = layout.envelope()
         count = envelope.index("severity").size
         parts = (("severity", severity, count), ("tolerance", tolerance, layout.num_kinds))

@@ -45,8 +45,6 @@ class PrivateCostWrapper(gym.Wrapper[int, int, int, int], gym.utils.RecordConstr
             raise PrivacyLeakError(
                 "env must be public: a learner could reach the database of a curator's environment"
             )
-        if not isinstance(release, Release):
-            raise InvalidArgumentError(f"release must be a Release, got {type(release).__name__}")
         if release.method != "database" or release.groups != grid.layout.envelope().groups:
             raise InvalidArgumentError(
                 "release must be a release of this environment's database: its groups are "

@@ -42,6 +42,7 @@ from dp_cmdp.data.release import Debit
 from dp_cmdp.envs.layout_files import layout_to_dict
 from dp_cmdp.program.solution_file import SolutionFile
 from tests.marked import MARKS
+from tests.problems import SpyDatabase
 
 CHECKED = "behind the door: takes what its callers have checked"
 #: Modules and callables that callers do not enter, with the reason.
@@ -258,17 +259,6 @@ def _doors_of(name: str, value: Any) -> Iterator[Door]:
             yield Door(f"{name}.{method}", member, value)
 
 
-class SpyDatabase(Database):
-    """Counts how often its values are read."""
-
-    reads = 0
-
-    def __getattribute__(self, name: str) -> Any:
-        if name == "values":
-            SpyDatabase.reads += 1
-        return super().__getattribute__(name)
-
-
 class SpyLedger(PrivacyLedger):
     """Counts debits; it keeps no file."""
 
@@ -419,8 +409,8 @@ class World:
 
     @cached_property
     def report(self) -> Any:
-        from dp_cmdp.audit import AuditReport, audit_subject
-        from dp_cmdp.audit.report import InjectedBug
+        from dp_cmdp.audit.report import AuditReport, InjectedBug
+        from dp_cmdp.audit.subject import audit_subject
 
         found = audit_subject(self.subject, rng=np.random.default_rng(0), runs=100, draws=100)
         return AuditReport(methods=(found,), injected=(InjectedBug("none", found),))

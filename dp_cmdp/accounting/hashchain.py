@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from dp_cmdp import _scalars
 from dp_cmdp.accounting.budget import PrivacyBudget, shown_up
 from dp_cmdp.errors import InvalidArgumentError, LedgerCorruptError
 
@@ -55,10 +56,6 @@ class Amount:
     @classmethod
     def of(cls, budget: PrivacyBudget) -> Amount:
         """The amount of a budget, refused when its fractions are too long to store."""
-        if not isinstance(budget, PrivacyBudget):
-            raise InvalidArgumentError(
-                f"budget must be a PrivacyBudget, got {type(budget).__name__}"
-            )
         for name, value in (("epsilon", budget.epsilon), ("delta", budget.delta)):
             if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
                 raise InvalidArgumentError(
@@ -142,7 +139,7 @@ class LedgerHead:
     @classmethod
     def parse(cls, text: str) -> LedgerHead:
         """Read ``"<count>:<hash>"``."""
-        match = _HEAD.fullmatch(text.strip()) if isinstance(text, str) else None
+        match = _HEAD.fullmatch(_scalars.text("head", text).strip())
         if match is None:
             raise InvalidArgumentError('a head must read "<count>:<64 hexadecimal digits>"')
         return cls(int(match[1]), match[2])

@@ -13,7 +13,6 @@ before :meth:`PrivacyLedger.debit` returns.
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dp_cmdp import _scalars
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.hashchain import Amount, Balance, Chain, LedgerEntry, LedgerHead
@@ -82,14 +82,9 @@ class PrivacyLedger:
 
     @door
     def __init__(self, path: str | PathLike[str], *, timeout_seconds: float = 30.0) -> None:
-        if isinstance(timeout_seconds, bool) or not isinstance(timeout_seconds, int | float):
-            raise InvalidArgumentError("timeout_seconds must be a real number")
-        if not 0 <= timeout_seconds <= 86400 or not math.isfinite(timeout_seconds):
-            raise InvalidArgumentError(
-                f"timeout_seconds must lie in [0, 86400], got {timeout_seconds}"
-            )
+        seconds = _scalars.real("timeout_seconds", timeout_seconds, low=0.0, high=86400.0)
         object.__setattr__(self, "path", resolved(path))
-        object.__setattr__(self, "timeout_seconds", float(timeout_seconds))
+        object.__setattr__(self, "timeout_seconds", seconds)
         if self.path.exists():
             with self._transaction() as database:
                 is_ledger(database, self.path)
@@ -179,8 +174,6 @@ class PrivacyLedger:
             Whose `index` is the first entry at fault.
         """
         pin = LedgerHead.parse(pinned) if isinstance(pinned, str) else pinned
-        if pin is not None and not isinstance(pin, LedgerHead):
-            raise InvalidArgumentError("pinned must be a LedgerHead, its text, or None")
         with self._transaction() as database:
             chain = self._chain(database)
             check_pages(database)
@@ -197,10 +190,6 @@ class PrivacyLedger:
     def ledger_id(self) -> str:
         """The random name that the ledger got when it was made."""
         return self._read().ledger_id
-
-    def identities(self) -> list[str]:
-        """Every identity that has a total, in order of creation."""
-        return list(self._read().balances)
 
     def balances(self) -> list[Balance]:
         """Total, spent and remaining of every identity, in one consistent look."""
@@ -259,8 +248,6 @@ class PrivacyLedger:
 
 
 def _identity(identity: str) -> str:
-    if not isinstance(identity, str):
-        raise InvalidArgumentError(f"identity must be a text, got {type(identity).__name__}")
     if not identity.strip() or not identity.isprintable() or len(identity) > MAX_IDENTITY:
         raise InvalidArgumentError(
             f"identity must be 1 to {MAX_IDENTITY} printable characters, not all blank"
@@ -269,8 +256,6 @@ def _identity(identity: str) -> str:
 
 
 def _note(note: str) -> str:
-    if not isinstance(note, str):
-        raise InvalidArgumentError(f"note must be a text, got {type(note).__name__}")
     if not note.isprintable() or len(note) > MAX_NOTE:
         raise InvalidArgumentError(
             f"note must be at most {MAX_NOTE} printable characters on one line"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from os import PathLike
@@ -57,7 +57,7 @@ _SCHEMA = (
 
 def resolved(path: str | PathLike[str]) -> Path:
     """An absolute path that names a regular file, or nothing yet."""
-    if not isinstance(path, str | PathLike) or not str(path):
+    if not str(path):
         raise InvalidArgumentError("path must be a non-empty text or path")
     try:
         absolute = Path(path).resolve()
@@ -73,7 +73,7 @@ def resolved(path: str | PathLike[str]) -> Path:
 
 
 @contextmanager
-def transaction(path: Path, *, timeout_seconds: float) -> Iterator[sqlite3.Connection]:
+def transaction(path: Path, *, timeout_seconds: float) -> Generator[sqlite3.Connection, None, None]:
     """A reading transaction, alone with the ledger where its lock may be opened."""
     deadline = time.monotonic() + timeout_seconds
     path = _only_name(path, may_create=False)
@@ -134,7 +134,7 @@ def _only_name(path: Path, *, may_create: bool) -> Path:
 @contextmanager
 def _connection(
     path: Path, *, deadline: float, mode: str, begin: str = "BEGIN"
-) -> Iterator[sqlite3.Connection]:
+) -> Generator[sqlite3.Connection, None, None]:
     """One transaction on a fresh connection, committed to disk on a normal exit.
 
     Any exception rolls it back; those of SQLite become a :class:`LedgerError`, also when the text

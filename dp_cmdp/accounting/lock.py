@@ -15,7 +15,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def lock_path(path: Path) -> Path:
 
 
 @contextmanager
-def exclusive(path: Path, *, deadline: float, write: bool) -> Iterator[bool]:
+def exclusive(path: Path, *, deadline: float, write: bool) -> Generator[bool, None, None]:
     """Keep every other thread and process that asks for it out of the ledger at `path`.
 
     Yields False to a reader who may neither make nor open the lock file: it must open the ledger

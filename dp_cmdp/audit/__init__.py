@@ -9,23 +9,7 @@ noise law       draws against their exact law                 wrong scale, suppo
 black box       probabilities of events on two databases      anything, if it is large enough
 ==============  ============================================  ====================================
 
-:func:`audit` takes any callable; :func:`dp_cmdp.audit.suite.audit_everything` audits all that this
-package ships and shows that bugs, put in on purpose, are caught.
+:func:`dp_cmdp.audit.subject.audit` takes any callable;
+:func:`dp_cmdp.audit.suite.audit_everything` audits all that this package ships and shows that bugs,
+put in on purpose, are caught.
 """
-
-from __future__ import annotations
-
-from dp_cmdp.audit.outcomes import Outcomes
-from dp_cmdp.audit.report import FALSE_ALARM, AuditReport, MethodAudit, Verdict
-from dp_cmdp.audit.subject import Subject, audit, audit_subject
-
-__all__ = [
-    "FALSE_ALARM",
-    "AuditReport",
-    "MethodAudit",
-    "Outcomes",
-    "Subject",
-    "Verdict",
-    "audit",
-    "audit_subject",
-]

@@ -117,7 +117,8 @@ def _shortened(text: str) -> str:
 
 def _table(side: list[tuple[FloatArray, str, str]], size: int) -> Outcomes:
     values = np.full((len(side), size), np.nan)
-    kinds, texts = [], []
+    kinds: list[str] = []
+    texts: list[str] = []
     for row, (vector, kind, text) in enumerate(side):
         values[row, : vector.size] = vector
         odd = kind == NORMAL and vector.size != size

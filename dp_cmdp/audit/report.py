@@ -19,7 +19,7 @@ class Verdict:
 
     passed: bool | None
     detail: str
-    numbers: Mapping[str, float] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def to_dict(self) -> dict[str, Any]:
         return {"passed": self.passed, "detail": self.detail, **self.numbers}

@@ -23,6 +23,7 @@ from dp_cmdp.audit.report import FALSE_ALARM, MethodAudit, Verdict
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.certificate import NoiseCertificate
 
+#: Seeds per coupling: noise that moves with the data does so at every seed.
 COUPLED_SEEDS = 5
 #: Draws for the noise law.
 DRAWS = 20_000
@@ -165,7 +166,6 @@ def audit(
         raise InvalidArgumentError("mechanism must be callable as mechanism(values, rng)")
     first, second = sides = checked_pair(pair)
     claim = PrivacyBudget(epsilon, delta)
-    _check.generator("rng", rng)
     _check.integer("runs", runs, low=100, high=MOST_RUNS)
     for proof in certificates:
         _check.instance("a certificate", proof, NoiseCertificate)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from importlib import import_module
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -78,7 +79,5 @@ def _one(place: int, runs: int, seed: int) -> MethodAudit:
 def _map(function: Callable[..., Found], tasks: list[tuple[Any, ...]], workers: int) -> list[Found]:
     if workers == 1:
         return [function(*task) for task in tasks]
-    from joblib import Parallel, delayed
-
-    results = Parallel(n_jobs=workers)(delayed(function)(*task) for task in tasks)
-    return cast(Any, list(results))
+    joblib: Any = import_module("joblib")  # has no types
+    return list(joblib.Parallel(n_jobs=workers)(joblib.delayed(function)(*t) for t in tasks))

@@ -19,11 +19,10 @@ import numpy as np
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget, allocate
-from dp_cmdp.baselines.parts.blocks import publish_blocks, shifted_noise
+from dp_cmdp.baselines.parts.blocks import BlockNoise, publish_blocks, shifted_noise, solved
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -40,7 +39,7 @@ def answer(
     -----
     **Privacy.** *Spends the budget* on A; leaks what b and c read.
     """
-    noise = {}
+    noise: dict[str, BlockNoise] = {}
     if "A" in program.sensitive_blocks:
         rows = program.A.shape[0] + program.b_ub.size
         noise["A"] = shifted_noise(
@@ -51,9 +50,7 @@ def answer(
             truncated=True,
             rng=rng,
         )
-    release = publish_blocks(program, database, budget, noise=noise)
-    x = solve_private(program, release).x
-    return Answer(x, converged=True, note="; ".join(release.leaks), release=release)
+    return solved(program, publish_blocks(program, database, budget, noise=noise))
 
 
 METHOD = Method(

@@ -25,11 +25,11 @@ import numpy as np
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import Number, PrivacyBudget
+from dp_cmdp.baselines.parts.blocks import solved
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.blocks import release_blocks
-from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -67,8 +67,7 @@ def answer(
         calibration=calibration,
         realised_mask_NOT_PRIVATE=realised_mask_NOT_PRIVATE,
     )
-    x = solve_private(program, release).x
-    return Answer(x, converged=True, note="; ".join(release.leaks), release=release)
+    return solved(program, release)
 
 
 METHOD = Method(

@@ -24,6 +24,9 @@ Differences from the publication
 4. Clarabel solves the cone program; theirs used a commercial solver.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# (cvxpy types its functions in part)
+
 from __future__ import annotations
 
 import math
@@ -90,7 +93,7 @@ def answer(
     mean, reaction = _decision_rule(truth, query, fixed, math.sqrt(2 / (9 * eta)) * sigma)
     x = mean
     if sigma > 0:
-        x = mean + reaction @ rng.laplace(scale=sigma, size=reaction.shape[1])
+        x = mean + reaction @ rng.laplace(scale=sigma, size=(reaction.shape[1],))
     leaks = [unprotected(block) for block in METHOD.leaks(program)]
     if movement > 0 and sensitivity is None:
         leaks.append("sensitivity estimated, not proven")

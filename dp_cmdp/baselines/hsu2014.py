@@ -94,8 +94,8 @@ def answer(
     """
     require_nonnegative(program, method="hsu2014")
     ones = np.ones(program.num_variables)
-    S = optimistic_value(program, ones, method="hsu2014") if scale is None else scale
-    S = _check.real("scale", S, low=np.finfo(float).tiny, high=LARGEST_SCALE)
+    bound = optimistic_value(program, ones, method="hsu2014") if scale is None else scale
+    S = _check.real("scale", bound, low=np.finfo(float).tiny, high=LARGEST_SCALE)
     guesses = _check.integer("guesses", guesses, low=1, high=100)
     runs = 1 if realised_optimum_NOT_PRIVATE else guesses
     steps = 2 * _check.integer("rounds", rounds, low=1, high=MOST_ROUNDS) * runs

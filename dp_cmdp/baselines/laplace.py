@@ -28,11 +28,11 @@ from dp_cmdp.baselines.parts.blocks import (
     plain_noise,
     publish_blocks,
     shifted_noise,
+    solved,
 )
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -78,9 +78,7 @@ def answer(
                 shift=shift,
                 rng=rng,
             )
-    release = publish_blocks(program, database, budget, noise=noise)
-    x = solve_private(program, release).x
-    return Answer(x, converged=True, note="; ".join(release.leaks), release=release)
+    return solved(program, publish_blocks(program, database, budget, noise=noise))
 
 
 METHOD = Method(

@@ -28,12 +28,12 @@ from dp_cmdp.baselines.parts.blocks import (
     plain_noise,
     publish_blocks,
     shifted_noise,
+    solved,
 )
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.solve import solve_private
 
 
 @door
@@ -72,9 +72,7 @@ def answer(
         )
     if "c" in sensitive and shares["c"].epsilon:
         noise["c"] = plain_noise(program, "c", share=shares["c"], rng=rng)
-    release = publish_blocks(program, database, budget, noise=noise)
-    x = solve_private(program, release).x
-    return Answer(x, converged=True, note="; ".join(release.leaks), release=release)
+    return solved(program, publish_blocks(program, database, budget, noise=noise))
 
 
 METHOD = Method(

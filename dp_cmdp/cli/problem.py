@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
 DEFAULT_LAYOUT = "islands"
+#: Digits of a seed at most; a longer text of digits names a file.
 LONGEST_SEED = 100
 
 

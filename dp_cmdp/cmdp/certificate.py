@@ -52,6 +52,7 @@ from dp_cmdp.cmdp.chain import DiscountedChain, choice_matrix
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
 
+#: Unit roundoff of doubles.
 UNIT = 2.0**-53
 #: More than all underflows of one state's residual together.
 UNDERFLOW = 2.0**-1000

@@ -70,8 +70,6 @@ def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
     **Paper.** ``def:cmdp``, with the occupancy measure of its linear program recomputed from π.
     **Privacy.** *Post-processing* of a public `cmdp`; curator only on the true one.
     """
-    _check.instance("cmdp", cmdp, CMDP)
-    _check.instance("policy", policy, Policy)
     chain = DiscountedChain(cmdp, policy)
     value_function = chain.values(chain.average(cmdp.r))
     cost_functions = np.array([chain.values(chain.average(cost)) for cost in cmdp.f])

@@ -16,6 +16,7 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
 
+#: States at most: elimination takes n³ products of fractions that grow.
 LARGEST_SYSTEM = 200
 
 Row = list[Fraction]

@@ -6,7 +6,9 @@ negligible against the largest possible discounted cost is replaced by a million
 
 A policy minimises a discounted cost exactly when it uses, in every state, only actions that attain
 min_a g(s, a) + γ Σ T(s, a, s')v(s') for the optimal v. So the lexicographic optimum takes two runs
-of policy iteration: the second maximises the reward over the actions the first leaves.
+of policy iteration: the second maximises the reward over the actions the first leaves. Each
+evaluates its policies by a direct solve, since ties are what is asked for; the iteration of
+:mod:`dp_cmdp.cmdp.solvers.pricing` evaluates approximately, stops at a gap, and knows no mask.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ IMPROVEMENT = 1e-11
 TIE = 1e-9
 #: The least share of the largest possible cost that serves as a scale.
 NEGLIGIBLE = 1e-6
+#: Improvements at most: far more than policy iteration takes.
 ROUNDS = 1_000
 
 

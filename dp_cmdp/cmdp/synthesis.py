@@ -115,8 +115,6 @@ def synthesize(
     -----
     **Paper.** ``app:cmdp``. **Privacy.** *Post-processing*: no private value is seen.
     """
-    _check.instance("model", model, ParametricCMDP)
-    _check.instance("release", release, Release)
     return safe_policy(model.tightened(release), pool=pool)
 
 
@@ -148,7 +146,6 @@ def safe_policy(cmdp: CMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
     SolverError
         If the tolerances can be met only without any room, so that nothing can be certified.
     """
-    _check.instance("cmdp", cmdp, CMDP)
     scale = np.abs(cmdp.f0) + np.abs(cmdp.f).max(axis=(1, 2)) / (1.0 - cmdp.gamma)
     margin: FloatArray = FIRST_MARGIN * scale
     for _ in range(MARGIN_ATTEMPTS):
@@ -224,7 +221,6 @@ def check_robust_policy(model: ParametricCMDP) -> None:
 
     **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
     """
-    _check.instance("model", model, ParametricCMDP)
     robust = model.robust()
     try:
         from dp_cmdp.cmdp.solvers.door import solve_cmdp

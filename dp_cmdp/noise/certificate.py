@@ -43,6 +43,7 @@ from dp_cmdp.noise.digits import (
 )
 from dp_cmdp.noise.weight_table import worst_hockey_stick
 
+#: Limits of a budget and of a lattice that certificates are made for; no release comes near.
 MAX_EPSILON = 100
 MIN_DELTA = Fraction(1, 1 << 63)
 MAX_STEPS = 1 << 40

@@ -31,6 +31,7 @@ from dp_cmdp._exact import two_product
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.digits import IntArray
 
+#: 2^20 steps per radius: an interval is wider by a millionth of the radius.
 BITS = 20
 #: |value|/step stays below this, so that the quotient of floats rounds to the right integer.
 INDEX_LIMIT = 2.0**49

@@ -106,7 +106,7 @@ class TruncatedLaplace:
 
     Notes
     -----
-    **Paper.** ``def:trunc_lap``. **Privacy.** *Public*: the law, not a draw.
+    **Paper.** ``lem:matrix_lap``. **Privacy.** *Public*: the law, not a draw.
     """
 
     scale: float

@@ -61,7 +61,7 @@ def mean_shift(kind: str, *, epsilon: Any, delta: Any, entries: int = 1) -> floa
 
     Notes
     -----
-    **Paper.** ``def:trunc_lap``. **Privacy.** *Public*.
+    **Paper.** ``lem:matrix_lap``. **Privacy.** *Public*.
     """
     _check.one_of("kind", kind, KINDS)
     exact_eps, exact_dlt = checked_budget(epsilon, delta)

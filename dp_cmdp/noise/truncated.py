@@ -48,7 +48,7 @@ class LatticeTruncatedLaplace:
 
     Notes
     -----
-    **Paper.** ``def:trunc_lap``, on a lattice, with the support that does not grow with dimension.
+    **Paper.** ``lem:matrix_lap``, on a lattice, with the support that does not grow with dimension.
     **Privacy.** *Public*: the law is; a draw, used once and never shown, spends the budget.
     """
 

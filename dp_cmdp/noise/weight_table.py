@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dp_cmdp.noise.digits import ONE, PRECISION, Source, random_bytes
 
+#: Bits of a draw that are compared first, one machine word, and those that settle ties.
 HEAD = 64
 REST = PRECISION - HEAD
 

@@ -24,6 +24,7 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.parametric import BLOCKS, ParametricLP
 
+#: Visitors per group and budget per advertiser, as in Muñoz Medina et al. 2021.
 VISITORS = 1e7
 BUDGET = 1e7
 DELTA = "1/10"

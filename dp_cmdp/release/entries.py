@@ -22,6 +22,7 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Guarantee, Release
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.plans import NoisePlan, Query, lattice_step, truncated_plan
+from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.debit import check_call, debited
 
 
@@ -116,6 +117,27 @@ def close_ends(envelope: Envelope, close: str | Mapping[str, str]) -> NDArray[np
     for name, side in _closest(envelope, close).items():
         high[envelope.index(name)] = side == "upper"
     return high
+
+
+@door
+def harmful_sides(program: ParametricLP) -> dict[str, str]:
+    """The end of each group's intervals that matters to a program, for ``close``.
+
+    Coefficients tighten their rows from above; groups that only widen rows, such as tolerances and
+    budgets, from below.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
+    """
+    pairs = program.uncertain_rows
+    widening = np.zeros(program.envelope.num_entries, dtype=bool)
+    widening[pairs.entry[pairs.signs() < 0]] = True
+    widening[pairs.entry[pairs.signs() >= 0]] = False
+    return {
+        name: "lower" if widening[program.envelope.index(name)].all() else "upper"
+        for name, _ in program.envelope.groups
+    }
 
 
 def _closest(envelope: Envelope, close: str | Mapping[str, str]) -> dict[str, str]:

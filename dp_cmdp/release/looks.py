@@ -31,7 +31,7 @@ from dp_cmdp.noise.laws import TruncatedLaplace
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.debit import check_call, debited
-from dp_cmdp.release.entries import plan_database, release_database
+from dp_cmdp.release.entries import harmful_sides, plan_database, release_database
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.posterior import Posterior
 from dp_cmdp.release.proposal import Proposal, Solver, propose, solve_rows
@@ -51,7 +51,7 @@ def release_looks(
     guess: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
     calibration: str = "tight",
-    close: str | Mapping[str, str] = "upper",
+    close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
     solver: Solver = solve_rows,
 ) -> Release:
@@ -68,7 +68,8 @@ def release_looks(
     guess : array_like, optional
         A public guess of the database, used where there is no look at the entries.
     rng, calibration, close, ledger
-        As in :func:`~dp_cmdp.release.entries.release_database`.
+        As in :func:`~dp_cmdp.release.entries.release_database`; `close` is read off the program by
+        default (:func:`~dp_cmdp.release.entries.harmful_sides`).
     solver : callable
         Solves the proposals; HiGHS by default.
 
@@ -79,16 +80,17 @@ def release_looks(
     check_call(database, rng=rng, calibration=calibration, ledger=ledger)
     program.check_owns(database)
     envelope = database.envelope
+    ends = harmful_sides(program) if close is None else close
     seen = public_release(envelope, guess)
     first, second = plan.budgets(budget)
     # whatever the looks may refuse is refused now, before anything is spent
     if first is not None:
-        plan_database(envelope, first, calibration=calibration, close=close, rng=rng)
+        plan_database(envelope, first, calibration=calibration, close=ends, rng=rng)
     if second is not None:
         LatticeTruncatedLaplace.calibrate(second.epsilon, second.delta, steps=2**SCALE_BITS)
     debit = debited(ledger, database, budget, note=f"release_looks {plan}")
     if first is not None:
-        seen = release_database(database, first, rng=rng, calibration=calibration, close=close)
+        seen = release_database(database, first, rng=rng, calibration=calibration, close=ends)
     seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)
     look = second and _plan_second(program, seen, second, plan=plan, solver=solver)
     if second is None or look is None:

@@ -29,7 +29,7 @@ from dp_cmdp.program.linear_program import Solution, inequality_slack
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import check_consistent
 from dp_cmdp.release.block_plans import checked_entrywise
-from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.entries import harmful_sides, release_database
 from dp_cmdp.release.looks import objective_estimate, release_looks
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import Choice, planned
@@ -73,7 +73,7 @@ def release_and_solve(
     guess: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
     calibration: str = "tight",
-    close: str | Mapping[str, str] = "upper",
+    close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
 ) -> PrivateAnswer:
     """Check a program with private data, release facts about its database, and solve for them.
@@ -91,7 +91,8 @@ def release_and_solve(
     guess : array_like, optional
         A public guess of the database, for the planning.
     rng, calibration, close, ledger
-        As in :func:`dp_cmdp.release.entries.release_database`.
+        As in :func:`dp_cmdp.release.entries.release_database`; `close` is read off the program by
+        default (:func:`dp_cmdp.release.entries.harmful_sides`).
 
     Returns
     -------
@@ -114,9 +115,10 @@ def release_and_solve(
     program.check_owns(database)
     robust = robust_solution(program)
     choice = planned(plan, program, budget, guess=guess)
+    ends = harmful_sides(program) if close is None else close
     if plan == "database":
         release = release_database(
-            database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger
+            database, budget, rng=rng, calibration=calibration, close=ends, ledger=ledger
         )
     else:
         release = release_looks(
@@ -127,7 +129,7 @@ def release_and_solve(
             guess=guess,
             rng=rng,
             calibration=calibration,
-            close=close,
+            close=ends,
             ledger=ledger,
         )
         release = replace(release, plan=choice.facts())

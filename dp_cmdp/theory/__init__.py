@@ -6,22 +6,3 @@ one from simulated releases, :mod:`~dp_cmdp.theory.one_release` that of one rele
 :mod:`~dp_cmdp.theory.certainty_limit` what no mechanism with certain answers can avoid, and
 :mod:`~dp_cmdp.theory.paper.printed_bound` the paper's theorem, printed and repaired.
 """
-
-from dp_cmdp.theory.accuracy import AccuracyBound, accuracy_bound
-from dp_cmdp.theory.certainty_limit import CertaintyLimit, certainty_limit
-from dp_cmdp.theory.feasible_set import concentration_radius, diameter_bound
-from dp_cmdp.theory.one_release import instance_bound
-from dp_cmdp.theory.public_interval import public_interval
-from dp_cmdp.theory.simulated_loss import SampledMean
-
-__all__ = [
-    "AccuracyBound",
-    "CertaintyLimit",
-    "SampledMean",
-    "accuracy_bound",
-    "certainty_limit",
-    "concentration_radius",
-    "diameter_bound",
-    "instance_bound",
-    "public_interval",
-]

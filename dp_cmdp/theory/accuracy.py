@@ -37,7 +37,6 @@ from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.data.curator import CuratorOnly
 from dp_cmdp.data.database import Database
-from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.accepted_points import Candidate, Comparison, staircase
@@ -89,16 +88,6 @@ class AccuracyBound:
     likely: CuratorOnly
     failure: float
     sampled: SampledMean | None = None
-
-    def relative(self) -> dict[str, CuratorOnly]:
-        """The bounds divided by |cᵀx*|; ``sampled`` among them when there are draws."""
-        size = abs(float(self.optimum))
-        if size == 0.0:
-            raise InvalidArgumentError("a relative bound has no meaning: the optimum is 0")
-        found = {"certain": self.certain, "mean": self.mean, "likely": self.likely}
-        if self.sampled is not None:
-            found["sampled"] = self.sampled.limit
-        return {key: CuratorOnly(float(bound) / size) for key, bound in found.items()}
 
 
 @door

@@ -16,7 +16,7 @@ from tests.mutants.fault import Fault
 CAUGHT, SURVIVED = "caught", "SURVIVED"
 EQUIVALENT, REFUTED = "changes nothing", "NOT EQUIVALENT"
 #: Read by every test.
-SHARED = ("tests/conftest.py", "tests/marked.py", "pyproject.toml")
+SHARED = ("tests/conftest.py", "tests/marked.py", "tests/problems.py", "pyproject.toml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.mutants.fault import Fault
 from tests.mutants.faults.catalogue import FAULTS
-from tests.mutants.record import CAUGHT, EQUIVALENT, SURVIVED, Records, table
+from tests.mutants.record import CAUGHT, EQUIVALENT, SHARED, SURVIVED, Records, table
 from tests.mutants.workshop import Workshop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ def small_tree(root: Path, *, double: str) -> Path:
     (root / "dp_cmdp" / "__init__.py").write_text(f"def double(x):\n    return {double}\n")
     test = "from dp_cmdp import double\n\ndef test_twice():\n    assert double(2) == 4\n"
     (root / "tests" / "test_double.py").write_text(test)
-    for shared in ("tests/conftest.py", "tests/marked.py", "pyproject.toml"):
+    for shared in SHARED:
         (root / shared).write_text("")
     return root
 

@@ -17,7 +17,7 @@ from dp_cmdp.theory.accuracy import accuracy_bound, instance_bound
 from dp_cmdp.theory.feasible_set import coordinate_ranges
 from dp_cmdp.theory.public_interval import public_interval
 from dp_cmdp.theory.release_noise import release_noise
-from tests.conftest import random_parametric_lp
+from tests.problems import random_parametric_lp
 
 ROUNDING = 1e-7
 BUDGETS = ((0.3, 0.1), (1, 0.1), (1, 1e-6), (5, 0.01), (20, 0.3))

@@ -9,7 +9,7 @@ from dp_cmdp import Database, PrivacyBudget, TruncatedLaplace, release_blocks, r
 from dp_cmdp.errors import AssumptionError
 from dp_cmdp.program.entrywise import entrywise
 from dp_cmdp.release.solve import solve_private
-from tests.conftest import random_parametric_lp
+from tests.problems import random_parametric_lp
 
 EPSILONS = ("1/20", "1/2", "1", "4", "20")
 

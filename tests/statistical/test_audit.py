@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, TruncatedLaplace, release_database
-from dp_cmdp.audit import Outcomes, audit, audit_subject
+from dp_cmdp.audit.outcomes import Outcomes
+from dp_cmdp.audit.subject import audit, audit_subject
 from dp_cmdp.audit.subjects.injected import injected_bugs
 from dp_cmdp.audit.subjects.programs import ONE_BY_ONE, method_subject, program_subjects
 from dp_cmdp.audit.subjects.releases import shipped_subjects

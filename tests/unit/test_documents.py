@@ -6,6 +6,7 @@ import time
 import tracemalloc
 import warnings
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -346,8 +347,10 @@ def test_json_errors_hold_no_piece_of_the_text():
 # ---------------------------------------------------------------------------- sparse indices
 
 
-def compressed(kind: str):
-    source = sparse.random_array((6, 4), density=0.5, format="csr", rng=np.random.default_rng(0))
+def compressed(kind: str) -> Any:
+    source: Any = sparse.random_array(
+        (6, 4), density=0.5, format="csr", rng=np.random.default_rng(0)
+    )
     return sparse.bsr_array(source, blocksize=(2, 2)) if kind == "bsr" else source.asformat(kind)
 
 

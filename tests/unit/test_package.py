@@ -54,14 +54,14 @@ PUBLIC = [
 
 
 def test_the_public_face_is_pinned():
-    assert sorted(dp_cmdp.__all__) == sorted(PUBLIC)
+    assert sorted(vars(dp_cmdp)["__all__"]) == sorted(PUBLIC)
     for name in PUBLIC:
         assert getattr(dp_cmdp, name).__name__ == name
 
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nonsense"):
-        _ = dp_cmdp.nonsense
+        getattr(dp_cmdp, "nonsense")  # noqa: B009
 
 
 def test_importing_the_package_pulls_in_nothing_heavy():

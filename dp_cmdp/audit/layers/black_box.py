@@ -15,6 +15,7 @@ exceeds the claim. A pass proves nothing: an event that was not looked for may e
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.stats import beta
@@ -78,11 +79,11 @@ def black_box(
         that a mechanism is private which never answered.
     """
     one, two = _outcomes(sample, 2 * runs, rng)
-    rules = {"epsilon": epsilon, "delta": delta, "representation": representation}
+    best_events = partial(_best_events, epsilon=epsilon, delta=delta, representation=representation)
     chosen = [
         (event, a, b)
         for a, b in ((one, two), (two, one))
-        for event in _best_events(a[:runs], b[:runs], **rules)
+        for event in best_events(a[:runs], b[:runs])
     ]
     share = alpha / max(2 * len(chosen), 1)
     best, words, numbers = 0.0, "no event told the databases apart", {}
@@ -100,11 +101,13 @@ def black_box(
 
 
 def _outcomes(sample: Sampler, runs: int, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
-    shown = sample(runs, rng)
-    sides = shown if isinstance(shown, tuple) else ()
-    if len(sides) != 2 or not all(isinstance(side, Outcomes) for side in sides):
-        raise InvalidArgumentError("sampler must return two Outcomes: on a database, its neighbour")
-    return sides
+    match sample(runs, rng):  # somebody else's function
+        case (Outcomes() as first, Outcomes() as second):
+            return first, second
+        case _:
+            raise InvalidArgumentError(
+                "sampler must return two Outcomes: on a database, its neighbour"
+            )
 
 
 def _best_events(

@@ -73,7 +73,8 @@ class Coupling:
 
     def objection(self, seed: int) -> str | None:
         """What is wrong, without quoting any value; None when nothing is."""
-        shown, calls = [], []
+        shown: list[FloatArray | str] = []
+        calls: list[list[tuple[str, ...]]] = []
         for side in (0, 1):
             rng = RecordedGenerator(seed)
             try:

@@ -82,9 +82,9 @@ def features(first: Outcomes, second: Outcomes, *, representation: bool) -> dict
     return found
 
 
-def _category(attribute: str, labels: NDArray) -> Feature:
+def _category(attribute: str, labels: NDArray[np.str_]) -> Feature:
     def code(outcomes: Outcomes) -> FloatArray:
-        shown = getattr(outcomes, attribute)
+        shown: NDArray[np.str_] = getattr(outcomes, attribute)
         place = np.minimum(np.searchsorted(labels, shown), labels.size - 1)
         return np.where(labels[place] == shown, place, -1).astype(np.float64)
 

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -81,7 +82,8 @@ def worst_row(release: str) -> WorstRecords:
     -----
     **Privacy.** *Public*: every database here is invented.
     """
-    make, moves, seen, refused = shipped_readings()[release], [], 0, 0
+    make, seen, refused = shipped_readings()[release], 0, 0
+    moves: list[RecordMove] = []
     for program in awkward_programs() if release.endswith("A") else awkward_envelopes():
         seen += 1
         try:
@@ -104,13 +106,11 @@ def worst_row(release: str) -> WorstRecords:
 def shipped_readings() -> dict[str, Callable[[ParametricLP], Reading]]:
     """By the name of the release: the numbers it perturbs in a program, and its plan of noise."""
     database = {
-        f"release_database, {kind}": lambda program, kind=kind: database_reading(program, kind)
+        f"release_database, {kind}": partial(database_reading, calibration=kind)
         for kind in ("tight", "paper", "optimal")
     }
     blocks = {
-        f"release_blocks, {kind}, {block}": lambda program, kind=kind, block=block: block_reading(
-            program, block, kind
-        )
+        f"release_blocks, {kind}, {block}": partial(block_reading, block=block, calibration=kind)
         for kind, block in (*product(("paper", "tight"), "Ab"), ("paper", "c"))
     }
     return database | blocks
@@ -202,7 +202,7 @@ def _worst_move(reading: Reading, record: int) -> np.ndarray:
     envelope = reading.envelope
     own = np.flatnonzero(envelope.records == record)
     own = own[np.isin(own, reading.part.entry)]
-    pairs = {}
+    pairs: dict[tuple[int, int], FloatArray] = {}
     best = np.zeros(1, dtype=np.int64)
     for signs in _patterns(reading, own):
         ends = np.stack([envelope.lower / 2 + envelope.upper / 2] * 2)
@@ -279,7 +279,7 @@ def _inside(
 
 def _published_apart(reading: Reading, ends: FloatArray) -> np.ndarray:
     """Published integers on two databases with the same noise, subtracted."""
-    shown = []
+    shown: list[list[int]] = []
     for theta in ends:
         plan = replace(reading.plan, rng=np.random.default_rng(SEED))
         drawn = plan.draw(reading.values(theta))

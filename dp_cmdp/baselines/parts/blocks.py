@@ -12,6 +12,7 @@ import numpy as np
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.accounting.budget import PrivacyBudget, Share
+from dp_cmdp.baselines.parts.method import Answer
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.release import Guarantee, Noise, Release, unprotected
@@ -20,6 +21,7 @@ from dp_cmdp.noise.plans import Intervals
 from dp_cmdp.program.entrywise import entry_values, entrywise
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.block_plans import block_rounding
+from dp_cmdp.release.solve import solve_private
 
 #: Noisy intervals of the true entries of one block.
 BlockNoise = Callable[[FloatArray], Intervals]
@@ -41,7 +43,8 @@ def publish_blocks(
     """
     envelope = entrywise(program).envelope
     values = entry_values(program, database.values)
-    parts, leaks = [], []
+    parts: list[Intervals] = []
+    leaks: list[str] = []
     for block in program.sensitive_blocks:
         if block in noise:
             drawn = noise[block](values[block]).widened(block_rounding(program, block))
@@ -60,6 +63,17 @@ def publish_blocks(
         secure=False,
         leaks=tuple(leaks),
     )
+
+
+def solved(program: ParametricLP, release: Release) -> Answer:
+    """The answer for what was published; its note names what leaks.
+
+    Notes
+    -----
+    **Privacy.** *Post-processing*.
+    """
+    x = solve_private(program, release).x
+    return Answer(x, converged=True, note="; ".join(release.leaks), release=release)
 
 
 def _unprotected(

@@ -14,7 +14,7 @@ from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
-from dp_cmdp.errors import InvalidArgumentError, SolverError
+from dp_cmdp.errors import SolverError
 from dp_cmdp.program.parametric import ParametricLP
 
 #: Rounds of multiplicative weights beyond which a game is not played.
@@ -116,14 +116,7 @@ class Method:
         -----
         **Privacy.** *Spends the budget*, for the blocks in `private`.
         """
-        if not isinstance(program, ParametricLP):
-            raise InvalidArgumentError("program must be a ParametricLP")
-        if not isinstance(database, Database):
-            raise InvalidArgumentError("database must be a Database")
-        if not isinstance(budget, PrivacyBudget):
-            raise InvalidArgumentError("budget must be a PrivacyBudget, such as (1, 0.1)")
         program.check_owns(database)
-        _check.generator("rng", rng)
         try:
             return self.solver(program, database, budget, rng=rng, **options)
         except SolverError as error:

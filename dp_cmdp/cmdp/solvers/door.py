@@ -72,7 +72,6 @@ def solve_cmdp(
     **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* when `cmdp` was built from a Release;
     curator only otherwise.
     """
-    _check.instance("cmdp", cmdp, CMDP)
     _check.one_of("engine", engine, ENGINES)
     accuracy = _check.real("gap", gap, low=0.0)
     b = cmdp.f0 - _check.vector("margin", margin, size=cmdp.num_constraints)

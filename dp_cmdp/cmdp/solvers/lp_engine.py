@@ -11,9 +11,6 @@ which is the bound reported, so the gap does not rest on HiGHS's own tolerances.
 
 from __future__ import annotations
 
-import math
-
-import highspy
 import numpy as np
 from scipy import sparse
 
@@ -22,9 +19,11 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.solvers.refined_bound import refined_bound
 from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, CMDPSolution, infeasible, relative_gap
-from dp_cmdp.errors import ConvergenceError, SolverError
+from dp_cmdp.errors import ConvergenceError, InfeasibleError, SolverError
+from dp_cmdp.program.engines.highs import HighsEngine
+from dp_cmdp.program.linear_program import LinearProgram, RawSolution
 
-#: Primal and dual feasibility asked of HiGHS, on rows scaled to max|f_i| = 1.
+#: Primal and dual feasibility asked of HiGHS: less than the gaps asked of this engine.
 OCCUPANCY_TOLERANCE = 1e-10
 
 
@@ -37,19 +36,23 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
     """
     scale = np.abs(cmdp.f).max(axis=(1, 2))
     scale = np.where(scale > 0.0, scale, 1.0)
-    highs = _run(cmdp, b, scale=scale, elastic=False)
-    if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
-        _prove_infeasible(cmdp, b, scale=scale)
+    rows = cmdp.f.reshape(b.size, -1)
+    program = LinearProgram(cmdp.r.ravel(), A=rows, b=b, A_eq=flow_matrix(cmdp), b_eq=cmdp.mu)
+    engine = HighsEngine(program, tolerance=OCCUPANCY_TOLERANCE)
+    answer = _run(engine, b)
+    if answer is None:
+        _prove_infeasible(cmdp, program, scale=scale)
         b = b + FEASIBILITY * scale / (1.0 - cmdp.gamma)
-        highs = _run(cmdp, b, scale=scale, elastic=False)
-    x, v, dual = _answer(cmdp, highs, scale=scale)
-    v, dual = v * _reward_unit(cmdp), dual * _reward_unit(cmdp)
+        answer = _run(engine, b)
+    if answer is None:
+        raise SolverError("HiGHS finds no policy where there is one; use engine='policies'")
+    x, v, dual = np.maximum(answer.x, 0.0), answer.dual_eq, answer.dual
     value = float(cmdp.r.ravel() @ x)
     bound = lagrangian_bound(cmdp, dual, v=v) + float(dual @ b)
     largest = float(np.abs(cmdp.r).max())
     reached = relative_gap(bound, value, reward_scale=largest)
     if reached > gap:
-        flat, rows = cmdp.r.ravel(), cmdp.f.reshape(b.size, -1)
+        flat = cmdp.r.ravel()
         bound = min(
             bound,
             refined_bound(cmdp.T, flat, f=rows, f0=b, dual=dual, mu=cmdp.mu, gamma=cmdp.gamma, v=v),
@@ -63,12 +66,12 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
     return CMDPSolution(
         occupancy=frozen(x.reshape(cmdp.r.shape)),
         value=value,
-        costs=frozen(cmdp.f.reshape(b.size, -1) @ x),
+        costs=frozen(rows @ x),
         dual=frozen(dual),
         upper_bound=bound,
         gap=reached,
         engine="lp",
-        iterations=max(highs.getInfo().simplex_iteration_count, 0),
+        iterations=engine.iterations,
     )
 
 
@@ -79,62 +82,33 @@ def lagrangian_bound(cmdp: CMDP, dual: FloatArray, *, v: FloatArray, reward: boo
     return float(cmdp.mu @ v + residual.max() / (1.0 - cmdp.gamma))
 
 
-def _run(cmdp: CMDP, b: FloatArray, *, scale: FloatArray, elastic: bool) -> highspy.Highs:
-    """Optimise; `elastic` minimises the largest scaled excess instead of maximising the reward."""
-    costs = sparse.csr_array(cmdp.f.reshape(b.size, -1) / scale[:, None])
-    rows = sparse.vstack([flow_matrix(cmdp), costs], format="csr")
-    gain = cmdp.r.ravel() / _reward_unit(cmdp)
-    if elastic:
-        excess = np.repeat([0.0, -1.0], [cmdp.num_states, b.size])[:, None]
-        rows = sparse.hstack([rows, sparse.csr_array(excess)], format="csr")
-        gain = np.append(np.zeros_like(gain), -1.0)
-    model = highspy.HighsLp()
-    model.num_row_, model.num_col_ = rows.shape
-    model.sense_ = highspy.ObjSense.kMaximize
-    model.col_cost_ = gain
-    model.col_lower_ = np.zeros(gain.size)
-    model.col_upper_ = np.full(gain.size, highspy.kHighsInf)
-    model.row_lower_ = np.concatenate([cmdp.mu, np.full(b.size, -highspy.kHighsInf)])
-    model.row_upper_ = np.concatenate([cmdp.mu, b / scale])
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = rows.indptr
-    model.a_matrix_.index_ = rows.indices
-    model.a_matrix_.value_ = rows.data
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("primal_feasibility_tolerance", OCCUPANCY_TOLERANCE)
-    highs.setOptionValue("dual_feasibility_tolerance", OCCUPANCY_TOLERANCE)
-    highs.passModel(model)
-    highs.run()
-    if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
-        highs.setOptionValue("presolve", "off")
-        highs.run()
-    return highs
+def _run(engine: HighsEngine, b: FloatArray) -> RawSolution | None:
+    """The optimum; None where HiGHS calls the program infeasible, which is no proof."""
+    try:
+        return engine.run(b)
+    except InfeasibleError:
+        return None
+    except SolverError as error:
+        raise SolverError(f"{error}; or use engine='policies'") from None
 
 
-def _reward_unit(cmdp: CMDP) -> float:
-    """The power of two next to max|r|: HiGHS sees rewards of size 1, scaled without rounding."""
-    largest = float(np.abs(cmdp.r).max())
-    return math.ldexp(1.0, math.frexp(largest)[1]) if largest > 0.0 else 1.0
+def _prove_infeasible(cmdp: CMDP, program: LinearProgram, *, scale: FloatArray) -> None:
+    """Raise with a proof, unless the excess over the tolerances is no more than rounding.
 
-
-def _answer(
-    cmdp: CMDP, highs: highspy.Highs, *, scale: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Occupancies, values of the states and multipliers of the costs."""
-    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        raise SolverError(
-            f"HiGHS stopped with status {highs.getModelStatus().name}; use engine='policies'"
-        )
-    solution = highs.getSolution()
-    x = np.maximum(np.asarray(solution.col_value)[: cmdp.r.size], 0.0)
-    rows = np.asarray(solution.row_dual)
-    return x, rows[: cmdp.num_states], np.maximum(rows[cmdp.num_states :], 0.0) / scale
-
-
-def _prove_infeasible(cmdp: CMDP, b: FloatArray, *, scale: FloatArray) -> None:
-    """Raise with a proof, unless the excess over the tolerances is no more than rounding."""
-    _, v, dual = _answer(cmdp, _run(cmdp, b, scale=scale, elastic=True), scale=scale)
-    excess = -lagrangian_bound(cmdp, dual, v=v, reward=False) - float(dual @ b)
+    The proof is the dual of the program that minimises the largest excess, in units of `scale`.
+    """
+    beyond = sparse.csr_array(-scale[:, None])
+    elastic = LinearProgram(
+        np.append(np.zeros(program.num_variables), -1.0),
+        A=sparse.hstack([program.A, beyond], format="csr"),
+        b=program.b,
+        A_eq=sparse.hstack([program.A_eq, sparse.csr_array((cmdp.num_states, 1))], format="csr"),
+        b_eq=program.b_eq,
+    )
+    answer = _run(HighsEngine(elastic, tolerance=OCCUPANCY_TOLERANCE), program.b)
+    if answer is None:
+        return
+    v, dual = answer.dual_eq, answer.dual
+    excess = -lagrangian_bound(cmdp, dual, v=v, reward=False) - float(dual @ program.b)
     if excess > FEASIBILITY * float(dual @ scale) / (1.0 - cmdp.gamma):
         raise infeasible(dual, excess)

@@ -35,11 +35,16 @@ _DEFAULTS: dict[str, Any] = {"presolve": "choose", "simplex_strategy": 1, "solve
 class HighsEngine:
     """One HiGHS instance holding one program; each run starts from the last basis."""
 
-    def __init__(self, lp: LinearProgram) -> None:
+    def __init__(self, lp: LinearProgram, *, tolerance: float = TOLERANCE) -> None:
         self._lp = lp
         self._scale = scale = program_scale(lp)
-        self._highs = _quiet_highs(_model(lp, scale))
+        self._highs = _quiet_highs(_model(lp, scale), tolerance)
         self._limits = (lp.b, lp.b_eq, lp.lower, lp.upper)
+
+    @property
+    def iterations(self) -> int:
+        """Simplex iterations of the last run."""
+        return max(self._highs.getInfo().simplex_iteration_count, 0)
 
     def run(self, b: FloatArray) -> RawSolution:
         """Maximise with right-hand side `b`."""
@@ -122,7 +127,7 @@ class HighsEngine:
             lower=lower / scale.columns,
             upper=upper / scale.columns,
         )
-        solver = _quiet_highs(_model(program, Scale.unit(program)))
+        solver = _quiet_highs(_model(program, Scale.unit(program)), TOLERANCE)
         solver.run()
         missing = -solver.getInfo().objective_function_value
         return solver.getModelStatus() == _STATUS.kOptimal and missing > TOLERANCE
@@ -149,11 +154,11 @@ class HighsEngine:
         return status
 
 
-def _quiet_highs(model: highspy.HighsLp) -> highspy.Highs:
+def _quiet_highs(model: highspy.HighsLp, tolerance: float) -> highspy.Highs:
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
-    highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+    highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+    highs.setOptionValue("dual_feasibility_tolerance", tolerance)
     highs.setOptionValue("small_matrix_value", 1e-12)  # the least that HiGHS allows
     highs.passModel(model)
     return highs

@@ -3,6 +3,7 @@
 import errno
 from fractions import Fraction
 from time import monotonic
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from dp_cmdp.errors import LedgerBusyError, LedgerCorruptError, LedgerError
 ID = "0" * 32
 
 
-def rows(*entries: tuple[str, str, str, str]) -> list[tuple]:
+def rows(*entries: tuple[Any, str, str, str]) -> list[tuple]:
     """Rows with the right hashes, as somebody who rewrites the whole file would make them."""
     written: list[tuple] = []
     chain = Chain(ID, (), {})
@@ -46,7 +47,7 @@ def test_a_history_within_its_total_is_read():
     ],
 )
 def test_a_history_whose_debits_add_up_to_more_than_the_total_is_refused(debits):
-    history = rows(("total", "a", "1", "1/2"), *(("debit", "a", *debit) for debit in debits))
+    history = rows(("total", "a", "1", "1/2"), *(("debit", "a", e, d) for e, d in debits))
     with pytest.raises(LedgerCorruptError, match="exceeds the total") as caught:
         replay(ID, history)
     assert caught.value.index == len(debits) + 1

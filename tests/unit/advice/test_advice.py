@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,23 +26,17 @@ from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.entries import release_database
 from dp_cmdp.theory.release_noise import release_noise
+from tests.problems import knapsack
 
 
-def knapsack(*, radius=0.1, size=6, capacity=2.0, private_objective=False) -> ParametricLP:
-    envelope = Envelope(0.0, 1.0, radius=radius, shape=size)
-    every = np.arange(size)
-    return ParametricLP(
-        envelope,
-        c=Affine(size, at=every, entry=every) if private_objective else np.linspace(1, 2, size),
-        A=Affine((1, size), at=(np.zeros(size, dtype=int), every), entry=every),
-        b=[capacity],
-        upper=1.0,
-    )
+def six(size=6, *, radius=0.1, capacity=2.0, c: Any = None) -> ParametricLP:
+    c = np.linspace(1, 2, size) if c is None else c
+    return knapsack(size, radius=radius, capacity=capacity, c=c)
 
 
 @pytest.fixture(scope="module")
 def advice():
-    return advise(knapsack(), epsilons=[0.5, 2, 8], deltas=[0.01, 0.1], radii=[1, 0.1], draws=4)
+    return advise(six(), epsilons=[0.5, 2, 8], deltas=[0.01, 0.1], radii=[1, 0.1], draws=4)
 
 
 def test_recovery_grows_with_epsilon_and_delta_and_shrinks_with_the_radius(advice):
@@ -57,7 +52,7 @@ def test_recovery_grows_with_epsilon_and_delta_and_shrinks_with_the_radius(advic
 def test_the_threshold_is_where_a_release_starts_to_be_worth_it(advice):
     for part in advice.thresholds:
         assert part.epsilon is not None
-        program = knapsack()
+        program = six()
         trials = Trials.of(
             program,
             reference_databases(program, position="average", draws=4, seed=0),
@@ -75,7 +70,7 @@ def test_the_threshold_is_where_a_release_starts_to_be_worth_it(advice):
 
 def test_a_share_that_only_some_trials_reach_is_undecided_and_not_useful():
     # the 16 trials of seed 4 happen to say 10.5 %, which is no verdict for 10 %; 400 say 8 %
-    program = knapsack(radius=0.5)
+    program = six(radius=0.5)
     (row,) = advise(program, epsilons=[1], deltas=[0.1], draws=16, seed=4).rows
     assert row.recovered_low < 0.1 < row.recovered
     assert row.useful is None
@@ -87,7 +82,7 @@ def test_a_share_that_only_some_trials_reach_is_undecided_and_not_useful():
 
 
 def test_the_summary_the_json_and_the_figure_show_the_intervals():
-    found = advise(knapsack(radius=0.5), epsilons=[1, 8], deltas=[0.1], draws=16, seed=4)
+    found = advise(six(radius=0.5), epsilons=[1, 8], deltas=[0.1], draws=16, seed=4)
     facts, text = json.loads(found.to_json()), found.summary()
     row, part = found.rows[0], found.thresholds[0]
     assert facts["confidence"] == 0.95
@@ -148,7 +143,7 @@ def test_few_trials_bound_nothing_and_none_that_lose_bound_everything():
     wild = share_interval(np.array([5.0, 5.0, -5.0, -5.0]), np.array([9.0, 9.0, -8.0, -8.0]))
     assert (wild.low, wild.high) == (-np.inf, 1.0)
     assert share_interval(np.full(6, 0.25), np.ones(6)) == Interval(0.25, 0.25, 0.25, 6)
-    program = knapsack(capacity=100.0)
+    program = six(capacity=100.0)
     databases = reference_databases(program, position="average", draws=4, seed=0)
     trials = Trials.of(program, databases, seed=0)
     assert trials.recovery(release_noise(program, PrivacyBudget(1, 0.1))) == Interval(
@@ -159,11 +154,11 @@ def test_few_trials_bound_nothing_and_none_that_lose_bound_everything():
 @pytest.mark.parametrize("confidence", [0.4, 1.0, "0.95", np.nan])
 def test_a_confidence_that_means_nothing_is_refused(confidence):
     with pytest.raises(InvalidArgumentError, match="confidence"):
-        advise(knapsack(), epsilons=[1], deltas=[0.1], confidence=confidence)
+        advise(six(), epsilons=[1], deltas=[0.1], confidence=confidence)
 
 
 def test_when_an_entry_may_change_to_anything_the_advice_is_not_to_release():
-    found = advise(knapsack(radius=1.0), epsilons=[1, 8], deltas=[0.01], draws=8)
+    found = advise(six(radius=1.0), epsilons=[1, 8], deltas=[0.01], draws=8)
     assert not found.worthwhile
     assert found.thresholds[0].epsilon is None
     text = found.summary()
@@ -176,7 +171,7 @@ def test_when_an_entry_may_change_to_anything_the_advice_is_not_to_release():
 
 
 def test_when_the_robust_answer_is_best_the_advice_is_to_release_nothing():
-    found = advise(knapsack(capacity=100.0), epsilons=[1], deltas=[0.1], draws=4)
+    found = advise(six(capacity=100.0), epsilons=[1], deltas=[0.1], draws=4)
     assert found.nothing_to_win
     assert not found.worthwhile
     assert "release nothing" in found.summary()
@@ -201,7 +196,7 @@ def test_remedies_improve(advice):
 
 @pytest.mark.parametrize("position", ["harmless", "middle", "average"])
 def test_expected_saturation_is_the_share_of_released_ends_at_the_envelope(position):
-    program = knapsack(size=200, radius=0.3)
+    program = six(200, radius=0.3)
     envelope, budget = program.envelope, PrivacyBudget(1, 0.1)
     rng = np.random.default_rng(0)
     at = {"harmless": 0.0, "middle": 0.5, "average": rng.random(200)}[position]
@@ -223,7 +218,9 @@ def test_forced_changes_count_how_far_safety_must_reach(eps, delta, changes):
 
 
 def test_the_best_split_beats_equal_shares_and_loses_to_one_release():
-    found = best_split(knapsack(private_objective=True), PrivacyBudget(2, 0.1), draws=8)
+    found = best_split(
+        six(c=Affine(6, at=np.arange(6), entry=np.arange(6))), PrivacyBudget(2, 0.1), draws=8
+    )
     assert sum(found.alphas.values()) == 1
     assert set(found.alphas) == {"A", "c"}
     assert found.recovered.mean >= found.equal.mean
@@ -231,7 +228,7 @@ def test_the_best_split_beats_equal_shares_and_loses_to_one_release():
 
 
 def test_one_sensitive_block_gets_everything():
-    found = best_split(knapsack(), PrivacyBudget(2, 0.1), draws=4)
+    found = best_split(six(), PrivacyBudget(2, 0.1), draws=4)
     assert found.alphas == {"A": 1}
 
 
@@ -251,7 +248,7 @@ def test_a_program_without_a_robust_point_is_refused_before_anything_else():
 
 def test_empty_ranges_are_refused():
     with pytest.raises(InvalidArgumentError, match="epsilons"):
-        advise(knapsack(), epsilons=[], deltas=[0.1])
+        advise(six(), epsilons=[], deltas=[0.1])
 
 
 def test_the_advice_for_a_cmdp_is_that_for_its_program():
@@ -274,7 +271,7 @@ def test_the_advice_for_a_cmdp_is_that_for_its_program():
 
 
 def test_the_planner_finds_the_epsilon_that_reaches_the_target():
-    program = knapsack(radius=0.02)
+    program = six(radius=0.02)
     rng = np.random.default_rng(1)
     database = Database(rng.uniform(0.3, 0.8, 6), program.envelope)
     plan = smallest_epsilon(
@@ -290,7 +287,7 @@ def test_the_planner_finds_the_epsilon_that_reaches_the_target():
 
 
 def test_the_planner_says_when_no_epsilon_is_enough_or_any_is():
-    program = knapsack(radius=1.0)
+    program = six(radius=1.0)
     database = Database(np.full(6, 0.5), program.envelope)
     asked = {"delta": 0.01, "draws": 6}
     assert smallest_epsilon(program, database, target=0.001, **asked).epsilon == float("inf")

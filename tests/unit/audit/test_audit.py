@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import binom
 
 from dp_cmdp import Laplace, TruncatedLaplace
-from dp_cmdp.audit import audit
 from dp_cmdp.audit.layers.black_box import epsilon_bound, lower_limit, upper_limit
 from dp_cmdp.audit.layers.certificates import certify
 from dp_cmdp.audit.layers.coupling import Coupling, RecordedGenerator, coupling
@@ -18,6 +17,7 @@ from dp_cmdp.audit.layers.events import lowest_bit
 from dp_cmdp.audit.layers.noise_law import law_facts
 from dp_cmdp.audit.outcomes import NORMAL, Outcomes, repeated
 from dp_cmdp.audit.report import LAYERS
+from dp_cmdp.audit.subject import audit
 from dp_cmdp.audit.suite import makers
 from dp_cmdp.baselines import METHODS
 from dp_cmdp.errors import InvalidArgumentError

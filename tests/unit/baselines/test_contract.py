@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ HIDDEN = tuple((name, block) for name in EVERY for block in METHODS[name].privat
 BARE = tuple((name, block) for name in EVERY for block in "Abc" if (name, block) not in HIDDEN)
 
 
-def answer(name, program, database, *, epsilon=2, seed=0, **options):
+def answer(name, program, database, *, epsilon=2.0, seed=0, **options):
     rng = np.random.default_rng(seed)
     budget = PrivacyBudget(epsilon, DELTA)
     return METHODS[name].run(program, database, budget, rng=rng, **options)
@@ -214,7 +215,8 @@ def test_bad_budgets_are_refused(name, small):
     program = small.auction()
     database = small.draw(program, 1)
     rng = np.random.default_rng(0)
-    for budget in ((1.0, 0.1), 1.0, None):
+    wrong: list[Any] = [(1.0, 0.1), 1.0, None]
+    for budget in wrong:
         with pytest.raises(InvalidArgumentError, match="budget"):
             METHODS[name].run(program, database, budget, rng=rng)
     for epsilon, delta in ((0, 0.1), (-1, 0.1), (1, 0), (1, 0.6)):
@@ -227,7 +229,7 @@ def test_foreign_databases_and_missing_randomness_are_refused(name, small):
     program = small.auction()
     budget = PrivacyBudget(1, 0.1)
     with pytest.raises(InvalidArgumentError, match="rng"):
-        METHODS[name].run(program, small.draw(program, 1), budget, rng=0)
+        METHODS[name].run(program, small.draw(program, 1), budget, rng=cast(Any, 0))
     stranger = Database(program.envelope.lower, Envelope(program.envelope.lower, 1e6))
     with pytest.raises(InvalidArgumentError, match="share one Envelope"):
         METHODS[name].run(program, stranger, budget, rng=np.random.default_rng(0))

@@ -22,7 +22,7 @@ from dp_cmdp.program.parametric import ParametricLP
 BARELY_PRIVATE = 1_000_000
 
 
-def run(name, program, database, *, epsilon=1, delta=0.1, seed=0, **options):
+def run(name, program, database, *, epsilon=1.0, delta=0.1, seed=0, **options):
     rng = np.random.default_rng(seed)
     return METHODS[name].run(program, database, PrivacyBudget(epsilon, delta), rng=rng, **options)
 
@@ -79,7 +79,9 @@ def test_munoz_support_explains_their_untruncated_violations(epsilon, share):
     )
     database = Database(np.full(10, 1e7), budgets)
     release = run("munoz2021", program, database, epsilon=epsilon, delta=1e-4).release
+    assert release is not None
     (noise,) = release.noise
+    assert noise.support is not None
     assert 0.5 * math.exp(-noise.support / noise.scale) == pytest.approx(share, rel=0.01)
 
 
@@ -111,6 +113,7 @@ def test_the_realised_mask_is_recorded_as_a_leak(small):
     program = small.auction()
     found = run("benvenuti2025", program, small.draw(program, 1), realised_mask_NOT_PRIVATE=True)
     assert "realised zero pattern" in found.note
+    assert found.release is not None
     assert found.release.leaks
 
 
@@ -224,6 +227,7 @@ def test_dvorkin_keeps_equalities_in_every_draw_and_rows_with_their_probability(
     broken = 0
     for seed in range(40):
         x = run("dvorkin2020", program, database, seed=seed, **options).x
+        assert x is not None
         assert x.sum() == pytest.approx(1.0, abs=1e-6)
         broken += slack(program, database, x)[0] < 0
     assert broken < 15
@@ -241,5 +245,6 @@ def test_dvorkin_releases_a_part_and_lets_the_rest_react():
         upper=2.0,
     )
     found = run("dvorkin2020", program, Database([1.0], envelope), released=[0], sensitivity=0.01)
+    assert found.x is not None
     assert found.x.sum() == pytest.approx(2.0, abs=1e-6)
     assert "estimated" not in found.note

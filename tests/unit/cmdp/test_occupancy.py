@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from dp_cmdp.cmdp.evaluation import evaluate
 from dp_cmdp.cmdp.model import CMDP
@@ -10,6 +9,7 @@ from dp_cmdp.cmdp.occupancy import flow_matrix, occupancy_of, policy_from_occupa
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.safest import optimal_actions, safest_policy
 from dp_cmdp.errors import InvalidArgumentError
+from tests.problems import scipy_optimum
 
 
 def random_model(seed, *, num_states=15, num_actions=3, gamma=0.9):
@@ -63,7 +63,7 @@ def test_the_linear_programs_solution_gives_a_policy_of_the_same_value_and_costs
     for seed in range(5):
         cmdp = random_model(seed)
         least = evaluate(cmdp, safest_policy(cmdp)).costs * 1.05
-        solution = linprog(
+        solution = scipy_optimum(
             -cmdp.r.ravel(),
             A_ub=cmdp.f.reshape(2, -1),
             b_ub=least,
@@ -100,7 +100,7 @@ def test_the_safest_policy_attains_the_least_total_cost_of_the_linear_program():
     for seed in range(5):
         cmdp = random_model(seed)
         total = (cmdp.f / cmdp.f0[:, None, None]).sum(axis=0)
-        least = linprog(total.ravel(), A_eq=flow_matrix(cmdp), b_eq=cmdp.mu).fun
+        least = scipy_optimum(total.ravel(), A_eq=flow_matrix(cmdp), b_eq=cmdp.mu).fun
         assert evaluate(cmdp, safest_policy(cmdp)).costs @ (1 / cmdp.f0) == pytest.approx(least)
 
 

@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_the_deterministic_mode_takes_the_most_probable_action():
 
 def test_an_action_of_probability_zero_is_never_drawn():
     class Extreme(np.random.Generator):
-        def random(self, size=None):  # type: ignore[override]
+        def random(self, size: Any, *_: Any, **__: Any) -> Any:
             return np.full(size, level)
 
     policy = Policy([[0.0, 0.1, 0.2, 0.7, 0.0], [0.0, 0.7, 0.2, 0.1, 0.0]])

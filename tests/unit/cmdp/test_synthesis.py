@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from dp_cmdp import Database, Envelope, PrivacyBudget, cost_of_privacy, evaluate, release_database
 from dp_cmdp.cmdp import synthesis
@@ -20,6 +19,7 @@ from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError, SolverError
 from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
 from dp_cmdp.release.blocks import release_blocks
+from tests.problems import scipy_optimum, two_ways
 
 
 def shortcut(f0: float = 1.0, gamma: float = 0.9) -> CMDP:
@@ -32,13 +32,8 @@ def shortcut(f0: float = 1.0, gamma: float = 0.9) -> CMDP:
 
 def with_private_severity(tolerance=(1.0, 3.0)) -> ParametricCMDP:
     """Two ways from 0: over state 1 (pays 1, private cost) or over state 2 (pays 0.5, safe)."""
-    T = np.zeros((3, 2, 3))
-    T[0, 0, 1] = T[0, 1, 2] = 1.0
-    T[1, :, 0] = T[2, :, 0] = 1.0
-    r = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
-    public = CMDP(T, r, f=np.zeros((3, 2)), f0=1.0, mu=[1.0, 0.0, 0.0], gamma=0.9)
     return ParametricCMDP.for_states(
-        public,
+        two_ways(),
         [1],
         severity=Envelope([0.0], [1.0], radius=0.1),
         tolerance=Envelope([tolerance[0]], [tolerance[1]], radius=0.1),
@@ -301,11 +296,8 @@ def test_tabular_gymnasium_models_are_solved_privatised_and_rolled_out(name):
 
 
 def _occupancy_lp(cmdp: CMDP, objective, **rows):
-    found = linprog(
-        -np.asarray(objective).ravel(), A_eq=flow_matrix(cmdp), b_eq=cmdp.mu, method="highs", **rows
-    )
-    assert found.status == 0
-    return -found.fun
+    gain = np.asarray(objective).ravel()
+    return -scipy_optimum(-gain, A_eq=flow_matrix(cmdp), b_eq=cmdp.mu, **rows).fun
 
 
 def _independent_optimum(cmdp: CMDP) -> float:

@@ -281,7 +281,7 @@ def test_a_deferred_database_is_as_closed_as_any_other():
                 act(database)
         assert repr(database) == "Database(<private>, values[1], identity='x')"
         with pytest.raises(AttributeError):
-            database.identity = "y"
+            setattr(database, "identity", "y")  # noqa: B010
         assert database.values.tolist() == [SECRET]
 
 
@@ -300,7 +300,7 @@ def test_the_public_side_of_a_deferred_database_is_checked_at_once(read, envelop
 
 def test_a_table_is_not_scrambled_into_a_database():
     prices = pd.DataFrame({"price": [0.1, 0.2], "budget": [0.3, 0.4]})
-    parts = {name: Envelope(0.0, 1.0, shape=2) for name in prices}
+    parts = {name: Envelope(0.0, 1.0, shape=2) for name in ("price", "budget")}
     envelope = Envelope.join(parts)
     with pytest.raises(InvalidArgumentError, match="name its columns"):
         Database(prices, envelope)
@@ -308,7 +308,7 @@ def test_a_table_is_not_scrambled_into_a_database():
         Database(prices.to_numpy(), envelope)
     with pytest.raises(InvalidArgumentError, match="name its columns"):
         Envelope(prices, 1.0)
-    named = Database({name: prices[name] for name in prices}, envelope)
+    named = Database({name: prices[name] for name in parts}, envelope)
     assert named.values.tolist() == [0.1, 0.2, 0.3, 0.4]
 
 

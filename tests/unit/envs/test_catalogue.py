@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import linprog
 
 from dp_cmdp.envs import GridModel, as_layout, layout_names, named_layout, random_layout
 from dp_cmdp.envs.layout_files import layout_to_dict
 from dp_cmdp.errors import InvalidArgumentError
+from tests.problems import scipy_optimum
 
 
 def robust_slack(layout):
@@ -16,11 +16,11 @@ def robust_slack(layout):
     flow = sparse.kron(np.eye(robust.num_states), np.ones((1, 4))) - robust.gamma * robust.T.T
     costs = robust.f.reshape(robust.num_constraints, -1)
     rows = np.hstack([costs, np.ones((robust.num_constraints, 1))])
-    answer = linprog(
+    answer = scipy_optimum(
         np.append(np.zeros(costs.shape[1]), -1.0),
         A_ub=rows,
         b_ub=robust.f0,
-        A_eq=sparse.hstack([flow, np.zeros((robust.num_states, 1))]),
+        A_eq=sparse.hstack([flow, sparse.csr_array((robust.num_states, 1))]),
         b_eq=robust.mu,
         bounds=[(0, None)] * costs.shape[1] + [(None, None)],
     )

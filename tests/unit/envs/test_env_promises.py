@@ -1,6 +1,5 @@
 """Small promises of the environments, where a weak release would hide their loss."""
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -9,6 +8,7 @@ from dp_cmdp.envs import HazardGridEnv, Hazards, PrivateCostWrapper, named_layou
 from dp_cmdp.envs.drawing import draw_grid, draw_text
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.release.entries import release_database
+from tests.problems import hazard_grid
 
 
 def test_a_learner_sees_the_released_cost_where_it_is_below_the_public_one():
@@ -49,7 +49,7 @@ def test_an_error_about_a_hazard_outside_the_candidates_does_not_say_where():
 
 
 def test_the_reported_costs_of_several_kinds_are_the_learners_own():
-    env = gym.make("dp_cmdp/HazardGridTwoKinds-v0").unwrapped
+    env = hazard_grid("dp_cmdp/HazardGridTwoKinds-v0")
     env.reset(options={"start": int(env.grid_model.cells[0])})
     *_, info = env.step(0)
     before = env._costs.copy()

@@ -15,6 +15,7 @@ from dp_cmdp import PrivacyBudget, envs, release_blocks
 from dp_cmdp.envs import HazardGridEnv, Hazards, named_layout, parse_map
 from dp_cmdp.envs.layout_files import layout_to_dict
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from tests.problems import hazard_grid
 
 IDS = [*envs.REGISTERED, "dp_cmdp/HazardGrid25-v0"]
 LAYOUT = parse_map("S?.\n?.G")
@@ -143,15 +144,15 @@ def test_bad_arguments_are_refused(facts):
 
 
 def test_arguments_replace_the_facts_of_the_layout():
-    env = gym.make("dp_cmdp/HazardGrid-v0", slip=0.0, gamma=0.5, goal_reward=3.0)
-    layout = env.unwrapped.layout
+    env = hazard_grid("dp_cmdp/HazardGrid-v0", slip=0.0, gamma=0.5, goal_reward=3.0)
+    layout = env.layout
     assert (layout.slip, layout.gamma, layout.goal_reward) == (0.0, 0.5, 3.0)
-    assert env.unwrapped.model().public.gamma == 0.5
+    assert env.model().public.gamma == 0.5
 
 
 def test_the_random_grid_takes_its_layout_from_a_seed():
-    env = gym.make("dp_cmdp/HazardGrid25-v0", size=9, layout_seed=4, kinds=2)
-    assert env.unwrapped.layout == envs.random_layout(9, seed=4, kinds=2)
+    env = hazard_grid("dp_cmdp/HazardGrid25-v0", size=9, layout_seed=4, kinds=2)
+    assert env.layout == envs.random_layout(9, seed=4, kinds=2)
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
@@ -208,7 +209,8 @@ def test_a_public_environment_can_be_pickled_and_copied(env_id):
     env.reset(seed=1)
     for twin in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env)):
         assert twin.step(1)[0] in twin.observation_space
-        assert twin.unwrapped.layout == env.unwrapped.layout
+        assert twin.get_wrapper_attr("layout") == env.get_wrapper_attr("layout")
+    assert env.spec is not None
     assert json.loads(env.spec.to_json())["id"] == env_id
 
 
@@ -243,9 +245,9 @@ def test_a_curators_environment_opens_its_file_when_it_is_needed_and_not_before(
 
 def test_texts_about_a_curators_environment_show_no_value():
     env = gym.make("dp_cmdp/HazardGrid-v0", layout=LAYOUT, access="curator", hazards=secret())
-    texts = (
-        f"{env}{env!r}{env.spec}{env.unwrapped}{env.unwrapped.database()}{env.unwrapped.model()}"
-    )
+    inner = env.unwrapped
+    assert isinstance(inner, HazardGridEnv)
+    texts = f"{env}{env!r}{env.spec}{inner}{inner.database()}{inner.model()}"
     assert "7351" not in texts
     assert "8642" not in texts
 
@@ -310,6 +312,6 @@ def test_docstrings_follow_gymnasiums_headings():
 def test_named_layouts_and_ids_agree():
     for env_id, (layout, steps) in envs.REGISTERED.items():
         env = gym.make(env_id)
-        assert env.unwrapped.layout == named_layout(layout)
+        assert env.get_wrapper_attr("layout") == named_layout(layout)
         assert env.spec is not None
         assert env.spec.max_episode_steps == steps

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -13,10 +14,16 @@ from dp_cmdp import envs
 from dp_cmdp.envs import HazardGridEnv, Hazards, parse_map
 from dp_cmdp.envs.specs import WITHHELD, GuardedSpec
 from dp_cmdp.errors import InvalidArgumentError
+from tests.problems import hazard_grid
 
 SEED = 57913579
 LAYOUT = parse_map("S?.\n?.G")
 IDS = [*envs.REGISTERED, "dp_cmdp/HazardGrid25-v0"]
+
+
+def spec_of(env: Any) -> EnvSpec:
+    assert isinstance(env.spec, EnvSpec)
+    return env.spec
 
 
 def shown(spec: EnvSpec) -> str:
@@ -39,19 +46,19 @@ def test_the_seed_of_the_hazards_is_in_no_spec(env_id):
         layers.append(layers[-1].env)
     assert len(layers) > 2
     for layer in layers:
-        assert layer.spec.kwargs["hazards"] == WITHHELD
-        assert shown(layer.spec) == "nothing"
+        assert spec_of(layer).kwargs["hazards"] == WITHHELD
+        assert shown(spec_of(layer)) == "nothing"
         assert str(SEED) not in f"{layer}{layer!r}"
     assert str(SEED) not in str(gym.registry[env_id])
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_vector_of_curators_environments_shows_no_seed(count):
-    vector = gym.make_vec(
+    vector: Any = gym.make_vec(
         IDS[0], num_envs=count, vectorization_mode="sync", access="curator", hazards=SEED
     )
-    assert vector.spec.kwargs["hazards"] == WITHHELD
-    assert shown(vector.spec) == "nothing"
+    assert spec_of(vector).kwargs["hazards"] == WITHHELD
+    assert shown(spec_of(vector)) == "nothing"
     assert str(SEED) not in f"{vector}{vector!r}"
     assert all(shown(single.spec) == "nothing" for single in vector.envs)
     drawn = Hazards.draw(HazardGridEnv().layout, seed=SEED)
@@ -65,19 +72,20 @@ def test_an_id_of_ones_own_shows_no_hazards_either(tmp_path):
     path.touch()
     for source in (SEED, Hazards.draw(LAYOUT, seed=SEED), str(path), Path(path)):
         env = gym.make(spec, access="curator", hazards=source)
-        assert env.spec.kwargs["hazards"] == env.unwrapped.spec.kwargs["hazards"] == WITHHELD
+        for layer in (env, env.unwrapped):
+            assert spec_of(layer).kwargs["hazards"] == WITHHELD
     assert "hazards" not in spec.kwargs
 
 
 def test_an_environment_is_not_made_again_with_other_hazards_unawares():
     env = gym.make(IDS[0], access="curator", hazards=SEED)
-    for spec in (env.spec, EnvSpec.from_json(env.spec.to_json())):
+    for spec in (spec_of(env), EnvSpec.from_json(spec_of(env).to_json())):
         with pytest.raises(InvalidArgumentError, match="give them again"):
             gym.make(spec)
-    again = gym.make(env.spec, hazards=SEED).unwrapped
-    assert again.database().values.tolist() == env.unwrapped.database().values.tolist()
-    public = gym.make(gym.make(IDS[0]).spec)
-    assert public.unwrapped.access == "public"
+    again = hazard_grid(spec_of(env), hazards=SEED)
+    first = env.get_wrapper_attr("database")()
+    assert again.database().values.tolist() == first.values.tolist()
+    assert hazard_grid(spec_of(gym.make(IDS[0]))).access == "public"
 
 
 @pytest.mark.parametrize("env_id", [IDS[0], IDS[-1]])

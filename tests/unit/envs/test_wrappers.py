@@ -11,12 +11,13 @@ from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.envs import HazardGridEnv, PrivateCostWrapper
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.release.entries import release_database
+from tests.problems import hazard_grid
 
 BUDGET = PrivacyBudget(1.0, 1e-4)
 
 
 def curator(env_id="dp_cmdp/HazardGridTwoKinds-v0", seed=0):
-    return gym.make(env_id, access="curator", hazards=seed).unwrapped
+    return hazard_grid(env_id, access="curator", hazards=seed)
 
 
 def release_of(env):
@@ -31,7 +32,7 @@ def test_the_reported_cost_is_the_released_upper_severity(env_id):
     expected = truth.model().tightened(release)
     env.reset(seed=0)
     for step in range(60):
-        state, action = env.unwrapped.state, step % 4
+        state, action = env.get_wrapper_attr("state"), step % 4
         *_, terminated, truncated, info = env.step(action)
         assert np.array_equal(np.atleast_1d(info["cost"]), expected.f[:, state, action])
         if terminated or truncated:
@@ -50,7 +51,7 @@ def test_released_costs_and_tolerances_are_on_the_safe_side_of_the_truth(seed):
 def test_the_wrapper_reaches_no_database():
     env = PrivateCostWrapper(gym.make("dp_cmdp/HazardGridTwoKinds-v0"), release_of(curator()))
     with pytest.raises(PrivacyLeakError):
-        env.unwrapped.database()
+        env.get_wrapper_attr("database")()
     twin = pickle.loads(pickle.dumps(env))
     twin.reset(seed=0)
     assert np.array_equal(twin._costs, env._costs)

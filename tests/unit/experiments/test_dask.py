@@ -15,9 +15,9 @@ import pytest
 
 from dp_cmdp.cli import main
 from dp_cmdp.experiments import ad_headline, runner
-from dp_cmdp.experiments.records import RecordStore
 from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import Sweep
+from tests.problems import finished
 
 pytest.importorskip("distributed", reason="needs: pip install 'dp-cmdp[dask]'")
 
@@ -63,14 +63,6 @@ def cluster():
             process.wait()
         if scheduler.stderr is not None:
             scheduler.stderr.close()
-
-
-def finished(path) -> int:
-    store = RecordStore(path)
-    try:
-        return len(store.done())
-    finally:
-        store.close()
 
 
 def reproduce(capsys, folder, scheduler) -> str:

@@ -28,7 +28,7 @@ def test_the_integer_check_agrees_with_fractions():
         x = rng.uniform(0.0, 2.0, program.num_variables)
         left = [Fraction(0)] * program.b.shape[0]
         for i, j, e, g in zip(*_terms(program.A), strict=True):
-            left[i] += Fraction(g) * theta[e] * Fraction(x[j])
+            left[i] += Fraction(g) * theta[e] * Fraction(float(x[j]))
         right = [Fraction(v) for v in program.b.constant]
         for i, _, e, h in zip(*_terms(program.b), strict=True):
             right[i] += Fraction(h) * theta[e]

@@ -16,9 +16,10 @@ import pytest
 
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.experiments import ad_headline
-from dp_cmdp.experiments.records import RecordStore, export, manifest
+from dp_cmdp.experiments.records import export, manifest
 from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import Sweep, stream
+from tests.problems import finished
 
 SLOW = """
 import sys, time
@@ -112,14 +113,6 @@ def test_a_killed_sweep_goes_on_without_losing_a_finished_chunk(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "80"
     assert finished(store) == 20
-
-
-def finished(path) -> int:
-    store = RecordStore(path)
-    try:
-        return len(store.done())
-    finally:
-        store.close()
 
 
 def test_streams_are_independent_of_order_and_differ_by_label():

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ DATABASE_PLANS = [
 ]
 
 
-def widest(law):
+def widest(law: Any) -> int:
     """The largest number the law can draw, counted from 0: from its certificate."""
     support = law.certificate.support
     return 2 * support if law.certificate.law == "truncated-laplace" else support
@@ -235,10 +236,10 @@ class ChosenQuantile(np.random.Generator):
         super().__init__(np.random.PCG64(0))
         self.quantile, self.noise = quantile, noise
 
-    def random(self, size):
+    def random(self, size: Any, *_: Any, **__: Any) -> Any:
         return np.full(size, self.quantile)
 
-    def laplace(self, scale, size):
+    def laplace(self, *_: Any, size: Any, **__: Any) -> Any:
         return np.full(size, self.noise)
 
 

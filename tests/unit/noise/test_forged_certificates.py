@@ -16,7 +16,7 @@ from dp_cmdp.noise.weight_table import worst_hockey_stick
 HALF = Fraction(1, 2)
 
 
-def truncated(thresholds, *, support, steps=1, epsilon=4, delta=HALF, entries=1):
+def truncated(thresholds, *, support, steps=1, epsilon=4, delta: Fraction | int = HALF, entries=1):
     """A certificate that says of these thresholds what is true of them."""
     entries = Fraction(entries)
     return NoiseCertificate(

@@ -1,6 +1,7 @@
 """Laws and calibrations of the noise."""
 
 import math
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -83,7 +84,10 @@ def test_float_sampling_follows_the_law():
         (lambda: TruncatedLaplace.calibrate(1, 1, delta=0), "delta must lie in"),
         (lambda: TruncatedLaplace.calibrate(1, 1, delta=0.6), "delta must lie in"),
         (lambda: TruncatedLaplace.calibrate(1, 1, delta=0.1, calibration="loose"), "calibration"),
-        (lambda: Laplace(1.0).sample(np.random.RandomState(0), 3), "rng must be a numpy"),
+        (
+            lambda: Laplace(1.0).sample(cast(Any, np.random.RandomState(0)), 3),
+            "rng must be a numpy",
+        ),
         (lambda: Laplace(1.0).ppf([1.5]), "p must lie in"),
     ],
 )

@@ -124,7 +124,9 @@ def test_an_uncovered_record_fails_the_report(monkeypatch):
     monkeypatch.setattr(
         worst_records,
         "block_reading",
-        lambda program, block, kind: short_plan(block_reading(program, block, kind), 100),
+        lambda program, block, calibration: short_plan(
+            block_reading(program, block, calibration), 100
+        ),
     )
     row = worst_row("release_blocks, tight, b")
     assert row.uncovered > 60

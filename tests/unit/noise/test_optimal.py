@@ -31,7 +31,9 @@ def divergence(law: OptimalNoise, shift: int, epsilon: Fraction) -> Fraction:
     factor = exp_lower(epsilon)
     points = range(-shift, law.width + shift + 1)
     return max(
-        sum(max(law.pmf(k) - factor * law.pmf(k - move), Fraction(0)) for k in points)
+        sum(
+            (max(law.pmf(k) - factor * law.pmf(k - move), Fraction(0)) for k in points), Fraction(0)
+        )
         for move in (shift, -shift)
     )
 

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from dp_cmdp import Envelope, ParametricLP
 from dp_cmdp._exact import row_sums
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.errors import InvalidArgumentError
-from tests.conftest import random_parametric_lp
+from tests.problems import random_parametric_lp
 
 
 def exact_slacks(program: ParametricLP, theta, x) -> list[Fraction]:
@@ -47,7 +48,7 @@ def test_the_worst_slack_is_the_smallest_over_all_corners_rounded_once():
 
 @pytest.mark.parametrize("block", ["A", "b", "c"])
 def test_a_program_that_reads_one_entry_too_many_is_refused(block):
-    parts = {
+    parts: dict[str, Any] = {
         "A": Affine((1, 1), constant=[[1.0]]),
         "b": Affine(1, constant=[1.0]),
         "c": Affine(1, constant=[1.0]),

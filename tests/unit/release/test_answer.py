@@ -14,7 +14,6 @@ from dp_cmdp import (
     PrivacyLedger,
     release_and_solve,
 )
-from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.private_policy import release_and_synthesize
 from dp_cmdp.cmdp.synthesis import robust_policy
@@ -27,20 +26,10 @@ from dp_cmdp.errors import (
     SolverError,
 )
 from dp_cmdp.release.solve import PrivateAnswer
+from tests.problems import SpyDatabase, two_ways
 
 BUDGET = PrivacyBudget(2, "1/1000")
 TRUTH = [1.0, 1.2, 10.0]
-
-
-class SpyDatabase(Database):
-    """Counts how often its values are read."""
-
-    reads = 0
-
-    def __getattribute__(self, name: str) -> Any:
-        if name == "values":
-            SpyDatabase.reads += 1
-        return super().__getattribute__(name)
 
 
 def envelope(**changes) -> Envelope:
@@ -197,13 +186,8 @@ def test_should_the_engine_fail_after_the_debit_the_robust_answer_is_given(ledge
 
 def crossing(tolerance: float) -> ParametricCMDP:
     """Two ways from 0, over state 1 or over state 2, and both may cost."""
-    T = np.zeros((3, 2, 3))
-    T[0, 0, 1] = T[0, 1, 2] = 1.0
-    T[1, :, 0] = T[2, :, 0] = 1.0
-    r = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
-    public = CMDP(T, r, f=np.zeros((3, 2)), f0=1.0, mu=[1.0, 0.0, 0.0], gamma=0.9)
     return ParametricCMDP.for_states(
-        public,
+        two_ways(),
         [1, 2],
         severity=Envelope([0.4, 0.4], [1.0, 1.0], radius=0.1),
         tolerance=Envelope([tolerance], [tolerance + 1.0], radius=0.1),

@@ -10,6 +10,7 @@ import json
 import pickle
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -283,7 +284,7 @@ def test_curator_only_results_refuse_every_public_artefact(tmp_path):
     database = marked_database(target)
     x = solve_private(target, release_database(database, BUDGET)).x
     loss, broken = suboptimality(target, database, x=x), violation(target, database, x=x)
-    for content in (
+    contents: list[Any] = [
         {"loss": loss},
         {"deep": [{"er": (1, {"x": loss})}]},
         {"set": {loss}},
@@ -292,7 +293,8 @@ def test_curator_only_results_refuse_every_public_artefact(tmp_path):
         {"record": broken},
         {loss: "as a key"},
         {"curator_only": {}},
-    ):
+    ]
+    for content in contents:
         with pytest.raises(PrivacyLeakError):
             write_public_json(tmp_path / "public.json", content)
         with pytest.raises(PrivacyLeakError):

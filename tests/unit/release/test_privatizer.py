@@ -136,17 +136,18 @@ def test_a_release_of_another_database_does_not_fit(small_auction):
 
 
 @pytest.mark.parametrize(
-    ("call", "named"),
+    ("wrong", "named"),
     [
-        (lambda d: release_database([1.0], PrivacyBudget(1, 0.1)), "database must be a Database"),
-        (lambda d: release_database(d, (1, 0.1)), "budget must be a PrivacyBudget"),
-        (lambda d: release_database(d, PrivacyBudget(1, 0.1), rng=7), "rng must be"),
-        (lambda d: release_database(d, PrivacyBudget(1, 0.1), calibration="x"), "calibration"),
+        ({"database": [1.0]}, "database must be a Database"),
+        ({"budget": (1, 0.1)}, "budget must be a PrivacyBudget"),
+        ({"rng": 7}, "rng must be"),
+        ({"calibration": "x"}, "calibration"),
     ],
 )
-def test_bad_calls_are_refused_by_name(call, named):
+def test_bad_calls_are_refused_by_name(wrong, named):
+    sound = {"database": Database([0.5], Envelope([0.0], [1.0])), "budget": PrivacyBudget(1, 0.1)}
     with pytest.raises(InvalidArgumentError, match=named):
-        call(Database([0.5], Envelope([0.0], [1.0])))
+        release_database(**sound | wrong)
 
 
 def test_a_private_answer_is_close_for_weak_privacy_and_feasible_for_strong():

@@ -23,7 +23,7 @@ from dp_cmdp.audit.layers.certificates import certificates_of, certify
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError
 from dp_cmdp.noise.optimal import OptimalNoise
-from tests.conftest import random_parametric_lp
+from tests.problems import random_parametric_lp
 
 BUDGET = PrivacyBudget("1/2", "1/1000")
 

@@ -23,7 +23,7 @@ from dp_cmdp.theory.certainty_limit import certainty_limit, violation_chance, wi
 from dp_cmdp.theory.guarded_program import GuardedProgram
 from dp_cmdp.theory.neighbours import harmful_neighbour
 from dp_cmdp.theory.public_interval import public_interval
-from tests.conftest import random_parametric_lp
+from tests.problems import random_parametric_lp
 
 CLOSE = 1e-9
 

@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.data.affine import Affine
-from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.laws import TruncatedLaplace
 from dp_cmdp.noise.optimal import OptimalNoise
-from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.theory.laws import (
     Histogram,
     LaplaceLaw,
@@ -23,16 +20,11 @@ from dp_cmdp.theory.laws import (
 )
 from dp_cmdp.theory.positive_part import EntryNoise
 from dp_cmdp.theory.release_noise import release_noise
+from tests.problems import knapsack
 
 #: Midpoints: the average over them of f(quantile(u)) is E f(N) up to about 1/GRID.
 GRID = (np.arange(40_001) + 0.5) / 40_001
 NEAR = 5e-4
-
-
-def knapsack(**options) -> ParametricLP:
-    envelope = Envelope(0.0, 1.0, radius=0.25, shape=2, **options)
-    A = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
-    return ParametricLP(envelope, c=[1.0, 1.0], A=A, b=[1.0], upper=1.0)
 
 
 LAWS = {

@@ -177,7 +177,8 @@ def test_a_simulation_is_read_but_not_proved_private(tmp_path, kind):
 
 def test_a_release_that_leaks_is_read_and_fails(tmp_path):
     program = auction()
-    for options in ({"allow_leak": True}, {"realised_mask_NOT_PRIVATE": True}):
+    leaking: list[dict[str, Any]] = [{"allow_leak": True}, {"realised_mask_NOT_PRIVATE": True}]
+    for options in leaking:
         alphas = {"A": "1/2", "b": "1/2"} if "allow_leak" in options else THIRDS
         release = release_blocks(
             database_of(program), BUDGET, program=program, alphas=alphas, **options

@@ -126,6 +126,7 @@ def test_an_infeasible_draw_is_left_to_column_generation():
     assert solve_one_row(pool.library, cmdp.f.reshape(1, -1), cmdp.f0, gap=1e-8) is None
     with pytest.raises(InfeasibleError) as error:
         pool.solve(cmdp.f, cmdp.f0)
+    assert error.value.violation is not None
     assert error.value.violation > 0.0
 
 

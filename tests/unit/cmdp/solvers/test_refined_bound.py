@@ -14,7 +14,7 @@ GAMMA = 1 - 2.0**-10
 
 def best_lagrangian(T, reward, gamma, start):
     """The best policy's value from state `start`, in fractions: two states, by elimination."""
-    best = None
+    values = []
     for policy in itertools.product(range(2), repeat=2):
         rows = [[Fraction(float(p)) for p in T[2 * s + a]] for s, a in enumerate(policy)]
         gain = [reward[2 * s + a] for s, a in enumerate(policy)]
@@ -23,8 +23,8 @@ def best_lagrangian(T, reward, gamma, start):
         c, d = -g * rows[1][0], 1 - g * rows[1][1]
         det = a * d - b * c
         v = [(d * gain[0] - b * gain[1]) / det, (a * gain[1] - c * gain[0]) / det]
-        best = v[start] if best is None else max(best, v[start])
-    return best
+        values.append(v[start])
+    return max(values)
 
 
 @pytest.mark.parametrize("seed", range(20))
