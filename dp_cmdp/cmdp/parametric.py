@@ -244,7 +244,7 @@ class ParametricCMDP:
 
     @door
     def tightened(self, release: Release) -> CMDP:
-        """The CMDP that is safe for everything a release allows.
+        """The CMDP that is safe for everything a release allows, entry by entry.
 
         Parameters
         ----------
@@ -253,6 +253,9 @@ class ParametricCMDP:
 
         Notes
         -----
+        Totals are not used: they bound sums, not entries (see
+        :func:`dp_cmdp.cmdp.facts_synthesis.policy_over`).
+
         **Privacy.** *Post-processing*: a public object.
         """
         if release.method == "database":

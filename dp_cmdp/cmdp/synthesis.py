@@ -107,14 +107,24 @@ def synthesize(
     ----------
     model : ParametricCMDP
     release : Release
-        Of the model's database, or of its blocks (Algorithm 1).
+        Of the model's database, with totals or without, or of its blocks (Algorithm 1).
     pool : PolicyPool, optional
         Policies of earlier solves on the same dynamics, to start from.
 
     Notes
     -----
-    **Paper.** ``app:cmdp``. **Privacy.** *Post-processing*: no private value is seen.
+    With totals, see :func:`dp_cmdp.cmdp.facts_synthesis.policy_over`; the intervals alone are used
+    where that fails. **Paper.** ``app:cmdp``. **Privacy.** *Post-processing*: no private value is
+    seen.
     """
+    if release.totals is not None:
+        from dp_cmdp.cmdp.facts_synthesis import policy_over
+
+        release.check_fits(model.envelope)
+        try:
+            return policy_over(model, release.polytope, pool=pool)
+        except SolverError:
+            pass  # the intervals alone may still give a policy
     return safe_policy(model.tightened(release), pool=pool)
 
 
@@ -187,18 +197,26 @@ def _attempt(cmdp: CMDP, margin: FloatArray, *, pool: PolicyPool | None) -> Safe
 def _bound_at_tolerances(
     chain: DiscountedChain, cmdp: CMDP, *, solution: CMDPSolution, margin: FloatArray
 ) -> float:
-    """The Lagrangian bound at f0, raised by what rounding may have taken from it.
+    """The Lagrangian bound at f0, raised by what rounding may have taken from it."""
+    table = cmdp.r - np.tensordot(solution.dual, cmdp.f, axes=1)
+    pull = float(solution.dual @ (np.abs(cmdp.f0) + margin))
+    allowance = rounding_allowance(chain, cmdp, table=table, pull=pull)
+    return solution.upper_bound + float(solution.dual @ margin) + allowance
+
+
+def rounding_allowance(
+    chain: DiscountedChain, cmdp: CMDP, *, table: FloatArray, pull: float
+) -> float:
+    """What rounding may take from a Lagrangian bound with the rewards `table`.
 
     A Bellman residual sums so many products of the size V of the Lagrangian's state values, which
     the policy found shows, and is divided by 1 − γ; the evaluation of a value, a linear solve of
-    condition 2/(1 − γ), errs as much. Both are allowed for, twice.
+    condition 2/(1 − γ), errs as much. Both are allowed for, twice. `pull` is the size of the
+    multipliers' own part.
     """
-    table = cmdp.r - np.tensordot(solution.dual, cmdp.f, axes=1)
     size = float(np.abs(chain.values(chain.average(table))).max() + np.abs(table).max())
     terms = 2 * int(np.diff(cmdp.T.indptr).max()) + np.count_nonzero(cmdp.mu) + 8
-    pull = float(solution.dual @ (np.abs(cmdp.f0) + margin))
-    allowance = 4.0 * UNIT * (terms * size / (1.0 - cmdp.gamma) + 8.0 * pull)
-    return solution.upper_bound + float(solution.dual @ margin) + allowance
+    return 4.0 * UNIT * (terms * size / (1.0 - cmdp.gamma) + 8.0 * pull)
 
 
 def _exact_certificate(cmdp: CMDP, policy: Policy) -> PolicyCertificate:

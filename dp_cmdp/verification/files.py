@@ -26,6 +26,7 @@ from dp_cmdp._door import door
 from dp_cmdp.cmdp import certificate, policy
 from dp_cmdp.cmdp import parametric as cmdp_parametric
 from dp_cmdp.cmdp.exact_costs import verify_exact
+from dp_cmdp.cmdp.facts_certificate import certify_for
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import PolicyFile
 from dp_cmdp.cmdp.synthesis import EXACT_STATES
@@ -246,7 +247,10 @@ def _policy_claims(shelf: _Shelf, file: PolicyFile) -> list[Claim]:
         raise InvalidArgumentError(
             f"it has the shape {file.policy.probs.shape}, its model {tightened.r.shape}"
         )
-    proof = certificate.certify_policy(tightened, file.policy)
+    if made is None:
+        proof = certificate.certify_policy(tightened, file.policy)
+    else:
+        proof = certify_for(model, file.policy, made)
     small = tightened.num_states <= EXACT_STATES
     holds = proof.verified or (small and verify_exact(tightened, file.policy))
     pairs = zip(proof.worst_case_cost.tolist(), proof.tolerance.tolist(), strict=True)

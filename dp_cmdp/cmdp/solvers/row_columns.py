@@ -1,0 +1,265 @@
+"""Column generation under rows with auxiliary variables: in-out, over policies.
+
+    max cᵀx   s.t.   A x + E u ≤ b,   u_j ≥ 0 (the last ones),   x an occupancy measure
+
+is what constraints over a polytope of databases become (:mod:`dp_cmdp.program.polytope_rows`):
+thousands of rows and auxiliary variables u, but x is still a mixture Σ w_p x_p of policies. The
+*master* is the program in w and u, kept warm in HiGHS. Its multipliers y ≥ 0 price new policies,
+
+    optimum ≤ max_π (c − Aᵀy)ᵀx_π + bᵀy        for every y ≥ 0 with Eᵀy ≥ 0 (= 0 where u is free),
+
+one unconstrained MDP (:mod:`dp_cmdp.cmdp.solvers.pricing`). Priced is not y itself but a point
+between y and the best y so far (in-out; Wentges 1997): where y jumps about, as it does in thousands
+of dimensions, that point does not. When its policy does not improve the master, the next point is
+closer to y. Where no mixture satisfies the rows, the same loop first removes the excess.
+
+A run that stops early returns the best mixture it has and a bound that holds.
+"""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dp_cmdp._check import FloatArray, frozen
+from dp_cmdp.cmdp.solvers.library import FLOW, PolicyLibrary
+from dp_cmdp.cmdp.solvers.mixture import occupancy_measure
+from dp_cmdp.cmdp.solvers.pricing import price_at
+from dp_cmdp.cmdp.solvers.row_solution import RowSolution
+from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, infeasible, relative_gap
+from dp_cmdp.errors import ConvergenceError
+from dp_cmdp.program.counterpart import Counterpart
+
+#: Weight of the best multipliers so far in the point that is priced.
+STABILITY = 0.8
+#: Pricing accuracy, relative to the present distance between bound and value.
+PRICING_SHARE = 0.05
+#: Pricing problems at most.
+ROW_ITERATIONS = 600
+#: A column that improves the master by less, relative to the distance, is a misprice; so many in a
+#: row at y itself mean that doubles are exhausted.
+MISPRICE, MISPRICES = 1e-3, 4
+#: Primal and dual feasibility asked of HiGHS, in units of size 1.
+MASTER_TOLERANCE = 1e-10
+#: Excess that a first phase leaves to the margin, in units of the rows.
+LEFT_EXCESS = 1e-9
+
+
+class RowColumns:
+    """One solve: `objective` under `rows`, on the dynamics of `library`, which learns from it."""
+
+    def __init__(
+        self, library: PolicyLibrary, rows: Counterpart, *, objective: FloatArray, gap: float
+    ) -> None:
+        pairs = library.reward.size
+        whole = sparse.vstack([rows.A, rows.A_aux], format="csc")
+        self.library, self.gap, self.objective = library, gap, objective
+        self.A = sparse.csr_array(whole[:, :pairs])
+        self.E = sparse.csc_array(whole[:, pairs:])
+        self.b = np.concatenate([rows.b, rows.b_aux])
+        self.num_rows, self.num_positive = rows.b.size, rows.num_positive
+        self.horizon = 1.0 / (1.0 - library.dynamics.gamma)
+        self.reward_scale = float(np.abs(objective).max())
+        self.unit = self.reward_scale * self.horizon or 1.0
+        self.policy = np.zeros(library.shape[0], np.int32)
+        self.iterations = 0
+        library.refine_all(residual=FLOW)
+        self.no_table: FloatArray = frozen(np.zeros((1, pairs)))
+        self.rows = [self._row(p) for p in range(len(library))]
+        self.master = _Master(self)
+
+    def run(self) -> RowSolution:
+        """Find a mixture that satisfies the rows, then the best one."""
+        excess = -self._improve(np.zeros_like(self.objective), elastic=True)[0]
+        if excess > LEFT_EXCESS:
+            raise ConvergenceError("double precision cannot decide whether the rows can be kept")
+        self.master.fix_excess(max(excess, 0.0))
+        value, bound, dual = self._improve(self.objective, elastic=False)
+        names, mix = self._mixture()
+        occupancy = np.zeros(self.library.shape)
+        occupancy_measure(
+            self.library.policies[names], self.library.occupancies[names], mix, occupancy
+        )
+        self.library.touch(names)
+        return RowSolution(
+            occupancy=frozen(occupancy),
+            auxiliary=frozen(self.master.auxiliary),
+            value=float(self.objective @ occupancy.ravel()),
+            dual=frozen(dual),
+            upper_bound=bound,
+            gap=relative_gap(bound, value, reward_scale=self.reward_scale),
+            iterations=self.iterations,
+        )
+
+    def _improve(self, reward: FloatArray, *, elastic: bool) -> tuple[float, float, FloatArray]:
+        """Add columns until bound and value meet, or none helps: value, bound and its y."""
+        bound, best, stability, misprices = np.inf, np.zeros(self.b.size), 0.0, 0
+        while True:
+            value, dual = self.master.solve()
+            allowed = self.gap * (max(abs(value), self.reward_scale) or 1.0)
+            if elastic:
+                allowed = 0.1 * FEASIBILITY
+                if value >= -FEASIBILITY:
+                    return value, bound, best
+                if bound < -FEASIBILITY and bound < 0.5 * value:
+                    raise infeasible(best[: self.num_rows], -bound)
+            if bound - value <= allowed or misprices > MISPRICES:
+                return value, bound, best
+            if self.iterations >= ROW_ITERATIONS:
+                return value, bound, best
+            point = stability * best + (1.0 - stability) * dual
+            distance = bound - value if bound < np.inf else abs(value)
+            upper = self._price(reward, point, tolerance=max(PRICING_SHARE * distance, allowed / 4))
+            if upper < bound:
+                bound, best = upper, point
+            gain = self._add(reward, dual, value=value)
+            if gain > MISPRICE * (bound - value):
+                stability, misprices = STABILITY, 0
+            else:
+                misprices += stability < 0.05
+                stability = 0.5 * stability if stability >= 0.05 else 0.0
+
+    def _price(self, reward: FloatArray, dual: FloatArray, *, tolerance: float) -> float:
+        """The best policy for reward − Aᵀy; an upper bound on the optimum."""
+        self.iterations += 1
+        library = self.library
+        income = reward - self.A.T @ dual
+        upper = price_at(
+            library.dynamics, frozen(income), 1.0, self.no_table, np.zeros(1), library.guess,
+            self.policy, library.rank, tolerance, np.inf, False,
+        )  # fmt: skip
+        return float(upper + self.b @ dual + self._allowance(dual))
+
+    def _allowance(self, dual: FloatArray) -> float:
+        """What auxiliary variables may still earn at y, because HiGHS keeps Eᵀy ≥ 0 roughly."""
+        earned = np.maximum(-(self.E.T @ dual), 0.0)
+        return float(earned @ (2.0 * np.abs(self.master.auxiliary)))
+
+    def _add(self, reward: FloatArray, dual: FloatArray, *, value: float) -> float:
+        """Make the policy just priced a column; return what it gains at the multipliers y."""
+        names, mix = self._mixture()
+        p = self.library.add(self.policy, names, mix, residual=FLOW)
+        if p == len(self.rows):
+            self.rows.append(self._row(p))
+            self.master.add(self.worth(p), self.rows[p])
+        gain = reward @ self._occupancy(p) - dual @ self.rows[p]
+        return float(gain - (value - self.b @ dual))
+
+    def worth(self, p: int) -> float:
+        """The value of one policy."""
+        return float(self.objective @ self._occupancy(p))
+
+    def _occupancy(self, p: int) -> FloatArray:
+        """x of one policy."""
+        x, library = np.zeros(self.library.shape), self.library
+        x[np.arange(len(x)), library.policies[p]] = library.occupancies[p]
+        return x.ravel()
+
+    def _row(self, p: int) -> FloatArray:
+        return self.A @ self._occupancy(p)
+
+    def _mixture(self) -> tuple[NDArray[np.int64], FloatArray]:
+        """Policies of the present mixture, and their weights."""
+        weights = self.master.weights
+        names = np.flatnonzero(weights > 0.0)
+        if not names.size:
+            return np.array([0]), np.ones(1)
+        return names, weights[names] / weights[names].sum()
+
+
+class _Master:
+    """The program in weights and auxiliary variables, kept warm in HiGHS.
+
+    Rows are in units of what the first columns put into them, auxiliary variables in those of their
+    largest coefficient. The column after them is the excess of the sensitive rows, which is
+    minimised first, and then fixed.
+    """
+
+    def __init__(self, solve: RowColumns) -> None:
+        E, b, m = solve.E, solve.b, solve.num_rows
+        size = np.abs(solve.rows).max(axis=0)
+        size[:m] = np.maximum(size[:m], np.abs(b[:m]))
+        self._unit = _power_of_two(np.maximum(size, 1e-3 * np.median(size[size > 0.0])))
+        self._value_unit = float(_power_of_two(np.array(solve.unit)))
+        scaled = sparse.csc_array(E / self._unit[:, None])
+        self._columns = 1.0 / _power_of_two(abs(scaled).max(axis=0).toarray().ravel())
+        excess = sparse.csc_array(-np.repeat([1.0, 0.0], [m, b.size - m])[:, None])
+        matrix = sparse.hstack([scaled * self._columns, excess])
+        matrix = sparse.vstack([matrix, sparse.csr_array((1, matrix.shape[1]))], format="csc")
+        floor = np.full(E.shape[1] + 1, -highspy.kHighsInf)
+        floor[E.shape[1] - solve.num_positive :] = 0.0
+        self._elastic, self._num_auxiliary = True, E.shape[1]
+        self._values: list[float] = []
+        self._highs = _quiet_highs()
+        self._highs.passModel(_model(matrix, floor, right=np.append(b / self._unit, 1.0)))
+        for p, row in enumerate(solve.rows):
+            self.add(solve.worth(p), row)
+        self._highs.changeColCost(E.shape[1], -1.0)
+        self.weights, self.auxiliary = np.zeros(len(solve.rows)), np.zeros(E.shape[1])
+
+    def add(self, value: float, row: FloatArray) -> None:
+        """A column of the given value, which puts `row` into the rows."""
+        column = np.append(row / self._unit, 1.0)
+        at = np.flatnonzero(column).astype(np.int32)
+        self._values.append(value / self._value_unit)
+        earned = 0.0 if self._elastic else self._values[-1]
+        self._highs.addCol(earned, 0.0, highspy.kHighsInf, at.size, at, column[at])
+
+    def fix_excess(self, most: float) -> None:
+        """From now on, maximise the value."""
+        self._elastic, first = False, self._num_auxiliary
+        self._highs.changeColCost(first, 0.0)
+        self._highs.changeColBounds(first, 0.0, most)
+        for p, value in enumerate(self._values):
+            self._highs.changeColCost(first + 1 + p, value)
+
+    def solve(self) -> tuple[float, FloatArray]:
+        """Optimise: the value (or minus the excess), and the multipliers of the rows."""
+        for _ in range(2):
+            self._highs.run()
+            if self._highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+                break
+            self._highs.clearSolver()
+        else:
+            raise ConvergenceError("HiGHS found no optimum of the master program")
+        found = self._highs.getSolution()
+        values, dual = np.asarray(found.col_value), np.asarray(found.row_dual)[:-1]
+        unit = 1.0 if self._elastic else self._value_unit
+        self.auxiliary = values[: self._num_auxiliary] * self._columns
+        self.weights = np.maximum(values[self._num_auxiliary + 1 :], 0.0)
+        value = unit * self._highs.getInfo().objective_function_value
+        return float(value), np.maximum(unit * dual, 0.0) / self._unit
+
+
+def _quiet_highs() -> highspy.Highs:
+    highs = highspy.Highs()
+    for name, option in (
+        ("output_flag", False),
+        ("presolve", "off"),
+        ("simplex_strategy", 4),  # primal: new columns leave the last basis feasible
+        ("primal_feasibility_tolerance", MASTER_TOLERANCE),
+        ("dual_feasibility_tolerance", MASTER_TOLERANCE),
+    ):
+        highs.setOptionValue(name, option)
+    return highs
+
+
+def _power_of_two(size: FloatArray) -> FloatArray:
+    return np.exp2(np.round(np.log2(np.where(size > 0.0, size, 1.0))))
+
+
+def _model(matrix: sparse.csc_array, floor: FloatArray, *, right: FloatArray) -> highspy.HighsLp:
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = matrix.shape
+    model.sense_ = highspy.ObjSense.kMaximize
+    model.col_cost_ = np.zeros(floor.size)
+    model.col_lower_, model.col_upper_ = floor, np.full(floor.size, highspy.kHighsInf)
+    model.row_lower_ = np.append(np.full(right.size - 1, -highspy.kHighsInf), right[-1])
+    model.row_upper_ = right
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = matrix.indptr
+    model.a_matrix_.index_ = matrix.indices
+    model.a_matrix_.value_ = matrix.data
+    return model
