@@ -65,11 +65,16 @@ def quick_sweep(*, draws: int, seed: int = 0) -> Sweep:
         *_layouts(),
         *_known_grids(),
     )
-    return _sweep(problems, draws=draws, seed=seed, epsilons=("1",))
+    return _sweep(problems, draws=draws, seed=seed, epsilons=("1",), limit_grid=0)
 
 
 def _sweep(
-    problems: Iterable[Setting], *, draws: int, seed: int, epsilons: Sequence[str]
+    problems: Iterable[Setting],
+    *,
+    draws: int,
+    seed: int,
+    epsilons: Sequence[str],
+    limit_grid: int = LIMIT_GRID,
 ) -> Sweep:
     listed = list(problems)
 
@@ -83,7 +88,7 @@ def _sweep(
 
     public = {tuple(part.values())[:3]: part for part in listed}.values()  # whatever δ
     robust = tuple({**p, "delta": "0", "epsilon": "0", "method": "robust"} for p in public)
-    small = [part for part in listed if _has_limit(part)]
+    small = [part for part in listed if _has_limit(part, limit_grid)]
     return Sweep(
         name="scale",
         function=draw_losses,
@@ -141,9 +146,9 @@ def _layouts() -> Iterable[Setting]:
         }
 
 
-def _has_limit(problem: Setting) -> bool:
+def _has_limit(problem: Setting, limit_grid: int) -> bool:
     kind, size = problem["problem"].split()[0], problem["size"]
-    most = {"auction": LIMIT_AUCTION, "grid": LIMIT_GRID}
+    most = {"auction": LIMIT_AUCTION, "grid": limit_grid}
     return size <= most.get(kind, size)
 
 

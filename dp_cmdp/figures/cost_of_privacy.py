@@ -21,6 +21,7 @@ NAMES = {
     "benvenuti2025-as-published": "Algorithm 1, Δ = 0.1 per entry (not private)",
     "munoz2021": "Munoz 2021 (severities leak)",
     "database": LABELS["database"],
+    "planned": LABELS["planned"],
 }
 COLOUR = {**COLOURS, "benvenuti2025-as-published": COLOURS["benvenuti2025-realised-mask"]}
 SMALL: Any = {"fontsize": 8, "va": "top"}

@@ -22,18 +22,25 @@ FAMILIES = (
     ("grid uniform", "Grid, any start", "cells per side"),
 )
 RADII = ((0.1, "an entry changes by 0.1"), (1.0, "an entry changes to anything"))
-METHODS = ("robust", "benvenuti2025", "database", "planned", "limit")
-LINES = {"robust": "--", "limit": ":"}
+#: Line of each method, and by which factor it is moved aside so that intervals can be told apart.
+METHODS = {
+    "limit": (":", 1.0),
+    "robust": ("--", 0.955),
+    "benvenuti2025": ("-", 0.985),
+    "database": ("-", 1.015),
+    "planned": ("-", 1.045),
+}
 EPSILON, DELTA = 1.0, 1e-3
-#: Losses below this, in percent, are drawn here.
-FLOOR = 0.01
+#: Lowest and highest loss shown, in percent; smaller ones are drawn on the lowest line.
+FLOOR, TOP = 0.01, 400.0
 
 
 @door
 def scale_figure(rows: Rows) -> Figure:
     """Mean loss and its 95 % interval against size, for ε = 1 and δ = 1e-3.
 
-    One row of panels per radius that was run; a mark on the lowest line stands for less.
+    One row of panels per radius that was run; a mark on the lowest line stands for less. The limit
+    is drawn where it is above that line.
     """
     shown = [row for row in rows if _is_shown(row)]
     radii = [part for part in RADII if any(row["radius"] == part[0] for row in shown)]
@@ -43,12 +50,14 @@ def scale_figure(rows: Rows) -> Figure:
     for line, (radius, told) in zip(axes, radii, strict=True):
         for ax, (problem, title, counted) in zip(line, FAMILIES, strict=True):
             part = [r for r in shown if r["problem"] == problem and r["radius"] == radius]
+            if not part:
+                ax.set_visible(False)
+                continue
             for method in METHODS:
                 _curve(ax, [row for row in part if row["method"] == method], method)
             _dress(ax, sorted({row["size"] for row in part}))
             ax.set_title(f"{title}: {told}", loc="left", fontsize=9)
-            ax.set_xlabel(counted)
-        line[0].set_ylabel("sub-optimality (%)")
+            ax.set(xlabel=counted, ylabel="sub-optimality (%)")
     handles = {}
     for ax in axes.flat:
         handles |= {text: mark for mark, text in zip(*ax.get_legend_handles_labels(), strict=True)}
@@ -64,31 +73,37 @@ def scale_figure(rows: Rows) -> Figure:
 
 
 def _is_shown(row: dict[str, Any]) -> bool:
-    budget = (row["epsilon"], row["delta"])
-    return row["method"] == "robust" or budget == (EPSILON, DELTA)
+    if row["method"] == "limit" and row["suboptimality_percent"] < FLOOR:
+        return False
+    return row["method"] == "robust" or (row["epsilon"], row["delta"]) == (EPSILON, DELTA)
 
 
 def _curve(ax: Axes, part: Rows, method: str) -> None:
     part = sorted(part, key=lambda row: row["size"])
-    at = [row["size"] for row in part]
+    line, aside = METHODS[method]
+    at = [aside * row["size"] for row in part]
     mean, low, high = (
         [max(row[name], FLOOR) for row in part]
         for name in ("suboptimality_percent", "ci_low", "ci_high")
     )
     shade = COLOURS.get(method, "#6b7280")
     name = "no mechanism can lose less" if method == "limit" else NAMES[method]
-    ax.plot(at, mean, LINES.get(method, "-"), marker="o", markersize=4, color=shade, label=name)
+    width = 2.4 if method == "planned" else 1.4
+    ax.plot(at, mean, line, marker="o", markersize=4, color=shade, label=name, linewidth=width)
+    if method == "limit":
+        return
     errors = [
         [middle - end for middle, end in zip(mean, low, strict=True)],
         [end - middle for middle, end in zip(mean, high, strict=True)],
     ]
-    ax.errorbar(at, mean, yerr=errors, fmt="none", ecolor=shade, capsize=2.5, linewidth=1.0)
+    ax.errorbar(at, mean, yerr=errors, fmt="none", ecolor=shade, capsize=2.0, linewidth=1.0)
 
 
 def _dress(ax: Axes, sizes: Sequence[int]) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_ylim(bottom=0.8 * FLOOR)
+    ax.set_ylim(0.8 * FLOOR, TOP)
+    ax.set_xlim(0.85 * sizes[0], 1.18 * sizes[-1])
     ax.minorticks_off()
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
     ax.set_yticks([0.01, 0.1, 1, 10, 100], ["≤ 0.01", "0.1", "1", "10", "100"])

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: One colour and one label per method, in every figure.
 COLOURS = {
-    "planned": "#10b981",
-    "totals": "#0ea5e9",
+    "planned": "#0284c7",
+    "totals": "#6366f1",
     "database": "#00734d",
     "benvenuti2025": "#c2410c",
     "benvenuti2025-realised-mask": "#e9a15b",
