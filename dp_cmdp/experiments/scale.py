@@ -58,7 +58,7 @@ def sweep(*, draws: int, seed: int = 0) -> Sweep:
 
 
 def quick_sweep(*, draws: int, seed: int = 0) -> Sweep:
-    """Small problems at ε = 1; its records are part of the full sweep's."""
+    """Small problems at ε = 1, without limits of fresh grids."""
     problems = (
         *(part for part in _auctions((10, 30, 100), (0.1,)) if part["delta"] == DELTA),
         *_grids((12,), RADII),

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 TRIALS = ((0.35, 2.0), (0.35, 0.5), (0.5, 2.0))
 #: Totals are measured when they promise to lose at most this share of what entries lose.
 GUARD = 0.9
+#: A mean score below this is none: what differs is rounding.
+NOTHING = 1e-6
 #: Standard deviation of the databases around a public guess, as a share of their bounds.
 AROUND_GUESS = 0.1
 PLANS = ("auto", "database", "totals")
@@ -136,7 +138,7 @@ def choose_plan(
         plans = sorted(plans, key=lambda plan: np.mean(losses[plan]))[: max(1, len(plans) // 2)]
     scores = {plan: Score(plan, tuple(part)) for plan, part in losses.items()}
     chosen = DATABASE
-    if plans and (guard is None or scores[plans[0]].mean <= guard * scores[DATABASE].mean):
+    if plans and (guard is None or _promises(scores[plans[0]], scores[DATABASE], guard)):
         chosen = plans[0]
     return Choice(chosen, tuple(scores.values()))
 
@@ -180,6 +182,11 @@ def prior_database(
     widening[program.c.entry] = False
     share = np.where(widening, rng.random(width.size), share).round(6)  # no entries of 1e-30
     return np.clip(envelope.lower + share * width, envelope.lower, envelope.upper)
+
+
+def _promises(totals: Score, database: Score, guard: float) -> bool:
+    """Whether totals lose clearly less; not where entries lose nothing either."""
+    return database.mean > NOTHING and totals.mean <= guard * database.mean
 
 
 def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:
