@@ -173,8 +173,8 @@ def draw_policies(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row
     """Cost of privacy and violations of one method at one ε, one row per draw.
 
     Draws without totals whose release tightens the model in the same way (noise at its public
-    bounds) share one synthesis. The pool of policies lives as long as the chunk, so that a record does not
-    depend on what ran before it.
+    bounds) share one synthesis. The pool of policies lives as long as the chunk, so that a record
+    does not depend on what ran before it.
     """
     grid = scenario(setting["layout"])
     pool, made, rows = PolicyPool(grid.truth), {}, []

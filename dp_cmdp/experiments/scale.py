@@ -194,7 +194,7 @@ def rows(frame: pd.DataFrame) -> list[Row]:
     """The printed table: means in percent with 95 % intervals, exact violations, plans."""
     table: list[Row] = []
     for values, part in frame.groupby(list(KEYS), sort=False):
-        key = dict(zip(KEYS, values, strict=True))
+        key: Row = dict(zip(KEYS, values, strict=True))
         mean = mean_interval(100.0 * part["suboptimality"].to_numpy())
         table.append(
             {
@@ -226,11 +226,12 @@ def _ratio(frame: pd.DataFrame, key: Row) -> float | None:
 
     None where the database release loses nothing worth counting in any draw.
     """
-    is_here = (frame[[name for name in KEYS[:-1]]] == [key[name] for name in KEYS[:-1]]).all(axis=1)
+    place = list(KEYS[:-1])
+    is_here = (frame[place] == [key[name] for name in place]).all(axis=1)
     lost = frame[is_here].pivot(index="draw", columns="method", values="suboptimality")
     if "database" not in lost:
         return None
-    seen = lost[lost["database"] > NEGLIGIBLE]
+    seen = lost[lost["database"] > NEGLIGIBLE].dropna(subset=["planned"])
     return float(np.quantile(seen["planned"] / seen["database"], 0.95)) if len(seen) else None
 
 
@@ -260,7 +261,7 @@ def _sentence(facts: dict[str, Any]) -> str:
     if found["where"] is not None:
         place = ", ".join(f"{name} {value}" for name, value in found["where"].items())
         told += (
-            f" Mean loss of the plan over that of the database release: median {found['median']:.3g}"
-            f", at most {found['largest']:.3g} ({place})."
+            " Mean loss of the plan over that of the database release: median "
+            f"{found['median']:.3g}, at most {found['largest']:.3g} ({place})."
         )
     return told

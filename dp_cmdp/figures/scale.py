@@ -24,11 +24,11 @@ FAMILIES = (
 RADII = ((0.1, "an entry changes by 0.1"), (1.0, "an entry changes to anything"))
 #: Line of each method, and by which factor it is moved aside so that intervals can be told apart.
 METHODS = {
-    "limit": (":", 1.0),
     "robust": ("--", 0.955),
     "benvenuti2025": ("-", 0.985),
     "database": ("-", 1.015),
     "planned": ("-", 1.045),
+    "limit": (":", 1.0),
 }
 EPSILON, DELTA = 1.0, 1e-3
 #: Lowest and highest loss shown, in percent; smaller ones are drawn on the lowest line.
@@ -58,13 +58,8 @@ def scale_figure(rows: Rows) -> Figure:
             _dress(ax, sorted({row["size"] for row in part}))
             ax.set_title(f"{title}: {told}", loc="left", fontsize=9)
             ax.set(xlabel=counted, ylabel="sub-optimality (%)")
-    handles = {}
-    for ax in axes.flat:
-        handles |= {text: mark for mark, text in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=5, frameon=False,
-        fontsize=9,
-    )  # fmt: skip
+    drawn = next(ax for ax in axes.flat if ax.get_visible()).get_legend_handles_labels()
+    figure.legend(*drawn, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     figure.suptitle(
         "The price of privacy with certainty, as problems grow (ε = 1, δ = 0.001)",
         x=0.01, ha="left", fontsize=11,
@@ -106,4 +101,5 @@ def _dress(ax: Axes, sizes: Sequence[int]) -> None:
     ax.set_xlim(0.85 * sizes[0], 1.18 * sizes[-1])
     ax.minorticks_off()
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    ax.tick_params(labelleft=True)
     ax.set_yticks([0.01, 0.1, 1, 10, 100], ["≤ 0.01", "0.1", "1", "10", "100"])
