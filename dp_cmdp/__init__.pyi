@@ -29,6 +29,9 @@ from .program.linear_program import solve as solve
 from .program.parametric import ParametricLP as ParametricLP
 from .release.blocks import release_blocks as release_blocks
 from .release.entries import release_database as release_database
+from .release.looks import release_looks as release_looks
+from .release.plan import Plan as Plan
+from .release.planner import choose_plan as choose_plan
 from .release.solve import release_and_solve as release_and_solve
 from .release.solve import solve_private as solve_private
 from .theory.accuracy import accuracy_bound as accuracy_bound

@@ -36,11 +36,15 @@ from dp_cmdp import (
     envs,
     release_database,
 )
+from dp_cmdp.advice.plans import advise_plans
 from dp_cmdp.cmdp.policy import PolicyFile
 from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Debit
 from dp_cmdp.envs.layout_files import layout_to_dict
 from dp_cmdp.program.solution_file import SolutionFile
+from dp_cmdp.release.plan import Plan
+from dp_cmdp.release.planner import choose_plan
 from tests.marked import MARKS
 from tests.problems import SpyDatabase
 
@@ -137,7 +141,9 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.data.envelope.describe": CHECKED,
     "dp_cmdp.data.envelope.whole_range": CHECKED,
     "dp_cmdp.data.packing": CHECKED,
+    "dp_cmdp.data.polytope.Polytope.room": CHECKED,
     "dp_cmdp.data.release.Noise.from_facts": CHECKED,
+    "dp_cmdp.data.totals.short_steps": CHECKED,
     "dp_cmdp.noise.lattice.Lattice.integers_moved": CHECKED,
     "dp_cmdp.noise.movement": CHECKED,
     "dp_cmdp.noise.plans": CHECKED,
@@ -151,9 +157,24 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.program.linear_program.solution_at": CHECKED,
     "dp_cmdp.release.entries.close_ends": CHECKED,
     "dp_cmdp.release.debit": CHECKED,
+    "dp_cmdp.release.looks.objective_estimate": CHECKED,
+    "dp_cmdp.release.looks.public_release": CHECKED,
+    "dp_cmdp.release.planner.Trials": CHECKED,
+    "dp_cmdp.release.planner.planned": CHECKED,
+    "dp_cmdp.release.planner.prior_database": CHECKED,
+    "dp_cmdp.release.posterior": CHECKED,
+    "dp_cmdp.release.proposal": CHECKED,
+    "dp_cmdp.release.solve.solve_over": CHECKED,
+    "dp_cmdp.release.totals.TotalsPlan": CHECKED,
+    "dp_cmdp.release.totals.entry_grid": CHECKED,
+    "dp_cmdp.release.totals.integer_totals": CHECKED,
+    "dp_cmdp.release.totals.record_moves": CHECKED,
     "dp_cmdp.accounting.budget.short": CHECKED,
     "dp_cmdp.accounting.budget.shown_up": CHECKED,
     "dp_cmdp.program.counterpart": CHECKED,
+    "dp_cmdp.program.parametric.ParametricLP.polytope_rows": CHECKED,
+    "dp_cmdp.program.parametric.ParametricLP.with_rows": CHECKED,
+    "dp_cmdp.program.polytope_rows": CHECKED,
     "dp_cmdp.noise.certificate.outer_mass": CHECKED,
     "dp_cmdp.noise.certificate.NoiseCertificate": "a record; check() judges it as it stands",
     "dp_cmdp.noise.digits": CHECKED,
@@ -193,6 +214,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.verification.lattice": CHECKED,
     "dp_cmdp.verification.parts": CHECKED,
     "dp_cmdp.verification.solutions": CHECKED,
+    "dp_cmdp.verification.totals": CHECKED,
 }
 
 
@@ -308,6 +330,10 @@ class World:
     def release(self) -> Release:
         database = Database(MARKS[:2], self.envelope)
         return release_database(database, self.budget, rng=np.random.default_rng(0))
+
+    @cached_property
+    def polytope(self) -> Polytope:
+        return Polytope([0.05, 0.05], [1.0, 1.0], W=[[1.0, -0.5]], q=[0.75])
 
     @cached_property
     def cmdp(self) -> CMDP:
@@ -577,7 +603,9 @@ VALUES: dict[str, Builder] = {
     "pair": lambda w: ([0.0, 0.5], [1.0, 0.5]),
     "path": lambda w: w.path(),
     "point": lambda w: 1,
+    "plan": lambda w: Plan("0.35"),
     "policy": lambda w: w.policy,
+    "polytope": lambda w: w.polytope,
     "private_value": lambda w: 1.0,
     "probs": lambda w: [[0.5, 0.5]],
     "program": lambda w: w.program,
@@ -607,6 +635,7 @@ VALUES: dict[str, Builder] = {
     "support": lambda w: 2.0,
     "sweep": lambda w: w.sweep,
     "T": lambda w: w.cmdp.T,
+    "W": lambda w: [[1.0, -0.5]],
     "target": lambda w: 0.5,
     "text": lambda w: ["S?.", "..G"],
     "title": lambda w: "title",
@@ -682,6 +711,13 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.data.release.Release.method": lambda w: "database",
     "dp_cmdp.data.release.Release.noise": lambda w: w.release.noise,
     "dp_cmdp.data.release.Release.secure": lambda w: False,
+    "dp_cmdp.data.totals.Totals.counts": lambda w: [[3.0, -2.0]],
+    "dp_cmdp.data.totals.Totals.grid": lambda w: [0.25, 0.5],
+    "dp_cmdp.data.totals.Totals.index": lambda w: [4],
+    "dp_cmdp.data.totals.Totals.step": lambda w: [0.125],
+    "dp_cmdp.data.totals.Totals.support": lambda w: 9,
+    "dp_cmdp.release.looks.propose_totals.seen": lambda w: w.release,
+    "dp_cmdp.release.totals.plan_totals.scale": lambda w: [1.0],
     "dp_cmdp.noise.laplace.LatticeLaplace.certificate": lambda w: w.laplace_certificate,
     "dp_cmdp.noise.optimal.OptimalNoise.certificate": lambda w: w.optimal_certificate,
     "dp_cmdp.noise.truncated.LatticeTruncatedLaplace.certificate": lambda w: w.certificate,
@@ -700,7 +736,9 @@ SPECIAL: dict[str, Builder] = {
 #: An instance of each class that has public methods.
 INSTANCES: dict[str, Builder] = {
     "dp_cmdp.advice.block_split.Split": lambda w: w.advice.split,
+    "dp_cmdp.advice.plans.PlanAdvice": lambda w: advise_plans(w.program, epsilons=[1], draws=2),
     "dp_cmdp.advice.report.Advice": lambda w: w.advice,
+    "dp_cmdp.release.planner.Choice": lambda w: choose_plan(w.program, w.budget),
     "dp_cmdp.data.affine.Affine": lambda w: w.affine,
     "dp_cmdp.audit.report.AuditReport": lambda w: w.report,
     "dp_cmdp.audit.report.InjectedBug": lambda w: w.report.injected[0],
@@ -721,6 +759,7 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
     "dp_cmdp.data.database.Database": lambda w: w.database,
     "dp_cmdp.data.envelope.Envelope": lambda w: w.envelope,
+    "dp_cmdp.data.polytope.Polytope": lambda w: w.polytope,
     "dp_cmdp.experiments.sweep.Chunk": lambda w: w.sweep.chunks()[0],
     "dp_cmdp.experiments.sweep.Sweep": lambda w: w.sweep,
     "dp_cmdp.accounting.ledger.PrivacyLedger": lambda w: w.ledger,
@@ -731,6 +770,7 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.data.release.Debit": lambda w: Debit("spy", 1, "0" * 64),
     "dp_cmdp.data.release.Noise": lambda w: w.release.noise[0],
     "dp_cmdp.data.release.Release": lambda w: w.release,
+    "dp_cmdp.release.plan.Plan": lambda w: Plan("0.35"),
     "dp_cmdp.program.linear_program.Solution": lambda w: w.solution,
     "dp_cmdp.program.solution_file.SolutionFile": lambda w: SolutionFile.load(
         _saved("solution")(w)
@@ -740,7 +780,6 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.noise.laplace.LatticeLaplace": lambda w: w.lattice_laplace,
     "dp_cmdp.noise.optimal.OptimalNoise": lambda w: w.optimal_noise,
     "dp_cmdp.noise.truncated.LatticeTruncatedLaplace": lambda w: w.lattice_noise,
-    "dp_cmdp.theory.accuracy.AccuracyBound": lambda w: w.bound,
     "dp_cmdp.envs.dynamics.GridModel": lambda w: envs.GridModel(w.layout),
     "dp_cmdp.envs.hazard_grid.HazardGridEnv": lambda w: w.env(access="curator", hazards=w.hazards),
     "dp_cmdp.envs.hazards.Hazards": lambda w: w.hazards,
@@ -774,6 +813,19 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.release.entries.release_database": [
         {"ledger": lambda w: SpyLedger()},
         {"ledger": lambda w: SpyLedger(), "calibration": lambda w: "optimal"},
+    ],
+    "dp_cmdp.data.polytope.Polytope": [
+        {},
+        {"W": lambda w: [[1.0, -0.5]], "q": lambda w: [0.75]},
+    ],
+    "dp_cmdp.program.parametric.ParametricLP.certain_slack": [{"multipliers": lambda w: [0.5]}],
+    "dp_cmdp.release.looks.release_looks": [
+        {"ledger": lambda w: SpyLedger(), "rng": _generator},
+        {
+            "ledger": lambda w: SpyLedger(),
+            "plan": lambda w: Plan(0),
+            "guess": lambda w: np.array([0.5, 0.5]),
+        },
     ],
     "dp_cmdp.theory.accuracy.accuracy_bound": [
         {"draws": lambda w: 4, "rng": _generator},

@@ -15,6 +15,7 @@ from dp_cmdp.audit.layers.worst_records import shipped_readings, worst_row
 from dp_cmdp.audit.report import AuditReport, InjectedBug, MethodAudit
 from dp_cmdp.audit.subject import MOST_RUNS, Subject, audit_subject
 from dp_cmdp.audit.subjects.injected import injected_bugs
+from dp_cmdp.audit.subjects.looks import looks_subjects
 from dp_cmdp.audit.subjects.programs import program_subjects
 from dp_cmdp.audit.subjects.releases import shipped_subjects
 from dp_cmdp.errors import PrivacyWarning
@@ -64,7 +65,12 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
 
 def makers() -> list[Callable[[], Subject]]:
     """All subjects: methods first, then the injected bugs."""
-    return [*shipped_subjects(), *program_subjects(), *injected_bugs().values()]
+    return [
+        *shipped_subjects(),
+        *looks_subjects(),
+        *program_subjects(),
+        *injected_bugs().values(),
+    ]
 
 
 def _one(place: int, runs: int, seed: int) -> MethodAudit:

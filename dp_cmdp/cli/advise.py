@@ -14,6 +14,7 @@ from dp_cmdp.cli.values import at_least, writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from dp_cmdp.advice.plans import PlanAdvice
     from dp_cmdp.data.database import Database
 
 DELTA = "1/1000"
@@ -22,6 +23,7 @@ EPILOG = """examples:
   dp-cmdp advise --layout rooms
   dp-cmdp advise --layout rooms --epsilons 1/2,1,2,4 --deltas 1e-6,1e-3 --radii 1/2,1
   dp-cmdp advise --auction 10 5 --json
+  dp-cmdp advise --auction 100 5 --plans    would measured totals lose less than entries?
   dp-cmdp advise --layout rooms --target 2 --delta 1/1000    curator only: smallest ε for 2 %
 
 No data is read (unless --target is given), so advice may be asked for freely and published.
@@ -50,6 +52,11 @@ def add_parser(commands) -> None:
     parser.add_argument("--deltas", default="1e-6,1e-3,1e-1", metavar="LIST")
     parser.add_argument("--radii", default="1", metavar="LIST", help="multiples of the radius")
     parser.add_argument("--draws", type=at_least(1), default=16, help="trials per setting")
+    parser.add_argument(
+        "--plans",
+        action="store_true",
+        help="also what each plan (entries, totals) promises to lose at every ε, for the middle δ",
+    )
     parser.add_argument(
         "--target", metavar="PERCENT", type=float,
         help="curator only: the smallest ε whose cost of privacy is at most this",
@@ -104,12 +111,40 @@ def _advise(options: argparse.Namespace) -> int:
         seed=options.seed,
     )
     picture = save_figure(advice_figure(advice), options.out / "advice.png")
+    plans = _plans(options, program) if options.plans else None
     if options.json:
-        print_json(advice.facts())
+        print_json(advice.facts() | ({"plans": plans.facts()} if plans else {}))
     else:
         print(advice.summary())
+        if plans is not None:
+            print("\nplans, predicted loss as a share of the robust answer's [95 % interval]")
+            print(_plan_table(plans))
         print(f"\nfigure {picture}")
     return 0
+
+
+def _plans(options: argparse.Namespace, program: Any) -> PlanAdvice:
+    from dp_cmdp.advice.plans import advise_plans
+
+    deltas = options.deltas.split(",")
+    return advise_plans(
+        program,
+        epsilons=options.epsilons.split(","),
+        delta=deltas[len(deltas) // 2],
+        seed=options.seed,
+        progress=not options.json,
+    )
+
+
+def _plan_table(plans: PlanAdvice) -> str:
+    """One line per plan, one column per ε."""
+    frame = plans.to_frame()
+    frame["text"] = [f"{row.loss:.3g}" for row in plans.rows]
+    table = frame.pivot_table(
+        index="plan", columns="epsilon", values="text", aggfunc="first", sort=False
+    )
+    table.columns = [f"ε = {epsilon:g}" for epsilon in table.columns]
+    return table.to_string(index_names=False)
 
 
 def _plan(options: argparse.Namespace) -> int:

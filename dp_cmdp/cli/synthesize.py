@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
 METHODS = ("database", "benvenuti2025", "robust")
+PLANS = ("auto", "database", "totals")
+NOISES = ("tight", "optimal")
 #: What is written, all of it safe to publish.
 FILES = POLICY, RELEASE, LAYOUT, CERTIFICATE, PICTURE = (
     "policy.npz",
@@ -69,6 +71,15 @@ def add_parser(commands) -> None:
     parser.add_argument("--epsilon", required=True, help="privacy, e.g. 1 or 1/3")
     parser.add_argument("--delta", required=True, help="privacy, e.g. 1e-6; in (0, 1/2]")
     parser.add_argument("--method", choices=METHODS, default="database")
+    parser.add_argument(
+        "--plan",
+        choices=PLANS,
+        help="what a database release says: intervals (database), totals besides, or what promises "
+        "to lose least (auto, the default)",
+    )
+    parser.add_argument(
+        "--noise", choices=NOISES, default="tight", help="optimal: one end close; one-entry records"
+    )
     parser.add_argument("--seed", type=at_least(0), help="simulate with float noise (not secure)")
     parser.add_argument("--ledger", type=Path, metavar="FILE", help="debit this privacy ledger")
     parser.add_argument("--identity", help="name of the database in the ledger")
@@ -90,6 +101,8 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidArgumentError("--identity must name the database when --ledger is given")
     if options.identity is not None and options.ledger is None:
         raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
+    if options.method != "database" and (options.plan or options.noise != "tight"):
+        raise InvalidArgumentError("--plan and --noise serve --method database: leave them out")
     with writable_folder(options.out, *FILES):  # before data is read or a ledger debited
         _check_curator_folder(options.out)
         return _synthesize(options, budget)
@@ -104,18 +117,12 @@ def _check_curator_folder(folder: Path) -> None:
 
 
 def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
-    from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
-
     env = open_as_curator(options)  # its hazards are read by the release, after the debit
     model = env.model()
-    robust = robust_policy(model)  # public; refuses what cannot be made safe before data is read
-    release = None
-    answer = robust
-    if options.method != "robust":
-        release = _release(options, model, env.database(), budget)
-        answer = synthesize(model, release)
+    answer, robust, release, plan = _answer(options, model, env.database(), budget)
     report = {
         "method": options.method,
+        "plan": plan,
         "layout": env.layout.name,
         "epsilon": float(budget.epsilon) if release else 0.0,
         "delta": float(budget.delta) if release else 0.0,
@@ -144,15 +151,24 @@ def _place(options: argparse.Namespace) -> Path:
     return options.out / CURATOR_FOLDER
 
 
-def _release(
+def _answer(
     options: argparse.Namespace, model: ParametricCMDP, database: Database, budget: PrivacyBudget
-) -> Release:
+) -> tuple[SafePolicy, SafePolicy, Release | None, str | None]:
+    """The policy, the robust one, the release and its plan.
+
+    What cannot be made safe is refused by the robust policy, which is public, before data is read.
+    """
     import numpy as np
 
     from dp_cmdp.accounting.ledger import PrivacyLedger
+    from dp_cmdp.cmdp.private_policy import release_and_synthesize
+    from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
     from dp_cmdp.data.database import Database
     from dp_cmdp.release.blocks import release_blocks
-    from dp_cmdp.release.entries import release_database
+
+    if options.method == "robust":
+        robust = robust_policy(model)
+        return robust, robust, None, None
 
     rng: np.random.Generator | None = None
     if options.seed is not None:
@@ -165,11 +181,22 @@ def _release(
             lambda: hazards.values, hazards.envelope, identity=options.identity
         )
     if options.method == "database":
-        return release_database(database, budget, rng=rng, ledger=ledger)
+        made = release_and_synthesize(
+            model,
+            database,
+            budget,
+            plan=options.plan or "auto",
+            calibration=options.noise,
+            rng=rng,
+            ledger=ledger,
+        )
+        return made.safe, made.robust, made.release, str(made.choice.plan)
+    robust = robust_policy(model)
     alphas = {"A": "99/100", "b": "1/100"}  # the paper's split
-    return release_blocks(
+    release = release_blocks(
         database, budget, program=model.program(), alphas=alphas, rng=rng, ledger=ledger
     )
+    return synthesize(model, release), robust, release, None
 
 
 def _saturation(model: ParametricCMDP, release: Release) -> float:
@@ -245,7 +272,10 @@ def _print_summary(
         f"candidate cells, {layout.num_kinds} constraint(s), γ = {layout.gamma:g}"
     )
     if release is not None:
-        print(f"release   {options.method}: {release.guarantee}")
+        plan = f", plan {report['plan']}" if report["plan"] else ""
+        print(f"release   {options.method}{plan}: {release.guarantee}")
+        if release.totals is not None:
+            print(f"          {len(release.totals)} measured total(s) besides the intervals")
         kind = "exact noise" if release.secure else "FLOAT NOISE FROM A SEED: a simulation only"
         print(f"          {kind}; secure = {release.secure}")
         share = 100 * report["saturation"]

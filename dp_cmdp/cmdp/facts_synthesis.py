@@ -24,7 +24,7 @@ from dp_cmdp.cmdp.facts_certificate import certify_over
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import policy_from_occupancy
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.cmdp.solvers.row_solution import LARGE, RowSolution, solve_rows_of
+from dp_cmdp.cmdp.solvers.row_solution import INTERIOR, LARGE, RowSolution, solve_rows_of
 from dp_cmdp.cmdp.synthesis import MARGIN_ATTEMPTS, SafePolicy, rounding_allowance
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.errors import SolverError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: First margin, relative to the size of the tolerance and of the largest discounted cost.
 FIRST_ROW_MARGIN = 2.0**-34
 #: Relative gap asked for: of a policy, and of a proposal, which nobody plays.
-POLICY_GAP, PROPOSAL_GAP = 1e-7, 1e-5
+POLICY_GAP, PROPOSAL_GAP = 1e-6, 1e-5
 
 
 @door
@@ -79,8 +79,10 @@ def policy_over(
     rows = program.polytope_rows(polytope).counterpart()
     check_consistent(polytope)
     box = model.robust(polytope.lower, polytope.upper)
-    own = _started(model, box, pool)
-    margin = FIRST_ROW_MARGIN * (np.abs(box.f0) + np.abs(box.f).max(axis=(1, 2)) / (1.0 - box.gamma))
+    own = started_pool(model, pool, box=box) if box.num_states > LARGE else None
+    margin = FIRST_ROW_MARGIN * (
+        np.abs(box.f0) + np.abs(box.f).max(axis=(1, 2)) / (1.0 - box.gamma)
+    )
     for _ in range(MARGIN_ATTEMPTS):
         kept = replace(rows, b=rows.b - margin)
         solution = solve_rows_of(
@@ -101,7 +103,8 @@ def row_solver(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> Solv
     -----
     **Privacy.** *Public*.
     """
-    own = _started(model, model.robust(), pool)
+    many = model.public.num_states >= INTERIOR
+    own = started_pool(model, pool, box=model.robust()) if many else None
 
     def solve(
         program: ParametricLP, rows: PolytopeRows, objective: FloatArray
@@ -120,10 +123,8 @@ def row_solver(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> Solv
     return solve
 
 
-def _started(model: ParametricCMDP, box: CMDP, pool: PolicyPool | None) -> PolicyPool | None:
-    """A pool for a large model, with policies that are safe for a whole box if there are any."""
-    if model.public.num_states < LARGE:
-        return None
+def started_pool(model: ParametricCMDP, pool: PolicyPool | None, *, box: CMDP) -> PolicyPool:
+    """A pool with policies that are safe for a whole box, if there are any."""
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
     own = PolicyPool(model.public) if pool is None else pool

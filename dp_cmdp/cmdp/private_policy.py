@@ -1,25 +1,28 @@
-"""A private policy in one call: check, release, synthesize."""
+"""A private policy in one call: check, plan, release, synthesize."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
-from dp_cmdp.cmdp.facts_synthesis import row_solver
+from dp_cmdp.cmdp.facts_synthesis import row_solver, started_pool
 from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.solvers.row_solution import LARGE
 from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
-from dp_cmdp.errors import InvalidArgumentError, SolverError
-from dp_cmdp.release.entries import release_database
+from dp_cmdp.errors import SolverError
+from dp_cmdp.release.entries import harmful_sides, release_database
 from dp_cmdp.release.looks import release_looks
 from dp_cmdp.release.plan import Plan
+from dp_cmdp.release.planner import Choice, planned
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
@@ -36,6 +39,8 @@ class PrivatePolicy:
     release : Release
     robust : SafePolicy
         Certified for every database of the envelope: made without data.
+    choice : Choice
+        The plan of the release, and the public trials it was chosen by.
 
     Notes
     -----
@@ -45,6 +50,7 @@ class PrivatePolicy:
     safe: SafePolicy
     release: Release
     robust: SafePolicy
+    choice: Choice
 
     def __repr__(self) -> str:
         return f"PrivatePolicy(value={self.safe.value:.10g}, robust: {self.robust.value:.10g})"
@@ -58,10 +64,11 @@ def release_and_synthesize(
     *,
     rng: np.random.Generator | None = None,
     calibration: str = "tight",
-    close: str | Mapping[str, str] = "upper",
+    close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
     pool: PolicyPool | None = None,
-    plan: Plan | None = None,
+    plan: str | Plan = "auto",
+    guess: ArrayLike | None = None,
 ) -> PrivatePolicy:
     """Check a model with private costs, release its database, and find a safe policy.
 
@@ -72,12 +79,13 @@ def release_and_synthesize(
         Of the model's envelope.
     budget : PrivacyBudget
     rng, calibration, close, ledger
-        As in :func:`dp_cmdp.release.entries.release_database`.
+        As in :func:`dp_cmdp.release.entries.release_database`; `close` is read off the model by
+        default (:func:`dp_cmdp.release.entries.harmful_sides`).
     pool : PolicyPool, optional
         Policies of earlier solves on the same dynamics, to start from.
-    plan : Plan, optional
-        How the budget is divided over looks at entries and at totals
-        (:func:`dp_cmdp.release.looks.release_looks`); without one, all entries are released once.
+    plan, guess
+        As in :func:`dp_cmdp.release.solve.release_and_solve`: intervals around all entries, bounds
+        on totals besides, or what promises to lose least.
 
     Returns
     -------
@@ -98,28 +106,35 @@ def release_and_synthesize(
     **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget*.
     """
     model.check_owns(database)
-    if plan is not None and close != "upper":
-        raise InvalidArgumentError("close serves a release without a plan; drop one of the two")
     robust = robust_policy(model, pool=pool)
-    if plan is None:
+    if plan != "database" and pool is None and model.public.num_states > LARGE:
+        pool = started_pool(model, None, box=model.robust())
+    program = model.program()
+    ends = harmful_sides(program) if close is None else close
+    solver = row_solver(model, pool=pool)
+    choice = planned(plan, program, budget, guess=guess, solver=solver)
+    if plan == "database":
         release = release_database(
-            database, budget, rng=rng, calibration=calibration, close=close, ledger=ledger
+            database, budget, rng=rng, calibration=calibration, close=ends, ledger=ledger
         )
     else:
         release = release_looks(
             database,
             budget,
-            program=model.program(),
-            plan=plan,
+            program=program,
+            plan=choice.plan,
+            guess=guess,
             rng=rng,
             calibration=calibration,
+            close=ends,
             ledger=ledger,
-            solver=row_solver(model, pool=pool),
+            solver=solver,
         )
+        release = replace(release, plan=choice.facts())
     try:
         safe = synthesize(model, release, pool=pool)
     except SolverError:
         safe = robust
-    if plan is not None and safe.value < robust.value:
+    if plan != "database" and safe.value < robust.value:
         safe = robust
-    return PrivatePolicy(safe=safe, release=release, robust=robust)
+    return PrivatePolicy(safe=safe, release=release, robust=robust, choice=choice)

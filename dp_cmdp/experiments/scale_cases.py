@@ -109,7 +109,8 @@ class PolicyCase:
                 self.database, budget, program=self.program, alphas=shares, rng=rng
             )
             return synthesize(self.model, release)
-        return release_and_synthesize(self.model, self.database, budget, rng=rng, plan=plan).safe
+        word = "database" if plan is None else plan
+        return release_and_synthesize(self.model, self.database, budget, rng=rng, plan=word).safe
 
 
 @lru_cache(maxsize=16)

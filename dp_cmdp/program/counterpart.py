@@ -85,18 +85,22 @@ class UncertainRows:
         np.subtract.at(w, self.b_pair, self._b.coefficient)
         return w
 
-    def weight_rows(self, pairs: IntArray) -> tuple[sparse.csr_array, FloatArray]:
-        """G and h with w_p(x) = Gx − h for the given pairs."""
+    def weight_rows(
+        self, pairs: IntArray, *, times: FloatArray | None = None
+    ) -> tuple[sparse.csr_array, FloatArray]:
+        """G and h with w_p(x) = Gx − h for the given pairs, or both `times` a number per pair."""
         number = np.full(self._num_pairs, -1)
         number[pairs] = np.arange(pairs.size)
         in_A, in_b = number[self.A_pair] >= 0, number[self.b_pair] >= 0
+        which = number[self.A_pair[in_A]]
+        each = np.ones(pairs.size) if times is None else times
         G = sparse.csr_array(
-            (self._A.coefficient[in_A], (number[self.A_pair[in_A]], self._A.col[in_A])),
+            (self._A.coefficient[in_A] * each[which], (which, self._A.col[in_A])),
             shape=(pairs.size, self._A.shape[1]),
         )
         h = np.zeros(pairs.size)
         np.add.at(h, number[self.b_pair[in_b]], self._b.coefficient[in_b])
-        return G, h
+        return G, h * each
 
     def signs(self) -> NDArray[np.int64]:
         """Sign of w_p(x) for every x within its bounds: 1, −1, or 0 where both occur."""
@@ -155,13 +159,10 @@ class UncertainRows:
         self, pairs: NDArray[np.intp], low: FloatArray, high: FloatArray
     ) -> tuple[sparse.csr_array, FloatArray]:
         """θ w_p(x) − t_p ≤ 0 at both ends of the interval, for the given pairs."""
-        G, h = self.weight_rows(pairs)
         ends = low[pairs], high[pairs]
-        rows = [
-            sparse.hstack([sparse.csr_array(G * end[:, None]), -sparse.eye_array(pairs.size)])
-            for end in ends
-        ]
-        return sparse.vstack(rows, format="csr"), np.concatenate([end * h for end in ends])
+        parts = [self.weight_rows(pairs, times=end) for end in ends]
+        rows = [sparse.hstack([G, -sparse.eye_array(pairs.size)]) for G, _ in parts]
+        return sparse.vstack(rows, format="csr"), np.concatenate([h for _, h in parts])
 
     def exact_weights(self, x: FloatArray) -> FloatArray:
         """w_p(x) of every pair: exact values, rounded once."""

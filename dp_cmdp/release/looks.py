@@ -83,11 +83,7 @@ def release_looks(
     ends = harmful_sides(program) if close is None else close
     seen = public_release(envelope, guess)
     first, second = plan.budgets(budget)
-    # whatever the looks may refuse is refused now, before anything is spent
-    if first is not None:
-        plan_database(envelope, first, calibration=calibration, close=ends, rng=rng)
-    if second is not None:
-        LatticeTruncatedLaplace.calibrate(second.epsilon, second.delta, steps=2**SCALE_BITS)
+    _refuse_early(envelope, first, second, calibration=calibration, close=ends, rng=rng)
     debit = debited(ledger, database, budget, note=f"release_looks {plan}")
     if first is not None:
         seen = release_database(database, first, rng=rng, calibration=calibration, close=ends)
@@ -101,6 +97,22 @@ def release_looks(
         noise=(*seen.noise, look.facts(second)),
         guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),
     )
+
+
+def _refuse_early(
+    envelope: Envelope,
+    first: PrivacyBudget | None,
+    second: PrivacyBudget | None,
+    *,
+    calibration: str,
+    close: str | Mapping[str, str],
+    rng: np.random.Generator | None,
+) -> None:
+    """Refuse what a look would refuse, from public facts, before anything is spent."""
+    if first is not None:
+        plan_database(envelope, first, calibration=calibration, close=close, rng=rng)
+    if second is not None:
+        LatticeTruncatedLaplace.calibrate(second.epsilon, second.delta, steps=2**SCALE_BITS)
 
 
 def _plan_second(

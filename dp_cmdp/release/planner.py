@@ -31,13 +31,13 @@ from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import PolytopeRows
 from dp_cmdp.release.looks import objective_estimate, release_looks
 from dp_cmdp.release.plan import DATABASE, MENU, Plan
-from dp_cmdp.release.proposal import Solver, solve_rows
+from dp_cmdp.release.proposal import Solver, solve_rows, solved
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: (level, concentration) of the prior in each trial; with five plans, ten trial runs in all.
-TRIALS = ((0.35, 2.0), (0.35, 0.5), (0.5, 2.0))
+LEVELS = ((0.35, 2.0), (0.35, 0.5), (0.5, 2.0))
 #: Totals are measured when they promise to lose at most this share of what entries lose.
 GUARD = 0.9
 #: A mean score below this is none: what differs is rounding.
@@ -110,31 +110,21 @@ def choose_plan(
     menu : sequence of Plan
     guess : array_like, optional
         A public guess of the database, around which plans are tried.
-    guard : float, optional
+    guard : float
         A plan for totals is taken when its mean score is at most this share of the database
-        release's; None: whenever there is one.
+        release's; None: always.
     seed : int
 
     Notes
     -----
     **Privacy.** *Public*: no data is read.
     """
-    envelope = program.envelope
-    public = Polytope(envelope.lower, envelope.upper)
-    robust = _best(program, public, (envelope.lower + envelope.upper) / 2, solver)
+    trials = Trials(program, guess=guess, seed=seed, solver=solver)
     plans = [plan for plan in dict.fromkeys(menu) if _measurable(plan, budget)]
     losses: dict[Plan, list[float]] = {plan: [] for plan in (DATABASE, *plans)}
-    for trial, (level, concentration) in enumerate(TRIALS):
-        rng = np.random.default_rng([seed, trial])
-        theta = prior_database(program, rng, level=level, concentration=concentration, guess=guess)
-        value = program.c.at(theta)
-        best = float(value @ _best(program, Polytope(theta, theta), theta, solver))
-        lost = best - float(value @ robust)
-        for plan in (DATABASE, *plans):
-            x = _tried(program, budget, plan, theta, [seed, trial, 1], guess=guess, solver=solver)
-            missed = best - float(value @ (robust if x is None else x))
-            small = 1e-9 * (1.0 + abs(best))
-            losses[plan].append(missed / lost if lost > small else 0.0)
+    for trial in range(len(LEVELS)):
+        for plan, loss in trials.losses(trial, budget, (DATABASE, *plans)).items():
+            losses[plan].append(loss)
         plans = sorted(plans, key=lambda plan: np.mean(losses[plan]))[: max(1, len(plans) // 2)]
     scores = {plan: Score(plan, tuple(part)) for plan, part in losses.items()}
     chosen = DATABASE
@@ -198,30 +188,57 @@ def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:
         return False
 
 
-def _best(
-    program: ParametricLP, polytope: Polytope, estimate: FloatArray, solver: Solver
-) -> FloatArray:
-    rows = PolytopeRows(program.uncertain_rows, polytope)
-    return solver(program, rows, program.c.at(estimate))[0]
+class Trials:
+    """Public databases on which plans are tried; trial t is the same for every budget and plan.
 
+    Notes
+    -----
+    **Privacy.** *Public*.
+    """
 
-def _tried(
-    program: ParametricLP,
-    budget: PrivacyBudget,
-    plan: Plan,
-    theta: FloatArray,
-    seed: list[int],
-    *,
-    guess: ArrayLike | None,
-    solver: Solver,
-) -> FloatArray | None:
-    """The answer of one trial; None where the solver gave up, which leaves the robust one."""
-    database = Database(theta, program.envelope)
-    rng = np.random.default_rng(seed)
-    try:
-        release = release_looks(
-            database, budget, program=program, plan=plan, guess=guess, rng=rng, solver=solver
+    def __init__(
+        self, program: ParametricLP, *, guess: ArrayLike | None, seed: int, solver: Solver
+    ) -> None:
+        self._program, self._guess, self._seed, self._solver = program, guess, seed, solver
+        envelope = program.envelope
+        public = Polytope(envelope.lower, envelope.upper)
+        self._robust = self._best(public, (envelope.lower + envelope.upper) / 2)
+
+    def losses(self, trial: int, budget: PrivacyBudget, plans: Sequence[Plan]) -> dict[Plan, float]:
+        """What each plan loses, as a share of what the robust answer loses."""
+        program = self._program
+        level, concentration = LEVELS[trial % len(LEVELS)]
+        rng = np.random.default_rng([self._seed, trial])
+        theta = prior_database(
+            program, rng, level=level, concentration=concentration, guess=self._guess
         )
-        return _best(program, release.polytope, objective_estimate(program, release), solver)
-    except SolverError:
-        return None
+        objective = program.c.at(theta)
+        best = float(objective @ self._best(Polytope(theta, theta), theta))
+        lost = best - float(objective @ self._robust)
+        if lost <= 1e-9 * (1.0 + abs(best)):
+            return dict.fromkeys(plans, 0.0)
+        answers = {plan: self._answer(theta, trial, budget, plan) for plan in plans}
+        return {plan: (best - float(objective @ x)) / lost for plan, x in answers.items()}
+
+    def _answer(
+        self, theta: FloatArray, trial: int, budget: PrivacyBudget, plan: Plan
+    ) -> FloatArray:
+        """The answer of one trial; the robust one where the solver gives up."""
+        program = self._program
+        try:
+            release = release_looks(
+                Database(theta, program.envelope),
+                budget,
+                program=program,
+                plan=plan,
+                guess=self._guess,
+                rng=np.random.default_rng([self._seed, trial, 1]),
+                solver=self._solver,
+            )
+            return self._best(release.polytope, objective_estimate(program, release))
+        except SolverError:
+            return self._robust
+
+    def _best(self, polytope: Polytope, estimate: FloatArray) -> FloatArray:
+        rows = PolytopeRows(self._program.uncertain_rows, polytope)
+        return solved(self._solver, self._program, rows, self._program.c.at(estimate))[0]

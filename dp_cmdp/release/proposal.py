@@ -18,14 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.polytope import Polytope
+from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.program.linear_program import make_engine
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import Links, PolytopeRows
@@ -118,13 +121,28 @@ def propose(
         high=np.where(sign < 0, middle, box.upper[pairs.entry]),
         links=Links(fact, np.arange(fact.size)),
     )
-    x, multipliers = solver(program, rows, program.c.at(estimate))
+    x, multipliers = solved(solver, program, rows, program.c.at(estimate))
     scale = np.zeros(pairs.num_rows)
     scale[fact] = multipliers
     cap = per_radius[used] * scale[pairs.row[used]]
     w = pairs.weights(x)[used]
     kept = np.sign(w) * np.minimum(np.abs(w), cap) * (np.sign(w) == sign[used])
     return _tidy(envelope, pairs.row[used], pairs.entry[used], weight=kept, scale=scale, x=x)
+
+
+def solved(
+    solver: Solver, program: ParametricLP, rows: PolytopeRows, objective: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What a solver returns, once it is a point and multipliers that are not negative."""
+    found: Any = solver(program, rows, objective)
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise SolverError("the solver must return x and multipliers")
+    try:
+        x = _check.vector("x", found[0], size=program.num_variables)
+        multipliers = _check.vector("multipliers", found[1], size=rows.num_multipliers)
+    except InvalidArgumentError as error:
+        raise SolverError(f"the solver must return x and multipliers: {error}") from None
+    return x, np.maximum(multipliers, 0.0)
 
 
 def _shares(program: ParametricLP, previous: Proposal | None) -> FloatArray:

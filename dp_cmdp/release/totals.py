@@ -109,6 +109,8 @@ def plan_totals(
     if not weights.shape[0] or (scales <= 0.0).any():
         raise InvalidArgumentError("scale must be positive, one per total, and there must be some")
     grid = entry_grid(envelope)
+    if (grid == 0.0).any():
+        raise InvalidArgumentError("radius and bounds must not all be next to 0; rescale the data")
     bits = _scale_bits(envelope, weights, scales)
     step = short_steps(scales) * 2.0**-bits
     row = np.repeat(np.arange(step.size), np.diff(weights.indptr))
@@ -121,7 +123,9 @@ def plan_totals(
     noise = LatticeTruncatedLaplace.calibrate(
         budget.epsilon, budget.delta, steps=largest, entries=Fraction(total, largest)
     )
-    return TotalsPlan(_check.matrix("counts", V), _check.frozen(step), grid, noise)
+    nothing = np.zeros(step.size, dtype=np.int64)
+    made = Totals(V, nothing, support=noise.support, step=step, grid=grid)  # refuses what is odd
+    return TotalsPlan(made.counts, made.step, made.grid, noise)
 
 
 def entry_grid(envelope: Envelope) -> FloatArray:
@@ -156,8 +160,9 @@ def integer_totals(counts: sparse.csr_array, cells: IntArray) -> list[int]:
 def _scale_bits(envelope: Envelope, W: sparse.csr_array, scale: FloatArray) -> int:
     """Bits per scale, fewer where a total is so large that its index would not fit."""
     largest = np.maximum(np.abs(envelope.lower), np.abs(envelope.upper)) + envelope.radius
-    size = float(np.max(abs(W) @ largest / scale, initial=1.0))
-    room = math.floor(math.log2(INDEX_LIMIT / 4) - math.log2(max(size, 1.0)))
+    with np.errstate(over="ignore"):
+        size = float(np.max(abs(W) @ largest / scale, initial=1.0))
+    room = math.floor(math.log2(INDEX_LIMIT / 4) - math.log2(size)) if size < INDEX_LIMIT else 0
     if room < BITS:
         raise InvalidArgumentError("scale must be at least 2^-39 of the totals; raise it")
     return min(SCALE_BITS, room)

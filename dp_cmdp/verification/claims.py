@@ -20,7 +20,7 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.certificate import NoiseCertificate
 from dp_cmdp.verification.lattice import entry_moves, made_for, off_lattice, position_moves
 from dp_cmdp.verification.parts import entry_bounds, envelope_of, parts_of, refuse_unless
-from dp_cmdp.verification.totals import check_totals_drawn, totals_moved
+from dp_cmdp.verification.totals import check_planned, check_totals_drawn, totals_moved
 
 if TYPE_CHECKING:
     from dp_cmdp.data.release import Release
@@ -211,6 +211,7 @@ def _spent(release: Release) -> str:
             even if noise.calibration == "paper" else times == 1,
             f"block {noise.block}: its certificate is for another δ",
         )
+    check_planned(release)
     epsilon = sum((part.noise.epsilon for part in parts), Fraction(0))
     delta = sum((part.noise.delta for part in parts), Fraction(0))
     claimed = release.guarantee
@@ -276,6 +277,10 @@ def _inside(release: Release) -> str:
         )
         refuse_unless(
             same, "without noise in the entries the intervals must be the public bounds themselves"
+        )
+        guess = release.estimate if release.draws is None else release.draws
+        refuse_unless(
+            bool(((lower <= guess) & (guess <= upper)).all()), "its guess leaves the public bounds"
         )
     return f"{lower.size} of {lower.size}"
 

@@ -11,12 +11,13 @@ from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING
 
+from dp_cmdp.accounting.budget import exact
 from dp_cmdp.data.totals import Totals
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.certificate import NoiseCertificate
 from dp_cmdp.program.polytope_rows import check_consistent
 from dp_cmdp.release.totals import entry_grid, record_moves
-from dp_cmdp.verification.parts import envelope_of, refuse_unless
+from dp_cmdp.verification.parts import TOTALS, envelope_of, refuse_unless
 
 if TYPE_CHECKING:
     from dp_cmdp.data.release import Release
@@ -59,6 +60,24 @@ def check_totals_drawn(release: Release, proof: NoiseCertificate) -> None:
             f"total {i}: no database of the envelope gives it",
         )
     check_consistent(release.polytope)
+
+
+def check_planned(release: Release) -> None:
+    """Raise unless the looks spend the shares of the budget that the plan says."""
+    if release.plan is None:
+        return
+    share = exact("share", release.plan["share"])
+    spent = {part.block: (part.epsilon, part.delta) for part in release.noise}
+    entries, totals = (spent.get(name, (Fraction(0),) * 2) for name in ("database", TOTALS))
+    refuse_unless(
+        0 <= share <= 1
+        and (share > 0) == ("database" in spent)
+        and (
+            TOTALS not in spent
+            or all(a * (1 - share) == b * share for a, b in zip(entries, totals, strict=True))
+        ),
+        "its looks do not spend the shares that its plan says",
+    )
 
 
 def _totals(release: Release) -> Totals:

@@ -13,6 +13,11 @@ from dp_cmdp.audit.layers.coupling import Coupling
 from dp_cmdp.audit.layers.noise_law import law_facts
 from dp_cmdp.audit.outcomes import Outcomes, repeated
 from dp_cmdp.audit.subject import Subject
+from dp_cmdp.audit.subjects.looks import (
+    plan_from_the_data,
+    sensitivity_not_rounded_up,
+    weights_from_the_data,
+)
 from dp_cmdp.audit.subjects.programs import blocks_coupling, wide_sampler
 from dp_cmdp.audit.subjects.releases import CHEAP_RUNS, DELTA, EPSILON
 from dp_cmdp.data.database import Database
@@ -39,6 +44,9 @@ def injected_bugs() -> dict[str, Callable[[], Subject]]:
             "float noise", drawn=float_law, claimed=float_law, epsilon=THIRD, representation=True
         ),
         "exception that depends on data": data_dependent_exception,
+        "totals: sensitivity not rounded up": sensitivity_not_rounded_up,
+        "totals: weights from the data": weights_from_the_data,
+        "totals: plan that reads the data": plan_from_the_data,
     }
 
 

@@ -38,6 +38,8 @@ STABILITY = 0.8
 PRICING_SHARE = 0.05
 #: Pricing problems at most.
 ROW_ITERATIONS = 600
+#: A run ends where so many columns close less than this share of the gap.
+PATIENCE, PROGRESS = 20, 0.2
 #: A column that improves the master by less, relative to the distance, is a misprice; so many in a
 #: row at y itself mean that doubles are exhausted.
 MISPRICE, MISPRICES = 1e-3, 4
@@ -96,6 +98,7 @@ class RowColumns:
     def _improve(self, reward: FloatArray, *, elastic: bool) -> tuple[float, float, FloatArray]:
         """Add columns until bound and value meet, or none helps: value, bound and its y."""
         bound, best, stability, misprices = np.inf, np.zeros(self.b.size), 0.0, 0
+        distances: list[float] = []
         while True:
             value, dual = self.master.solve()
             allowed = self.gap * (max(abs(value), self.reward_scale) or 1.0)
@@ -107,7 +110,11 @@ class RowColumns:
                     raise infeasible(best[: self.num_rows], -bound)
             if bound - value <= allowed or misprices > MISPRICES:
                 return value, bound, best
-            if self.iterations >= ROW_ITERATIONS:
+            distances.append(bound - value)
+            slow = len(distances) > PATIENCE and not (
+                distances[-1] <= (1.0 - PROGRESS) * distances[-1 - PATIENCE]
+            )
+            if self.iterations >= ROW_ITERATIONS or slow:
                 return value, bound, best
             point = stability * best + (1.0 - stability) * dual
             distance = bound - value if bound < np.inf else abs(value)

@@ -1,7 +1,8 @@
-"""The best occupancy under rows with auxiliary variables, and the door to two engines for it.
+"""The best occupancy under rows with auxiliary variables, and the door to the engines for it.
 
-Models of fewer than :data:`LARGE` states are one linear program in HiGHS, larger ones column
-generation (:mod:`dp_cmdp.cmdp.solvers.row_columns`). Either way the bound is ours: with multipliers y of the rows and whatever values v of the states,
+Small models are one linear program in HiGHS (by simplex, or from :data:`INTERIOR` states on by
+interior points), large ones column generation (:mod:`dp_cmdp.cmdp.solvers.row_columns`). Either way
+the bound is ours: with multipliers y of the rows and whatever values v of the states,
 
     optimum ≤ μᵀv + max δ/(1 − γ) + bᵀy,        δ = c − Aᵀy + γ T v − v.
 """
@@ -16,18 +17,18 @@ import numpy as np
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.solvers.solution import relative_gap
-from dp_cmdp.errors import ConvergenceError, SolverError
+from dp_cmdp.errors import ConvergenceError
 from dp_cmdp.program.counterpart import Counterpart
-from dp_cmdp.program.linear_program import make_engine
+from dp_cmdp.program.engines.highs import HighsEngine
 from dp_cmdp.program.parametric import ParametricLP
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
-#: Models with at least so many states are solved by column generation, …
-LARGE = 1_700
-#: … and where that fails, those with at most so many become one linear program too.
-ROW_LP_LIMIT = 3_000
+#: Linear programs of models with at least so many states are solved by interior points.
+INTERIOR = 800
+#: Answers for models with more states are found by column generation.
+LARGE = 4_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,19 +71,20 @@ def solve_rows_of(
     gap: float,
     pool: PolicyPool | None,
 ) -> RowSolution:
-    """The best occupancy of `cmdp` under a counterpart of the sensitive rows of its program."""
-    if cmdp.num_states < LARGE:
-        return solve_row_lp(program, cmdp, rows, objective=objective)
-    from dp_cmdp.cmdp.solvers.pool import PolicyPool
-    from dp_cmdp.cmdp.solvers.row_columns import RowColumns
+    """The best occupancy of `cmdp` under a counterpart of the sensitive rows of its program.
 
-    library = (PolicyPool(cmdp) if pool is None else pool).library
-    library.prepare()
-    try:
-        return RowColumns(library, rows, objective=objective, gap=gap).run()
-    except SolverError as error:
-        if not isinstance(error, ConvergenceError) or cmdp.num_states > ROW_LP_LIMIT:
-            raise
+    With a pool, by column generation, which learns from it and teaches it; where that fails in a
+    model that is not large, and without a pool, as one linear program.
+    """
+    if pool is not None:
+        from dp_cmdp.cmdp.solvers.row_columns import RowColumns
+
+        pool.library.prepare()
+        try:
+            return RowColumns(pool.library, rows, objective=objective, gap=gap).run()
+        except ConvergenceError:
+            if cmdp.num_states > LARGE:
+                raise
     return solve_row_lp(program, cmdp, rows, objective=objective)
 
 
@@ -91,7 +93,10 @@ def solve_row_lp(
 ) -> RowSolution:
     """One linear program in HiGHS."""
     lp = program.with_rows(rows, objective)
-    found = make_engine(lp, "highs").run(lp.b)
+    engine = HighsEngine(lp)
+    if cmdp.num_states >= INTERIOR:
+        engine = engine.by_interior_points()
+    found = engine.run(lp.b)
     n = objective.size
     x, y, v = np.maximum(found.x[:n], 0.0), found.dual, found.dual_eq
     income = objective - (lp.A[:, :n]).T @ y

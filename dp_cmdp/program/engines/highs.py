@@ -46,6 +46,11 @@ class HighsEngine:
         """Simplex iterations of the last run."""
         return max(self._highs.getInfo().simplex_iteration_count, 0)
 
+    def by_interior_points(self) -> HighsEngine:
+        """The same engine, which starts with interior points and a crossover to a vertex."""
+        self._highs.setOptionValue("solver", "ipx")
+        return self
+
     def run(self, b: FloatArray) -> RawSolution:
         """Maximise with right-hand side `b`."""
         self._limit(b, self._lp.b_eq, self._lp.lower, self._lp.upper)

@@ -13,6 +13,7 @@ from tests.mutants.faults import (
     programs,
     releases,
     sensitivity,
+    totals,
 )
 
 FAULTS = (
@@ -20,6 +21,7 @@ FAULTS = (
     *intervals.FAULTS,
     *sensitivity.FAULTS,
     *releases.FAULTS,
+    *totals.FAULTS,
     *programs.FAULTS,
     *ledger.FAULTS,
     *policies.FAULTS,

@@ -137,14 +137,14 @@ FAULTS = (
         Fault(
             "certificate-over-the-estimate",
             "the certificate of a private answer covers the whole released box",
-            "return program.worst_case_slack(x[:n], lower=lower, upper=upper)",
-            "return program.worst_case_slack(x[:n], lower=(lower + upper) / 2, upper=(lower + upper) / 2)",
+            "uncertain = program.polytope_rows(polytope)",
+            "uncertain = program.polytope_rows(Polytope(*[(polytope.lower + polytope.upper) / 2] * 2, W=polytope.W, q=polytope.q))",
         ),
         Fault(
             "robust-over-the-estimate",
             "a private answer is feasible for everything the release allows",
-            "return _solve_over(target, release.lower, release.upper, estimate=release.estimate)",
-            "return _solve_over(target, release.estimate, release.estimate, estimate=release.estimate)",
+            "return solve_over(target, release.polytope, estimate=objective_estimate(target, release))",
+            "return solve_over(target, Polytope(release.estimate, release.estimate), estimate=release.estimate)",
         ),
     ),
     *in_file(

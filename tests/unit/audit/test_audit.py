@@ -215,6 +215,8 @@ def test_every_private_method_of_the_comparison_is_audited():
         assert f"release_database, {calibration}" in names
     assert "release_blocks, paper" in names
     assert "release_blocks, tight" in names
+    assert "release_looks, share 0" in names
+    assert "release_looks, share 0.35" in names
 
 
 def test_outcomes_are_cut_together():

@@ -24,10 +24,12 @@ from dp_cmdp import (
 from dp_cmdp._documents import Document, Origin
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.program.solution_file import SolutionFile
+from dp_cmdp.release.looks import release_looks
+from dp_cmdp.release.plan import Plan
 from dp_cmdp.verification.files import Report, verify
 
 BUDGET = PrivacyBudget(2, "1/1000")
-KINDS = ["database", "blocks", "no release"]
+KINDS = ["database", "blocks", "no release", "totals"]
 #: Fields that neither program nor release determine; the report says so, each by its name.
 UNPROVED = {"engine": "engine", "margin": "margin", "attempts": "attempts", "dual": "better"}
 UNPROVED |= {"dual_eq": "better"}
@@ -59,13 +61,14 @@ class Case:
 
             self.release, self.solution = None, robust_solution(self.program)
         else:
-            self.release = (
-                release_database(database, BUDGET)
-                if kind == "database"
-                else release_blocks(
-                    database, BUDGET, program=self.program, alphas={"A": "1/2", "b": "1/2"}
-                )
-            )
+            whole: dict[str, Any] = {"program": self.program}
+            self.release = {
+                "database": lambda: release_database(database, BUDGET),
+                "blocks": lambda: release_blocks(
+                    database, BUDGET, alphas={"A": "1/2", "b": "1/2"}, **whole
+                ),
+                "totals": lambda: release_looks(database, BUDGET, plan=Plan(0), **whole),
+            }[kind]()
             self.solution = solve_private(self.program, self.release)
             self.files.append(self.release.save(folder / "release.npz"))
         self.path = folder / "solution.npz"

@@ -1,0 +1,196 @@
+"""Plans: chosen from public data, kept with the release, refused before anything is spent."""
+
+import numpy as np
+import pytest
+
+from dp_cmdp import (
+    Database,
+    Envelope,
+    Plan,
+    PrivacyBudget,
+    PrivacyLedger,
+    Release,
+    choose_plan,
+    release_and_solve,
+)
+from dp_cmdp.advice.plans import advise_plans
+from dp_cmdp.data.polytope import Polytope
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.problems.ad_auction import auction_program, random_prices
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.entries import harmful_sides
+from dp_cmdp.release.plan import DATABASE, MENU
+from dp_cmdp.release.posterior import Posterior
+
+BUDGET = PrivacyBudget(1, "1/1000")
+
+
+def auction(groups: int, *, radius: float = 0.1) -> tuple[ParametricLP, Database]:
+    """Five advertisers who can buy a half of all visits."""
+    envelope = Envelope(0.0, 1.0, radius=radius, shape=(groups, 5), name="prices")
+    entry = envelope.index("prices")
+    program = auction_program(
+        envelope, private={"A": entry, "c": entry}, prices=np.zeros((groups, 5)), budget=groups / 10
+    )
+    prices = random_prices((groups, 5), np.random.default_rng(2))
+    return program, Database({"prices": prices}, envelope, identity="auction")
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[ParametricLP, Database]:
+    return auction(60)
+
+
+def test_large_auctions_are_planned_with_totals_and_small_ones_without(large):
+    assert choose_plan(large[0], BUDGET).plan.measures_totals
+    assert choose_plan(auction(4)[0], PrivacyBudget("1/4", "1/1000")).plan == DATABASE
+
+
+def test_a_choice_is_the_same_for_the_same_seed_and_names_every_plan_tried(large):
+    first, again = (choose_plan(large[0], BUDGET, seed=3) for _ in range(2))
+    assert first == again
+    assert {score.plan for score in first.scores} == set(MENU)
+    assert first.to_frame()["chosen"].sum() == 1
+    runs = sum(len(score.losses) for score in first.scores)
+    assert runs <= 10  # planning costs ten solves
+
+
+def test_the_guard_decides_between_the_database_and_totals(large):
+    assert choose_plan(large[0], BUDGET, guard=0.0).plan == DATABASE
+    assert choose_plan(auction(4)[0], BUDGET, guard=None).plan.measures_totals
+    assert choose_plan(large[0], BUDGET, menu=[DATABASE]).plan == DATABASE
+
+
+def test_a_public_guess_moves_the_trials(large):
+    program = large[0]
+    near = choose_plan(program, BUDGET, guess=np.full(300, 0.4))
+    assert near.scores != choose_plan(program, BUDGET).scores
+
+
+@pytest.mark.parametrize("plan", ["auto", "totals", Plan("1/2", caution=2.0)])
+def test_planned_answers_lose_less_than_the_database_release_and_violate_nothing(large, plan):
+    program, database = large
+    truth = program.at(database.values)
+    lost = {}
+    for way in ("database", plan):
+        values = []
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            answer = release_and_solve(program, database, BUDGET, plan=way, rng=rng)
+            assert answer.release.polytope.contains(database.values)
+            assert (truth.slack(answer.solution.x) >= 0.0).all()
+            assert answer.solution.objective >= answer.robust.objective
+            values.append(float(truth.c @ answer.solution.x))
+        lost[way] = np.mean(values)
+    assert lost[plan] > lost["database"]
+
+
+def test_the_plan_and_its_trials_are_kept_with_the_release(large, tmp_path):
+    program, database = large
+    answer = release_and_solve(program, database, BUDGET)
+    assert answer.release.plan == answer.choice.facts()
+    assert answer.release.secure
+    read = Release.load(answer.release.save(tmp_path / "release.npz"))
+    assert read.plan == answer.release.plan
+    assert read.totals is not None
+    np.testing.assert_array_equal(read.totals.q, answer.release.totals.q)
+
+
+def test_the_database_plan_is_the_database_release_bit_for_bit(large):
+    from dp_cmdp import release_database
+
+    program, database = large
+    answer = release_and_solve(
+        program, database, BUDGET, plan="database", rng=np.random.default_rng(1)
+    )
+    plain = release_database(database, BUDGET, rng=np.random.default_rng(1))
+    np.testing.assert_array_equal(answer.release.lower, plain.lower)
+    assert answer.release.totals is None
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ({"plan": "best"}, "plan must be one of"),
+        ({"guess": [0.5, 0.5]}, "guess must have 300"),
+        ({"plan": Plan(0), "guess": [0.5]}, "guess must have 300"),
+        ({"plan": Plan("1/2"), "close": "inner"}, "close"),
+        ({"plan": Plan("1/2"), "calibration": "best"}, "calibration"),
+    ],
+)
+def test_a_refused_plan_spends_nothing(large, tmp_path, option, text):
+    program, database = large
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("auction", BUDGET)
+    with pytest.raises(InvalidArgumentError, match=text):
+        release_and_solve(program, database, BUDGET, ledger=ledger, **option)
+    assert ledger.spent("auction").epsilon == 0
+
+
+@pytest.mark.parametrize("share", [-1, "11/10"])
+def test_a_share_is_a_part_of_the_budget(share):
+    with pytest.raises(InvalidArgumentError, match="share must lie in"):
+        Plan(share)
+
+
+def test_looks_spend_the_whole_budget_and_nothing_twice():
+    first, second = Plan("0.35").budgets(BUDGET)
+    assert first is not None
+    assert second is not None
+    assert first.epsilon + second.epsilon == BUDGET.epsilon
+    assert first.delta + second.delta == BUDGET.delta
+    assert Plan(0).budgets(BUDGET) == (None, BUDGET)
+    assert DATABASE.budgets(BUDGET) == (BUDGET, None)
+
+
+def test_the_close_end_is_the_one_that_tightens_a_row():
+    from dp_cmdp.problems.ad_auction import ad_auction_program
+
+    assert harmful_sides(ad_auction_program()) == {"prices": "upper", "budgets": "lower"}
+
+
+def test_advice_on_plans_has_an_interval_for_every_plan_and_budget(large):
+    advice = advise_plans(large[0], epsilons=[1, 4], draws=3)
+    frame = advice.to_frame()
+    assert len(frame) == 2 * len(MENU)
+    assert (frame["ci_low"] <= frame["loss"]).all()
+    assert (frame["loss"] <= frame["ci_high"]).all()
+    assert (frame["trials"] == 3).all()
+
+
+def test_beliefs_stay_in_their_intervals_and_follow_the_draws():
+    box = Polytope(np.zeros(3), np.array([1.0, 1.0, 0.0]))
+    flat = Posterior.of(box, draws=None, scale=np.ones(3))
+    np.testing.assert_allclose(flat.mean, [0.5, 0.5, 0.0])
+    seen = Posterior.of(box, draws=np.array([-4.0, 9.0, 0.0]), scale=np.full(3, 0.1))
+    assert 0.0 < seen.mean[0] < 0.15
+    assert 0.85 < seen.mean[1] < 1.0
+    assert seen.mean[2] == 0.0
+    np.testing.assert_allclose(seen.density.sum(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("total", [0.2, 0.9, 1.7])
+def test_a_tilt_gives_the_total_asked_for_and_leaves_other_entries(total):
+    flat = Posterior.of(Polytope(np.zeros(3), np.ones(3)), draws=None, scale=np.ones(3))
+    weight = np.array([1.0, 0.8])
+    tilted = flat.tilted(np.array([0, 1]), weight, total=total)
+    assert float(weight @ tilted.mean[:2]) == pytest.approx(total, abs=1e-6)
+    assert tilted.mean[2] == pytest.approx(0.5)
+    assert (tilted.variance >= 0.0).all()
+
+
+def test_a_total_out_of_reach_is_approached():
+    flat = Posterior.of(Polytope(np.zeros(1), np.ones(1)), draws=None, scale=np.ones(1))
+    assert flat.tilted(np.array([0]), np.ones(1), total=5.0).mean[0] > 0.95
+    assert flat.tilted(np.array([0]), np.zeros(1), total=5.0).mean[0] == pytest.approx(0.5)
+
+
+def test_clipped_draws_do_not_bias_a_row():
+    """Entries at 0 with wide noise: the clipped draws' mean is far above 0, their level is not."""
+    rng = np.random.default_rng(0)
+    box = Polytope(np.zeros(400), np.ones(400))
+    draws, scale = rng.laplace(scale=0.7, size=400), np.full(400, 0.7)
+    belief = Posterior.of(box, draws=draws, scale=scale)
+    levelled = belief.levelled(np.arange(400), bounds=box, draws=draws, scale=scale)
+    assert belief.mean.mean() > 0.3
+    assert levelled.mean.mean() < 0.12
