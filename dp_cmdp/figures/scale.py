@@ -21,7 +21,7 @@ FAMILIES = (
     ("grid corner", "Grid, one start", "cells per side"),
     ("grid uniform", "Grid, any start", "cells per side"),
 )
-RADII = ((0.1, "an entry changes by 0.1"), (1.0, "an entry changes to anything"))
+RADII = ((0.1, "radius 0.1"), (1.0, "radius 1 (to anything)"))
 #: Line of each method, and by which factor it is moved aside so that intervals can be told apart.
 METHODS = {
     "robust": ("--", 0.955),
@@ -56,7 +56,7 @@ def scale_figure(rows: Rows) -> Figure:
             for method in METHODS:
                 _curve(ax, [row for row in part if row["method"] == method], method)
             _dress(ax, sorted({row["size"] for row in part}))
-            ax.set_title(f"{title}: {told}", loc="left", fontsize=9)
+            ax.set_title(f"{title}, {told}", loc="left", fontsize=9)
             ax.set(xlabel=counted, ylabel="sub-optimality (%)")
     drawn = next(ax for ax in axes.flat if ax.get_visible()).get_legend_handles_labels()
     figure.legend(*drawn, loc="outside lower center", ncols=5, frameon=False, fontsize=9)

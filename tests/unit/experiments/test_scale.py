@@ -133,7 +133,7 @@ def test_the_ratio_is_taken_draw_by_draw_where_the_database_release_loses_someth
 def test_the_picture_shows_one_panel_per_family_and_leaves_empty_ones_out(table):
     figure = scale_figure(table)
     titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_visible()]
-    assert titles == ["Auction: an entry changes by 0.1"]
+    assert titles == ["Auction, radius 0.1"]
     assert len(figure.axes) == 2 * len(FAMILIES)
 
 
