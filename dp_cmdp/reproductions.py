@@ -152,6 +152,13 @@ def _bounds() -> Study:
     return Study(study.sweep, study.rows, bounds_figure, study.quick_sweep, study.summary)
 
 
+def _scale() -> Study:
+    from dp_cmdp.experiments import scale as study
+    from dp_cmdp.figures.scale import scale_figure
+
+    return Study(study.sweep, study.rows, scale_figure, study.quick_sweep, study.summary)
+
+
 REPRODUCTIONS = {
     "ad-headline": Reproduction(
         "ad auction: Algorithm 1 (realised and public mask) against the database release",
@@ -190,5 +197,9 @@ REPRODUCTIONS = {
     "bounds": Reproduction(
         "what the accuracy bounds promise, and what is lost: certified, repaired, printed",
         _bounds, 20, 3,
+    ),
+    "scale": Reproduction(
+        "what privacy costs as problems grow: auctions, grids, layouts, and the limit",
+        _scale, 100, 4,
     ),
 }  # fmt: skip

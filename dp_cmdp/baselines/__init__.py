@@ -1,4 +1,4 @@
-"""The systems of the paper's Table 1, side by side, with this project's method and references.
+"""The systems of the paper's Table 1, side by side, with this project's methods and references.
 
 ``METHODS`` maps names to :class:`~dp_cmdp.baselines.parts.method.Method` records, in the order of
 the table (``table:related_work``), then ours, then the references.
@@ -16,8 +16,10 @@ from dp_cmdp.baselines import (
     laplace,
     munoz2021,
     nonprivate,
+    planned,
     robust,
     sup_A_exact_c,
+    totals,
 )
 from dp_cmdp.baselines.parts.method import Answer, Method
 
@@ -31,6 +33,8 @@ METHODS: dict[str, Method] = {
         benvenuti2024,
         benvenuti2025,
         database_release,
+        planned,
+        totals,
         robust,
         nonprivate,
         laplace,

@@ -1,4 +1,4 @@
-"""The headline table: Algorithm 1, with either mask, against the database release."""
+"""The headline table: Algorithm 1, with either mask, against the database and planned releases."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dp_cmdp._check import FloatArray
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.data.database import Database
-from dp_cmdp.data.release import Release
+from dp_cmdp.errors import SolverError
+from dp_cmdp.experiments.auction_comparison import variant
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
 from dp_cmdp.metrics import mean_interval, suboptimality, violation
 from dp_cmdp.problems.ad_auction import (
@@ -22,9 +24,6 @@ from dp_cmdp.problems.ad_auction import (
 )
 from dp_cmdp.program.linear_program import solve
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.blocks import release_blocks
-from dp_cmdp.release.entries import release_database
-from dp_cmdp.release.solve import solve_private
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +34,7 @@ HEADLINE = (
     ("benvenuti2025-realised-mask", "1", "99/100"),
     *(("benvenuti2025", eps, THIRD) for eps in ("1/4", "1/2", "1", "2", "4")),
     *(("database", eps, None) for eps in ("1/4", "1/2", "1", "2", "4")),
+    *(("planned", eps, None) for eps in ("1/4", "1/2", "1", "2", "4")),
 )
 
 
@@ -55,8 +55,7 @@ def draw(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
     found: list[Row] = []
     for number in draws:
         database = random_auction(program, stream(seed, number))
-        release = _release(setting, program, database, stream(seed, number, "noise"))
-        x = solve_private(program, release).x
+        x = _answer(setting, program, database, stream(seed, number, "noise"))
         best = solve(program.at(database.values), certify=False).objective
         broken = violation(program, database, x=x)
         found.append(
@@ -68,20 +67,17 @@ def draw(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
     return found
 
 
-def _release(
+def _answer(
     setting: Setting, program: ParametricLP, database: Database, rng: np.random.Generator
-) -> Release:
+) -> FloatArray:
+    method, options = variant(setting["method"])
+    if setting["alpha"] is not None:
+        options["alphas"] = split(setting["alpha"])
     budget = PrivacyBudget(setting["epsilon"], DELTA)
-    if setting["method"] == "database":
-        return release_database(database, budget, rng=rng)
-    return release_blocks(
-        database,
-        budget,
-        program=program,
-        alphas=split(setting["alpha"]),
-        rng=rng,
-        realised_mask_NOT_PRIVATE=setting["method"].endswith("realised-mask"),
-    )
+    answer = method.run(program, database, budget, rng=rng, **options)
+    if answer.x is None:
+        raise SolverError(answer.note)
+    return answer.x
 
 
 def rows(frame: pd.DataFrame) -> list[Row]:

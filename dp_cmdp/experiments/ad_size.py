@@ -29,6 +29,7 @@ CURVES = (
     ("benvenuti2025", "ii"),
     ("munoz2021-private-c", "ii"),
     ("database", "ii"),
+    ("planned", "ii"),
 )
 
 

@@ -7,7 +7,8 @@ an adjacent D' and on a distant D''. The block is
 * *unread* when neither matters,
 * *noisy* when the seeds matter; and if the method publishes its noisy numbers, *coupled* when they
   pass the audit's coupling test (the same noise on D and D' moves them exactly as the data moved),
-  and *leaking* when they do not.
+  and *leaking* when they do not. Of a release in looks the first is tested: what the second
+  measures depends on it (the audit's own layers cover both).
 
 In D one entry is zero that is not in D', which a mask made from the data cannot survive. Data and
 seeds are fixed: one draw per method and block, and the seed of the sweep changes nothing.
@@ -26,6 +27,7 @@ from dp_cmdp.audit.layers.coupling import Coupling
 from dp_cmdp.baselines import Answer
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.totals import Totals
 from dp_cmdp.experiments.auction_comparison import variant
 from dp_cmdp.experiments.sweep import Row, Setting, Sweep
 from dp_cmdp.problems.ad_auction import auction_program
@@ -86,12 +88,14 @@ def verdict(name: str, block: str) -> str:
         return "noisy"
 
     def estimate(side: int, rng: np.random.Generator) -> FloatArray:
-        release = _run(name, program, (here, near)[side], rng).release
-        return np.empty(0) if release is None else release.estimate
+        return _published(_run(name, program, (here, near)[side], rng))
 
     moved = near - here
     if first.release.method == "blocks":
         moved = entry_values(program, near)[block] - entry_values(program, here)[block]
+    elif (totals := _totals_alone(first)) is not None:  # which read entries in steps of a grid
+        steps = np.floor(near / totals.grid) - np.floor(here / totals.grid)
+        moved = totals.W @ (totals.grid * steps)
     test = Coupling(block, estimate, moved)
     return "coupled" if all(test.objection(seed) is None for seed in SEEDS) else "leaking"
 
@@ -104,5 +108,18 @@ def _run(name: str, program: ParametricLP, values: FloatArray, rng: np.random.Ge
 
 
 def _shown(answer: Answer) -> FloatArray:
-    published = np.empty(0) if answer.release is None else answer.release.estimate
-    return np.concatenate([np.empty(0) if answer.x is None else answer.x, published])
+    return np.concatenate([np.empty(0) if answer.x is None else answer.x, _published(answer)])
+
+
+def _published(answer: Answer) -> FloatArray:
+    """The noisy numbers of the first look: entries, or totals where no entries were looked at."""
+    totals = _totals_alone(answer)
+    if totals is not None:
+        return totals.estimate
+    return np.empty(0) if answer.release is None else answer.release.estimate
+
+
+def _totals_alone(answer: Answer) -> Totals | None:
+    """The totals of a release that has no look at the entries."""
+    release = answer.release
+    return None if release is None or len(release.noise) != 1 else release.totals

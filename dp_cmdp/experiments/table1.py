@@ -38,6 +38,8 @@ SYSTEMS = (
     *PAPER_TICKS,
     "benvenuti2025-realised-mask",
     "database",
+    "planned",
+    "totals",
     "robust",
     "nonprivate",
     "laplace",

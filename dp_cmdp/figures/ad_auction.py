@@ -24,7 +24,7 @@ PAPER = ((1.0, 28.25, "α = 1/3"), (1.0, 16.88, "α_c = 0.99"), (2.0, 20.0, ""))
 def ad_headline_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     """Sub-optimality against ε for each method, with the paper's stated numbers."""
     figure, ax = new_figure()
-    for method in ("benvenuti2025", "benvenuti2025-realised-mask", "database"):
+    for method in ("benvenuti2025", "benvenuti2025-realised-mask", "database", "planned"):
         part = [r for r in rows if r["method"] == method and (r["alpha"] or 0) < 0.9]
         curve(ax, part, method=method, over="epsilon")
     ax.set_xscale("log", base=2)

@@ -25,6 +25,7 @@ LABELS = {
     "benvenuti2025-as-published": None,
     "munoz2021": "Munoz 2021 (severities leak)",
     "database": None,
+    "planned": None,
 }
 SMALL: Any = {"fontsize": 8, "va": "top"}
 PUBLISHED: Any = {"color": "black", "linewidth": 1.0, "linestyle": "--"}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: One colour and one name per method or variant, in every figure.
 COLOURS = {
+    "planned": "#0284c7",
+    "totals": "#6366f1",
     "database": "#00734d",
     "benvenuti2025": "#c2410c",
     "benvenuti2025-realised-mask": "#e9a15b",
@@ -42,6 +44,8 @@ NAMES = {
     "benvenuti2025-realised-mask": "Algorithm 1, realised mask (leaks)",
     "benvenuti2025-as-published": "Algorithm 1, Δ = 0.1 per entry (not private)",
     "database": "database release (ours)",
+    "planned": "planned release (ours)",
+    "totals": "totals (ours)",
     "robust": "robust, no data (ε = 0)",
     "nonprivate": "no privacy",
     "laplace": "Laplace, shifted",

@@ -66,6 +66,37 @@ def ad_auction_program(
 
 
 @door
+@lru_cache(maxsize=32)
+def growing_auction(
+    num_groups: int, num_advertisers: int = 5, *, radius: float = 0.1
+) -> ParametricLP:
+    """An auction whose budgets grow with it: private prices in [0, 1], one visitor per group.
+
+    Every budget is publicly a tenth of the visitors, and 1 for up to ten groups.
+
+    Parameters
+    ----------
+    num_groups, num_advertisers : int
+    radius : float
+        How much a price may change between adjacent databases; 1: to anything.
+
+    Notes
+    -----
+    **Paper.** ``opt:EX1``, with public budgets (case (i)). **Privacy.** *Public*.
+    """
+    N = _check.size("num_groups", num_groups, low=1)
+    M = _check.size("num_advertisers", num_advertisers, low=1)
+    envelope = Envelope(0.0, 1.0, radius=radius, shape=(N, M), name="prices")
+    price = envelope.index("prices")
+    return auction_program(
+        envelope,
+        private={"A": price, "c": price},
+        prices=np.zeros((N, M)),
+        budget=max(1.0, 0.1 * N),
+    )
+
+
+@door
 def auction_program(
     envelope: Envelope,
     *,

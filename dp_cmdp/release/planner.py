@@ -25,7 +25,8 @@ from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.polytope import Polytope
-from dp_cmdp.errors import SolverError
+from dp_cmdp.errors import InvalidArgumentError, SolverError
+from dp_cmdp.noise.certificate import checked_budget
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import PolytopeRows
 from dp_cmdp.release.looks import objective_estimate, release_looks
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 LEVELS = ((0.35, 2.0), (0.35, 0.5), (0.5, 2.0))
 #: Totals are measured when they promise to lose at most this share of what entries lose.
 GUARD = 0.9
+#: A mean score below this is none: what differs is rounding.
+NOTHING = 1e-6
 #: Standard deviation of the databases around a public guess, as a share of their bounds.
 AROUND_GUESS = 0.1
 PLANS = ("auto", "database", "totals")
@@ -117,7 +120,7 @@ def choose_plan(
     **Privacy.** *Public*: no data is read.
     """
     trials = Trials(program, guess=guess, seed=seed, solver=solver)
-    plans = [plan for plan in dict.fromkeys(menu) if plan.measures_totals]
+    plans = [plan for plan in dict.fromkeys(menu) if _measurable(plan, budget)]
     losses: dict[Plan, list[float]] = {plan: [] for plan in (DATABASE, *plans)}
     for trial in range(len(LEVELS)):
         for plan, loss in trials.losses(trial, budget, (DATABASE, *plans)).items():
@@ -125,7 +128,7 @@ def choose_plan(
         plans = sorted(plans, key=lambda plan: np.mean(losses[plan]))[: max(1, len(plans) // 2)]
     scores = {plan: Score(plan, tuple(part)) for plan, part in losses.items()}
     chosen = DATABASE
-    if plans and (guard is None or scores[plans[0]].mean <= guard * scores[DATABASE].mean):
+    if plans and (guard is None or _promises(scores[plans[0]], scores[DATABASE], guard)):
         chosen = plans[0]
     return Choice(chosen, tuple(scores.values()))
 
@@ -169,6 +172,20 @@ def prior_database(
     widening[program.c.entry] = False
     share = np.where(widening, rng.random(width.size), share).round(6)  # no entries of 1e-30
     return np.clip(envelope.lower + share * width, envelope.lower, envelope.upper)
+
+
+def _promises(totals: Score, database: Score, guard: float) -> bool:
+    """Whether totals lose clearly less; not where entries lose nothing either."""
+    return database.mean > NOTHING and totals.mean <= guard * database.mean
+
+
+def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:
+    """Whether a plan measures totals, with a budget for which exact noise is built."""
+    _, totals = plan.budgets(budget)
+    try:
+        return totals is not None and bool(checked_budget(totals.epsilon, totals.delta))
+    except InvalidArgumentError:
+        return False
 
 
 class Trials:

@@ -19,7 +19,9 @@ def test_the_blocks_measured_as_hidden_are_those_declared_private(name):
     assert found == METHODS[name].private or METHODS[name].model == "none"
 
 
-@pytest.mark.parametrize("name", ["munoz2021", "benvenuti2024", "benvenuti2025", "database"])
+@pytest.mark.parametrize(
+    "name", ["munoz2021", "benvenuti2024", "benvenuti2025", "database", "planned", "totals"]
+)
 def test_published_numbers_of_protected_blocks_pass_the_coupling_test(name):
     found = exposure(name)
     assert {found[block] for block in METHODS[name].private} == {"coupled"}

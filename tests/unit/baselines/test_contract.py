@@ -34,6 +34,8 @@ def value(program, database, x):
 
 #: ε that a run is told to spend, and one at which noise is negligible.
 CLAIMED, HARDLY_ANY_NOISE = 0.5, 50_000
+#: Exact noise, which totals are measured with, is built for ε ≤ 100.
+LEAST_NOISE = {"planned": 100, "totals": 100}
 #: Cases in which the declared block is not read, so that no noise is due.
 UNREAD = (("robust", "A"), ("robust", "b"), ("robust", "c"), ("sup_A_exact_c", "A"))
 #: Fewer rounds, and a sensitivity instead of its estimate, for speed.
@@ -56,6 +58,7 @@ class View:
     def __init__(self, name, problem):
         self.name, (self.program, self.values) = name, problem
         self.entry, self.other = 0, self.values
+        self.hardly_any_noise = LEAST_NOISE.get(name, HARDLY_ANY_NOISE)
 
     def runs(self, values, seeds, epsilon):
         database, options = Database(values, self.program.envelope), QUICK.get(self.name, {})
@@ -71,14 +74,18 @@ class View:
         A, c = self.program.A, self.program.c
         return np.delete(x, np.union1d(A.col[A.entry == entry], c.row[c.entry == entry]), axis=-1)
 
+    def typical(self, values):
+        """The answer with hardly any noise; the median of three where some is left."""
+        seeds = range(3 if self.name in LEAST_NOISE else 1)
+        return np.median(self.runs(values, seeds, self.hardly_any_noise), axis=0)
+
     def most_visible_change(self):
         """ℓ1 change of what is seen, at its largest; the pair of databases is kept."""
-        (start,), most = self.runs(self.values, [0], HARDLY_ANY_NOISE), -1.0
+        start, most = self.typical(self.values), -1.0
         for entry, radius in enumerate(self.program.envelope.radius):
             for step in (-radius, radius):
                 near = self.values + step * (np.arange(self.values.size) == entry)
-                (x,) = self.runs(near, [0], HARDLY_ANY_NOISE)
-                moved = np.abs(self.seen(x - start, entry)).sum()
+                moved = np.abs(self.seen(self.typical(near) - start, entry)).sum()
                 if moved > most:
                     most, self.entry, self.other = moved, entry, near
         return most
@@ -107,6 +114,8 @@ def test_the_registry_follows_the_order_of_the_papers_table():
         "benvenuti2024",
         "benvenuti2025",
         "database",
+        "planned",
+        "totals",
         "robust",
         "nonprivate",
         "laplace",
@@ -159,7 +168,7 @@ def test_a_block_declared_private_is_hidden_by_noise_or_not_read_at_all(name, bl
 def test_a_method_that_adds_hardly_any_noise_is_found_out(name, block, small):
     view = View(name, small.knapsack(block))
     view.most_visible_change()
-    assert view.tells_apart(HARDLY_ANY_NOISE)
+    assert view.tells_apart(view.hardly_any_noise)
 
 
 @pytest.mark.parametrize("block", "Abc")

@@ -40,7 +40,8 @@ print(len(run_sweep(plan, store=sys.argv[1], workers=1)))
 
 def small(draws: int = 6) -> Sweep:
     sweep = ad_headline.sweep(draws=draws, seed=3)
-    return Sweep(sweep.name, sweep.function, sweep.settings[-2:], draws, seed=3, chunk=2)
+    settings = tuple(part for part in sweep.settings if part["method"] == "database")[-2:]
+    return Sweep(sweep.name, sweep.function, settings, draws, seed=3, chunk=2)
 
 
 def test_records_do_not_depend_on_workers_or_on_what_else_runs():

@@ -254,7 +254,7 @@ def test_figure_files_hold_nothing_but_pixels(tmp_path):
             "ci_low": 4.0,
             "ci_high": 6.0,
         }
-        for method in ("benvenuti2025", "benvenuti2025-realised-mask", "database")
+        for method in ("benvenuti2025", "benvenuti2025-realised-mask", "database", "planned")
         for epsilon in (1.0, 2.0)
     ]
     figures = {
