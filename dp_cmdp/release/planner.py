@@ -4,7 +4,9 @@ Plans are tried on databases drawn from a public prior (or around a public guess
 random numbers. The score of a trial is (v* − v)/(v* − v_robust): 0 is as good as without privacy, 1
 as the robust answer, which uses no data. After each trial the worse half of the plans for totals is
 dropped; the database release stays. The best plan for totals is taken when its mean score is
-clearly below that of the database release, which is taken otherwise.
+clearly below that of the database release, which is taken otherwise. Trials are few, so a plan that
+rests on more than they show must promise more: without a look at the entries everything rests on
+the prior, and with little caution an unlucky noise is dear.
 
 The prior: entries stand at a level l of their bounds, Beta(al, a(1 − l)) each, so that small a
 makes some entries large and most small; entries that only widen a row (tolerances) are uniform.
@@ -42,6 +44,10 @@ LEVELS = ((0.35, 2.0), (0.35, 0.5), (0.5, 2.0))
 GUARD = 0.9
 #: A mean score below this is none: what differs is rounding.
 NOTHING = 1e-6
+#: Scores count by so much more: of plans without a look at the entries, …
+WITHOUT_LOOK = 1.5
+#: … and of those whose caution is below 1.5 supports.
+WITH_LITTLE_CAUTION = 1.15
 #: Standard deviation of the databases around a public guess, as a share of their bounds.
 AROUND_GUESS = 0.1
 PLANS = ("auto", "database", "totals")
@@ -57,6 +63,13 @@ class Score:
     @property
     def mean(self) -> float:
         return float(np.mean(self.losses))
+
+    @property
+    def weighed(self) -> float:
+        """The mean, more where the plan rests on what trials do not show."""
+        if self.plan.share == 0:
+            return WITHOUT_LOOK * self.mean
+        return self.mean * (WITH_LITTLE_CAUTION if self.plan.caution < 1.5 else 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +138,8 @@ def choose_plan(
     for trial in range(len(LEVELS)):
         for plan, loss in trials.losses(trial, budget, (DATABASE, *plans)).items():
             losses[plan].append(loss)
-        plans = sorted(plans, key=lambda plan: np.mean(losses[plan]))[: max(1, len(plans) // 2)]
+        plans.sort(key=lambda plan: Score(plan, tuple(losses[plan])).weighed)
+        plans = plans[: max(1, len(plans) // 2)]
     scores = {plan: Score(plan, tuple(part)) for plan, part in losses.items()}
     chosen = DATABASE
     if plans and (guard is None or _promises(scores[plans[0]], scores[DATABASE], guard)):
@@ -176,7 +190,7 @@ def prior_database(
 
 def _promises(totals: Score, database: Score, guard: float) -> bool:
     """Whether totals lose clearly less; not where entries lose nothing either."""
-    return database.mean > NOTHING and totals.mean <= guard * database.mean
+    return database.mean > NOTHING and totals.weighed <= guard * database.mean
 
 
 def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:
