@@ -106,6 +106,8 @@ def advise_plans(
     """
     lp = as_program(program)
     count = _check.size("draws", draws, low=2)
+    for plan in _check.items("menu", menu):
+        _check.instance("an item of menu", plan, Plan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # weak budgets are part of the question
         budgets = [PrivacyBudget(epsilon, delta) for epsilon in epsilons]

@@ -5,8 +5,8 @@ random numbers. The score of a trial is (v* − v)/(v* − v_robust): 0 is as go
 as the robust answer, which uses no data. After each trial the worse half of the plans for totals is
 dropped; the database release stays. The best plan for totals is taken when its mean score is
 clearly below that of the database release, which is taken otherwise. Trials are few, so a plan that
-rests on more than they show must promise more: without a look at the entries everything rests on
-the prior, and with little caution an unlucky noise is dear.
+rests on more than they show must do a little better than the others: without a look at the entries
+everything rests on the prior, and with little caution an unlucky noise is dear.
 
 The prior: entries stand at a level l of their bounds, Beta(al, a(1 − l)) each, so that small a
 makes some entries large and most small; entries that only widen a row (tolerances) are uniform.
@@ -44,10 +44,10 @@ LEVELS = ((0.35, 2.0), (0.35, 0.5), (0.5, 2.0))
 GUARD = 0.9
 #: A mean score below this is none: what differs is rounding.
 NOTHING = 1e-6
-#: Scores count by so much more: of plans without a look at the entries, …
-WITHOUT_LOOK = 1.5
+#: Among plans for totals, scores count by so much more: of those without a look at the entries, …
+WITHOUT_LOOK = 1.1
 #: … and of those whose caution is below 1.5 supports.
-WITH_LITTLE_CAUTION = 1.15
+WITH_LITTLE_CAUTION = 1.05
 #: Standard deviation of the databases around a public guess, as a share of their bounds.
 AROUND_GUESS = 0.1
 PLANS = ("auto", "database", "totals")
@@ -133,12 +133,14 @@ def choose_plan(
     **Privacy.** *Public*: no data is read.
     """
     trials = Trials(program, guess=guess, seed=seed, solver=solver)
+    for plan in _check.items("menu", menu):
+        _check.instance("an item of menu", plan, Plan)
     plans = [plan for plan in dict.fromkeys(menu) if _measurable(plan, budget)]
     losses: dict[Plan, list[float]] = {plan: [] for plan in (DATABASE, *plans)}
     for trial in range(len(LEVELS)):
         for plan, loss in trials.losses(trial, budget, (DATABASE, *plans)).items():
             losses[plan].append(loss)
-        plans.sort(key=lambda plan: Score(plan, tuple(losses[plan])).weighed)
+        plans.sort(key=lambda plan: (Score(plan, tuple(losses[plan])).weighed, plan.share == 0))
         plans = plans[: max(1, len(plans) // 2)]
     scores = {plan: Score(plan, tuple(part)) for plan, part in losses.items()}
     chosen = DATABASE
@@ -190,7 +192,7 @@ def prior_database(
 
 def _promises(totals: Score, database: Score, guard: float) -> bool:
     """Whether totals lose clearly less; not where entries lose nothing either."""
-    return database.mean > NOTHING and totals.weighed <= guard * database.mean
+    return database.mean > NOTHING and totals.mean <= guard * database.mean
 
 
 def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:

@@ -14,8 +14,8 @@ from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
 from dp_cmdp.program.polytope_rows import Links, PolytopeRows
 from dp_cmdp.release.solve import solve_over
-from tests.conftest import random_parametric_lp
 from tests.polytopes import corner_rows, slacks, vertices, worst_slacks
+from tests.problems import random_parametric_lp
 
 #: Of the programs below, before there were facts about totals.
 BOX_PROGRAMS = "807eef38557cf98bbb75264a97919676b34cd84e026622f3ac80c16f566aadb2"

@@ -299,20 +299,14 @@ def test_a_plan_without_totals_is_the_database_release():
             database,
             BUDGET,
             rng=np.random.default_rng(0),
-            **({"plan": plan} if plan else {}),
+            plan=plan,
         )
-        for plan in (Plan(1), None)
+        for plan in (Plan(1), "database")
     )
     assert planned.release.totals is None
     assert planned.release.lower.tolist() == plain.release.lower.tolist()
     assert planned.safe.policy == plain.safe.policy
     assert plain.safe.policy == synthesize(model, plain.release).policy
-
-
-def test_a_plan_does_not_take_the_end_that_intervals_should_be_close_to():
-    model, database = grid(6)
-    with pytest.raises(InvalidArgumentError, match="close"):
-        release_and_synthesize(model, database, BUDGET, plan=TOTALS, close="lower")
 
 
 def test_a_policy_from_totals_is_verified_from_public_files_alone(tmp_path):
