@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from dp_cmdp import ParametricLP
+from dp_cmdp._check import FloatArray
 from dp_cmdp.data.polytope import Polytope
 
 Point = tuple[Fraction, ...]
@@ -33,7 +34,7 @@ def vertices(polytope: Polytope) -> list[Point]:
     return sorted(found)
 
 
-def slacks(program: ParametricLP, x: Sequence[float], theta: Point) -> list[Fraction]:
+def slacks(program: ParametricLP, x: Sequence[float] | FloatArray, theta: Point) -> list[Fraction]:
     """b_i(θ) − A_i(θ)x of the sensitive rows."""
     point = [Fraction(float(v)) for v in x]
     A, b = program.A, program.b
@@ -46,7 +47,9 @@ def slacks(program: ParametricLP, x: Sequence[float], theta: Point) -> list[Frac
     return [limit - total for limit, total in zip(right, left, strict=True)]
 
 
-def worst_slacks(program: ParametricLP, x: Sequence[float], polytope: Polytope) -> list[Fraction]:
+def worst_slacks(
+    program: ParametricLP, x: Sequence[float] | FloatArray, polytope: Polytope
+) -> list[Fraction]:
     """The smallest slack of every sensitive row over a polytope: at one of its corners."""
     at = [slacks(program, x, corner) for corner in vertices(polytope)]
     return [min(row) for row in zip(*at, strict=True)]

@@ -218,7 +218,7 @@ def _wide_sample(plan: Plan, runs: int) -> tuple[Outcomes, Outcomes]:
     side = np.arange(COPIES) % 2
     program = copies(COPIES, shared=False)
     values = np.concatenate([np.choose(side, A_PAIR), np.full(COPIES, B_PAIR[0])])
-    shown = []
+    shown: list[FloatArray] = []
     for _ in range(-(-2 * runs // COPIES)):
         release = _release(program, values, plan, None)
         totals = release.totals
@@ -226,6 +226,6 @@ def _wide_sample(plan: Plan, runs: int) -> tuple[Outcomes, Outcomes]:
         assert len(totals) == COPIES
         own = slice(0, COPIES)
         parts = (release.lower[own], release.upper[own], totals.W.diagonal(), totals.estimate)
-        shown.append(np.stack(parts, axis=1))
+        shown.append(np.stack([np.asarray(part, dtype=np.float64) for part in parts], axis=1))
     whole = np.concatenate(shown)
     return Outcomes.of(whole[0::2][:runs]), Outcomes.of(whole[1::2][:runs])

@@ -93,6 +93,7 @@ def test_the_plan_and_its_trials_are_kept_with_the_release(large, tmp_path):
     read = Release.load(answer.release.save(tmp_path / "release.npz"))
     assert read.plan == answer.release.plan
     assert read.totals is not None
+    assert answer.release.totals is not None
     np.testing.assert_array_equal(read.totals.q, answer.release.totals.q)
 
 

@@ -150,7 +150,7 @@ def test_weights_are_counts_times_step_over_grid_and_never_larger_than_asked(nam
         V = plan.counts.toarray().tolist()
         for i, k in np.ndindex(W.shape):
             step, cell = Fraction(float(plan.step[i])), Fraction(float(plan.grid[k]))
-            given, kept = Fraction(W[i, k]), Fraction(float(totals.W[i, k]))
+            given, kept = Fraction(float(W[i, k])), Fraction(float(totals.W[i, k]))
             assert kept == int(V[i][k]) * step / cell
             assert abs(kept) <= abs(given)
             assert abs(given - kept) < step / cell
