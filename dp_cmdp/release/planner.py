@@ -66,7 +66,9 @@ class Score:
 
     @property
     def weighed(self) -> float:
-        """The mean, more where the plan rests on what trials do not show."""
+        """The mean, more where the plan rests on what trials do not show; 0 if next to nothing."""
+        if self.mean <= NOTHING:
+            return 0.0
         if self.plan.share == 0:
             return WITHOUT_LOOK * self.mean
         return self.mean * (WITH_LITTLE_CAUTION if self.plan.caution < 1.5 else 1.0)
