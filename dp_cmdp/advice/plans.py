@@ -19,7 +19,7 @@ from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import Number, PrivacyBudget
 from dp_cmdp.advice.recovery import CONFIDENCE
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.errors import PrivacyWarning
+from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.plan import MENU, Plan
@@ -111,6 +111,8 @@ def advise_plans(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # weak budgets are part of the question
         budgets = [PrivacyBudget(epsilon, delta) for epsilon in epsilons]
+        if not budgets or not len(menu):
+            raise InvalidArgumentError("epsilons and menu must not be empty")
         trials = Trials(lp, guess=guess, seed=seed, solver=solve_rows)
         steps = [(budget, trial) for budget in budgets for trial in range(count)]
         losses: dict[tuple[PrivacyBudget, Plan], list[float]] = {}

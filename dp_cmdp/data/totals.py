@@ -30,8 +30,12 @@ from dp_cmdp.errors import InvalidArgumentError
 COUNT_LIMIT = 2.0**41
 #: … and h, in binary, at most so many.
 STEP_BITS = 12
+#: Sums of counts below this are exact in floats.
+EXACT_SUM = 2.0**53
 #: Indices and what is added to them stay below this, so that they fit 64-bit integers.
 INDEX_LIMIT = 2**61
+#: Bounds on totals stay far from what floats cannot hold.
+LARGEST_LIMIT = 2**1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,12 +105,14 @@ class Totals:
         np.add.at(above, row, np.maximum(V.data, 0.0))
         middle = np.zeros(steps.size)
         np.add.at(middle, row, V.data / 2)
-        if (above >= INDEX_LIMIT).any():
-            raise InvalidArgumentError("counts must add up to less than 2^61 in every total")
+        if (above >= EXACT_SUM).any():
+            raise InvalidArgumentError("counts must add up to less than 2^53 in every total")
         room = [
             Fraction(h) * (int(n) + support + int(v))
             for h, n, v in zip(steps.tolist(), places.tolist(), above.tolist(), strict=True)
         ]
+        if any(abs(limit) >= LARGEST_LIMIT for limit in room):
+            raise InvalidArgumentError("step and index must give bounds within 2^±1000")
         limits = np.array([rounded_up(limit) for limit in room])
         for name, value in (
             ("counts", V),

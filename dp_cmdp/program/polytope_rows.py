@@ -31,6 +31,10 @@ from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.program.counterpart import Counterpart, UncertainRows
 from dp_cmdp.program.linear_program import LinearProgram, make_engine
 
+#: Facts that contradict each other by less than this, relative to their terms, are not refused: no
+#: solver tells them from facts that just hold together.
+SLACK = 2.0**-24
+
 
 @dataclass(frozen=True, slots=True)
 class Links:
@@ -196,10 +200,11 @@ def check_consistent(polytope: Polytope) -> None:
     """Raise unless some database satisfies all facts, to the accuracy of the solver."""
     if polytope.is_box:
         return
+    largest = np.maximum(np.abs(polytope.lower), np.abs(polytope.upper))
     point = LinearProgram(
         np.zeros(polytope.num_entries),
         polytope.W,
-        b=polytope.q,
+        b=polytope.q + SLACK * (abs(polytope.W) @ largest),
         lower=polytope.lower,
         upper=polytope.upper,
     )

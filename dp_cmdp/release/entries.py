@@ -140,6 +140,11 @@ def harmful_sides(program: ParametricLP) -> dict[str, str]:
     }
 
 
+def check_close(envelope: Envelope, close: str | Mapping[str, str]) -> None:
+    """Raise unless `close` names one end, or one for every group."""
+    _closest(envelope, close)
+
+
 def _closest(envelope: Envelope, close: str | Mapping[str, str]) -> dict[str, str]:
     """The end that matters, group by group."""
     names = [name for name, _ in envelope.groups]

@@ -31,7 +31,7 @@ from dp_cmdp.noise.laws import TruncatedLaplace
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.debit import check_call, debited
-from dp_cmdp.release.entries import harmful_sides, plan_database, release_database
+from dp_cmdp.release.entries import check_close, harmful_sides, plan_database, release_database
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.posterior import Posterior
 from dp_cmdp.release.proposal import Proposal, Solver, propose, solve_rows
@@ -61,7 +61,9 @@ def release_looks(
     ----------
     database : Database
     budget : PrivacyBudget
-        Of all looks together; debited once, before the first.
+        Of all looks together; debited once, before the first. Where the first look leaves nothing
+        worth measuring, the rest of it is not used: `guarantee` is what was spent on the data. With
+        no first look nothing is debited then.
     program : ParametricLP
         What the facts are for: it says which totals matter.
     plan : Plan
@@ -84,11 +86,15 @@ def release_looks(
     seen = public_release(envelope, guess)
     first, second = plan.budgets(budget)
     _refuse_early(envelope, first, second, calibration=calibration, close=ends, rng=rng)
+    look = None if first else _plan_second(program, seen, second, plan=plan, solver=solver)
+    if first is None and look is None:
+        return seen  # public data show that there is nothing to measure: nothing is spent
     debit = debited(ledger, database, budget, note=f"release_looks {plan}")
     if first is not None:
         seen = release_database(database, first, rng=rng, calibration=calibration, close=ends)
     seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)
-    look = second and _plan_second(program, seen, second, plan=plan, solver=solver)
+    if first is not None:
+        look = second and _plan_second(program, seen, second, plan=plan, solver=solver)
     if second is None or look is None:
         return seen
     return replace(
@@ -109,6 +115,7 @@ def _refuse_early(
     rng: np.random.Generator | None,
 ) -> None:
     """Refuse what a look would refuse, from public facts, before anything is spent."""
+    check_close(envelope, close)
     if first is not None:
         plan_database(envelope, first, calibration=calibration, close=close, rng=rng)
     if second is not None:
@@ -116,13 +123,20 @@ def _refuse_early(
 
 
 def _plan_second(
-    program: ParametricLP, seen: Release, budget: PrivacyBudget, *, plan: Plan, solver: Solver
+    program: ParametricLP,
+    seen: Release,
+    budget: PrivacyBudget | None,
+    *,
+    plan: Plan,
+    solver: Solver,
 ) -> TotalsPlan | None:
     """The look at totals that the first look suggests; None where there is nothing to measure."""
-    proposal = propose_totals(program, seen, budget, plan=plan, solver=solver)
-    if proposal is None:
+    if budget is None:
         return None
     try:
+        proposal = propose_totals(program, seen, budget, plan=plan, solver=solver)
+        if proposal is None:
+            return None
         return plan_totals(program.envelope, budget, W=proposal.W, scale=proposal.scale)
     except InvalidArgumentError:  # totals that no lattice holds; what was seen stands
         return None
@@ -143,6 +157,7 @@ def propose_totals(
     -----
     **Privacy.** *Post-processing*.
     """
+    seen.check_fits(program.envelope)
     belief = _belief(program, seen)
     box, support = Polytope(seen.lower, seen.upper), _support(budget)
     estimate, found = belief.mean, None
@@ -172,6 +187,7 @@ def posterior_mean(program: ParametricLP, release: Release) -> FloatArray:
     -----
     **Privacy.** *Post-processing*.
     """
+    release.check_fits(program.envelope)
     belief, totals = _belief(program, release), release.totals
     if totals is None:
         return belief.mean

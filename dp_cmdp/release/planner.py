@@ -134,6 +134,8 @@ def choose_plan(
     -----
     **Privacy.** *Public*: no data is read.
     """
+    if guard is not None:
+        _check.real("guard", guard, low=0.0)
     trials = Trials(program, guess=guess, seed=seed, solver=solver)
     for plan in _check.items("menu", menu):
         _check.instance("an item of menu", plan, Plan)
@@ -161,6 +163,8 @@ def planned(
     solver: Solver = solve_rows,
 ) -> Choice:
     """The plan meant by a word: "auto", "database" or "totals" (the best plan that has some)."""
+    if guess is not None:
+        _check.vector("guess", guess, size=program.envelope.num_entries)
     if isinstance(plan, Plan):
         return Choice(plan, ())
     if _check.one_of("plan", plan, PLANS) == "database":
@@ -217,6 +221,7 @@ class Trials:
     def __init__(
         self, program: ParametricLP, *, guess: ArrayLike | None, seed: int, solver: Solver
     ) -> None:
+        _check.seed("seed", seed)
         self._program, self._guess, self._seed, self._solver = program, guess, seed, solver
         envelope = program.envelope
         public = Polytope(envelope.lower, envelope.upper)

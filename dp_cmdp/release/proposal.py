@@ -102,7 +102,8 @@ def propose(
     """
     pairs, envelope = program.uncertain_rows, program.envelope
     sign = pairs.signs()
-    per_radius = _shares(program, previous) / envelope.radius[pairs.entry]
+    with np.errstate(over="ignore"):  # the polytope refuses what is not finite
+        per_radius = _shares(program, previous) / envelope.radius[pairs.entry]
     used = np.flatnonzero((sign != 0) & (box.upper > box.lower)[pairs.entry])
     weight = (sign * per_radius)[used]
     middle = estimate[pairs.entry]
@@ -112,7 +113,8 @@ def propose(
     )
     fact = np.unique(pairs.row[used])
     believed = np.zeros(pairs.num_rows)
-    np.add.at(believed, pairs.row[used], weight * middle[used])
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.add.at(believed, pairs.row[used], weight * middle[used])
     hypothetical = Polytope(box.lower, box.upper, W=W[fact], q=believed[fact] + payment)
     rows = PolytopeRows(
         pairs,

@@ -138,8 +138,18 @@ def release_and_solve(
     try:
         solution = solve_private(program, release)
     except (SolverError, InvalidArgumentError):  # facts too tight for the engine to tell from none
-        solution = robust
+        solution = robust = _certified_over(program, release, robust)
     return PrivateAnswer(solution=solution, release=release, robust=robust, choice=choice)
+
+
+def _certified_over(program: ParametricLP, release: Release, robust: Solution) -> Solution:
+    """The robust answer with its certificate for what a release allows."""
+    count = program.polytope_rows(release.polytope).num_multipliers
+    slack = program.certain_slack(robust.x, release.polytope, multipliers=np.zeros(count))
+    proof = robust.certificate and replace(
+        robust.certificate, worst_slack=float(slack.min(initial=np.inf))
+    )
+    return replace(robust, certificate=proof, multipliers=_check.frozen(np.zeros(count)))
 
 
 @door

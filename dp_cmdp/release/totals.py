@@ -114,7 +114,10 @@ def plan_totals(
     bits = _scale_bits(envelope, weights, scales)
     step = short_steps(scales) * 2.0**-bits
     row = np.repeat(np.arange(step.size), np.diff(weights.indptr))
-    counts = np.trunc(weights.data * grid[weights.indices] / step[row])
+    with np.errstate(all="ignore"):
+        counts = np.trunc(weights.data * grid[weights.indices] / step[row])
+    if not np.isfinite(counts).all():
+        raise InvalidArgumentError("scale must be above the smallest floats; rescale the data")
     V = sparse.csr_array((counts, weights.indices.copy(), weights.indptr.copy()), weights.shape)
     V.eliminate_zeros()
     largest, total = record_moves(envelope, V, grid)

@@ -11,16 +11,19 @@ from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING
 
-from dp_cmdp.accounting.budget import exact
 from dp_cmdp.data.totals import Totals
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.certificate import NoiseCertificate
 from dp_cmdp.program.polytope_rows import check_consistent
+from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.totals import entry_grid, record_moves
 from dp_cmdp.verification.parts import TOTALS, envelope_of, refuse_unless
 
 if TYPE_CHECKING:
     from dp_cmdp.data.release import Release
+
+#: What a plan may say.
+PLAN_FACTS = {"share", "caution", "lift", "trials"}
 
 
 def totals_moved(release: Release, proof: NoiseCertificate) -> str:
@@ -66,7 +69,8 @@ def check_planned(release: Release) -> None:
     """Raise unless the looks spend the shares of the budget that the plan says."""
     if release.plan is None:
         return
-    share = exact("share", release.plan["share"])
+    refuse_unless(set(release.plan) <= PLAN_FACTS, "its plan says what no plan has")
+    share = Plan.from_facts(release.plan).share
     spent = {part.block: (part.epsilon, part.delta) for part in release.noise}
     entries, totals = (spent.get(name, (Fraction(0),) * 2) for name in ("database", TOTALS))
     refuse_unless(

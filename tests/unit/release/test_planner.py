@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dp_cmdp import (
+    Affine,
     Database,
     Envelope,
     Plan,
@@ -12,14 +13,20 @@ from dp_cmdp import (
     Release,
     choose_plan,
     release_and_solve,
+    release_looks,
+    verify,
 )
 from dp_cmdp.advice.plans import advise_plans
 from dp_cmdp.data.polytope import Polytope
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.data.totals import Totals
+from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.problems.ad_auction import auction_program, random_prices
 from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release import solve as solving
 from dp_cmdp.release.entries import harmful_sides
+from dp_cmdp.release.looks import posterior_mean
 from dp_cmdp.release.plan import DATABASE, MENU
+from dp_cmdp.release.planner import planned
 from dp_cmdp.release.posterior import Posterior
 
 BUDGET = PrivacyBudget(1, "1/1000")
@@ -195,3 +202,78 @@ def test_clipped_draws_do_not_bias_a_row():
     levelled = belief.levelled(np.arange(400), bounds=box, draws=draws, scale=scale)
     assert belief.mean.mean() > 0.3
     assert levelled.mean.mean() < 0.12
+
+
+def row_of(envelope: Envelope, **options) -> ParametricLP:
+    """One row that adds up all entries, each times its own variable."""
+    n = envelope.num_entries
+    return ParametricLP(
+        envelope,
+        c=np.ones(n),
+        A=Affine((1, n), at=(np.zeros(n, dtype=int), np.arange(n)), entry=np.arange(n)),
+        b=[3.0],
+        **options,
+    )
+
+
+@pytest.mark.parametrize("radius", [5e-324, 1e-308])
+def test_a_look_at_totals_that_public_data_show_to_be_useless_spends_nothing(tmp_path, radius):
+    envelope = Envelope(0.0, 1.0, radius=radius, shape=6)
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("tiny", BUDGET)
+    database = Database(np.ones(6), envelope, identity="tiny")
+    release = release_looks(
+        database, BUDGET, program=row_of(envelope, upper=5.0), plan=Plan(0), ledger=ledger
+    )
+    assert release.totals is None
+    assert release.guarantee.epsilon == 0
+    assert ledger.spent("tiny").epsilon == 0
+
+
+def test_the_robust_answer_in_place_of_a_failed_solve_is_certified_for_the_release(
+    large, tmp_path, monkeypatch
+):
+    program, database = large
+
+    def fails(*_: object) -> None:
+        raise SolverError("no optimum")
+
+    monkeypatch.setattr(solving, "solve_private", fails)
+    answer = release_and_solve(program, database, BUDGET, plan="totals")
+    assert answer.release.totals is not None
+    files = [
+        program.save(tmp_path / "program.npz"),
+        answer.release.save(tmp_path / "release.npz"),
+        answer.solution.save(
+            tmp_path / "solution.npz", release=answer.release, program=program, name="auction"
+        ),
+    ]
+    report = verify(*files)
+    assert [found for found in report.findings if found.holds is False] == []
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda program: choose_plan(program, BUDGET, seed=-1), "seed"),
+        (lambda program: choose_plan(program, BUDGET, guard=-1.0), "guard"),
+        (lambda program: advise_plans(program, epsilons=[]), "epsilons"),
+        (lambda program: advise_plans(program, menu=()), "menu"),
+        (lambda program: planned("database", program, BUDGET, guess=[1.0]), "guess"),
+    ],
+)
+def test_odd_questions_about_plans_are_refused_by_name(large, call, text):
+    with pytest.raises(InvalidArgumentError, match=text):
+        call(large[0])
+
+
+def test_counts_that_floats_cannot_add_up_are_refused():
+    counts = np.append(np.full(4096, 2.0**41), np.ones(64))[None]
+    with pytest.raises(InvalidArgumentError, match="counts must add up"):
+        Totals(counts, [0], support=3, step=[1.0], grid=np.ones(counts.size))
+
+
+def test_a_release_of_other_entries_is_no_ground_for_beliefs(large):
+    other = release_and_solve(*auction(4), BUDGET, plan="database").release
+    with pytest.raises(InvalidArgumentError, match="does not fit"):
+        posterior_mean(large[0], other)
