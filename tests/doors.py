@@ -165,6 +165,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.program.certified": CHECKED,
     "dp_cmdp.program.linear_program.magnification": CHECKED,
     "dp_cmdp.program.linear_program.solution_at": CHECKED,
+    "dp_cmdp.release.entries.check_close": CHECKED,
     "dp_cmdp.release.entries.close_ends": CHECKED,
     "dp_cmdp.release.debit": CHECKED,
     "dp_cmdp.release.looks.objective_estimate": CHECKED,

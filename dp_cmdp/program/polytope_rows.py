@@ -33,7 +33,7 @@ from dp_cmdp.program.linear_program import LinearProgram, make_engine
 
 #: Facts that contradict each other by less than this, relative to their terms, are not refused: no
 #: solver tells them from facts that just hold together.
-SLACK = 2.0**-24
+TOO_CLOSE_TO_CALL = 2.0**-24
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def check_consistent(polytope: Polytope) -> None:
     point = LinearProgram(
         np.zeros(polytope.num_entries),
         polytope.W,
-        b=polytope.q + SLACK * (abs(polytope.W) @ largest),
+        b=polytope.q + TOO_CLOSE_TO_CALL * (abs(polytope.W) @ largest),
         lower=polytope.lower,
         upper=polytope.upper,
     )
