@@ -52,6 +52,14 @@ def test_a_release_that_states_another_record_size_is_refused(tmp_path, size):
     assert "records hold up to 2 entries" in refused(forged, tmp_path)
 
 
+@pytest.mark.parametrize("radius", [0.0625, np.nextafter(0.125, 0.0)])
+def test_a_release_whose_noise_was_made_for_larger_radii_is_refused(tmp_path, radius):
+    """It would be private, with noise that nobody plans for such radii."""
+    release = released()
+    smaller = Envelope(0.0, 1.0, radius=radius, shape=3)
+    assert "made for other radii" in refused(replace(release, envelope=smaller), tmp_path)
+
+
 def test_a_simulation_that_calls_itself_secure_is_refused(tmp_path):
     release = released(simulated=True)
     assert not failed(release_claims(release))
