@@ -31,6 +31,7 @@ from .release.blocks import release_blocks as release_blocks
 from .release.entries import release_database as release_database
 from .release.looks import release_looks as release_looks
 from .release.plan import Plan as Plan
+from .release.planned import release_planned as release_planned
 from .release.planner import choose_plan as choose_plan
 from .release.solve import release_and_solve as release_and_solve
 from .release.solve import solve_private as solve_private

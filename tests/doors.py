@@ -849,6 +849,10 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
         {"W": lambda w: [[1.0, -0.5]], "q": lambda w: [0.75]},
     ],
     "dp_cmdp.program.parametric.ParametricLP.certain_slack": [{"multipliers": lambda w: [0.5]}],
+    "dp_cmdp.release.planned.release_planned": [
+        {"ledger": lambda w: SpyLedger(), "plan": lambda w: Plan("0.5")},
+        {"ledger": lambda w: SpyLedger(), "short": lambda w: True},
+    ],
     "dp_cmdp.release.looks.release_looks": [
         {"ledger": lambda w: SpyLedger(), "rng": _generator},
         {

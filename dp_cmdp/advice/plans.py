@@ -6,7 +6,6 @@ loss is a share of what the robust answer loses: 0 as good as without privacy, 1
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,14 +15,14 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
-from dp_cmdp.accounting.budget import Number, PrivacyBudget
+from dp_cmdp.accounting.budget import Number, PrivacyBudget, weak_budgets
 from dp_cmdp.advice.recovery import CONFIDENCE
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.plan import MENU, Plan
-from dp_cmdp.release.planner import Trials
+from dp_cmdp.release.plan import MENU, Plan, check_menu
+from dp_cmdp.release.planner import Trials, with_bar
 from dp_cmdp.release.proposal import solve_rows
 from dp_cmdp.theory.public_interval import as_program
 
@@ -106,18 +105,16 @@ def advise_plans(
     """
     lp = as_program(program)
     count = _check.size("draws", draws, low=2)
-    for plan in _check.items("menu", menu):
-        _check.instance("an item of menu", plan, Plan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # weak budgets are part of the question
+    plans = check_menu(menu)
+    with weak_budgets():  # they are part of the question
         budgets = [PrivacyBudget(epsilon, delta) for epsilon in epsilons]
-        if not budgets or not len(menu):
-            raise InvalidArgumentError("epsilons and menu must not be empty")
+        if not budgets:
+            raise InvalidArgumentError("epsilons must not be empty")
         trials = Trials(lp, guess=guess, seed=seed, solver=solve_rows)
         steps = [(budget, trial) for budget in budgets for trial in range(count)]
         losses: dict[tuple[PrivacyBudget, Plan], list[float]] = {}
-        for budget, trial in _with_bar(steps, progress):
-            for plan, loss in trials.losses(trial, budget, tuple(menu)).items():
+        for budget, trial in with_bar(steps, progress, total=len(steps)):
+            for plan, loss in trials.losses(trial, budget, plans):
                 losses.setdefault((budget, plan), []).append(loss)
     return PlanAdvice(
         tuple(
@@ -130,11 +127,3 @@ def advise_plans(
             for (budget, plan), part in losses.items()
         )
     )
-
-
-def _with_bar(steps: list[Any], progress: bool) -> Iterable[Any]:
-    if not progress:
-        return steps
-    from tqdm import tqdm
-
-    return tqdm(steps, desc="plans", delay=2.0, leave=False)

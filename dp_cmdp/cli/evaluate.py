@@ -51,7 +51,7 @@ def add_parser(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from dp_cmdp.cmdp.facts_certificate import certify_over
+    from dp_cmdp.cmdp.facts_certificate import certify_for
     from dp_cmdp.data.release import Release
 
     if options.curator and options.release is not None:
@@ -66,10 +66,8 @@ def run(options: argparse.Namespace) -> int:
         report = _judged(model.robust(), policy, "worst case over all databases")
     else:
         release = Release.load(options.release)
-        report = _judged(model.tightened(release), policy, "worst case over the release")
-        if release.totals is not None:
-            proof = certify_over(model, policy, release.polytope)
-            report["certificate"] = _facts(proof)
+        scope, proof = "worst case over the release", certify_for(model, policy, release)
+        report = _judged(model.tightened(release), policy, scope, proof=proof)
     if options.json:
         print_json(report)
     else:
@@ -77,16 +75,17 @@ def run(options: argparse.Namespace) -> int:
     return 0 if report["certificate"]["verified"] else EXIT_NOT_VERIFIED
 
 
-def _judged(cmdp: CMDP, policy: Policy, scope: str) -> dict[str, Any]:
+def _judged(
+    cmdp: CMDP, policy: Policy, scope: str, *, proof: PolicyCertificate | None = None
+) -> dict[str, Any]:
     """Value and certified costs in the CMDP by which the policy is judged."""
     from dp_cmdp.cmdp.certificate import certify_policy
     from dp_cmdp.cmdp.evaluation import evaluate
 
-    proof = certify_policy(cmdp, policy)
     return {
         "scope": scope,
         "value": evaluate(cmdp, policy).value,
-        "certificate": _facts(proof),
+        "certificate": _facts(proof or certify_policy(cmdp, policy)),
     }
 
 

@@ -78,7 +78,10 @@ def add_parser(commands) -> None:
         "to lose least (auto, the default)",
     )
     parser.add_argument(
-        "--noise", choices=NOISES, default="tight", help="optimal: one end close; one-entry records"
+        "--noise",
+        choices=NOISES,
+        help="tight: both ends equally close; optimal: one end close, for one-entry records. "
+        "Default: optimal where the records allow it",
     )
     parser.add_argument("--seed", type=at_least(0), help="simulate with float noise (not secure)")
     parser.add_argument("--ledger", type=Path, metavar="FILE", help="debit this privacy ledger")
@@ -101,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidArgumentError("--identity must name the database when --ledger is given")
     if options.identity is not None and options.ledger is None:
         raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
-    if options.method != "database" and (options.plan or options.noise != "tight"):
+    if options.method != "database" and (options.plan or options.noise):
         raise InvalidArgumentError("--plan and --noise serve --method database: leave them out")
     with writable_folder(options.out, *FILES):  # before data is read or a ledger debited
         _check_curator_folder(options.out)
@@ -189,6 +192,7 @@ def _answer(
             calibration=options.noise,
             rng=rng,
             ledger=ledger,
+            progress=not options.json,
         )
         return made.safe, made.robust, made.release, str(made.choice.plan)
     robust = robust_policy(model)

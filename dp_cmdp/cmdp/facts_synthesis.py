@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 FIRST_ROW_MARGIN = 2.0**-34
 #: Relative gap asked for: of a policy, and of a proposal, which nobody plays.
 POLICY_GAP, PROPOSAL_GAP = 1e-6, 1e-5
+#: Policies kept from one solve to the next: each makes the masters of all later ones slower.
+ROW_POLICIES = 32
 #: Shares of the tolerances that the first policies of a large model leave unused.
 SPARED = (0.0, 0.03, 0.1)
 
@@ -140,7 +142,7 @@ def started_pool(model: ParametricCMDP, pool: PolicyPool | None, *, box: CMDP) -
     """A pool with policies that are safe for a whole box, if there are any."""
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
-    own = PolicyPool(model.public) if pool is None else pool
+    own = PolicyPool(model.public, capacity=ROW_POLICIES) if pool is None else pool
     with suppress(SolverError):
         own.solve(box.f, box.f0)
     return own

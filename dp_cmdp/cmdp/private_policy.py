@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +19,10 @@ from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import InvalidArgumentError, SolverError
-from dp_cmdp.release.entries import harmful_sides, release_database
-from dp_cmdp.release.looks import release_looks
 from dp_cmdp.release.plan import Plan
-from dp_cmdp.release.planner import Choice, planned
+from dp_cmdp.release.planned import release_planned
+from dp_cmdp.release.planner import Choice
+from dp_cmdp.release.proposal import solve_rows
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
@@ -63,12 +63,13 @@ def release_and_synthesize(
     budget: PrivacyBudget,
     *,
     rng: np.random.Generator | None = None,
-    calibration: str = "tight",
+    calibration: str | None = None,
     close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
     pool: PolicyPool | None = None,
     plan: str | Plan = "auto",
     guess: ArrayLike | None = None,
+    progress: bool = False,
 ) -> PrivatePolicy:
     """Check a model with private costs, release its database, and find a safe policy.
 
@@ -78,13 +79,10 @@ def release_and_synthesize(
     database : Database
         Of the model's envelope.
     budget : PrivacyBudget
-    rng, calibration, close, ledger
-        As in :func:`dp_cmdp.release.entries.release_database`; `close` is read off the model by
-        default (:func:`dp_cmdp.release.entries.harmful_sides`).
     pool : PolicyPool, optional
         Policies of earlier solves on the same dynamics, to start from.
-    plan, guess
-        As in :func:`dp_cmdp.release.solve.release_and_solve`: intervals around all entries, bounds
+    rng, calibration, close, ledger, plan, guess, progress
+        As in :func:`dp_cmdp.release.planned.release_planned`: intervals around all entries, bounds
         on totals besides, or what promises to lose least.
 
     Returns
@@ -107,30 +105,23 @@ def release_and_synthesize(
     """
     model.check_owns(database)
     robust = robust_policy(model, pool=pool)
-    if plan != "database" and pool is None and model.public.num_states > LARGE:
+    large = model.public.num_states > LARGE
+    if plan != "database" and pool is None and large:
         pool = started_pool(model, None, box=model.robust())
-    program = model.program()
-    ends = harmful_sides(program) if close is None else close
-    solver = row_solver(model, pool=pool)
-    choice = planned(plan, program, budget, guess=guess, solver=solver)
-    if plan == "database":
-        release = release_database(
-            database, budget, rng=rng, calibration=calibration, close=ends, ledger=ledger
-        )
-    else:
-        release = release_looks(
-            database,
-            budget,
-            program=program,
-            plan=choice.plan,
-            guess=guess,
-            rng=rng,
-            calibration=calibration,
-            close=ends,
-            ledger=ledger,
-            solver=solver,
-        )
-        release = replace(release, plan=choice.facts())
+    release, choice = release_planned(
+        database,
+        budget,
+        program=model.program(),
+        plan=plan,
+        guess=guess,
+        rng=rng,
+        calibration=calibration,
+        close=close,
+        ledger=ledger,
+        solver=solve_rows if plan == "database" else row_solver(model, pool=pool),
+        short=large,
+        progress=progress,
+    )
     try:
         safe = synthesize(model, release, pool=pool)
     except (SolverError, InvalidArgumentError):  # facts too tight for the engine

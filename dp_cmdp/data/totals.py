@@ -34,8 +34,8 @@ STEP_BITS = 12
 EXACT_SUM = 2.0**53
 #: Indices and what is added to them stay below this, so that they fit 64-bit integers.
 INDEX_LIMIT = 2**61
-#: Bounds on totals stay far from what floats cannot hold.
-LARGEST_LIMIT = 2**1000
+#: Steps stay below this, so that bounds on totals, at most 2^63 of them, are floats.
+LARGEST_STEP = 2.0**930
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +95,8 @@ class Totals:
             raise InvalidArgumentError("grid must hold powers of two")
         if (steps <= 0).any() or (short_steps(steps) != steps).any():
             raise InvalidArgumentError(f"step must hold positive floats of {STEP_BITS} bits")
+        if (steps >= LARGEST_STEP).any():
+            raise InvalidArgumentError("step must be below 2^930; measure in larger units")
         row = np.repeat(np.arange(steps.size), np.diff(V.indptr))
         with np.errstate(over="ignore", under="ignore"):
             weights = V.data * steps[row] / cells[V.indices]
@@ -111,8 +113,6 @@ class Totals:
             Fraction(h) * (int(n) + support + int(v))
             for h, n, v in zip(steps.tolist(), places.tolist(), above.tolist(), strict=True)
         ]
-        if any(abs(limit) >= LARGEST_LIMIT for limit in room):
-            raise InvalidArgumentError("step and index must give bounds within 2^±1000")
         limits = np.array([rounded_up(limit) for limit in room])
         for name, value in (
             ("counts", V),

@@ -109,8 +109,8 @@ class PolicyCase:
                 self.database, budget, program=self.program, alphas=shares, rng=rng
             )
             return synthesize(self.model, release)
-        word = "database" if plan is None else plan
-        return release_and_synthesize(self.model, self.database, budget, rng=rng, plan=word).safe
+        options = {"plan": "database", "calibration": "tight"} if plan is None else {"plan": plan}
+        return release_and_synthesize(self.model, self.database, budget, rng=rng, **options).safe
 
 
 @lru_cache(maxsize=16)

@@ -59,6 +59,8 @@ REFUSED = 20_000.0
 CLIPS = (1e8, 1e6)
 #: The program is solved for a δ smaller by this share; then seldom anything is to be mended.
 MARGIN = 1e-6
+#: Simplex iterations at most; usual are 100 to 2,500.
+LAW_ITERATIONS = 20_000
 MIXTURES = tuple(Fraction(1, 2**power) for power in range(24, 2, -3))
 
 
@@ -241,7 +243,7 @@ def _solve(epsilon: float, delta: float, *, shifts: int, clip: float) -> FloatAr
         A_eq=np.concatenate([scale, none])[None, :],
         b_eq=[1.0],
         method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "time_limit": 3.0},
+        options={"primal_feasibility_tolerance": 1e-10, "maxiter": LAW_ITERATIONS},
     )
     if answer.status != 0 or answer.x is None:
         return None

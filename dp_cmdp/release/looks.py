@@ -31,7 +31,13 @@ from dp_cmdp.noise.laws import TruncatedLaplace
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.debit import check_call, debited
-from dp_cmdp.release.entries import check_close, harmful_sides, plan_database, release_database
+from dp_cmdp.release.entries import (
+    check_close,
+    harmful_sides,
+    plan_database,
+    release_database,
+    suited_noise,
+)
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.posterior import Posterior
 from dp_cmdp.release.proposal import Proposal, Solver, propose, solve_rows
@@ -50,7 +56,7 @@ def release_looks(
     plan: Plan,
     guess: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
-    calibration: str = "tight",
+    calibration: str | None = None,
     close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
     solver: Solver = solve_rows,
@@ -70,8 +76,9 @@ def release_looks(
     guess : array_like, optional
         A public guess of the database, used where there is no look at the entries.
     rng, calibration, close, ledger
-        As in :func:`~dp_cmdp.release.entries.release_database`; `close` is read off the program by
-        default (:func:`~dp_cmdp.release.entries.harmful_sides`).
+        As in :func:`~dp_cmdp.release.entries.release_database`; `calibration` and `close` are read
+        off the program by default (:func:`~dp_cmdp.release.entries.suited_noise`,
+        :func:`~dp_cmdp.release.entries.harmful_sides`).
     solver : callable
         Solves the proposals; HiGHS by default.
 
@@ -79,12 +86,14 @@ def release_looks(
     -----
     **Privacy.** *Spends the budget*.
     """
+    first, second = plan.budgets(budget)
+    if calibration is None:
+        calibration = suited_noise(program, first or budget)
     check_call(database, rng=rng, calibration=calibration, ledger=ledger)
     program.check_owns(database)
     envelope = database.envelope
     ends = harmful_sides(program) if close is None else close
     seen = public_release(envelope, guess)
-    first, second = plan.budgets(budget)
     _refuse_early(envelope, first, second, calibration=calibration, close=ends, rng=rng)
     look = None if first else _plan_second(program, seen, second, plan=plan, solver=solver)
     if first is None and look is None:
@@ -92,9 +101,8 @@ def release_looks(
     debit = debited(ledger, database, budget, note=f"release_looks {plan}")
     if first is not None:
         seen = release_database(database, first, rng=rng, calibration=calibration, close=ends)
-    seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)
-    if first is not None:
         look = second and _plan_second(program, seen, second, plan=plan, solver=solver)
+    seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)
     if second is None or look is None:
         return seen
     return replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -87,3 +87,15 @@ MENU = (
     Plan("0.35", caution=1.5, lift=1.0),
     Plan("0.65", caution=1.5, lift=1.0),
 )
+#: What it is chosen from where solves are long: with and without a look at the entries.
+SHORT_MENU = (DATABASE, MENU[1], MENU[4])
+
+
+def check_menu(menu: Sequence[Plan]) -> tuple[Plan, ...]:
+    """The plans of a menu, each once; raise unless there are some."""
+    plans = tuple(dict.fromkeys(_check.items("menu", menu)))
+    for plan in plans:
+        _check.instance("an item of menu", plan, Plan)
+    if not plans:
+        raise InvalidArgumentError("menu must not be empty: give at least one Plan")
+    return plans

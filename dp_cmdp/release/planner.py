@@ -14,9 +14,9 @@ makes some entries large and most small; entries that only widen a row (toleranc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,8 +31,13 @@ from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.noise.certificate import checked_budget
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import PolytopeRows
-from dp_cmdp.release.looks import objective_estimate, release_looks
-from dp_cmdp.release.plan import DATABASE, MENU, Plan
+from dp_cmdp.release.looks import (
+    objective_estimate,
+    propose_totals,
+    public_release,
+    release_looks,
+)
+from dp_cmdp.release.plan import DATABASE, MENU, SHORT_MENU, Plan, check_menu
 from dp_cmdp.release.proposal import Solver, solve_rows, solved
 
 if TYPE_CHECKING:
@@ -51,6 +56,8 @@ WITH_LITTLE_CAUTION = 1.05
 #: Standard deviation of the databases around a public guess, as a share of their bounds.
 AROUND_GUESS = 0.1
 PLANS = ("auto", "database", "totals")
+
+Step = TypeVar("Step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,8 @@ def choose_plan(
     guard: float | None = GUARD,
     seed: int = 0,
     solver: Solver = solve_rows,
+    short: bool = False,
+    progress: bool = False,
 ) -> Choice:
     """The plan that promises to lose least, from public data alone.
 
@@ -129,6 +138,13 @@ def choose_plan(
         A plan for totals is taken when its mean score is at most this share of the database
         release's; None: always.
     seed : int
+    solver : callable
+        Solves the programs of the trials; HiGHS by default.
+    short : bool
+        One trial only, in which no program over totals is solved: for programs whose solves are
+        long.
+    progress : bool
+        Show a bar when it takes longer than two seconds.
 
     Notes
     -----
@@ -136,13 +152,12 @@ def choose_plan(
     """
     if guard is not None:
         _check.real("guard", guard, low=0.0)
-    trials = Trials(program, guess=guess, seed=seed, solver=solver)
-    for plan in _check.items("menu", menu):
-        _check.instance("an item of menu", plan, Plan)
-    plans = [plan for plan in dict.fromkeys(menu) if _measurable(plan, budget)]
+    plans = [plan for plan in check_menu(menu) if _measurable(plan, budget)]
+    trials = Trials(program, guess=guess, seed=seed, solver=solver, short=short)
     losses: dict[Plan, list[float]] = {plan: [] for plan in (DATABASE, *plans)}
-    for trial in range(len(LEVELS)):
-        for plan, loss in trials.losses(trial, budget, (DATABASE, *plans)).items():
+    for trial in range(1 if short else len(LEVELS)):
+        tried = trials.losses(trial, budget, (DATABASE, *plans))
+        for plan, loss in with_bar(tried, progress, total=1 + len(plans)):
             losses[plan].append(loss)
         plans.sort(key=lambda plan: (Score(plan, tuple(losses[plan])).weighed, plan.share == 0))
         plans = plans[: max(1, len(plans) // 2)]
@@ -161,16 +176,45 @@ def planned(
     guess: ArrayLike | None = None,
     seed: int = 0,
     solver: Solver = solve_rows,
+    short: bool = False,
+    progress: bool = False,
 ) -> Choice:
-    """The plan meant by a word: "auto", "database" or "totals" (the best plan that has some)."""
+    """The plan meant by a word: "auto", "database" or "totals" (the best plan that has some).
+
+    `short`: two plans for totals, and one trial, for programs whose solves are long. Where the
+    trials cannot be solved, "auto" is the database release.
+    """
     if guess is not None:
         _check.vector("guess", guess, size=program.envelope.num_entries)
     if isinstance(plan, Plan):
         return Choice(plan, ())
     if _check.one_of("plan", plan, PLANS) == "database":
         return Choice(DATABASE, ())
-    guard = GUARD if plan == "auto" else None
-    return choose_plan(program, budget, guess=guess, guard=guard, seed=seed, solver=solver)
+    try:
+        return choose_plan(
+            program,
+            budget,
+            menu=SHORT_MENU if short else MENU,
+            guess=guess,
+            guard=GUARD if plan == "auto" else None,
+            seed=seed,
+            solver=solver,
+            short=short,
+            progress=progress,
+        )
+    except SolverError:
+        if plan == "auto":
+            return Choice(DATABASE, ())
+        raise
+
+
+def with_bar(steps: Iterable[Step], progress: bool, *, total: int) -> Iterable[Step]:
+    """The steps of planning, with a bar when they take longer than two seconds."""
+    if not progress:
+        return steps
+    from tqdm import tqdm
+
+    return tqdm(steps, desc="plans", total=total, delay=2.0, leave=False)
 
 
 def prior_database(
@@ -213,21 +257,32 @@ def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:
 class Trials:
     """Public databases on which plans are tried; trial t is the same for every budget and plan.
 
+    In `short` trials the answer that totals are proposed for stands for the answer over them.
+
     Notes
     -----
     **Privacy.** *Public*.
     """
 
     def __init__(
-        self, program: ParametricLP, *, guess: ArrayLike | None, seed: int, solver: Solver
+        self,
+        program: ParametricLP,
+        *,
+        guess: ArrayLike | None,
+        seed: int,
+        solver: Solver,
+        short: bool = False,
     ) -> None:
         _check.seed("seed", seed)
+        self._short = short
         self._program, self._guess, self._seed, self._solver = program, guess, seed, solver
         envelope = program.envelope
         public = Polytope(envelope.lower, envelope.upper)
         self._robust = self._best(public, (envelope.lower + envelope.upper) / 2)
 
-    def losses(self, trial: int, budget: PrivacyBudget, plans: Sequence[Plan]) -> dict[Plan, float]:
+    def losses(
+        self, trial: int, budget: PrivacyBudget, plans: Sequence[Plan]
+    ) -> Iterator[tuple[Plan, float]]:
         """What each plan loses, as a share of what the robust answer loses."""
         program = self._program
         level, concentration = LEVELS[trial % len(LEVELS)]
@@ -238,29 +293,45 @@ class Trials:
         objective = program.c.at(theta)
         best = float(objective @ self._best(Polytope(theta, theta), theta))
         lost = best - float(objective @ self._robust)
-        if lost <= 1e-9 * (1.0 + abs(best)):
-            return dict.fromkeys(plans, 0.0)
-        answers = {plan: self._answer(theta, trial, budget, plan) for plan in plans}
-        return {plan: (best - float(objective @ x)) / lost for plan, x in answers.items()}
+        nothing = lost <= 1e-9 * (1.0 + abs(best))
+        for plan in plans:
+            x = self._robust if nothing else self._answer(theta, trial, budget, plan)
+            yield plan, 0.0 if nothing else (best - float(objective @ x)) / lost
 
     def _answer(
         self, theta: FloatArray, trial: int, budget: PrivacyBudget, plan: Plan
     ) -> FloatArray:
         """The answer of one trial; the robust one where the solver gives up."""
-        program = self._program
+        program, rng = self._program, np.random.default_rng([self._seed, trial, 1])
+        database = Database(theta, program.envelope)
         try:
+            if self._short and plan.measures_totals:
+                return self._proposed(database, budget, plan, rng)
             release = release_looks(
-                Database(theta, program.envelope),
+                database,
                 budget,
                 program=program,
                 plan=plan,
                 guess=self._guess,
-                rng=np.random.default_rng([self._seed, trial, 1]),
+                rng=rng,
                 solver=self._solver,
             )
             return self._best(release.polytope, objective_estimate(program, release))
         except SolverError:
             return self._robust
+
+    def _proposed(
+        self, database: Database, budget: PrivacyBudget, plan: Plan, rng: np.random.Generator
+    ) -> FloatArray:
+        """The answer that the totals are proposed for: it pays for more than their usual noise."""
+        program = self._program
+        first, second = plan.budgets(budget)
+        seen = public_release(program.envelope, self._guess)
+        if first is not None:
+            looked = Plan(1)
+            seen = release_looks(database, first, program=program, plan=looked, rng=rng)
+        found = second and propose_totals(program, seen, second, plan=plan, solver=self._solver)
+        return found.x if found else self._robust
 
     def _best(self, polytope: Polytope, estimate: FloatArray) -> FloatArray:
         rows = PolytopeRows(self._program.uncertain_rows, polytope)

@@ -1,4 +1,4 @@
-"""Private answers: from a release, and in one call (check, release, solve).
+"""Private answers: from a release, and in one call (check, plan, release, solve).
 
 :func:`solve_private` sees the Release only. In one call, what can be refused is refused from public
 data, before the ledger is debited and a value is read: another program's database, a program that
@@ -29,10 +29,10 @@ from dp_cmdp.program.linear_program import Solution, inequality_slack
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import check_consistent
 from dp_cmdp.release.block_plans import checked_entrywise
-from dp_cmdp.release.entries import harmful_sides, release_database
-from dp_cmdp.release.looks import objective_estimate, release_looks
+from dp_cmdp.release.looks import objective_estimate
 from dp_cmdp.release.plan import Plan
-from dp_cmdp.release.planner import Choice, planned
+from dp_cmdp.release.planned import release_planned
+from dp_cmdp.release.planner import Choice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,9 +72,10 @@ def release_and_solve(
     plan: str | Plan = "auto",
     guess: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
-    calibration: str = "tight",
+    calibration: str | None = None,
     close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
+    progress: bool = False,
 ) -> PrivateAnswer:
     """Check a program with private data, release facts about its database, and solve for them.
 
@@ -84,15 +85,9 @@ def release_and_solve(
     database : Database
         Of the program's envelope.
     budget : PrivacyBudget
-    plan : {"auto", "database", "totals"} or Plan
-        Which facts: intervals around all entries, bounds on totals besides, or what promises to
-        lose least on public trial databases (:mod:`dp_cmdp.release.planner`; they cost about as
-        long as ten solves).
-    guess : array_like, optional
-        A public guess of the database, for the planning.
-    rng, calibration, close, ledger
-        As in :func:`dp_cmdp.release.entries.release_database`; `close` is read off the program by
-        default (:func:`dp_cmdp.release.entries.harmful_sides`).
+    plan, guess, rng, calibration, close, ledger, progress
+        As in :func:`dp_cmdp.release.planned.release_planned`; planning takes about as long as ten
+        solves.
 
     Returns
     -------
@@ -114,31 +109,24 @@ def release_and_solve(
     """
     program.check_owns(database)
     robust = robust_solution(program)
-    choice = planned(plan, program, budget, guess=guess)
-    ends = harmful_sides(program) if close is None else close
-    if plan == "database":
-        release = release_database(
-            database, budget, rng=rng, calibration=calibration, close=ends, ledger=ledger
-        )
-    else:
-        release = release_looks(
-            database,
-            budget,
-            program=program,
-            plan=choice.plan,
-            guess=guess,
-            rng=rng,
-            calibration=calibration,
-            close=ends,
-            ledger=ledger,
-        )
-        release = replace(release, plan=choice.facts())
+    release, choice = release_planned(
+        database,
+        budget,
+        program=program,
+        plan=plan,
+        guess=guess,
+        rng=rng,
+        calibration=calibration,
+        close=close,
+        ledger=ledger,
+        progress=progress,
+    )
     value = float(program.c.at(objective_estimate(program, release)) @ robust.x)
     robust = replace(robust, objective=value)
     try:
         solution = solve_private(program, release)
     except (SolverError, InvalidArgumentError):  # facts too tight for the engine to tell from none
-        solution = robust = _certified_over(program, release, robust)
+        solution = _certified_over(program, release, robust)
     return PrivateAnswer(solution=solution, release=release, robust=robust, choice=choice)
 
 
@@ -160,13 +148,14 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     ----------
     program : ParametricLP
     release : Release
-        Of the database (``release_database``) or of the blocks (``release_blocks``) of `program`.
+        Of the database (``release_planned``, ``release_database``, ``release_looks``) or of the
+        blocks (``release_blocks``) of `program`.
 
     Returns
     -------
     Solution
-        With a certificate, in exact arithmetic, that A(θ)x ≤ b(θ) for every θ in the released
-        intervals, hence for the true database.
+        With a certificate, in exact arithmetic, that A(θ)x ≤ b(θ) for every θ that satisfies the
+        released facts, hence for the true database.
 
     Notes
     -----
@@ -219,7 +208,8 @@ def solve_over(
         sensitive = uncertain.exact_slack(x[:n], np.maximum(x[x.size - count :], 0.0))
         return np.concatenate([sensitive, inequality_slack(program.A_ub, program.b_ub, x=x[:n])])
 
-    lp = program.robust_over(polytope, estimate=estimate)
+    middle = (polytope.lower + polytope.upper) / 2 if estimate is None else estimate
+    lp = program.with_rows(uncertain.counterpart(), program.c.at(middle))
     solution = solve_certified(lp, slack_of=slack_of)
     return replace(
         solution,

@@ -43,6 +43,7 @@ PUBLIC = [
     "release_blocks",
     "release_database",
     "release_looks",
+    "release_planned",
     "robust_policy",
     "rollout",
     "saturation",

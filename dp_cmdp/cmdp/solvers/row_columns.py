@@ -38,23 +38,22 @@ STABILITY = 0.8
 PRICING_SHARE = 0.05
 #: Pricing problems at most.
 ROW_ITERATIONS = 600
-#: An impatient run ends where so many columns close less than a share of the gap: this one, or the
-#: larger one once the gap is good enough.
+#: A run ends where so many columns close less than a share of the gap: this one, or the larger one
+#: once the gap is good enough.
 PATIENCE, PROGRESS, MORE_PROGRESS, GOOD_GAP = 10, 0.2, 0.5, 1e-4
 #: A column that improves the master by less, relative to the distance, is a misprice; so many in a
 #: row at y itself mean that doubles are exhausted.
 MISPRICE, MISPRICES = 1e-3, 4
 #: Primal and dual feasibility asked of HiGHS, in units of size 1.
 MASTER_TOLERANCE = 1e-10
+#: Simplex iterations per row at most: a master that needs more is cycling (usual are 1 or 2).
+MASTER_ITERATIONS = 20
 #: Excess that a first phase leaves to the margin, in units of the rows.
 LEFT_EXCESS = 1e-9
 
 
 class RowColumns:
-    """One solve: `objective` under `rows`, on the dynamics of `library`, which learns from it.
-
-    A `patient` one goes on until the gap is reached or columns run out, however slowly.
-    """
+    """One solve: `objective` under `rows`, on the dynamics of `library`, which learns from it."""
 
     def __init__(
         self,
@@ -63,12 +62,10 @@ class RowColumns:
         *,
         objective: FloatArray,
         gap: float,
-        patient: bool = True,
     ) -> None:
         pairs = library.reward.size
         whole = sparse.vstack([rows.A, rows.A_aux], format="csc")
         self.library, self.gap, self.objective = library, gap, objective
-        self.patient = patient
         self.A = sparse.csr_array(whole[:, :pairs])
         self.E = sparse.csc_array(whole[:, pairs:])
         self.b = np.concatenate([rows.b, rows.b_aux])
@@ -110,8 +107,14 @@ class RowColumns:
         """Add columns until bound and value meet, or none helps: value, bound and its y."""
         bound, best, stability, misprices = np.inf, np.zeros(self.b.size), 0.0, 0
         distances: list[float] = []
+        value = -np.inf
         while True:
-            value, dual = self.master.solve()
+            try:
+                value, dual = self.master.solve()
+            except ConvergenceError:
+                if elastic or value == -np.inf:
+                    raise
+                return value, bound, best  # of the last mixture
             allowed = self.gap * (max(abs(value), self.reward_scale) or 1.0)
             if elastic:
                 allowed = 0.1 * FEASIBILITY
@@ -138,7 +141,7 @@ class RowColumns:
 
     def _is_slow(self, distances: list[float], value: float) -> bool:
         """Whether the last columns closed too little of the gap to go on."""
-        if self.patient or len(distances) <= PATIENCE:
+        if len(distances) <= PATIENCE:
             return False
         good = distances[-1] <= GOOD_GAP * max(abs(value), self.reward_scale)
         share = MORE_PROGRESS if good else PROGRESS
@@ -217,6 +220,9 @@ class _Master:
         self._elastic, self._num_auxiliary = True, count
         self._values: list[float] = []
         self._highs = _quiet_highs()
+        self._highs.setOptionValue(
+            "simplex_iteration_limit", int(MASTER_ITERATIONS * (b.size + 100))
+        )
         self._highs.passModel(_model(matrix, floor, right=np.append(b / self._unit, 1.0)))
         for p, row in enumerate(solve.rows):
             self.add(solve.worth(p), row)

@@ -73,23 +73,20 @@ def solve_rows_of(
 ) -> RowSolution:
     """The best occupancy of `cmdp` under a counterpart of the sensitive rows of its program.
 
-    With a pool, by column generation, which learns from it and teaches it; where that fails in a
+    With a pool, by column generation, which learns from it and teaches it; where that is slow in a
     model that is not large, and without a pool, as one linear program.
     """
     if pool is not None:
-        from dp_cmdp.cmdp.solvers.row_columns import RowColumns
+        from dp_cmdp.cmdp.solvers.row_columns import GOOD_GAP, RowColumns
 
         pool.library.prepare()
+        large = cmdp.num_states > LARGE
         try:
-            return RowColumns(
-                pool.library,
-                rows,
-                objective=objective,
-                gap=gap,
-                patient=cmdp.num_states <= LARGE,
-            ).run()
+            found = RowColumns(pool.library, rows, objective=objective, gap=gap).run()
+            if large or found.gap <= max(gap, GOOD_GAP):
+                return found
         except ConvergenceError:
-            if cmdp.num_states > LARGE:
+            if large:
                 raise
     return solve_row_lp(program, cmdp, rows, objective=objective)
 

@@ -108,6 +108,12 @@ def facts_around(theta, rng, *, count=3):
     return Polytope(theta - 0.2, theta + 0.2, W=W, q=W @ theta + 0.01)
 
 
+@pytest.fixture
+def patient(monkeypatch):
+    """Column generation goes on, however slowly."""
+    monkeypatch.setattr(row_columns, "PATIENCE", 10**9)
+
+
 def both_engines(model, rows):
     """Values of the linear program and of column generation, which must bound each other."""
     program, objective = model.program(), model.public.r.ravel()
@@ -123,6 +129,7 @@ def both_engines(model, rows):
 @pytest.mark.parametrize(
     ("n", "radius"), [(6, 0.1), (8, 0.1), (11, 0.1), (15, 0.1), (10, 1.0), (13, 1.0)]
 )
+@pytest.mark.usefixtures("patient")
 def test_linear_program_and_column_generation_agree_on_grids(n, radius):
     model, database = grid(n, radius=radius)
     program = model.program()
@@ -137,6 +144,7 @@ def test_linear_program_and_column_generation_agree_on_grids(n, radius):
 
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.usefixtures("patient")
 def test_linear_program_and_column_generation_agree_on_random_models(seed, rows):
     model, theta, rng = garnet(seed, rows=rows)
     polytope = facts_around(theta, rng)
@@ -200,12 +208,29 @@ def test_an_unconverged_answer_is_safe_and_says_how_far_it_may_be_from_the_best(
     )
     best = synthesize(model, release)
     monkeypatch.setattr(facts_synthesis, "LARGE", 0)
+    monkeypatch.setattr("dp_cmdp.cmdp.solvers.row_solution.LARGE", 0)
     monkeypatch.setattr(row_columns, "ROW_ITERATIONS", 6)
     found = policy_over(model, release.polytope)
     assert found.certificate.verified
     assert certify_policy(model.at(database.values), found.policy).verified
     assert found.value < best.value - 1e-6
     assert found.upper_bound >= best.value
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.02, 0.2])
+def test_where_masters_cycle_the_linear_program_answers(monkeypatch, limit):
+    model, database = grid(9)
+    program, objective = model.program(), model.public.r.ravel()
+    release = release_looks(
+        database, BUDGET, program=program, plan=TOTALS, rng=np.random.default_rng(0)
+    )
+    rows = program.polytope_rows(release.polytope).counterpart()
+    best = solve_row_lp(program, model.public, rows, objective=objective)
+    monkeypatch.setattr(row_columns, "MASTER_ITERATIONS", limit)
+    found = solve_rows_of(
+        program, model.public, rows, objective=objective, gap=1e-6, pool=PolicyPool(model.public)
+    )
+    assert found.value == pytest.approx(best.value, rel=1e-6)
 
 
 def test_rows_that_no_policy_satisfies_are_proved_infeasible():

@@ -1,7 +1,10 @@
 """Plans: chosen from public data, kept with the release, refused before anything is spent."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from tqdm import tqdm
 
 from dp_cmdp import (
     Affine,
@@ -14,6 +17,7 @@ from dp_cmdp import (
     choose_plan,
     release_and_solve,
     release_looks,
+    release_planned,
     verify,
 )
 from dp_cmdp.advice.plans import advise_plans
@@ -25,8 +29,8 @@ from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release import solve as solving
 from dp_cmdp.release.entries import harmful_sides
 from dp_cmdp.release.looks import posterior_mean
-from dp_cmdp.release.plan import DATABASE, MENU
-from dp_cmdp.release.planner import planned
+from dp_cmdp.release.plan import DATABASE, MENU, SHORT_MENU
+from dp_cmdp.release.planner import Choice, planned
 from dp_cmdp.release.posterior import Posterior
 
 BUDGET = PrivacyBudget(1, "1/1000")
@@ -66,6 +70,63 @@ def test_the_guard_decides_between_the_database_and_totals(large):
     assert choose_plan(large[0], BUDGET, guard=0.0).plan == DATABASE
     assert choose_plan(auction(4)[0], BUDGET, guard=None).plan.measures_totals
     assert choose_plan(large[0], BUDGET, menu=[DATABASE]).plan == DATABASE
+
+
+def test_a_short_choice_is_one_trial_and_measures_totals_where_they_are_clearly_better():
+    short = choose_plan(auction(200)[0], BUDGET, menu=SHORT_MENU, short=True)
+    assert [len(score.losses) for score in short.scores] == [1] * len(SHORT_MENU)
+    assert short.plan.measures_totals
+    assert choose_plan(auction(4)[0], PrivacyBudget("1/4", "1/1000"), short=True).plan == DATABASE
+
+
+def test_where_trials_cannot_be_solved_auto_is_the_database_release_and_totals_is_refused(large):
+    def helpless(*_):
+        raise SolverError("gave up")
+
+    choice = planned("auto", large[0], BUDGET, solver=helpless)
+    assert choice == Choice(DATABASE, ())
+    with pytest.raises(SolverError):
+        planned("totals", large[0], BUDGET, solver=helpless)
+
+
+def test_a_bar_tells_of_planning_and_goes_to_the_error_stream(large, capsys, monkeypatch):
+    monkeypatch.setattr("tqdm.tqdm", partial(tqdm, mininterval=0, delay=0))
+    choose_plan(large[0], BUDGET, progress=True)
+    told = capsys.readouterr()
+    assert "plans" in told.err
+    assert told.out == ""
+
+
+def test_one_verb_plans_looks_and_states_its_facts(large):
+    program, database = large
+    release, choice = release_planned(database, BUDGET, program=program)
+    assert release.plan == choice.facts()
+    assert release.totals is not None
+    assert release.polytope.contains(database.values)
+
+
+def listed(groups: int, *, records=None) -> tuple[ParametricLP, Database]:
+    """An auction whose prices bind budgets only: its objective is public."""
+    envelope = Envelope(0.0, 1.0, radius=0.1, shape=(groups, 5), name="prices", records=records)
+    entry = np.arange(groups * 5).reshape(groups, 5)
+    program = auction_program(
+        envelope, private={"A": entry}, prices=np.full((groups, 5), 0.5), budget=groups / 10
+    )
+    return program, Database({"prices": np.full((groups, 5), 0.4)}, envelope)
+
+
+def test_noise_is_optimal_by_default_where_one_end_matters_and_records_hold_one_entry(large):
+    one = listed(6)
+    pairs = listed(6, records=np.arange(30).reshape(6, 5) // 2)
+    for (program, database), law in ((one, "table"), (pairs, None), (auction(6), None)):
+        for plan in ("database", Plan(1)):
+            release, _ = release_planned(database, BUDGET, program=program, plan=plan)
+            proof = release.noise[0].certificate
+            assert proof is not None
+            assert (proof["law"] == "table") == (law == "table")
+    weak, _ = release_planned(one[1], PrivacyBudget("1/16", "1/1000"), program=one[0], plan=Plan(1))
+    assert weak.noise[0].certificate is not None
+    assert weak.noise[0].certificate["law"] != "table"
 
 
 def test_a_public_guess_moves_the_trials(large):

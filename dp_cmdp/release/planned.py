@@ -1,0 +1,100 @@
+"""Plan, looks, facts: a release as planned, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dp_cmdp._door import door
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.accounting.ledger import PrivacyLedger
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.release import Release
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.entries import harmful_sides, release_database, suited_noise
+from dp_cmdp.release.looks import release_looks
+from dp_cmdp.release.plan import Plan
+from dp_cmdp.release.planner import Choice, planned
+from dp_cmdp.release.proposal import Solver, solve_rows
+
+
+@door
+def release_planned(
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    program: ParametricLP,
+    plan: str | Plan = "auto",
+    guess: ArrayLike | None = None,
+    rng: np.random.Generator | None = None,
+    calibration: str | None = None,
+    close: str | Mapping[str, str] | None = None,
+    ledger: PrivacyLedger | None = None,
+    solver: Solver = solve_rows,
+    short: bool = False,
+    progress: bool = False,
+) -> tuple[Release, Choice]:
+    """Publish certain facts about a database, those that promise to serve a program best.
+
+    Parameters
+    ----------
+    database : Database
+    budget : PrivacyBudget
+    program : ParametricLP
+        What the facts are for.
+    plan : {"auto", "database", "totals"} or Plan
+        Which facts: intervals around all entries, bounds on totals besides, or what promises to
+        lose least on public trial databases (:mod:`dp_cmdp.release.planner`).
+    guess : array_like, optional
+        A public guess of the database, for the planning.
+    rng, calibration, close, ledger
+        As in :func:`dp_cmdp.release.entries.release_database`; `calibration` and `close` are read
+        off the program by default (:func:`dp_cmdp.release.entries.suited_noise`,
+        :func:`dp_cmdp.release.entries.harmful_sides`).
+    solver : callable
+        Solves trials and proposals; HiGHS by default.
+    short : bool
+        Choose from fewer plans on one trial, for programs whose solves are long.
+    progress : bool
+        Show a bar while planning, when it takes longer than two seconds.
+
+    Returns
+    -------
+    Release
+        Its `plan` says which one was followed, and how those tried did.
+    Choice
+
+    Notes
+    -----
+    **Privacy.** *Spends the budget*.
+    """
+    program.check_owns(database)
+    choice = planned(
+        plan, program, budget, guess=guess, solver=solver, short=short, progress=progress
+    )
+    if plan == "database":
+        release = release_database(
+            database,
+            budget,
+            rng=rng,
+            calibration=suited_noise(program, budget) if calibration is None else calibration,
+            close=harmful_sides(program) if close is None else close,
+            ledger=ledger,
+        )
+        return release, choice
+    release = release_looks(
+        database,
+        budget,
+        program=program,
+        plan=choice.plan,
+        guess=guess,
+        rng=rng,
+        calibration=calibration,
+        close=close,
+        ledger=ledger,
+        solver=solver,
+    )
+    return replace(release, plan=choice.facts()), choice
