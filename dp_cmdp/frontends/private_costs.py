@@ -1,0 +1,344 @@
+"""Private costs of an imported environment: what is charged, for which candidates, how much.
+
+What is *public* is said here in full: which states, cells or actions are candidates, on what they
+are charged, the bounds of their severities and tolerances, and the radius by which one of these
+numbers may differ between adjacent databases. The severities themselves, and tolerances that are
+given as an Envelope, are the private database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp import _exact as exact
+from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
+from dp_cmdp.cmdp.charges import Charges
+from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.data.affine import Affine
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.release import Release
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.frontends.candidates import Candidates
+from dp_cmdp.frontends.hazard_table import filled_severities, read_severities
+from dp_cmdp.frontends.step_costs import StepCosts
+from dp_cmdp.frontends.tabular import TabularModel
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PrivateCost:
+    """One kind of cost: one constraint.
+
+    Parameters
+    ----------
+    states : array_like of int, optional
+        Candidates by the number of their state.
+    cells : array_like of (row, column), optional
+        Candidates by their place in the grid, instead; one candidate is all states in its cell.
+    actions : array_like of int, optional
+        With ``on="acting"``: one candidate per action, wherever it is taken, or with `states` one
+        per pair of a state and an action.
+    on : {"occupying", "entering", "acting"}, optional
+        What is charged: every action taken in a candidate, every move that enters one (moves that
+        end the episode included), or one action. By default acting where `actions` are given, else
+        occupying.
+    severity : Envelope or array_like
+        Bounds and radius of one private severity per candidate; or numbers, which are public.
+    tolerance : Envelope or float
+        Bounds and radius of the private tolerance; or a number, which is public.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
+    """
+
+    severity: Envelope | ArrayLike
+    tolerance: Envelope | float
+    states: ArrayLike | None = None
+    cells: ArrayLike | None = None
+    actions: ArrayLike | None = None
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        tolerance = self.tolerance
+        if isinstance(tolerance, Envelope):
+            if tolerance.num_entries != 1:
+                raise InvalidArgumentError(
+                    f"tolerance must have one entry, got {tolerance.num_entries}"
+                )
+        elif not _check.is_real(tolerance):
+            raise InvalidArgumentError(
+                "tolerance must be an Envelope (private) or a number (public), got "
+                f"{type(tolerance).__name__}"
+            )
+        else:
+            object.__setattr__(self, "tolerance", _check.real("tolerance", tolerance))
+        if not isinstance(self.severity, Envelope):
+            numbers = _check.vector(
+                "severity", np.atleast_1d(_check.array("severity", self.severity))
+            )
+            object.__setattr__(self, "severity", numbers)
+
+    @property
+    def num_severities(self) -> int:
+        severity: Any = self.severity
+        return severity.num_entries if isinstance(severity, Envelope) else severity.size
+
+    @property
+    def lowest(self) -> FloatArray:
+        """The least that each severity can be."""
+        severity: Any = self.severity
+        return severity.lower if isinstance(severity, Envelope) else severity
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class TabularCMDP(ParametricCMDP):
+    """A ``ParametricCMDP`` that knows the environment it came from.
+
+    Parameters
+    ----------
+    source : TabularModel
+    kinds : mapping of str to PrivateCost
+    records : mapping of str to array_like, optional
+        As in :meth:`TabularModel.with_private_costs`.
+
+    Notes
+    -----
+    **Privacy.** *Public*: it holds no value of any database.
+    """
+
+    source: TabularModel
+    kinds: Mapping[str, PrivateCost]
+    candidates: tuple[Candidates, ...]
+
+    @door
+    def __init__(
+        self,
+        source: TabularModel,
+        kinds: Mapping[str, PrivateCost],
+        *,
+        records: Mapping[str, ArrayLike] | None = None,
+    ) -> None:
+        for name, cost in kinds.items():
+            _check.text("a name of kinds", name)
+            _check.instance(f"kinds[{name!r}]", cost, PrivateCost)
+        if not kinds:
+            raise InvalidArgumentError("kinds must name at least one kind of cost")
+        candidates = tuple(Candidates.of(source, cost) for cost in kinds.values())
+        _refuse_credits(source, kinds)
+        envelope = _envelope(kinds, records)
+        public = source.public
+        ParametricCMDP.__init__(
+            self,
+            envelope,
+            T=public.T,
+            r=public.r,
+            mu=public.mu,
+            gamma=public.gamma,
+            arrivals=public.arrivals,
+            cost=_costs(source, kinds, candidates, envelope),
+            tolerance=_tolerances(kinds, envelope),
+            names=list(kinds),
+        )
+        object.__setattr__(self, "source", source)
+        object.__setattr__(self, "kinds", dict(kinds))
+        object.__setattr__(self, "candidates", candidates)
+
+    @door
+    def cost_at(self, release: Release | None = None) -> StepCosts:
+        """What a step costs at most, as a function of (state, action, next_state).
+
+        Parameters
+        ----------
+        release : Release, optional
+            Of this model's database; each severity is taken at the upper end of its interval. By
+            default the public upper bounds, which need no data.
+
+        Notes
+        -----
+        For :func:`dp_cmdp.rollout`. Its discounted sum has the mean that the certificate bounds.
+        True severities do not go in here: see ``model.at(values)`` for their curator.
+        **Privacy.** *Post-processing* of a release.
+        """
+        if release is None:
+            upper = self.envelope.upper
+        elif release.method != "database":
+            raise InvalidArgumentError(
+                "release must be one of the database, made by release_database or "
+                "release_and_synthesize: those of blocks do not say what one severity is"
+            )
+        else:
+            release.check_fits(self.envelope)
+            upper = release.upper
+        severities = [
+            upper[self.envelope.index(group)].ravel()
+            if (group := _group(self.kinds, name, "severity")) in dict(self.envelope.groups)
+            else np.asarray(cost.severity)
+            for name, cost in self.kinds.items()
+        ]
+        return StepCosts.of(self.source, self.candidates, severities)
+
+    @door
+    def database(
+        self,
+        hazards: pandas.DataFrame | str | Path | Mapping[str, ArrayLike] | ArrayLike,
+        *,
+        tolerance: ArrayLike | None = None,
+        identity: str | None = None,
+    ) -> Database:
+        """The private database, from a table of hazards.
+
+        Parameters
+        ----------
+        hazards : DataFrame, path of a CSV file, array_like, or mapping
+            A table with the columns ``state`` (or ``row`` and ``col``; ``action``, for costs on
+            acting) and ``severity``, and ``kind`` where there are several. Candidates that it does
+            not name have the lowest severity that is possible. Or one severity per candidate; or a
+            mapping from kind to such numbers.
+        tolerance : array_like
+            The private tolerances, in the order of the kinds that have one.
+        identity : str, optional
+            As in :class:`~dp_cmdp.data.database.Database`.
+
+        Notes
+        -----
+        Errors show the public bounds and no row, place or number of the table.
+        **Privacy.** *Curator only*.
+        """
+        places = dict(zip(self.kinds, self.candidates, strict=True))
+        private = {n: c.severity for n, c in self.kinds.items() if isinstance(c.severity, Envelope)}
+        found = read_severities(hazards, {name: places[name].columns for name in private})
+        values: dict[str, Any] = {}
+        for name, bounds in private.items():
+            filled = filled_severities(name, found[name], bounds)
+            values[_group(self.kinds, name, "severity")] = filled.reshape(bounds.groups[0][1])
+        values |= self._given_tolerances(tolerance)
+        return Database(values, self.envelope, identity=identity)
+
+    def _given_tolerances(self, tolerance: ArrayLike | None) -> dict[str, Any]:
+        private = {
+            n: c.tolerance for n, c in self.kinds.items() if isinstance(c.tolerance, Envelope)
+        }
+        if tolerance is None:
+            if private:
+                raise InvalidArgumentError(
+                    f"tolerance must be given: it is private for {', '.join(private)}"
+                )
+            return {}
+        given = np.atleast_1d(_check.private_array("tolerance", tolerance))
+        if given.shape != (len(private),):
+            raise InvalidArgumentError(
+                f"tolerance must hold {len(private)} numbers, one per kind with a private "
+                f"tolerance ({', '.join(private) or 'there is none'})"
+            )
+        values = {}
+        for (name, bounds), value in zip(private.items(), given, strict=True):
+            if not bounds.contains([value]):
+                raise InvalidArgumentError(
+                    f"tolerance of {name!r} must lie in its public bounds "
+                    f"[{bounds.lower[0]:g}, {bounds.upper[0]:g}]; it does not (it is not shown)"
+                )
+            values[_group(self.kinds, name, "tolerance")] = value.reshape(bounds.groups[0][1])
+        return values
+
+    def __repr__(self) -> str:
+        return f"TabularCMDP({self.source!r}, {self.envelope!r})"
+
+
+def _group(kinds: Mapping[str, Any], name: str, part: str) -> str:
+    return part if len(kinds) == 1 else f"{name}.{part}"
+
+
+def _envelope(
+    kinds: Mapping[str, PrivateCost], records: Mapping[str, ArrayLike] | None
+) -> Envelope:
+    groups = {
+        _group(kinds, name, part): bounds
+        for name, cost in kinds.items()
+        for part, bounds in (("severity", cost.severity), ("tolerance", cost.tolerance))
+        if isinstance(bounds, Envelope)
+    }
+    if not groups:
+        raise InvalidArgumentError(
+            "severity or tolerance must be an Envelope: with public numbers alone there is nothing "
+            "private; give cmdp_from_gymnasium its cost and solve_cmdp the result"
+        )
+    return Envelope.join(groups, records=records)
+
+
+def _refuse_credits(source: TabularModel, kinds: Mapping[str, PrivateCost]) -> None:
+    for name, cost in kinds.items():
+        if source.is_limited and (cost.lowest < 0.0).any():
+            raise InvalidArgumentError(
+                f"severity of {name!r} must not be negative where a time limit cuts episodes "
+                "short: what is not earned back any more would be certified as if it were. Import "
+                "env.unwrapped if env is played without the limit"
+            )
+
+
+def _costs(
+    source: TabularModel,
+    kinds: Mapping[str, PrivateCost],
+    candidates: tuple[Candidates, ...],
+    envelope: Envelope,
+) -> Affine:
+    """One row per kind: public parts as constants, private ones as terms."""
+    size = source.public.r.size
+    constant = np.zeros((len(kinds), size))
+    rows, pairs, entries, counts = [], [], [], []
+    for row, (name, cost) in enumerate(kinds.items()):
+        charges = candidates[row].charges(source.public)
+        allowance = charges.allowance(cost.lowest, size)
+        if isinstance(cost.severity, Envelope):
+            index = envelope.index(_group(kinds, name, "severity")).ravel()
+            constant[row] = allowance
+            rows.append(np.full(charges.pair.size, row))
+            pairs.append(charges.pair)
+            entries.append(index[charges.candidate])
+            counts.append(charges.count)
+        else:
+            constant[row] = _added_up(_fixed(charges, np.asarray(cost.severity), size), allowance)
+    if not rows:
+        return Affine((len(kinds), size), constant=constant)
+    return Affine(
+        (len(kinds), size),
+        constant=constant if constant.any() else None,
+        at=(np.concatenate(rows), np.concatenate(pairs)),
+        entry=np.concatenate(entries),
+        coefficient=np.concatenate(counts),
+    )
+
+
+def _fixed(charges: Charges, severity: FloatArray, size: int) -> FloatArray:
+    """Public costs of every pair, not rounded down."""
+    return exact.row_sums_up(
+        charges.pair, [charges.count, severity[charges.candidate]], num_rows=size
+    )
+
+
+def _added_up(fixed: FloatArray, allowance: FloatArray) -> FloatArray:
+    """Sums that are not rounded down; exact where nothing is added."""
+    total = fixed + allowance
+    return np.where(allowance > 0.0, np.nextafter(total, np.inf), total)
+
+
+def _tolerances(kinds: Mapping[str, PrivateCost], envelope: Envelope) -> Affine:
+    known = [0.0 if isinstance(c.tolerance, Envelope) else c.tolerance for c in kinds.values()]
+    private = [
+        (row, int(envelope.index(_group(kinds, name, "tolerance")).ravel()[0]))
+        for row, (name, cost) in enumerate(kinds.items())
+        if isinstance(cost.tolerance, Envelope)
+    ]
+    at, entry = [row for row, _ in private], [entry for _, entry in private]
+    return Affine(len(kinds), constant=np.array(known), at=at, entry=entry)
