@@ -40,7 +40,7 @@ UNSEEN = 1e-6
 def policy_figure(
     policy: Policy,
     *,
-    occupancy: ArrayLike | None = None,
+    occupancy: ArrayLike,
     layout: Layout | TabularModel | TabularCMDP,
     title: str,
 ) -> Figure:
@@ -49,8 +49,8 @@ def policy_figure(
     Parameters
     ----------
     policy : Policy
-    occupancy : (num_states, num_actions), optional
-        From :func:`dp_cmdp.cmdp.occupancy.occupancy_of`; computed where `layout` is a model.
+    occupancy : (num_states, num_actions)
+        From :func:`dp_cmdp.cmdp.occupancy.occupancy_of`, or ``model.occupancy(policy)``.
     layout : Layout, TabularModel or TabularCMDP
         A hazard grid, or any imported environment whose states lie in a grid
         (``model.cells``). Where a cell has several states, arrows show where it is left to.

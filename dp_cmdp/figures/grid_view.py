@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.private_costs import TabularCMDP
@@ -51,7 +50,7 @@ class GridView:
 
 
 def policy_view(
-    layout: Layout | TabularModel | TabularCMDP, policy: Policy, occupancy: ArrayLike | None
+    layout: Layout | TabularModel | TabularCMDP, policy: Policy, occupancy: ArrayLike
 ) -> GridView:
     """The view of a policy, or a refusal of what does not fit the grid."""
     if isinstance(layout, TabularModel):
@@ -62,8 +61,8 @@ def policy_view(
     return _layout_view(layout, policy, occupancy)
 
 
-def _layout_view(layout: Layout, policy: Policy, occupancy: ArrayLike | None) -> GridView:
-    pairs = _check.array("occupancy", np.nan if occupancy is None else occupancy)
+def _layout_view(layout: Layout, policy: Policy, occupancy: ArrayLike) -> GridView:
+    pairs = _check.array("occupancy", occupancy)
     if pairs.shape != (layout.num_cells, len(ARROWS)):
         raise InvalidArgumentError("occupancy must have one row per cell, one column per action")
     if policy.probs.shape != pairs.shape:
@@ -88,7 +87,7 @@ def _layout_view(layout: Layout, policy: Policy, occupancy: ArrayLike | None) ->
 
 
 def _imported_view(
-    model: TabularModel, candidates: Any, policy: Policy, occupancy: ArrayLike | None
+    model: TabularModel, candidates: Any, policy: Policy, occupancy: ArrayLike
 ) -> GridView:
     """Several states of one cell are shown as one."""
     if model.cells is None or model.shape is None:
@@ -99,8 +98,7 @@ def _imported_view(
     cells = model.cells[:, 0] * cols + model.cells[:, 1]
     if policy.probs.shape != model.public.r.shape:
         raise InvalidArgumentError(f"policy must have probs of shape {model.public.r.shape}")
-    given = occupancy_of(model.public, policy) if occupancy is None else occupancy
-    pairs = _check.array("occupancy", given)
+    pairs = _check.array("occupancy", occupancy)
     if pairs.shape != policy.probs.shape:
         raise InvalidArgumentError(f"occupancy must have the shape {policy.probs.shape}")
     visits = np.bincount(cells, pairs.sum(axis=1)[: cells.size], minlength=rows * cols)

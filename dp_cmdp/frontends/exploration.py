@@ -58,9 +58,10 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """States by key, the start first, and what each action does in each of them."""
+    """States by key, the start, and what each action does in each of them."""
 
     keys: tuple[Hashable, ...]
+    start: int
     P: list[list[list[tuple[float, int, float, bool]]]]
 
 
@@ -84,13 +85,21 @@ def naming(base: Any, key: KeyFunction | None) -> Named:
         return partial(_by_function, key)
     if is_room(base):
         return _by_room
-    if type(getattr(base, "observation_space", None)).__name__ == "Discrete":
-        return _by_observation
+    if _observed_states(base) is not None:
+        return by_observation
     raise InvalidArgumentError(
         f"key must be given: {type(base).__name__} has no table P, and its observations are no "
         "state numbers. Give key=lambda env: ..., everything in env that decides what happens "
         "next, as a number, a text or a tuple of them; or build a CMDP of its arrays"
     )
+
+
+def _observed_states(base: Any) -> int | None:
+    """How many states an environment observes by their numbers; None if it does not."""
+    space = getattr(base, "observation_space", None)
+    if type(space).__name__ != "Discrete" or getattr(space, "start", 0) != 0:
+        return None
+    return _check.integer("the size of the observation space", getattr(space, "n", None), low=1)
 
 
 def is_room(base: Any) -> bool:
@@ -109,7 +118,7 @@ def _by_room(env: Any, observation: Any) -> Hashable:
     return RoomKey(col, row, int(env.agent_dir), inside, env.grid.encode().tobytes())
 
 
-def _by_observation(env: Any, observation: Any) -> Hashable:
+def by_observation(env: Any, observation: Any) -> Hashable:
     return operator.index(observation)
 
 
@@ -134,10 +143,13 @@ def explore(
             f"{type(getattr(base, 'action_space', None)).__name__}. {INSTEAD}"
         )
     actions = _check.integer("the number of actions of env", size, low=1)
+    search = _Search(name, actions, max_states, reward)
+    if name is by_observation:
+        search.keep_numbers(_observed_states(base) or 0)
     with global_generators_kept():
-        search = _Search(name, actions, max_states, reward)
-        search.run(_started(fresh(base), name, seed))
-    return search.found()
+        start = _started(fresh(base), name, seed)
+        search.run(start)
+    return search.found(start[0])
 
 
 def _started(env: Any, name: Named, seed: int | None) -> tuple[Hashable, Node]:
@@ -181,10 +193,19 @@ class _Search:
     twins: dict[tuple[int, bool], Node] = field(default_factory=dict)
     tried: set[tuple[int, bool]] = field(default_factory=set)
 
+    def keep_numbers(self, count: int) -> None:
+        """States are numbered as they are observed, those out of reach too."""
+        if count > self.max_states:
+            raise InvalidArgumentError(
+                f"max_states must be at least {count}, the number of observations of env"
+            )
+        self.numbers.update((number, number) for number in range(count))
+
     def run(self, start: tuple[Hashable, Node]) -> None:
         key, node = start
-        waiting = deque([(self.number(key), node)])
-        self.depths[0] = 0
+        first = self.number(key)
+        waiting = deque([(first, node)])
+        self.depths[first] = 0
         while waiting:
             state, node = waiting.popleft()
             self.outcomes[state] = []
@@ -274,13 +295,13 @@ class _Search:
     def _key_of(self, state: int) -> Hashable:
         return list(self.numbers)[state]
 
-    def found(self) -> Explored:
+    def found(self, start: Hashable) -> Explored:
         """Nobody acts where episodes only end: whatever is done there, the end stays the end."""
         table = []
         for own, state in self.numbers.items():
             rows = self.outcomes.get(state) or [Outcome(own, 0.0, True)] * self.num_actions
             table.append([[(1.0, self.numbers[key], paid, over)] for key, paid, over in rows])
-        return Explored(tuple(self.numbers), table)
+        return Explored(tuple(self.numbers), self.numbers[start], table)
 
 
 def _generator_states(env: Any) -> bytes:

@@ -202,7 +202,7 @@ def import_gymnasium(
             chosen = None if seed is None else _check.seed("seed", seed)
             found = explore(base, named, seed=chosen, max_states=limit, reward=reward)
             table, keys = Table.of(found.P), found.keys
-            start = np.arange(table.num_states) == 0.0
+            start = 1.0 * (np.arange(table.num_states) == found.start)
         limited = is_limited(source)
         cells, shape = own_grid(base, keys)
     finally:

@@ -22,6 +22,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.charges import Charges
 from dp_cmdp.cmdp.parametric import ParametricCMDP
+from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
@@ -167,8 +168,10 @@ class TabularCMDP(ParametricCMDP):
 
         Notes
         -----
-        For :func:`dp_cmdp.rollout`. Its discounted sum has the mean that the certificate bounds.
-        True severities do not go in here: see ``model.at(values)`` for their curator.
+        For :func:`dp_cmdp.rollout`. The mean of its discounted sum is at least the true one, and
+        what a certificate for the intervals of the release bounds. A certificate that also rests
+        on totals can be lower: totals bound sums, not what one step costs. True severities do not
+        go in here: see ``model.at(values)`` for their curator.
         **Privacy.** *Post-processing* of a release.
         """
         if release is None:
@@ -188,6 +191,11 @@ class TabularCMDP(ParametricCMDP):
             for name, cost in self.kinds.items()
         ]
         return StepCosts.of(self.source, self.candidates, severities)
+
+    @door
+    def occupancy(self, policy: Policy) -> FloatArray:
+        """Expected discounted visits of every pair, (num_states + 1, num_actions)."""
+        return self.source.occupancy(policy)
 
     @door
     def database(

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.occupancy import occupancy_of
+from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.exploration import Named, RoomKey
@@ -105,6 +108,11 @@ class TabularModel:
                 f"has none (rows and columns count from 0, the grid is {self.shape})"
             )
         return found
+
+    @door
+    def occupancy(self, policy: Policy) -> FloatArray:
+        """Expected discounted visits of every pair, (num_states + 1, num_actions)."""
+        return occupancy_of(self.public, policy)
 
     def state_of(self, env: Any, observation: Any) -> int:
         """Number of the state that an environment is in, of what it observes."""
