@@ -179,7 +179,7 @@ def _furniture(ax: Axes, view: GridView) -> None:
     for cell in view.goals:
         ax.add_patch(Rectangle(_corner(view, cell), 1, 1, facecolor=GOAL, zorder=1))
         _letter(ax, view, cell, "G", "white")
-    for cell, _ in view.starts:
+    for cell in {cell for cell, _ in view.starts} - set(view.goals):
         _letter(ax, view, cell, "S", START)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp.cmdp.charges import ENTERING, OCCUPYING, met_states
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.policy import Policy
@@ -81,7 +82,7 @@ class TabularModel:
 
     @door
     def where(self, chosen: Callable[[Any], bool]) -> NDArray[np.int64]:
-        """Numbers of the states whose key a function says yes to.
+        """Numbers of the states within reach of the start whose key a function says yes to.
 
         Examples
         --------
@@ -90,7 +91,8 @@ class TabularModel:
         5
         """
         answers = [_check.truth("chosen(...)", chosen(key)) for key in self.keys]
-        return np.flatnonzero(answers)
+        met = met_states(self.public, on=ENTERING) | met_states(self.public, on=OCCUPYING)
+        return np.flatnonzero(met[: len(self.keys)] & answers)
 
     @door
     def states_at(self, row: int, col: int) -> NDArray[np.int64]:

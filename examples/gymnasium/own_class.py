@@ -1,8 +1,8 @@
 """Your own environment: a pump between two tanks, without a table.
 
-Private: how much wear each fill level of the small tank causes. Public: the levels, that wear lies
-in [0, 1], and that a discounted wear of 10 is tolerated. The radius says that one level's wear could
-as well be 0.05 higher or lower, for all that the release tells.
+Private: how much wear each state of the small tank causes. Public: its states, that wear lies in
+[0, 1], and that a discounted wear of 10 is tolerated. The radius says that the wear of one state
+could as well be 0.05 higher or lower, for all that the release tells.
 Run it:  python examples/gymnasium/own_class.py
 """
 
@@ -41,7 +41,7 @@ worn = pump.where(lambda state: state >= 2)  # the public candidates: every leve
 model = pump.with_private_costs(
     states=worn, severity=dp.Envelope(0, 1, radius=0.05, shape=worn.size), tolerance=10.0
 )
-wear = [0.5, 0.5, 0.1, 0.1, 0.2, 0.2, 0.6, 0.6, 0.9, 0.9]  # the curator's
+wear = [[0.0, 0.5, 0.1, 0.2, 0.6, 0.9][state // 2] for state in worn]  # the curator's
 private = dp.release_and_synthesize(model, model.database(wear), dp.PrivacyBudget(2, "1/1000"))
 print(private.safe.certificate.verified, private.safe.value, "without data:", private.robust.value)
 
