@@ -256,13 +256,16 @@ class _Search:
             )
 
     def step(self, node: Node, action: int) -> tuple[Outcome, Node]:
+        memo: dict[int, Any] = {}
         try:
-            env = copy.deepcopy(node.env)
+            env = copy.deepcopy(node.env, memo)
         except Exception as error:
             raise InvalidArgumentError(
                 f"env must be one that can be copied; deepcopy raised {type(error).__name__}"
             ) from None
-        before = _generator_states(env)
+        # whatever hangs on env was copied, generators of generators included
+        generators = [part for part in memo.values() if isinstance(part, GENERATORS)]
+        before = _generator_states(env, generators)
         try:
             given = env.step(action)
         except Exception as error:
@@ -271,7 +274,7 @@ class _Search:
                 f"{type(error).__name__}. Let an action without effect stay where it is"
             ) from error
         observation, paid, terminated, truncated, _ = parts("step", given, 5)
-        if _generator_states(env) != before:
+        if _generator_states(env, generators) != before:
             raise InvalidArgumentError(
                 f"env must be deterministic to be explored by its steps: action {action} drew "
                 f"random numbers. {INSTEAD}"
@@ -304,11 +307,11 @@ class _Search:
         return Explored(tuple(self.numbers), self.numbers[start], table)
 
 
-def _generator_states(env: Any) -> bytes:
-    """All random generators that a step could have drawn from."""
-    own = [part for part in getattr(env, "__dict__", {}).values() if isinstance(part, GENERATORS)]
-    states: list[Any] = [random.getstate(), np.random.get_state()]  # noqa: NPY002
-    for part in own:
+def _generator_states(env: Any, generators: list[Any]) -> bytes:
+    """All random generators that a step could have drawn from, and whether it made one."""
+    own = getattr(env, "_np_random", None)
+    states: list[Any] = [own is None, random.getstate(), np.random.get_state()]  # noqa: NPY002
+    for part in generators:
         if isinstance(part, np.random.Generator):
             states.append(part.bit_generator.state)
         elif isinstance(part, np.random.RandomState):
