@@ -52,6 +52,7 @@ from tests.problems import SpyDatabase
 from tests.rooms import Walk
 
 CHECKED = "behind the door: takes what its callers have checked"
+BELOW = "hands what it is given to the environment below"
 #: Modules and callables that callers do not enter, with the reason.
 INSIDE: dict[str, str] = {
     "dp_cmdp._check": "the checks themselves, tested in unit/test_check.py",
@@ -236,6 +237,9 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.envs.layout.connected": CHECKED,
     "dp_cmdp.envs.specs.GuardedSpec": "a specification of Gymnasium, made by the registration",
     "dp_cmdp.envs.window": CHECKED,
+    "dp_cmdp.envs.wrappers.SixTupleWrapper.step": BELOW,
+    "dp_cmdp.envs.wrappers.StateObservation.reset": BELOW,
+    "dp_cmdp.envs.wrappers.StateObservation.step": BELOW,
     "dp_cmdp.verification.claims": CHECKED,
     "dp_cmdp.verification.lattice": CHECKED,
     "dp_cmdp.verification.parts": CHECKED,
@@ -871,8 +875,6 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.envs.hazards.Hazards": lambda w: w.hazards,
     "dp_cmdp.envs.layout.Layout": lambda w: w.layout,
     "dp_cmdp.envs.wrappers.PrivateCostWrapper": lambda w: w.wrapped(),
-    "dp_cmdp.envs.wrappers.SixTupleWrapper": lambda w: envs.SixTupleWrapper(w.lake()),
-    "dp_cmdp.envs.wrappers.StateObservation": lambda w: envs.StateObservation(w.lake(), w.tabular),
     "dp_cmdp.frontends.private_costs.TabularCMDP": lambda w: w.tabular_model,
     "dp_cmdp.frontends.tabular.TabularModel": lambda w: w.tabular,
 }

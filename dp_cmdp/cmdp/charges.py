@@ -32,7 +32,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 
-OCCUPYING, ENTERING, ACTING = "occupying", "entering", "acting"
+OCCUPYING, ENTERING, ACTING = CHARGED = "occupying", "entering", "acting"
 #: Relative excess of an entry's expected count where a move is uncertain: more than the rounding
 #: of a row of T, whose probabilities are meant to be divided by their sum.
 EXCESS = 2.0**-45

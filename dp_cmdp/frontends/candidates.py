@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp import _check
-from dp_cmdp.cmdp.charges import ACTING, ENTERING, OCCUPYING, Charges, met_states
+from dp_cmdp.cmdp.charges import ACTING, OCCUPYING, Charges, met_states
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.hazard_table import Columns
@@ -48,7 +48,6 @@ class Candidates:
     def of(cls, source: TabularModel, cost: PrivateCost) -> Candidates:
         """The candidates of a kind, one per entry of its severity."""
         on = cost.on or (OCCUPYING if cost.actions is None else ACTING)
-        _check.one_of("on", on, (OCCUPYING, ENTERING, ACTING))
         if (on == ACTING) != (cost.actions is not None):
             raise InvalidArgumentError(
                 f"actions must be given for costs on {ACTING!r}, and only for them; on is {on!r}"

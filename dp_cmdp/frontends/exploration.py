@@ -324,11 +324,14 @@ def _generator_states(env: Any, generators: list[Any]) -> bytes:
 def _hashable(key: Any) -> Hashable:
     try:
         hash(key)
-    except TypeError:
+        sound = bool(key == key)  # NaN is not
+    except Exception:
+        sound = False
+    if not sound:
         raise InvalidArgumentError(
-            "key must return something hashable (a number, a text or a tuple of them), got "
-            f"{type(key).__name__}"
-        ) from None
+            "key must return something hashable that equals itself (a number, a text or a tuple of "
+            f"them), got {type(key).__name__}"
+        )
     return key
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +19,7 @@ from dp_cmdp import _check
 from dp_cmdp import _exact as exact
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
-from dp_cmdp.cmdp.charges import Charges
+from dp_cmdp.cmdp.charges import CHARGED, Charges
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.data.affine import Affine
@@ -32,9 +31,6 @@ from dp_cmdp.frontends.candidates import Candidates
 from dp_cmdp.frontends.hazard_table import filled_severities, read_severities
 from dp_cmdp.frontends.step_costs import StepCosts
 from dp_cmdp.frontends.tabular import TabularModel
-
-if TYPE_CHECKING:
-    import pandas
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -72,6 +68,11 @@ class PrivateCost:
     on: str | None = None
 
     def __post_init__(self) -> None:
+        for name in ("states", "cells", "actions"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _check.integers(name, getattr(self, name)))
+        if self.on is not None:
+            _check.one_of("on", self.on, CHARGED)
         tolerance = self.tolerance
         if isinstance(tolerance, Envelope):
             if tolerance.num_entries != 1:
@@ -200,7 +201,7 @@ class TabularCMDP(ParametricCMDP):
     @door
     def database(
         self,
-        hazards: pandas.DataFrame | str | Path | Mapping[str, ArrayLike] | ArrayLike,
+        hazards: Any,
         *,
         tolerance: ArrayLike | None = None,
         identity: str | None = None,

@@ -102,7 +102,7 @@ class TabularModel:
                 "row and col need a grid, and none is known of this environment: import it with "
                 "cell=lambda key: (row, col)"
             )
-        place = _check.integer("row", row, low=0), _check.integer("col", col, low=0)
+        place = _check.integer("row", row, high=10**9), _check.integer("col", col, high=10**9)
         found = np.flatnonzero((self.cells == place).all(axis=1))
         if not found.size:
             raise InvalidArgumentError(
