@@ -39,7 +39,8 @@ class StateObservation(gym.Wrapper[int, int, Any, int], gym.utils.RecordConstruc
         super().__init__(env)
         self._model = model.source if isinstance(model, TabularCMDP) else model
         _check_size("action_space", env.action_space, (self._model.num_actions,))
-        self.observation_space = gym.spaces.Discrete(self._model.num_states)
+        states: Any = gym.spaces.Discrete(self._model.num_states)
+        self.observation_space = states
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -101,7 +101,7 @@ def _imported_view(
     pairs = _check.array("occupancy", occupancy)
     if pairs.shape != policy.probs.shape:
         raise InvalidArgumentError(f"occupancy must have the shape {policy.probs.shape}")
-    visits = np.bincount(cells, pairs.sum(axis=1)[: cells.size], minlength=rows * cols)
+    counts: Any = np.bincount(cells, pairs.sum(axis=1)[: cells.size], minlength=rows * cols)
     marked = {int(cell) for part in candidates for cell in cells[part]}
     goals = tuple(sorted({int(cells[state]) for state in model.ends} - marked))
     walls = tuple(sorted(set(range(rows * cols)) - set(cells.tolist())))
@@ -116,7 +116,7 @@ def _imported_view(
         goals=goals,
         candidates=tuple(sorted(marked)),
         starts=tuple(starts.items()),
-        visits=_hidden(visits, goals, walls),
+        visits=_hidden(counts, goals, walls),
         weights=weights,
         path=_followed(
             max(starts, key=starts.__getitem__), weights, (rows, cols), {*goals, *walls}
@@ -153,8 +153,7 @@ def _chosen(model: TabularModel, cells: NDArray[np.int64], policy: Policy) -> Fl
         share = np.bincount(toward[mine], chance[mine], minlength=len(ARROWS))
         opposite = share - share[[2, 3, 0, 1]]
         if opposite.max() > 0.0:
-            probs = policy.probs[: cells.size, number]
-            np.add.at(weights, (cells, int(opposite.argmax())), probs)
+            weights[cells, int(opposite.argmax())] += policy.probs[: cells.size, number]
     return weights
 
 

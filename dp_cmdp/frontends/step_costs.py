@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class StepCosts:
                 taken[row, places.states] = price[:, None]
         return cls(_check.frozen(taken), _check.frozen(entered), source.passed)
 
-    def __call__(self, state: int, action: int, next_state: int) -> float | FloatArray:
+    def __call__(self, state: int, action: int, next_state: int) -> Any:
         cost = self.taken[:, state, action] + self.entered[:, next_state]
         for place, share in self.passed.get((int(state), int(action), int(next_state)), {}).items():
             cost = cost + share * self.entered[:, place]

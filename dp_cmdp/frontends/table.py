@@ -82,8 +82,10 @@ class Table:
 
     def passed(self, through: PassedState | None) -> list[tuple[Move, int]]:
         """The moves that pass a state on their way, with that state."""
-        found = []
-        for move in () if through is None else self.moves:
+        found: list[tuple[Move, int]] = []
+        if through is None:
+            return found
+        for move in self.moves:
             s, a, _, n, reward, _ = move
             state = through(s, a, n, reward)
             if state is not None:

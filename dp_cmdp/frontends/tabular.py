@@ -61,7 +61,7 @@ class TabularModel:
     """
 
     public: CMDP
-    keys: tuple[Hashable, ...]
+    keys: tuple[Any, ...]
     cells: NDArray[np.int64] | None
     shape: tuple[int, int] | None
     ends: tuple[int, ...]

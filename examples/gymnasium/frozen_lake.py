@@ -13,7 +13,7 @@ import dp_cmdp as dp
 from dp_cmdp.figures import policy_figure, save_figure
 
 env = gym.make("FrozenLake-v1", is_slippery=True)
-holes = np.flatnonzero(env.unwrapped.desc == b"H")
+holes = np.flatnonzero(env.get_wrapper_attr("desc") == b"H")
 model = dp.import_gymnasium(env, gamma=0.99).with_private_costs(
     states=holes,
     on="entering",  # falling in ends the episode: nobody ever acts in a hole

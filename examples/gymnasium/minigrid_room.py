@@ -15,7 +15,7 @@ from dp_cmdp import envs
 from dp_cmdp.figures import policy_figure, save_figure
 
 try:
-    import minigrid  # noqa: F401  (registers the rooms)
+    import minigrid  # noqa: F401  # pyright: ignore[reportMissingImports]
 except ImportError:
     sys.exit("this example needs MiniGrid: pip install minigrid")
 

@@ -9,6 +9,7 @@ Run it:  python examples/gymnasium/own_class.py
 import gymnasium as gym
 
 import dp_cmdp as dp
+from dp_cmdp import envs
 
 
 class Pump(gym.Env):
@@ -45,7 +46,7 @@ wear = [[0.0, 0.5, 0.1, 0.2, 0.6, 0.9][state // 2] for state in worn]  # the cur
 private = dp.release_and_synthesize(model, model.database(wear), dp.PrivacyBudget(2, "1/1000"))
 print(private.safe.certificate.verified, private.safe.value, "without data:", private.robust.value)
 
-env = dp.envs.PrivateCostWrapper(env, private.release, model)  # reports info["cost"]
+env = envs.PrivateCostWrapper(env, private.release, model)  # reports info["cost"]
 observation, info = env.reset(seed=0)
 for _ in range(5):
     action, _ = private.safe.policy.predict(observation)

@@ -17,7 +17,7 @@ from dp_cmdp import envs
 from dp_cmdp.cmdp.certificate import certify_policy
 
 try:
-    from stable_baselines3 import PPO
+    from stable_baselines3 import PPO  # pyright: ignore[reportMissingImports]
 except ImportError:
     sys.exit("this example needs Stable-Baselines3: pip install 'dp-cmdp[rl]'")
 
@@ -44,7 +44,7 @@ class Priced(gym.Wrapper):
 
 
 lake = gym.make("FrozenLake-v1", is_slippery=False)
-holes = np.flatnonzero(lake.unwrapped.desc == b"H")
+holes = np.flatnonzero(lake.get_wrapper_attr("desc") == b"H")
 model = dp.import_gymnasium(lake, gamma=GAMMA).with_private_costs(
     states=holes,
     on="entering",

@@ -126,5 +126,5 @@ def test_minigrid_rooms_are_followed_step_by_step(name, seed):
     pytest.importorskip("minigrid")
     env = gym.make(name)
     model = import_gymnasium(env, gamma=0.9, seed=seed, reward=lambda paid: float(paid > 0))
-    paid = gym.wrappers.TransformReward(env, lambda reward: float(reward > 0))
+    paid = gym.wrappers.TransformReward(env, lambda reward: float(float(reward) > 0))
     assert walked(paid, model, steps=1200, seed=3) > 0 or "Crossing" in name

@@ -68,8 +68,8 @@ def test_without_a_release_costs_are_the_public_worst_case():
 def test_a_cost_that_the_environment_reports_itself_is_replaced():
     class Telling(gym.Wrapper):
         def step(self, action):
-            *seen, info = self.env.step(action)
-            return *seen, {**info, "cost": 123.0}
+            seen, reward, over, cut, info = self.env.step(action)
+            return seen, reward, over, cut, {**info, "cost": 123.0}
 
     env = PrivateCostWrapper(Telling(gym.make("FrozenLake-v1")), None, holes())
     env.reset(seed=0)
@@ -89,11 +89,10 @@ def test_a_model_built_by_hand_charges_its_expected_cost():
         arrivals=model.public.arrivals,
     )
 
-    class Watched(gym.Wrapper):
-        observation_space = gym.spaces.Discrete(17)
-
     release = release_of(model)
-    env = PrivateCostWrapper(Watched(gym.make("FrozenLake-v1")), release, plain)
+    watched: gym.Env = gym.Wrapper(gym.make("FrozenLake-v1"))
+    watched.observation_space = gym.spaces.Discrete(17)
+    env = PrivateCostWrapper(watched, release, plain)
     state, _ = env.reset(seed=0)
     f = plain.tightened(release).f[0]
     for _ in range(20):

@@ -38,12 +38,12 @@ def lake(slippery=True, gamma=0.95, **kinds):
     return import_gymnasium(env, gamma=gamma).with_private_costs(**kinds)
 
 
-def holes(on="entering", tolerance: object = None, **more):
+def holes(on="entering", tolerance=None, **more):
     limit = Envelope(0.05, 0.5, radius=0.01) if tolerance is None else tolerance
     return {"states": HOLES, "on": on, "severity": bounds(4), "tolerance": limit, **more}
 
 
-def cliff(slippery=True, tolerance: object = 2.0):
+def cliff(slippery=True, tolerance=2.0):
     source = import_gymnasium(
         "CliffWalking-v1", gamma=0.8, options={"is_slippery": slippery}, through=fallen
     )
@@ -197,7 +197,7 @@ def test_step_costs_have_the_mean_of_the_model(slippery):
         f = model.robust().f[0]
         for s in range(len(P)):
             for a in range(4):
-                mean = sum(p * cost(s, a, n) for p, n, _, _ in P[s][a])  # type: ignore[operator]
+                mean = sum(p * cost(s, a, n) for p, n, _, _ in P[s][a])
                 assert mean == pytest.approx(f[s, a], abs=1e-12)
         assert f.max() > 0.3, through
 
