@@ -747,7 +747,6 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.cmdp.rollout.rollout.policy": lambda w: Policy.uniform(6, 4),
     "dp_cmdp.frontends.gymnasium.cmdp_from_gymnasium.env": lambda w: "FrozenLake-v1",
     "dp_cmdp.frontends.gymnasium.import_gymnasium.env": lambda w: "FrozenLake-v1",
-    "dp_cmdp.frontends.private_costs.PrivateCost.severity": lambda w: Envelope(0.0, 1.0, shape=2),
     "dp_cmdp.frontends.private_costs.PrivateCost.tolerance": lambda w: Envelope(0.05, 1.0),
     "dp_cmdp.frontends.private_costs.TabularCMDP.source": lambda w: w.tabular,
     "dp_cmdp.frontends.private_costs.TabularCMDP.kinds": lambda w: w.tabular_model.kinds,
@@ -885,6 +884,10 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
         {"check": lambda w: False},
         {"env": lambda w: Walk(), "key": lambda w: lambda env: env.place},
     ],
+    "dp_cmdp.frontends.private_costs.PrivateCost": [
+        {"severity": lambda w: Envelope(0.0, 1.0, shape=2)},
+        {"public_severity": lambda w: [1.0, 2.0]},
+    ],
     "dp_cmdp.frontends.private_costs.TabularCMDP.database": [{"tolerance": lambda w: MARKS[30]}],
     "dp_cmdp.frontends.tabular.TabularModel.with_private_costs": [
         {"kinds": lambda w: w.tabular_model.kinds},
@@ -896,7 +899,7 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
         },
         {
             "actions": lambda w: [0, 1],
-            "severity": lambda w: [1.0, 2.0],
+            "public_severity": lambda w: [1.0, 2.0],
             "tolerance": lambda w: Envelope(5.0, 6.0),
         },
     ],

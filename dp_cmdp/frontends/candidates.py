@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp import _check
-from dp_cmdp.cmdp.charges import ACTING, OCCUPYING, Charges, met_states
+from dp_cmdp.cmdp.charges import ACTING, ENTERING, OCCUPYING, Charges, met_states
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.hazard_table import Columns
@@ -61,10 +61,10 @@ class Candidates:
         else:
             found = _states(source, cost, on) if cost.cells is None else _cells(source, cost, on)
         count = int(found.owner.max()) + 1
-        if count != cost.num_severities:
+        if count != cost.lowest.size:
             raise InvalidArgumentError(
                 f"severity must have {count} entries, one per candidate; it has "
-                f"{cost.num_severities}. For equal bounds say Envelope(lower, upper, shape={count})"
+                f"{cost.lowest.size}. For equal bounds say Envelope(lower, upper, shape={count})"
             )
         return found
 
@@ -95,7 +95,10 @@ def _cells(source: TabularModel, cost: PrivateCost, on: str) -> Candidates:
     places = [tuple(place) for place in given.tolist()]
     if len(set(places)) != len(places):
         raise InvalidArgumentError("cells must name each cell once")
-    met, states, owner = met_states(source.public, on=on), [], []
+    met = met_states(source.public, on=ENTERING)
+    if on == OCCUPYING:  # states in which episodes end stay in, to be refused
+        met |= met_states(source.public, on=OCCUPYING)
+    states, owner = [], []
     for number, (row, col) in enumerate(places):
         here = source.states_at(row, col)
         charged = here[met[here]] if met[here].any() else here

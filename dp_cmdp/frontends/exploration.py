@@ -7,7 +7,8 @@ environment did. Two things could make it untrue, and both are looked for:
 * **Chance.** A step that draws from a random generator (of the environment, of Python or of numpy)
   is refused, whatever came of it.
 * **A key that forgets.** A state that is met again, by another way or later, is tried again with
-  every action: what happens must be the same, the reward included.
+  every action: what happens must be the same, the reward included. Random walks must then follow
+  the table.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +29,14 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp.cmdp.rollout import parts
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.frontends.agreement import SEED, fresh, global_generators_kept
+from dp_cmdp.frontends.agreement import (
+    SECONDS,
+    SEED,
+    STEPS,
+    WALK,
+    fresh,
+    global_generators_kept,
+)
 
 #: key(env) of the environment below its wrappers.
 KeyFunction = Callable[[Any], Hashable]
@@ -129,6 +138,7 @@ def explore(
     seed: int | None,
     max_states: int,
     reward: Callable[[float], float] | None,
+    check: bool,
 ) -> Explored:
     """Everything within reach of ``reset``, or a refusal.
 
@@ -149,6 +159,8 @@ def explore(
     with global_generators_kept():
         start = _started(fresh(base), name, seed)
         search.run(start)
+        if check:
+            search.walk(fresh(base), seed)
     return search.found(start[0])
 
 
@@ -249,11 +261,33 @@ class _Search:
                     "(MiniGrid pays less the later), say what the model is to earn, for example "
                     "reward=lambda paid: float(paid > 0), or put the steps taken into key"
                 )
-            raise InvalidArgumentError(
-                f"key must hold everything that decides what happens next: {place} once led to "
-                f"{_told(before)} and once to {_told(outcome)}. Put what differs into key (the "
-                "steps taken, if a time limit of env's own ends episodes; or raise that limit)"
-            )
+            raise self._forgets(f"{place} once led to {_told(before)} and once to {_told(outcome)}")
+
+    def walk(self, env: Any, seed: int | None) -> None:
+        """Random walks must go where the table says: what a state forgets may show late."""
+        rng, deadline, length = np.random.default_rng(SEED), perf_counter() + SECONDS, 0
+        key = _reset(env, self.name, SEED if seed is None else seed)
+        for _ in range(STEPS):
+            state, action = self.numbers.get(key, -1), int(rng.integers(self.num_actions))
+            before = self.outcomes.get(state)
+            if before is None:
+                raise self._forgets(f"a random walk met state {_shown(key)}, which no search did")
+            outcome = self._outcome(env, action)
+            if outcome.key != before[action].key or outcome.over != before[action].over:
+                place = f"on a random walk from state {_shown(key)} action {action}"
+                raise self._forgets(f"{place} led to {_told(outcome)}, not {_told(before[action])}")
+            key, length = outcome.key, length + 1
+            if outcome.over or length == WALK:
+                key, length = _reset(env, self.name, SEED if seed is None else seed), 0
+            if perf_counter() > deadline:
+                break
+
+    def _forgets(self, seen: str) -> InvalidArgumentError:
+        return InvalidArgumentError(
+            f"key must hold everything that decides what happens next: {seen}. Put what differs "
+            "into key (the steps taken, if a time limit of env's own ends episodes; or raise that "
+            "limit)"
+        )
 
     def step(self, node: Node, action: int) -> tuple[Outcome, Node]:
         memo: dict[int, Any] = {}
@@ -266,6 +300,15 @@ class _Search:
         # whatever hangs on env was copied, generators of generators included
         generators = [part for part in memo.values() if isinstance(part, GENERATORS)]
         before = _generator_states(env, generators)
+        outcome = self._outcome(env, action)
+        if _generator_states(env, generators) != before:
+            raise InvalidArgumentError(
+                f"env must be deterministic to be explored by its steps: action {action} drew "
+                f"random numbers. {INSTEAD}"
+            )
+        return outcome, Node(env, node.depth + 1)
+
+    def _outcome(self, env: Any, action: int) -> Outcome:
         try:
             given = env.step(action)
         except Exception as error:
@@ -274,17 +317,11 @@ class _Search:
                 f"{type(error).__name__}. Let an action without effect stay where it is"
             ) from error
         observation, paid, terminated, truncated, _ = parts("step", given, 5)
-        if _generator_states(env, generators) != before:
-            raise InvalidArgumentError(
-                f"env must be deterministic to be explored by its steps: action {action} drew "
-                f"random numbers. {INSTEAD}"
-            )
         earned = _check.number("reward", paid)
         if self.reward is not None:
             earned = _check.number("reward(...)", self.reward(earned))
         over = _check.truth("terminated", terminated) or _check.truth("truncated", truncated)
-        key = _hashable(self.name(env, observation))
-        return Outcome(key, earned, over), Node(env, node.depth + 1)
+        return Outcome(_hashable(self.name(env, observation)), earned, over)
 
     def number(self, key: Hashable) -> int:
         found = self.numbers.setdefault(key, len(self.numbers))

@@ -200,7 +200,7 @@ def import_gymnasium(
             _refuse_given({"mu": mu}, why="what is explored starts where reset says")
             limit = _check.size("max_states", max_states, low=1)
             chosen = None if seed is None else _check.seed("seed", seed)
-            found = explore(base, named, seed=chosen, max_states=limit, reward=reward)
+            found = explore(base, named, seed=chosen, max_states=limit, reward=reward, check=check)
             table, keys = Table.of(found.P), found.keys
             start = 1.0 * (np.arange(table.num_states) == found.start)
         limited = is_limited(source)

@@ -50,8 +50,10 @@ class PrivateCost:
         What is charged: every action taken in a candidate, every move that enters one (moves that
         end the episode included), or one action. By default acting where `actions` are given, else
         occupying.
-    severity : Envelope or array_like
-        Bounds and radius of one private severity per candidate; or numbers, which are public.
+    severity : Envelope, optional
+        Bounds and radius of one private severity per candidate.
+    public_severity : array_like, optional
+        Numbers that everybody may know, instead.
     tolerance : Envelope or float
         Bounds and radius of the private tolerance; or a number, which is public.
 
@@ -60,8 +62,9 @@ class PrivateCost:
     **Privacy.** *Public*.
     """
 
-    severity: Envelope | ArrayLike
     tolerance: Envelope | float
+    severity: Envelope | None = None
+    public_severity: ArrayLike | None = None
     states: ArrayLike | None = None
     cells: ArrayLike | None = None
     actions: ArrayLike | None = None
@@ -86,22 +89,28 @@ class PrivateCost:
             )
         else:
             object.__setattr__(self, "tolerance", _check.real("tolerance", tolerance))
-        if not isinstance(self.severity, Envelope):
-            numbers = _check.vector(
-                "severity", np.atleast_1d(_check.array("severity", self.severity))
+        if self.severity is not None and not isinstance(self.severity, Envelope):
+            raise InvalidArgumentError(
+                f"severity must be an Envelope, got {type(self.severity).__name__}: a model says "
+                "bounds and radius only, private numbers go to model.database(...). Numbers that "
+                "everybody may know are public_severity"
             )
-            object.__setattr__(self, "severity", numbers)
-
-    @property
-    def num_severities(self) -> int:
-        severity: Any = self.severity
-        return severity.num_entries if isinstance(severity, Envelope) else severity.size
+        if (self.severity is None) == (self.public_severity is None):
+            raise InvalidArgumentError("severity or public_severity must be given, and not both")
+        if self.public_severity is not None:
+            given = np.atleast_1d(_check.array("public_severity", self.public_severity))
+            object.__setattr__(self, "public_severity", _check.vector("public_severity", given))
 
     @property
     def lowest(self) -> FloatArray:
         """The least that each severity can be."""
-        severity: Any = self.severity
-        return severity.lower if isinstance(severity, Envelope) else severity
+        return self.fixed if self.severity is None else self.severity.lower
+
+    @property
+    def fixed(self) -> FloatArray:
+        """The public severities, where they are."""
+        numbers: Any = self.public_severity
+        return numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -188,7 +197,7 @@ class TabularCMDP(ParametricCMDP):
         severities = [
             upper[self.envelope.index(group)].ravel()
             if (group := _group(self.kinds, name, "severity")) in dict(self.envelope.groups)
-            else np.asarray(cost.severity)
+            else cost.fixed
             for name, cost in self.kinds.items()
         ]
         return StepCosts.of(self.source, self.candidates, severities)
@@ -317,7 +326,7 @@ def _costs(
             entries.append(index[charges.candidate])
             counts.append(charges.count)
         else:
-            constant[row] = _added_up(_fixed(charges, np.asarray(cost.severity), size), allowance)
+            constant[row] = _added_up(_fixed(charges, cost.fixed, size), allowance)
     if not rows:
         return Affine((len(kinds), size), constant=constant)
     return Affine(

@@ -137,7 +137,8 @@ class TabularModel:
         cells: ArrayLike | None = None,
         actions: ArrayLike | None = None,
         on: str | None = None,
-        severity: Envelope | ArrayLike | None = None,
+        severity: Any = None,
+        public_severity: ArrayLike | None = None,
         tolerance: Envelope | float | None = None,
         name: str = "hazard",
         records: Mapping[str, ArrayLike] | None = None,
@@ -148,7 +149,7 @@ class TabularModel:
         ----------
         kinds : mapping of str to PrivateCost, optional
             Several kinds, one constraint each. Instead of the arguments below.
-        states, cells, actions, on, severity, tolerance
+        states, cells, actions, on, severity, public_severity, tolerance
             One kind, as in :class:`~dp_cmdp.frontends.private_costs.PrivateCost`.
         name : str
             Its name, for messages.
@@ -182,12 +183,12 @@ class TabularModel:
         """
         from dp_cmdp.frontends.private_costs import PrivateCost, TabularCMDP
 
-        one = (states, cells, actions, on, severity, tolerance)
+        one = (states, cells, actions, on, severity, public_severity, tolerance)
         if kinds is None:
-            if severity is None or tolerance is None:
+            if tolerance is None:
                 raise InvalidArgumentError(
-                    "severity and tolerance must be given: an Envelope (private) or numbers "
-                    "(public) each; or several kinds of cost by name"
+                    "severity and tolerance must be given: an Envelope each, for private numbers "
+                    "(a tolerance that is public may be a number); or several kinds by name"
                 )
             cost = PrivateCost(
                 states=states,
@@ -195,6 +196,7 @@ class TabularModel:
                 actions=actions,
                 on=on,
                 severity=severity,
+                public_severity=public_severity,
                 tolerance=tolerance,
             )
             return TabularCMDP(self, {_check.text("name", name): cost}, records=records)

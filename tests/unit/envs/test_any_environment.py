@@ -158,7 +158,7 @@ def test_of_several_costs_one_is_chosen():
             "hole": PrivateCost(
                 states=HOLES, on="entering", severity=Envelope(0, 1, shape=4), tolerance=0.5
             ),
-            "step": PrivateCost(actions=[0], severity=[0.25], tolerance=5.0),
+            "step": PrivateCost(actions=[0], public_severity=[0.25], tolerance=5.0),
         }
     )
     inner = PrivateCostWrapper(gym.make("FrozenLake-v1"), None, model)

@@ -99,6 +99,22 @@ def test_a_key_that_forgets_what_matters_is_refused():
     assert whole.num_states == 15
 
 
+def test_what_shows_only_after_long_is_met_by_random_walks():
+    """The tenth step leads home: no state is tried that late by the search."""
+
+    class Homesick(Walk):
+        def step(self, action):
+            found = super().step(action)
+            if self.steps == 10 and not found[2]:
+                self.place = 0, 0
+                return self.observation(), *found[1:]
+            return found
+
+    with pytest.raises(InvalidArgumentError, match="random walk"):
+        import_gymnasium(Homesick(), gamma=0.9)
+    assert import_gymnasium(Homesick(), gamma=0.9, check=False).num_states == 9
+
+
 @pytest.mark.parametrize(
     ("env", "change", "rule"),
     [

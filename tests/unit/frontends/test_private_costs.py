@@ -208,7 +208,7 @@ def test_several_kinds_are_several_constraints_with_private_and_public_parts():
             "hole": PrivateCost(
                 states=HOLES, on="entering", severity=bounds(4), tolerance=Envelope(0.1, 0.5)
             ),
-            "left": PrivateCost(actions=[0], severity=[1.0], tolerance=Envelope(2.0, 9.0)),
+            "left": PrivateCost(actions=[0], public_severity=[1.0], tolerance=Envelope(2.0, 9.0)),
             "ice": PrivateCost(states=[0, 1], severity=bounds(2), tolerance=8.0),
         }
     )
@@ -234,7 +234,7 @@ def test_several_kinds_are_several_constraints_with_private_and_public_parts():
 
 
 def test_public_costs_are_those_of_cmdp_from_gymnasium():
-    model = lake(states=HOLES, on="entering", severity=[1, 0.5, 0.3, 0.1],
+    model = lake(states=HOLES, on="entering", public_severity=[1, 0.5, 0.3, 0.1],
                  tolerance=Envelope(0.1, 0.4))  # fmt: skip
     price = dict(zip(HOLES, (1, 0.5, 0.3, 0.1), strict=True))
     public = cmdp_from_gymnasium(
@@ -262,6 +262,16 @@ def test_one_candidate_is_all_states_in_its_cell():
             assert f[state].tolist() == [0.0, 0.0, 0.25, 0.0]
         if place == (0, 1):
             assert f[state, 2] == 1.0
+
+
+def test_a_cell_in_which_some_episodes_end_is_charged_on_entering_it_only():
+    """A taxi's drop-off ends the episode in its cell, where nobody acts any more."""
+    taxi = import_gymnasium("Taxi-v4", gamma=0.9, cell=lambda s: (s // 100, s // 20 % 5))
+    corner = {"cells": [(0, 0)], "severity": bounds(1), "tolerance": 9.0}
+    with pytest.raises(InvalidArgumentError, match="moves end the episode in"):
+        taxi.with_private_costs(**corner)
+    taxi.with_private_costs(on="entering", **corner)
+    taxi.with_private_costs(**{**corner, "cells": [(2, 2)]})
 
 
 def test_records_may_reach_across_kinds():
@@ -294,7 +304,10 @@ def test_records_may_reach_across_kinds():
         ({"tolerance": "low"}, "tolerance must be"),
         ({"tolerance": None}, "severity and tolerance must be given"),
         ({"severity": Envelope(-1, 1, shape=4)}, "must not be negative where a time limit"),
-        ({"severity": [1, 1, 1, 1], "tolerance": 0.5}, "nothing private"),
+        ({"severity": None, "public_severity": [1] * 4, "tolerance": 0.5}, "nothing private"),
+        ({"severity": [1, 1, 1, 1]}, r"severity must be an Envelope.*private numbers go to"),
+        ({"severity": None}, "severity or public_severity must be given"),
+        ({"public_severity": [1] * 4}, "severity or public_severity must be given, and not both"),
         ({"kinds": {}}, "kinds must stand alone"),
     ],
 )
@@ -309,6 +322,29 @@ def test_credits_are_certified_where_no_limit_cuts_episodes_short():
         states=[0, 1], severity=Envelope(-1, 1, shape=2), tolerance=9.5
     )
     assert robust_policy(model).certificate.verified
+
+
+@pytest.mark.parametrize("limit", [1, 3, 10, 100])
+def test_an_episode_cut_short_costs_at_most_what_is_certified(limit):
+    """Time limits are not in the model: costs up to the limit, by sweeps over P."""
+    env = gym.make("FrozenLake-v1", is_slippery=True, max_episode_steps=limit)
+    model = import_gymnasium(env, gamma=0.99).with_private_costs(**holes())
+    safe = robust_policy(model)
+    P, cost = env.unwrapped.P, np.zeros(16)  # type: ignore[attr-defined]
+    for _ in range(limit):
+        cost = np.array(
+            [
+                sum(
+                    safe.policy.probs[s, a] * p * ((n in HOLES) + (0 if over else 0.99 * cost[n]))
+                    for a in range(4)
+                    for p, n, _, over in P[s][a]
+                )
+                for s in range(16)
+            ]
+        )
+    assert cost[0] <= safe.certificate.worst_case_cost[0]
+    unlimited = import_gymnasium(env.unwrapped, gamma=0.99).with_private_costs(**holes())
+    assert unlimited.document().digest == model.document().digest
 
 
 def test_a_limit_of_the_environments_own_counts_as_one():
