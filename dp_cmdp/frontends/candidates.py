@@ -142,7 +142,8 @@ def _pairs(source: TabularModel, cost: PrivateCost) -> Candidates:
 def _distinct(name: str, given: object, high: int) -> IntArray:
     found = _check.integers(name, given, high=high)
     if found.ndim != 1 or not found.size or np.unique(found).size != found.size:
+        places = "; rows and columns are given as cells" if found.ndim == 2 else ""
         raise InvalidArgumentError(
-            f"{name} must be a list of distinct numbers from 0 to {high - 1}"
+            f"{name} must be a list of distinct numbers from 0 to {high - 1}{places}"
         )
     return found

@@ -90,6 +90,10 @@ class RoomKey(NamedTuple):
 
 def naming(base: Any, key: KeyFunction | None) -> Named:
     """How states of an environment are told apart."""
+    if hasattr(base, "grid_model"):
+        raise InvalidArgumentError(
+            "env must be somebody else's: a hazard grid has its model already, env.unwrapped.model()"
+        )
     if key is not None:
         return partial(_by_function, key)
     if is_room(base):

@@ -34,20 +34,55 @@ def read_severities(hazards: Any, kinds: Mapping[str, Columns]) -> dict[str, Fou
     if isinstance(hazards, str | Path) or _is_table(hazards):
         return _of_table(_table(hazards), kinds)
     if _check.is_mapping(hazards):
-        if set(hazards) != set(kinds):
-            raise InvalidArgumentError(
-                f"hazards must name exactly the kinds with private severities: {', '.join(kinds)}"
-            )
-        return {
-            name: read_severities(hazards[name], {name: columns})[name]
-            for name, columns in kinds.items()
-        }
+        return _of_mapping(hazards, kinds)
     if len(kinds) > 1:
         raise InvalidArgumentError(
             f"hazards must say which are of which kind: a mapping with {', '.join(kinds)}, or a "
             f"table with a column {KIND!r}"
         )
     return {name: _of_numbers(hazards, columns) for name, columns in kinds.items()}
+
+
+def _of_mapping(hazards: Mapping[Any, Any], kinds: Mapping[str, Columns]) -> dict[str, Found]:
+    """By kind; or, of a single kind, by place."""
+    listed = _listed(hazards)
+    if listed is not None and set(listed) == set(kinds):
+        return {
+            name: read_severities(listed[name], {name: columns})[name]
+            for name, columns in kinds.items()
+        }
+    (name, columns), *others = kinds.items()
+    places = None if listed is None or others else _placed(listed)
+    if places is None:
+        raise InvalidArgumentError(
+            f"hazards must map each kind ({', '.join(kinds)}) to its hazards, or (of one kind) each "
+            "place, a state or (row, column), to a severity"
+        )
+    found: Found = {}
+    for place, severity in zip(places, _severities(listed), strict=True):
+        known = next((way for way in columns if len(way) == len(place)), ())
+        _put(found, columns.get(known, {}).get(place), severity, name)
+    return {name: found}
+
+
+def _listed(hazards: Mapping[Any, Any]) -> dict[Any, Any] | None:
+    try:
+        return dict(hazards.items())
+    except Exception:
+        return None
+
+
+def _placed(listed: dict[Any, Any]) -> list[tuple[int, ...]] | None:
+    places = [place if isinstance(place, tuple) else (place,) for place in listed]
+    whole = all(_check.is_integer(part) for place in places for part in place)
+    return [tuple(map(int, place)) for place in places] if whole else None
+
+
+def _severities(listed: Any) -> list[float]:
+    numbers = _check.private_array("hazards", list(listed.values()))
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise InvalidArgumentError("hazards must map places to finite numbers (not shown)")
+    return numbers.tolist()
 
 
 def filled_severities(name: str, found: Found, bounds: Envelope) -> FloatArray:

@@ -72,8 +72,13 @@ class PrivateCost:
 
     def __post_init__(self) -> None:
         for name in ("states", "cells", "actions"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _check.integers(name, getattr(self, name)))
+            given = getattr(self, name)
+            if isinstance(given, set | frozenset):
+                raise InvalidArgumentError(
+                    f"{name} must have an order, in which severities belong to them: sort the set"
+                )
+            if given is not None:
+                object.__setattr__(self, name, _check.integers(name, given))
         if self.on is not None:
             _check.one_of("on", self.on, CHARGED)
         tolerance = self.tolerance
@@ -223,7 +228,8 @@ class TabularCMDP(ParametricCMDP):
             A table with the columns ``state`` (or ``row`` and ``col``; ``action``, for costs on
             acting) and ``severity``, and ``kind`` where there are several. Candidates that it does
             not name have the lowest severity that is possible. Or one severity per candidate; or a
-            mapping from kind to such numbers.
+            mapping from place (a state, or a row and a column) to severity. Of several kinds, a
+            mapping from kind to any of these.
         tolerance : array_like
             The private tolerances, in the order of the kinds that have one.
         identity : str, optional

@@ -29,6 +29,9 @@ def opened(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, bool]:
     if not isinstance(env, str):
         if options is not None:
             raise InvalidArgumentError("options must be None unless env is an id to be made")
+        if isinstance(env, type) or hasattr(env, "num_envs"):
+            what = "a class: make an environment of it" if isinstance(env, type) else "several"
+            raise InvalidArgumentError(f"env must be one environment, got {what}")
         return env, False
     try:
         return gymnasium.make(env, **(options or {})), True

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dp_cmdp import import_gymnasium
+from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import InvalidArgumentError
 from tests import rooms
 from tests.problems import same_matrix
@@ -127,6 +128,9 @@ def test_what_shows_only_after_long_is_met_by_random_walks():
         ("FrozenLake-v1", {"seed": 0}, "seed must be left out"),
         ("Pendulum-v1", {"key": lambda env: 0}, "Discrete action space"),
         ("Blackjack-v1", {}, "key must be given"),
+        (Walk, {}, "got a class"),
+        (gym.make_vec("FrozenLake-v1", num_envs=2), {}, "one environment, got several"),
+        (HazardGridEnv(slip=0.0), {}, r"has its model already, env\.unwrapped\.model"),
         (Walk(), {"cell": lambda key: (1, 2, 3)}, "cell"),
         (Walk(), {"cell": lambda key: (-1, 2)}, "cell"),
     ],

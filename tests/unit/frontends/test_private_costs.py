@@ -293,6 +293,8 @@ def test_records_may_reach_across_kinds():
         ({"states": None}, "states or cells must be given"),
         ({"cells": [(0, 0)]}, "states or cells must be given, and not both"),
         ({"states": [5, 5, 7, 11]}, "distinct"),
+        ({"states": [(1, 1), (1, 3)]}, "given as cells"),
+        ({"states": {5, 7, 11, 12}}, "sort the set"),
         ({"states": [5, 7, 11, 16]}, "states"),
         ({"states": [0, 1, 2, 15], "on": "occupying"}, "moves end the episode in state 15"),
         ({"on": "acting"}, "actions must be given"),
@@ -384,7 +386,23 @@ def test_tables_of_hazards_name_them_by_state_or_by_place(table, tmp_path):
     assert model.database(str(path)).values.tolist() == expected
 
 
+def test_a_mapping_from_place_to_severity_says_the_same():
+    model, expected = lake(**holes(tolerance=0.4)), [MARKS[0], 0.0, 0.0, MARKS[1]]
+    for given in (
+        {5: MARKS[0], 12: MARKS[1]},
+        {(1, 1): MARKS[0], (3, 0): MARKS[1]},
+        {"hazard": {5: MARKS[0], 12: MARKS[1]}},
+        {np.int64(12): MARKS[1], 5: MARKS[0]},
+    ):
+        assert model.database(given).values.tolist() == expected
+
+
 WRONG = {
+    "a place that is no candidate": {6: MARKS[0]},
+    "a place of another kind": {(1, 1, 1): MARKS[0]},
+    "a text for a place": {"5": MARKS[0]},
+    "no number for a place": {5: f"{MARKS[0]}"},
+    "infinite": {5: np.inf},
     "outside the bounds": frame(state=[5], severity=[5 + MARKS[0]]),
     "no candidate": frame(state=[6], severity=MARKS[:1]),
     "twice": frame(state=[5, 5], severity=MARKS[:2]),
