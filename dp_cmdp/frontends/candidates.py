@@ -17,7 +17,7 @@ from dp_cmdp.frontends.hazard_table import Columns
 from dp_cmdp.frontends.tabular import TabularModel
 
 if TYPE_CHECKING:
-    from dp_cmdp.frontends.private_costs import PrivateCost
+    from dp_cmdp.frontends.kinds import PrivateCost
 
 IntArray = NDArray[np.int64]
 

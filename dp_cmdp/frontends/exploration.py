@@ -14,13 +14,11 @@ environment did. Two things could make it untrue, and both are looked for:
 from __future__ import annotations
 
 import copy
-import operator
 import pickle
 import random
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -37,15 +35,10 @@ from dp_cmdp.frontends.agreement import (
     fresh,
     global_generators_kept,
 )
+from dp_cmdp.frontends.keys import Named, by_observation, hashable, observed_states, shown
 
-#: key(env) of the environment below its wrappers.
-KeyFunction = Callable[[Any], Hashable]
-#: (environment, observation) to key.
-Named = Callable[[Any, Any], Hashable]
 #: Seeds from which an environment must start alike, unless one is chosen.
 OTHER_SEEDS = 3
-#: Characters of a key that a message shows.
-KEY_SHOWN = 80
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 INSTEAD = "Give env a table P, or build a CMDP of its arrays"
 
@@ -74,67 +67,6 @@ class Explored:
     P: list[list[list[tuple[float, int, float, bool]]]]
 
 
-class RoomKey(NamedTuple):
-    """All that a MiniGrid room can change: where the agent is, what it holds, what stands where."""
-
-    col: int
-    row: int
-    direction: int
-    carrying: Hashable
-    grid: bytes
-
-    def __repr__(self) -> str:
-        held = "" if self.carrying is None else f", carrying={self.carrying}"
-        return f"RoomKey(row={self.row}, col={self.col}, direction={self.direction}{held})"
-
-
-def naming(base: Any, key: KeyFunction | None) -> Named:
-    """How states of an environment are told apart."""
-    if hasattr(base, "grid_model"):
-        raise InvalidArgumentError(
-            "env must be somebody else's: a hazard grid has its model already, env.unwrapped.model()"
-        )
-    if key is not None:
-        return partial(_by_function, key)
-    if is_room(base):
-        return _by_room
-    if _observed_states(base) is not None:
-        return by_observation
-    raise InvalidArgumentError(
-        f"key must be given: {type(base).__name__} has no table P, and its observations are no "
-        "state numbers. Give key=lambda env: ..., everything in env that decides what happens "
-        "next, as a number, a text or a tuple of them; or build a CMDP of its arrays"
-    )
-
-
-def _observed_states(base: Any) -> int | None:
-    """How many states an environment observes by their numbers; None if it does not."""
-    space = getattr(base, "observation_space", None)
-    if type(space).__name__ != "Discrete" or getattr(space, "start", 0) != 0:
-        return None
-    return _check.integer("the size of the observation space", getattr(space, "n", None), low=1)
-
-
-def is_room(base: Any) -> bool:
-    """Whether an environment looks like one of MiniGrid's."""
-    return all(hasattr(base, name) for name in ("agent_pos", "agent_dir", "grid", "carrying"))
-
-
-def _by_function(key: KeyFunction, env: Any, observation: Any) -> Hashable:
-    return key(env)
-
-
-def _by_room(env: Any, observation: Any) -> Hashable:
-    held = env.carrying
-    col, row = (int(place) for place in env.agent_pos)
-    inside = None if held is None else (held.encode(), repr(getattr(held, "contains", None)))
-    return RoomKey(col, row, int(env.agent_dir), inside, env.grid.encode().tobytes())
-
-
-def by_observation(env: Any, observation: Any) -> Hashable:
-    return operator.index(observation)
-
-
 def explore(
     base: Any,
     name: Named,
@@ -159,7 +91,7 @@ def explore(
     actions = _check.integer("the number of actions of env", size, low=1)
     search = _Search(name, actions, max_states, reward)
     if name is by_observation:
-        search.keep_numbers(_observed_states(base) or 0)
+        search.keep_numbers(observed_states(base) or 0)
     with global_generators_kept():
         start = _started(fresh(base), name, seed)
         search.run(start)
@@ -194,7 +126,7 @@ def _reset(env: Any, name: Named, seed: int) -> Hashable:
         raise InvalidArgumentError(
             f"env must be Gymnasium's: reset(seed=...) raised {type(error).__name__}"
         ) from error
-    return _hashable(name(env, parts("reset", given, 2)[0]))
+    return hashable(name(env, parts("reset", given, 2)[0]))
 
 
 @dataclass(slots=True)
@@ -257,7 +189,7 @@ class _Search:
             outcome, _ = self.step(node, action)
             if outcome == before:
                 continue
-            place = f"from state {_shown(self._key_of(state))} action {action}"
+            place = f"from state {shown(self._key_of(state))} action {action}"
             if outcome._replace(reward=before.reward) == before:
                 raise InvalidArgumentError(
                     f"reward must depend on state and action alone: {place} once paid "
@@ -275,10 +207,10 @@ class _Search:
             state, action = self.numbers.get(key, -1), int(rng.integers(self.num_actions))
             before = self.outcomes.get(state)
             if before is None:
-                raise self._forgets(f"a random walk met state {_shown(key)}, which no search did")
+                raise self._forgets(f"a random walk met state {shown(key)}, which no search did")
             outcome = self._outcome(env, action)
             if outcome.key != before[action].key or outcome.over != before[action].over:
-                place = f"on a random walk from state {_shown(key)} action {action}"
+                place = f"on a random walk from state {shown(key)} action {action}"
                 raise self._forgets(f"{place} led to {_told(outcome)}, not {_told(before[action])}")
             key, length = outcome.key, length + 1
             if outcome.over or length == WALK:
@@ -325,7 +257,7 @@ class _Search:
         if self.reward is not None:
             earned = _check.number("reward(...)", self.reward(earned))
         over = _check.truth("terminated", terminated) or _check.truth("truncated", truncated)
-        return Outcome(_hashable(self.name(env, observation)), earned, over)
+        return Outcome(hashable(self.name(env, observation)), earned, over)
 
     def number(self, key: Hashable) -> int:
         found = self.numbers.setdefault(key, len(self.numbers))
@@ -362,25 +294,6 @@ def _generator_states(env: Any, generators: list[Any]) -> bytes:
     return pickle.dumps(states)
 
 
-def _hashable(key: Any) -> Hashable:
-    try:
-        hash(key)
-        sound = bool(key == key)  # NaN is not
-    except Exception:
-        sound = False
-    if not sound:
-        raise InvalidArgumentError(
-            "key must return something hashable that equals itself (a number, a text or a tuple of "
-            f"them), got {type(key).__name__}"
-        )
-    return key
-
-
 def _told(outcome: Outcome) -> str:
     end = ", where the episode was over" if outcome.over else ""
-    return f"{_shown(outcome.key)}{end}"
-
-
-def _shown(key: Hashable) -> str:
-    text = repr(key)
-    return text if len(text) <= KEY_SHOWN else f"{text[:KEY_SHOWN]}…"
+    return f"{shown(outcome.key)}{end}"

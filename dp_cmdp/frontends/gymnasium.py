@@ -34,7 +34,8 @@ from dp_cmdp.cmdp.cost_function import CostFunction, cost_reader
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.agreement import refuse_departures
-from dp_cmdp.frontends.exploration import KeyFunction, explore, naming
+from dp_cmdp.frontends.exploration import explore
+from dp_cmdp.frontends.keys import KeyFunction, naming
 from dp_cmdp.frontends.table import PassedState, Table
 from dp_cmdp.frontends.tabular import Passed, TabularModel, least_shape, own_grid, placed
 from dp_cmdp.frontends.unwrapping import (

@@ -55,8 +55,8 @@ def _of_mapping(hazards: Mapping[Any, Any], kinds: Mapping[str, Columns]) -> dic
     places = None if listed is None or others else _placed(listed)
     if places is None:
         raise InvalidArgumentError(
-            f"hazards must map each kind ({', '.join(kinds)}) to its hazards, or (of one kind) each "
-            "place, a state or (row, column), to a severity"
+            f"hazards must map each kind ({', '.join(kinds)}) to its hazards, or (of one kind) "
+            "each place, a state or (row, column), to a severity"
         )
     found: Found = {}
     for place, severity in zip(places, _severities(listed), strict=True):

@@ -18,10 +18,11 @@ from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.frontends.exploration import Named, RoomKey
+from dp_cmdp.frontends.keys import Named, RoomKey
 
 if TYPE_CHECKING:
-    from dp_cmdp.frontends.private_costs import PrivateCost, TabularCMDP
+    from dp_cmdp.frontends.kinds import PrivateCost
+    from dp_cmdp.frontends.private_costs import TabularCMDP
 
 #: (state, action, successor) → {state passed on the way: how often, in the mean}.
 Passed = Mapping[tuple[int, int, int], Mapping[int, float]]
@@ -150,7 +151,7 @@ class TabularModel:
         kinds : mapping of str to PrivateCost, optional
             Several kinds, one constraint each. Instead of the arguments below.
         states, cells, actions, on, severity, public_severity, tolerance
-            One kind, as in :class:`~dp_cmdp.frontends.private_costs.PrivateCost`.
+            One kind, as in :class:`~dp_cmdp.frontends.kinds.PrivateCost`.
         name : str
             Its name, for messages.
         records : mapping of str to array_like, optional
@@ -181,7 +182,8 @@ class TabularModel:
         **Privacy.** *Public*: which states are candidates, bounds, radius and records are said
         here; severities and tolerances are not.
         """
-        from dp_cmdp.frontends.private_costs import PrivateCost, TabularCMDP
+        from dp_cmdp.frontends.kinds import PrivateCost
+        from dp_cmdp.frontends.private_costs import TabularCMDP
 
         one = (states, cells, actions, on, severity, public_severity, tolerance)
         if kinds is None:
