@@ -44,11 +44,12 @@ INSTEAD = "Give env a table P, or build a CMDP of its arrays"
 
 
 class Outcome(NamedTuple):
-    """What one action did: where it led, what it paid, whether the episode was over."""
+    """What one action did: where it led, what it paid, whether the episode was over or cut."""
 
     key: Hashable
     reward: float
     over: bool
+    cut: bool = False
 
 
 class Node(NamedTuple):
@@ -60,10 +61,14 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """States by key, the start, and what each action does in each of them."""
+    """States by key, the start, and what each action does in each of them.
+
+    Whether a limit that is not in the table was seen to cut an episode short: `is_cut`.
+    """
 
     keys: tuple[Hashable, ...]
     start: int
+    is_cut: bool
     P: list[list[list[tuple[float, int, float, bool]]]]
 
 
@@ -140,6 +145,7 @@ class _Search:
     depths: dict[int, int] = field(default_factory=dict)
     twins: dict[tuple[int, bool], Node] = field(default_factory=dict)
     tried: set[tuple[int, bool]] = field(default_factory=set)
+    is_cut: bool = False
 
     def keep_numbers(self, count: int) -> None:
         """States are numbered as they are observed, those out of reach too."""
@@ -200,7 +206,10 @@ class _Search:
             raise self._forgets(f"{place} once led to {_told(before)} and once to {_told(outcome)}")
 
     def walk(self, env: Any, seed: int | None) -> None:
-        """Random walks must go where the table says: what a state forgets may show late."""
+        """Random walks must go where the table says: what a state forgets may show late.
+
+        A time limit of the environment's own may cut them short: it is no part of the model.
+        """
         rng, deadline, length = np.random.default_rng(SEED), perf_counter() + SECONDS, 0
         key = _reset(env, self.name, SEED if seed is None else seed)
         for _ in range(STEPS):
@@ -209,7 +218,9 @@ class _Search:
             if before is None:
                 raise self._forgets(f"a random walk met state {shown(key)}, which no search did")
             outcome = self._outcome(env, action)
-            if outcome.key != before[action].key or outcome.over != before[action].over:
+            self.is_cut |= outcome.cut and not before[action].over
+            over = before[action].over if outcome.cut else outcome.over
+            if (outcome.key, over) != (before[action].key, before[action].over):
                 place = f"on a random walk from state {shown(key)} action {action}"
                 raise self._forgets(f"{place} led to {_told(outcome)}, not {_told(before[action])}")
             key, length = outcome.key, length + 1
@@ -256,8 +267,9 @@ class _Search:
         earned = _check.number("reward", paid)
         if self.reward is not None:
             earned = _check.number("reward(...)", self.reward(earned))
-        over = _check.truth("terminated", terminated) or _check.truth("truncated", truncated)
-        return Outcome(hashable(self.name(env, observation)), earned, over)
+        over, cut = _check.truth("terminated", terminated), _check.truth("truncated", truncated)
+        key = hashable(self.name(env, observation))
+        return Outcome(key, earned, over or cut, cut and not over)
 
     def number(self, key: Hashable) -> int:
         found = self.numbers.setdefault(key, len(self.numbers))
@@ -276,8 +288,8 @@ class _Search:
         table = []
         for own, state in self.numbers.items():
             rows = self.outcomes.get(state) or [Outcome(own, 0.0, True)] * self.num_actions
-            table.append([[(1.0, self.numbers[key], paid, over)] for key, paid, over in rows])
-        return Explored(tuple(self.numbers), self.numbers[start], table)
+            table.append([[(1.0, self.numbers[key], paid, over)] for key, paid, over, _ in rows])
+        return Explored(tuple(self.numbers), self.numbers[start], self.is_cut, table)
 
 
 def _generator_states(env: Any, generators: list[Any]) -> bytes:

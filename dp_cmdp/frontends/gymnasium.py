@@ -191,7 +191,7 @@ def import_gymnasium(
     """
     source, made = opened(env, options)
     try:
-        base = played(source)
+        base, limited = played(source), is_limited(source)
         named = naming(base, key) if getattr(base, "P", None) is None else None
         if named is None:
             _refuse_given({"key": key, "seed": seed, "reward": reward})
@@ -203,8 +203,8 @@ def import_gymnasium(
             chosen = None if seed is None else _check.seed("seed", seed)
             found = explore(base, named, seed=chosen, max_states=limit, reward=reward, check=check)
             table, keys = Table.of(found.P), found.keys
+            limited |= found.is_cut
             start = 1.0 * (np.arange(table.num_states) == found.start)
-        limited = is_limited(source)
         cells, shape = own_grid(base, keys)
     finally:
         if made:

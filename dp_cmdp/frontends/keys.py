@@ -97,5 +97,8 @@ def hashable(key: Any) -> Hashable:
 
 def shown(key: Hashable) -> str:
     """A key as a message shows it."""
-    text = repr(key)
+    try:
+        text = repr(key)
+    except Exception:
+        text = f"<{type(key).__name__}>"
     return text if len(text) <= KEY_SHOWN else f"{text[:KEY_SHOWN]}…"

@@ -95,11 +95,11 @@ class PrivateCost:
                 "bounds and radius only, private numbers go to model.database(...). Numbers that "
                 "everybody may know are public_severity"
             )
-        if (self.severity is None) == (self.public_severity is None):
-            raise InvalidArgumentError("severity or public_severity must be given, and not both")
         if self.public_severity is not None:
             given = np.atleast_1d(_check.array("public_severity", self.public_severity))
             object.__setattr__(self, "public_severity", _check.vector("public_severity", given))
+        if (self.severity is None) == (self.public_severity is None):
+            raise InvalidArgumentError("severity or public_severity must be given, and not both")
 
     @property
     def lowest(self) -> FloatArray:

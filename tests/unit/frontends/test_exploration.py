@@ -7,7 +7,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from dp_cmdp import import_gymnasium
+from dp_cmdp import Envelope, import_gymnasium
 from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import InvalidArgumentError
 from tests import rooms
@@ -91,6 +91,19 @@ def test_with_the_steps_in_its_key_time_is_represented_exactly():
     assert model.public.r[late, 2] == 4.5  # the fifth step enters the goal
     last = model.keys.index(((1, 1), 5))
     assert model.public.T[[last * 4], [model.num_states]] == 1.0  # whatever the sixth does
+
+
+def test_a_limit_that_only_walks_meet_is_no_part_of_the_model_and_is_known():
+    class Late(Walk):
+        def cut(self):
+            return self.steps >= 12
+
+    model, plain = (import_gymnasium(env, gamma=0.9) for env in (Late(), Walk()))
+    assert same_matrix(model.public.T, plain.public.T)
+    assert model.is_limited
+    assert not plain.is_limited
+    with pytest.raises(InvalidArgumentError, match="time limit"):
+        model.with_private_costs(states=[1], severity=Envelope(-1, 1, shape=1), tolerance=9.0)
 
 
 def test_a_key_that_forgets_what_matters_is_refused():
