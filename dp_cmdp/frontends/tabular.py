@@ -88,8 +88,8 @@ class TabularModel:
         Examples
         --------
         >>> from dp_cmdp import import_gymnasium
-        >>> import_gymnasium("Taxi-v4", gamma=0.9).where(lambda state: state % 100 == 0).size
-        5
+        >>> import_gymnasium("FrozenLake-v1", gamma=0.9).where(lambda state: state % 4 == 1)
+        array([ 1,  5,  9, 13])
         """
         answers = [_check.truth("chosen(...)", chosen(key)) for key in self.keys]
         met = met_states(self.public, on=ENTERING) | met_states(self.public, on=OCCUPYING)
