@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-long test-mutants test-oracle bench-quick bench lint format clean
+.PHONY: help demo test coverage test-long test-mutants test-oracle test-rl bench-quick bench lint format clean
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -34,6 +34,10 @@ test-mutants: $(STAMP) ## one-line faults where promises are kept: each must be 
 test-oracle: $(STAMP) ## the tests against optional peer libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracle]'
 	$(BIN)/python -m pytest -q -m oracle
+
+test-rl: $(STAMP) ## the tests that train learners of Stable-Baselines3 (downloads torch)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[rl]'
+	$(BIN)/python -m pytest -q -m rl
 
 bench-quick: $(STAMP) ## the benchmarks against peer libraries, in five minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'

@@ -17,6 +17,8 @@ from .data.database import Database as Database
 from .data.envelope import Envelope as Envelope
 from .data.release import Release as Release
 from .frontends.gymnasium import cmdp_from_gymnasium as cmdp_from_gymnasium
+from .frontends.gymnasium import import_gymnasium as import_gymnasium
+from .frontends.kinds import PrivateCost as PrivateCost
 from .metrics import cost_of_privacy as cost_of_privacy
 from .metrics import saturation as saturation
 from .metrics import suboptimality as suboptimality

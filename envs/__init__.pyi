@@ -14,3 +14,5 @@ from .layout_files import parse_map as parse_map
 from .layout_files import save_layout as save_layout
 from .registration import REGISTERED as REGISTERED
 from .wrappers import PrivateCostWrapper as PrivateCostWrapper
+from .wrappers import SixTupleWrapper as SixTupleWrapper
+from .wrappers import StateObservation as StateObservation

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import resources
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.envs.dynamics import GridModel
 from dp_cmdp.envs.layout import HazardKind, Layout, connected
-from dp_cmdp.envs.layout_files import layout_from_dict, load_layout
+from dp_cmdp.envs.layout_files import layout_from_dict, load_layout, parse_map
 from dp_cmdp.errors import InvalidArgumentError
 
 #: A random layout tolerates at least this many times what its cautious policy costs at worst.
@@ -42,24 +43,30 @@ def named_layout(name: str) -> Layout:
     """One of the layouts of :func:`layout_names`."""
     if name not in layout_names():
         raise InvalidArgumentError(
-            f"layout must be one of {', '.join(layout_names())}, or a file; got {name[:60]!r}"
+            f"layout must be one of {', '.join(layout_names())}, a file, or a map of several "
+            f"lines; got {name[:60]!r}"
         )
     return load_layout(data_file("layouts", name))
 
 
 @door
 def as_layout(layout: Layout | Mapping[str, Any] | str | Path) -> Layout:
-    """A layout from itself, from the content of a JSON file, from a name or from a path."""
+    """A layout from itself, from the content of a JSON file, from a name, a path or a text map.
+
+    A text of several lines is a map (:mod:`dp_cmdp.envs.layout_files`), with one kind of hazard.
+    """
     if isinstance(layout, Layout):
         return layout
     if isinstance(layout, Mapping):
         return layout_from_dict(layout)
+    if isinstance(layout, str) and "\n" in layout.strip():
+        return parse_map(cleandoc(layout))
     if isinstance(layout, Path) or (isinstance(layout, str) and Path(layout).suffix):
         return load_layout(layout)
     if isinstance(layout, str):
         return named_layout(layout)
     raise InvalidArgumentError(
-        f"layout must be a Layout, a name, a path or a mapping, got {type(layout).__name__}"
+        f"layout must be a Layout, a name, a path, a map or a mapping, got {type(layout).__name__}"
     )
 
 

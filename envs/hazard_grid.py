@@ -71,12 +71,13 @@ class HazardGridEnv(gym.Env[Any, Any]):
     largest the public bounds allow (0 outside the candidates). `reset` returns no information.
 
     ## Arguments
-    * `layout="islands"`: a name (`envs.layout_names()`), a layout file, the content of one, or an
-      `envs.Layout`.
+    * `layout="islands"`: a name (`envs.layout_names()`), a layout file, the content of one, a map
+      as a text of several lines, or an `envs.Layout`.
     * `access="public"`: or `"curator"`.
-    * `hazards=None`: for the curator only. An `envs.Hazards`, the seed of simulated ones, or a
-      file; `None` takes the simulation that comes with the layout. They are read when they are
-      first needed, by a release after its debit, and are not kept in the environment's `spec`.
+    * `hazards=None`: for the curator only. An `envs.Hazards` (of a DataFrame or a CSV file:
+      `envs.Hazards.from_frame`), the seed of simulated ones, or a JSON file; `None` takes the
+      simulation that comes with the layout. They are read when they are first needed, by a release
+      after its debit, and are not kept in the environment's `spec`.
     * `slip`, `gamma`, `step_reward`, `goal_reward`: replace the layout's.
     * `render_mode=None`: `"ansi"` (text), `"rgb_array"` (pixels) or `"human"` (a matplotlib window;
       the text, printed, where no window can be opened).

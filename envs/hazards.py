@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +21,14 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp._storage import parse_json, read_text
 from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.envs.catalogue import data_file
 from dp_cmdp.envs.layout import HazardKind, Layout
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.frontends.hazard_table import Columns, filled_severities, read_severities
+
+if TYPE_CHECKING:
+    import pandas
 
 FORMAT = "dp_cmdp.Hazards/1"
 Cell = tuple[int, int]
@@ -75,7 +80,7 @@ class Hazards:
         if outside.any():
             raise InvalidArgumentError(
                 f"{names[int(np.argmax(outside))]} must lie inside the public bounds of layout "
-                f"{layout.name!r}, which are not negative; some value does not (it is not shown)"
+                f"{layout.name!r} ({_bounds(layout)}); some value does not (it is not shown)"
             )
         self.layout = layout
         self._database = Database(values, envelope, identity=identity or f"hazards/{layout.name}")
@@ -102,6 +107,41 @@ class Hazards:
         for kind, given in zip(layout.kinds, per_kind, strict=True):
             values += _severities(layout, kind, _triples(kind.name, given))
         return cls(layout, values, tolerance=tolerance, identity=identity)
+
+    @classmethod
+    @door
+    def from_frame(
+        cls,
+        layout: Layout,
+        hazards: pandas.DataFrame | str | Path,
+        *,
+        tolerance: ArrayLike,
+        identity: str | None = None,
+    ) -> Hazards:
+        """Hazards of a DataFrame, or of a CSV file.
+
+        Parameters
+        ----------
+        layout : Layout
+        hazards : DataFrame or path
+            With the columns ``row`` and ``col``, counted from 0 (or ``state``, the number of the
+            cell), and ``severity``; and ``kind``, where the layout has several. A candidate that
+            is not named has the lowest severity.
+        tolerance : array_like
+            One per kind.
+
+        Notes
+        -----
+        Errors show the public bounds and nothing of the table. **Privacy.** *Curator only*.
+        """
+        found = read_severities(
+            hazards, {kind.name: _columns(layout, kind) for kind in layout.kinds}
+        )
+        severity = [
+            filled_severities(kind.name, found[kind.name], _severity_bounds(kind))
+            for kind in layout.kinds
+        ]
+        return cls(layout, np.concatenate(severity), tolerance=tolerance, identity=identity)
 
     @classmethod
     @door
@@ -166,6 +206,11 @@ class Hazards:
             shipped = data_file("hazards", layout.name)
             source = shipped if shipped.is_file() else 0
         if isinstance(source, str | Path):
+            if Path(source).suffix.lower() == ".csv":
+                raise InvalidArgumentError(
+                    "hazards of a CSV file come with a tolerance, which it does not hold: give "
+                    "hazards=Hazards.from_frame(layout, path, tolerance=...)"
+                )
             path = _readable(layout, source)
             return cls._deferred(layout, lambda: cls.load(layout, path))
         if not _is_integer(source) or source < 0:
@@ -211,6 +256,27 @@ class Hazards:
         raise PrivacyLeakError(
             "Hazards refuse to be pickled; hand a worker the seed or the file they come from"
         )
+
+
+def _bounds(layout: Layout) -> str:
+    """The public bounds of every kind, in words."""
+    return "; ".join(
+        f"{kind.name}: severity {kind.severity[0]:g} to {kind.severity[1]:g}, tolerance "
+        f"{kind.tolerance[0]:g} to {kind.tolerance[1]:g}"
+        for kind in layout.kinds
+    )
+
+
+def _severity_bounds(kind: HazardKind) -> Envelope:
+    return Envelope(*kind.severity, radius=kind.severity_radius, shape=len(kind.cells))
+
+
+def _columns(layout: Layout, kind: HazardKind) -> Columns:
+    """How a table may name the candidates of a kind."""
+    return {
+        ("row", "col"): {divmod(cell, layout.cols): n for n, cell in enumerate(kind.cells)},
+        ("state",): {(cell,): n for n, cell in enumerate(kind.cells)},
+    }
 
 
 def _readable(layout: Layout, source: str | Path) -> Path:

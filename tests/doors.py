@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, get_origin
 
 import numpy as np
+import pandas
 
 import dp_cmdp
 from dp_cmdp import (
@@ -48,8 +49,10 @@ from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import choose_plan
 from tests.marked import MARKS
 from tests.problems import SpyDatabase
+from tests.rooms import Walk
 
 CHECKED = "behind the door: takes what its callers have checked"
+BELOW = "hands what it is given to the environment below"
 #: Modules and callables that callers do not enter, with the reason.
 INSIDE: dict[str, str] = {
     "dp_cmdp._check": "the checks themselves, tested in unit/test_check.py",
@@ -110,6 +113,22 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.cmdp.solvers.solution.relative_gap": CHECKED,
     "dp_cmdp.cmdp.rollout.parts": CHECKED,
     "dp_cmdp.frontends.agreement": CHECKED,
+    "dp_cmdp.frontends.candidates": CHECKED,
+    "dp_cmdp.frontends.exploration": CHECKED,
+    "dp_cmdp.frontends.hazard_table": CHECKED,
+    "dp_cmdp.frontends.keys": CHECKED,
+    "dp_cmdp.frontends.kinds.cost_rows": CHECKED,
+    "dp_cmdp.frontends.kinds.group_of": CHECKED,
+    "dp_cmdp.frontends.kinds.joined_envelope": CHECKED,
+    "dp_cmdp.frontends.kinds.refuse_credits": CHECKED,
+    "dp_cmdp.frontends.kinds.tolerance_rows": CHECKED,
+    "dp_cmdp.frontends.step_costs": CHECKED,
+    "dp_cmdp.frontends.tabular.TabularModel.state_of": CHECKED,
+    "dp_cmdp.frontends.tabular.least_shape": CHECKED,
+    "dp_cmdp.frontends.tabular.own_grid": CHECKED,
+    "dp_cmdp.frontends.tabular.placed": CHECKED,
+    "dp_cmdp.frontends.unwrapping": CHECKED,
+    "dp_cmdp.cmdp.learned": CHECKED,
     "dp_cmdp.frontends.gymnasium.cost_reader": CHECKED,
     "dp_cmdp.frontends.table": "the checks themselves, tested in unit/frontends/test_table.py",
     "dp_cmdp.program.engines": CHECKED,
@@ -140,6 +159,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.figures.bounds": "a picture of a reproduction's records",
     "dp_cmdp.figures.cost_of_privacy": "a picture of a reproduction's records",
     "dp_cmdp.figures.grid.draw_policy": CHECKED,
+    "dp_cmdp.figures.grid_view": CHECKED,
     "dp_cmdp.figures.style.dress": CHECKED,
     "dp_cmdp.figures.style.note": CHECKED,
     "dp_cmdp.figures.hsu_cmdp": "a picture of a reproduction's records",
@@ -223,6 +243,9 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.envs.layout.connected": CHECKED,
     "dp_cmdp.envs.specs.GuardedSpec": "a specification of Gymnasium, made by the registration",
     "dp_cmdp.envs.window": CHECKED,
+    "dp_cmdp.envs.wrappers.SixTupleWrapper.step": BELOW,
+    "dp_cmdp.envs.wrappers.StateObservation.reset": BELOW,
+    "dp_cmdp.envs.wrappers.StateObservation.step": BELOW,
     "dp_cmdp.verification.claims": CHECKED,
     "dp_cmdp.verification.lattice": CHECKED,
     "dp_cmdp.verification.parts": CHECKED,
@@ -506,6 +529,38 @@ class World:
         rng = np.random.default_rng(0)
         return release_database(self.hazards.database(), self.budget, rng=rng)
 
+    @cached_property
+    def tabular(self) -> Any:
+        return dp_cmdp.import_gymnasium("FrozenLake-v1", gamma=0.5)
+
+    @cached_property
+    def tabular_model(self) -> Any:
+        return self.tabular.with_private_costs(
+            states=[5, 7],
+            on="entering",
+            severity=Envelope(0.0, 1.0, shape=2),
+            tolerance=Envelope(0.05, 1.0),
+        )
+
+    def lake(self) -> Any:
+        """FrozenLake that reports a cost."""
+        import gymnasium
+
+        env = envs.PrivateCostWrapper(gymnasium.make("FrozenLake-v1"), None, self.tabular_model)
+        env.reset(seed=0)
+        return env
+
+    @cached_property
+    def learner(self) -> Any:
+        """Predicts as Stable-Baselines3's models without probabilities do."""
+        from types import SimpleNamespace
+
+        return SimpleNamespace(
+            observation_space=SimpleNamespace(n=3),
+            action_space=SimpleNamespace(n=2),
+            predict=lambda states, deterministic: (np.asarray(states) % 2, None),
+        )
+
     def wrapped(self) -> Any:
         env = envs.PrivateCostWrapper(self.env(), self.hazard_release)
         env.reset(seed=0)
@@ -697,6 +752,15 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.cmdp.solvers.pool.PolicyPool.solve_many.f0": lambda w: [[9.0], [9.0]],
     "dp_cmdp.cmdp.rollout.rollout.policy": lambda w: Policy.uniform(6, 4),
     "dp_cmdp.frontends.gymnasium.cmdp_from_gymnasium.env": lambda w: "FrozenLake-v1",
+    "dp_cmdp.frontends.gymnasium.import_gymnasium.env": lambda w: "FrozenLake-v1",
+    "dp_cmdp.frontends.kinds.PrivateCost.tolerance": lambda w: Envelope(0.05, 1.0),
+    "dp_cmdp.frontends.private_costs.TabularCMDP.source": lambda w: w.tabular,
+    "dp_cmdp.frontends.private_costs.TabularCMDP.kinds": lambda w: w.tabular_model.kinds,
+    "dp_cmdp.frontends.private_costs.TabularCMDP.database.hazards": lambda w: MARKS[:2],
+    "dp_cmdp.frontends.private_costs.TabularCMDP.occupancy.policy": lambda w: Policy.uniform(17, 4),
+    "dp_cmdp.frontends.tabular.TabularModel.occupancy.policy": lambda w: Policy.uniform(17, 4),
+    "dp_cmdp.frontends.tabular.TabularModel.where.chosen": lambda w: lambda key: key > 3,
+    "dp_cmdp.cmdp.policy.Policy.from_sb3.model": lambda w: w.learner,
     "dp_cmdp.problems.ad_auction.auction_program.private": lambda w: {"b": [0, 1]},
     "dp_cmdp.problems.ad_auction.auction_program.prices": lambda w: np.eye(2),
     "dp_cmdp.problems.ad_auction.growing_auction.num_groups": lambda w: 3,
@@ -748,6 +812,9 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.theory.paper.hoffman.hoffman_constant.G": lambda w: [[1.0, 0.0], [0.0, 1.0]],
     "dp_cmdp.envs.catalogue.named_layout.name": lambda w: "islands",
     "dp_cmdp.envs.hazards.Hazards.load.path": lambda w: w.hazard_file,
+    "dp_cmdp.envs.hazards.Hazards.from_frame.hazards": lambda w: pandas.DataFrame(
+        {"row": [0], "col": [1], "severity": MARKS[:1]}
+    ),
     "dp_cmdp.envs.hazards.Hazards.of.source": lambda w: 0,
     "dp_cmdp.envs.specs.guarded.spec": lambda w: w.env().spec,
     "dp_cmdp.envs.layout.Layout.kinds": lambda w: w.layout.kinds,
@@ -755,6 +822,9 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.envs.layout_files.load_layout.path": lambda w: w.layout_file,
     "dp_cmdp.envs.layout_files.save_layout.path": lambda w: w.path(".json"),
     "dp_cmdp.envs.wrappers.PrivateCostWrapper.release": lambda w: w.hazard_release,
+    "dp_cmdp.envs.wrappers.SixTupleWrapper.env": lambda w: w.lake(),
+    "dp_cmdp.envs.wrappers.StateObservation.env": lambda w: w.lake(),
+    "dp_cmdp.envs.wrappers.StateObservation.model": lambda w: w.tabular,
 }
 
 #: An instance of each class that has public methods.
@@ -810,10 +880,39 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.envs.hazards.Hazards": lambda w: w.hazards,
     "dp_cmdp.envs.layout.Layout": lambda w: w.layout,
     "dp_cmdp.envs.wrappers.PrivateCostWrapper": lambda w: w.wrapped(),
+    "dp_cmdp.frontends.private_costs.TabularCMDP": lambda w: w.tabular_model,
+    "dp_cmdp.frontends.tabular.TabularModel": lambda w: w.tabular,
 }
 
 #: Optional arguments of the base calls, where they bring other rules into play or save time.
 VARIANTS: dict[str, list[dict[str, Builder]]] = {
+    "dp_cmdp.frontends.gymnasium.import_gymnasium": [
+        {"check": lambda w: False},
+        {"env": lambda w: Walk(), "key": lambda w: lambda env: env.place},
+    ],
+    "dp_cmdp.frontends.kinds.PrivateCost": [
+        {"severity": lambda w: Envelope(0.0, 1.0, shape=2)},
+        {"public_severity": lambda w: [1.0, 2.0]},
+    ],
+    "dp_cmdp.frontends.private_costs.TabularCMDP.database": [{"tolerance": lambda w: MARKS[30]}],
+    "dp_cmdp.frontends.tabular.TabularModel.with_private_costs": [
+        {"kinds": lambda w: w.tabular_model.kinds},
+        {
+            "states": lambda w: [5, 7],
+            "on": lambda w: "entering",
+            "severity": lambda w: Envelope(0.0, 1.0, shape=2),
+            "tolerance": lambda w: Envelope(0.05, 1.0),
+        },
+        {
+            "actions": lambda w: [0, 1],
+            "public_severity": lambda w: [1.0, 2.0],
+            "tolerance": lambda w: Envelope(5.0, 6.0),
+        },
+    ],
+    "dp_cmdp.envs.wrappers.PrivateCostWrapper": [
+        {},
+        {"env": lambda w: w.lake(), "release": lambda w: None, "model": lambda w: w.tabular_model},
+    ],
     "dp_cmdp.advice.adviser.advise": [
         {"epsilons": lambda w: [1], "deltas": lambda w: ["1/10"], "draws": lambda w: 2}
     ],

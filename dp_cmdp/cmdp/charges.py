@@ -1,4 +1,4 @@
-"""What a private cost is charged on: acting in a state, or entering it.
+"""What a private cost is charged on: acting in a state, entering it, or one action in it.
 
 **Occupying.** f(s, a) = θ_s: every action taken in a candidate costs its severity, at weight γ^t at
 step t (paper: ``app:cmdp``). A move that ends an episode in a state is followed by no action there,
@@ -8,6 +8,9 @@ so it costs nothing.
 where E (:attr:`CMDP.arrivals <dp_cmdp.cmdp.model.CMDP.arrivals>`) counts moves that end the episode
 too. The move from step t to t + 1 has weight γ^t, as the reward on arrival has. The start is not
 entered. A move that stays where it is enters its state again.
+
+**Acting.** f(s, a) = θ_sa, or θ_a in every state: one action costs, at weight γ^t at step t, and
+the others do not.
 
 A certificate must not cover less than its reader thinks, so a candidate that the chosen charge can
 never meet, or meets only in part, is refused by name.
@@ -29,7 +32,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 
-OCCUPYING, ENTERING = "occupying", "entering"
+OCCUPYING, ENTERING, ACTING = CHARGED = "occupying", "entering", "acting"
 #: Relative excess of an entry's expected count where a move is uncertain: more than the rounding
 #: of a row of T, whose probabilities are meant to be divided by their sum.
 EXCESS = 2.0**-45
@@ -72,6 +75,20 @@ class Charges:
             return _entering(public, states)
         return _occupying(public, states)
 
+    @classmethod
+    def of_actions(
+        cls, public: CMDP, states: NDArray[np.int64], actions: NDArray[np.int64]
+    ) -> Charges:
+        """One term per pair of a state and an action, or a refusal that names those not met."""
+        _refuse_unmet(public, states)
+        one = np.ones(states.size)
+        return cls(
+            pair=states * public.num_actions + actions,
+            candidate=np.arange(states.size),
+            count=one,
+            excess=0.0 * one,
+        )
+
     def allowance(self, lower: FloatArray, num_pairs: int) -> FloatArray:
         """What has to be added per pair so that severities from `lower` on are charged in full.
 
@@ -90,24 +107,29 @@ def _occupying(public: CMDP, states: NDArray[np.int64]) -> Charges:
             f"states must be left by an action, or on must be {ENTERING!r}: moves end the episode "
             f"in {_named(states[ends])}, where {OCCUPYING!r} would charge nothing for them"
         )
-    never = ~acting[states]
+    _refuse_unmet(public, states)
+    actions = np.arange(public.num_actions)
+    pair = (states[:, None] * public.num_actions + actions).ravel()
+    candidate = np.repeat(np.arange(states.size), public.num_actions)
+    one = np.ones(pair.size)
+    return Charges(pair=pair, candidate=candidate, count=one, excess=0.0 * one)
+
+
+def _refuse_unmet(public: CMDP, states: NDArray[np.int64]) -> None:
+    """Refuse states in which nobody acts, and those that stand for the time after the end."""
+    never = ~acting_states(public)[states]
     if never.any():
         raise InvalidArgumentError(
             f"states must be within reach: no policy that starts from mu ever acts in "
             f"{_named(states[never])}, so a cost there would be certified as 0; leave them out or "
             "correct mu or T"
         )
-    after = (_entered(public, acting)[states] == 0) & (public.mu[states] == 0.0)
+    after = _after_the_end(public)[states]
     if after.any():
         raise InvalidArgumentError(
             f"states must be places where something can happen: {_named(states[after])} stands for "
             "the time after an episode's end (moves go on there, but none enters); leave it out"
         )
-    actions = np.arange(public.num_actions)
-    pair = (states[:, None] * public.num_actions + actions).ravel()
-    candidate = np.repeat(np.arange(states.size), public.num_actions)
-    one = np.ones(pair.size)
-    return Charges(pair=pair, candidate=candidate, count=one, excess=0.0 * one)
 
 
 def _entering(public: CMDP, states: NDArray[np.int64]) -> Charges:
@@ -125,6 +147,14 @@ def _entering(public: CMDP, states: NDArray[np.int64]) -> Charges:
     pair = columns.row.astype(np.int64)
     count, excess = _counts(public, pair, columns.data)
     return Charges(pair=pair, candidate=columns.col.astype(np.int64), count=count, excess=excess)
+
+
+def met_states(public: CMDP, *, on: str) -> Mask:
+    """States that a policy can be charged for: they are entered, or acted in."""
+    acting = acting_states(public)
+    if on == ENTERING:
+        return _entered(public, acting) > 0
+    return acting & ~_after_the_end(public)
 
 
 def acting_states(public: CMDP) -> Mask:
@@ -148,6 +178,11 @@ def _ending_states(public: CMDP, acting: Mask) -> Mask:
     ending = np.zeros(public.num_states, dtype=bool)
     ending[excess.col[within & (excess.data > EXCESS)]] = True
     return ending
+
+
+def _after_the_end(public: CMDP) -> Mask:
+    """States that no move enters and none starts in: where time goes on after an episode."""
+    return (_entered(public, acting_states(public)) == 0) & (public.mu == 0.0)
 
 
 def _entered(public: CMDP, acting: Mask) -> NDArray[np.int64]:

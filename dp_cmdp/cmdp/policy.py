@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from dp_cmdp.cmdp.parametric import ParametricCMDP
     from dp_cmdp.data.release import Release
 
-#: A row of probabilities may miss 1 by this much before it is refused.
-ROW_SUM_TOLERANCE = 1e-9
+#: A row of probabilities may miss 1 by this much before it is refused: some hundred roundings of
+#: numbers in single precision, as networks compute them.
+SINGLE_ROUNDING = 1e-5
 FORMAT = "dp_cmdp.Policy/2"
 
 
@@ -39,8 +40,10 @@ class Policy:
     Parameters
     ----------
     probs : (num_states, num_actions)
-        Row s is the distribution π(·|s). A row may miss 1 by rounding; it is then divided by its
-        sum. Rows that already sum to 1 up to rounding are kept bit for bit.
+        Row s is the distribution π(·|s). A row may miss 1 by rounding, also that of single
+        precision (up to 10⁻⁵); it is then divided by its sum. Rows that already sum to 1 up to the
+        rounding of doubles are kept bit for bit. What a certificate is about is each row divided
+        by its own sum, in exact arithmetic.
 
     Notes
     -----
@@ -82,6 +85,29 @@ class Policy:
         if not (height and width):
             raise InvalidArgumentError("num_states and num_actions must be at least 1")
         return cls(np.full((height, width), 1.0 / width))
+
+    @classmethod
+    @door
+    def from_sb3(cls, model: Any, *, num_states: int | None = None) -> Policy:
+        """The table of what a Stable-Baselines3 model does in every state.
+
+        Parameters
+        ----------
+        model : stable_baselines3.common.base_class.BaseAlgorithm
+            Trained on Discrete observations, the numbers of the states, with Discrete actions.
+            Of PPO and A2C the probabilities are read; of models without any (DQN) the greedy
+            actions.
+        num_states : int, optional
+            Rows of the table; those beyond the observations take every action alike. A model of
+            :func:`dp_cmdp.import_gymnasium` has one such row, for the time after an episode.
+
+        Notes
+        -----
+        **Privacy.** *Post-processing* of what the model was trained on.
+        """
+        from dp_cmdp.cmdp.learned import learned_probabilities
+
+        return cls(learned_probabilities(model, num_states))
 
     @property
     def num_states(self) -> int:
@@ -218,7 +244,7 @@ def _distributions(probs: ArrayLike) -> FloatArray:
     totals = table.sum(axis=1)
     off = np.where((table < 0).any(axis=1), np.inf, np.abs(totals - 1.0))
     worst = int(np.argmax(off))
-    if off[worst] > ROW_SUM_TOLERANCE:
+    if off[worst] > SINGLE_ROUNDING:
         raise InvalidArgumentError(
             f"probs must have rows that are probability distributions; the row of state {worst} "
             + ("has a negative entry" if off[worst] == np.inf else f"sums to {totals[worst]:.12g}")

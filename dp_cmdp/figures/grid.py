@@ -16,6 +16,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.figures.grid_view import ARROWS, GridView, policy_view
 from dp_cmdp.figures.style import new_figure
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dp_cmdp.envs.layout import Layout
+    from dp_cmdp.frontends.private_costs import TabularCMDP
+    from dp_cmdp.frontends.tabular import TabularModel
 
-#: (dx, dy) of left, down, right, up on axes whose rows grow downwards.
-ARROWS = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
 HEAT = "YlGnBu"
 CANDIDATE, WALL, GOAL, START = "#f59e0b", "#374151", "#16a34a", "#b91c1c"
 ARROW, PATH, HAZARD = "#111827", "#db2777", "#dc2626"
@@ -36,22 +37,30 @@ UNSEEN = 1e-6
 
 
 @door
-def policy_figure(policy: Policy, *, occupancy: ArrayLike, layout: Layout, title: str) -> Figure:
+def policy_figure(
+    policy: Policy,
+    *,
+    occupancy: ArrayLike,
+    layout: Layout | TabularModel | TabularCMDP,
+    title: str,
+) -> Figure:
     """The public picture of one policy.
 
     Parameters
     ----------
     policy : Policy
     occupancy : (num_states, num_actions)
-        From :func:`dp_cmdp.cmdp.occupancy.occupancy_of`.
-    layout : Layout
+        From :func:`dp_cmdp.cmdp.occupancy.occupancy_of`, or ``model.occupancy(policy)``.
+    layout : Layout, TabularModel or TabularCMDP
+        A hazard grid, or any imported environment whose states lie in a grid
+        (``model.cells``). Where a cell has several states, arrows show where it is left to.
     title : str
     """
-    visits = _visits(layout, occupancy)
-    figure, ax = new_figure(*_size(layout, 1))
-    image = draw_policy(ax, layout, policy, visits=visits, title=title)
+    view = policy_view(layout, policy, occupancy)
+    figure, ax = new_figure(*_size(view, 1))
+    image = draw_policy(ax, view, title=title)
     _colorbar(figure, image, ax)
-    _legend(figure, layout, columns=3)
+    _legend(figure, view, columns=3 if view.cols > 6 else 1)
     return figure
 
 
@@ -83,56 +92,46 @@ def comparison_figure(
     measures = _check.items("occupancies", occupancies)
     if not len(pair) == len(measures) == 2 or not all(isinstance(p, Policy) for p in pair):
         raise InvalidArgumentError("policies must be two, private and without, and occupancies too")
-    visits = [_visits(layout, occupancy) for occupancy in measures]
-    figure, axes = new_figure(*_size(layout, 2), ncols=2)
+    views = [policy_view(layout, p, x) for p, x in zip(pair, measures, strict=True)]
+    figure, axes = new_figure(*_size(views[0], 2), ncols=2)
     images = [
-        draw_policy(axes[side], layout, pair[side], visits=visits[side], title=name)
+        draw_policy(axes[side], views[side], title=name)
         for side, name in enumerate(("private", "no privacy"))
     ]
     hottest = max(images, key=lambda image: image.get_clim()[1])
     for ax, image in zip(axes, images, strict=True):
         image.set_clim(hottest.get_clim())
-        _hazards(ax, layout, rings)
+        _hazards(ax, views[0], rings)
     _colorbar(figure, hottest, axes)
-    _legend(figure, layout, columns=4, hazards=True)
+    _legend(figure, views[0], columns=4, hazards=True)
     figure.suptitle(f"{title}   CURATOR ONLY", x=0.01, ha="left", fontsize=11)
     return figure
 
 
-def _visits(layout: Layout, occupancy: ArrayLike) -> FloatArray:
-    """Visits of each cell; none of goals and walls, which are not coloured."""
-    pairs = _check.array("occupancy", occupancy)
-    if pairs.shape != (layout.num_cells, len(ARROWS)):
-        raise InvalidArgumentError("occupancy must have one row per cell, one column per action")
-    visits = pairs.sum(axis=1)
-    visits[list(layout.goals)] = np.nan
-    visits[list(layout.walls)] = np.nan
-    return visits
-
-
-def draw_policy(ax: Axes, layout: Layout, policy: Policy, *, visits: FloatArray, title: str) -> Any:
+def draw_policy(ax: Axes, view: GridView, *, title: str) -> Any:
     """Visits as heat, actions as arrows, the likeliest path as a line; returns the heat map."""
-    heat = np.sqrt(visits.reshape(layout.rows, layout.cols))
+    heat = np.sqrt(view.visits.reshape(view.rows, view.cols))
     # the darkest third of the colours is left out, so that arrows stay readable
     image = ax.imshow(heat, cmap=HEAT, vmin=0.0, vmax=1.5 * np.nanmax(heat), zorder=0)
-    _furniture(ax, layout)
-    _arrows(ax, layout, policy, visits)
-    _path(ax, layout, policy)
+    _furniture(ax, view)
+    _arrows(ax, view)
+    row, col = np.divmod(np.array(view.path), view.cols)
+    ax.plot(col, row, color=PATH, linewidth=2, alpha=0.7, solid_capstyle="round", zorder=3)
     ax.set_title(title, loc="left", fontsize=10)
     return image
 
 
-def _size(layout: Layout, panels: int) -> tuple[float, float]:
-    cell = _cell(layout)
-    return panels * (cell * layout.cols + 0.6) + 1.4, cell * layout.rows + 1.7
+def _size(view: GridView, panels: int) -> tuple[float, float]:
+    cell = _cell(view)
+    return panels * (cell * view.cols + 0.6) + 1.4, cell * view.rows + 1.7
 
 
-def _cell(layout: Layout) -> float:
+def _cell(view: GridView) -> float:
     """Side of a cell, in inches."""
-    return min(0.62, 6.0 / max(layout.rows, layout.cols))
+    return min(0.62, 6.0 / max(view.rows, view.cols))
 
 
-def _legend(figure: Figure, layout: Layout, *, columns: int, hazards: bool = False) -> None:
+def _legend(figure: Figure, view: GridView, *, columns: int, hazards: bool = False) -> None:
     """What each mark means, below the grid."""
 
     def mark(symbol: str, label: str, **look: Any) -> Line2D:
@@ -146,7 +145,7 @@ def _legend(figure: Figure, layout: Layout, *, columns: int, hazards: bool = Fal
         mark(r"$\rightarrow$", "action: the longer, the likelier", markersize=12),
         mark(r"$\rightarrow$", "action in a cell never visited", markersize=12, alpha=FAINT),
     ]
-    if layout.walls:
+    if view.walls:
         handles.append(Patch(facecolor=WALL, label="wall"))
     if hazards:
         ring = {"markerfacecolor": "none", "color": HAZARD, "markeredgewidth": 1.8}
@@ -165,35 +164,35 @@ def _colorbar(figure: Figure, image: Any, ax: Any) -> None:
     bar.set_label("discounted visits")
 
 
-def _furniture(ax: Axes, layout: Layout) -> None:
+def _furniture(ax: Axes, view: GridView) -> None:
     """Grid lines, walls, hatched candidates, start and goal."""
     ax.grid(False)
-    ax.set_xticks(np.arange(-0.5, layout.cols), minor=True)
-    ax.set_yticks(np.arange(-0.5, layout.rows), minor=True)
+    ax.set_xticks(np.arange(-0.5, view.cols), minor=True)
+    ax.set_yticks(np.arange(-0.5, view.rows), minor=True)
     ax.grid(True, which="minor", color="#d1d5db", linewidth=0.6)
     ax.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
-    for cell in layout.walls:
-        ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor=WALL, zorder=1))
-    for cell in layout.candidates:
+    for cell in view.walls:
+        ax.add_patch(Rectangle(_corner(view, cell), 1, 1, facecolor=WALL, zorder=1))
+    for cell in view.candidates:
         look = {"linewidth": 0.8, "zorder": 2, **HATCHED}
-        ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, **look))
-    for cell in layout.goals:
-        ax.add_patch(Rectangle(_corner(layout, cell), 1, 1, facecolor=GOAL, zorder=1))
-        _letter(ax, layout, cell, "G", "white")
-    for cell, _ in layout.starts:
-        _letter(ax, layout, cell, "S", START)
+        ax.add_patch(Rectangle(_corner(view, cell), 1, 1, **look))
+    for cell in view.goals:
+        ax.add_patch(Rectangle(_corner(view, cell), 1, 1, facecolor=GOAL, zorder=1))
+        _letter(ax, view, cell, "G", "white")
+    for cell in {cell for cell, _ in view.starts} - set(view.goals):
+        _letter(ax, view, cell, "S", START)
 
 
-def _arrows(ax: Axes, layout: Layout, policy: Policy, visits: FloatArray) -> None:
+def _arrows(ax: Axes, view: GridView) -> None:
     """One arrow per action that is taken, its length the probability; faint where never visited."""
-    states, actions = np.nonzero(policy.probs > 0.01)
-    keep = np.isfinite(visits[states])
-    states, actions = states[keep], actions[keep]
-    row, col = np.divmod(states, layout.cols)
-    length = 0.45 * policy.probs[states, actions]
-    dx, dy = ARROWS[actions].T * length
+    cells, toward = np.nonzero(view.weights > 0.01)
+    keep = np.isfinite(view.visits[cells])
+    cells, toward = cells[keep], toward[keep]
+    row, col = np.divmod(cells, view.cols)
+    length = 0.45 * view.weights[cells, toward]
+    dx, dy = ARROWS[toward].T * length
     for seen, alpha in ((True, 0.9), (False, FAINT)):
-        pick = (visits[states] > UNSEEN) == seen
+        pick = (view.visits[cells] > UNSEEN) == seen
         ax.quiver(
             col[pick],
             row[pick],
@@ -214,36 +213,22 @@ def _arrows(ax: Axes, layout: Layout, policy: Policy, visits: FloatArray) -> Non
         )
 
 
-def _path(ax: Axes, layout: Layout, policy: Policy) -> None:
-    """Likeliest action, likeliest successor, from the likeliest start to a goal."""
-    state = max(layout.starts, key=lambda start: start[1])[0]
-    seen = [state]
-    while state not in layout.goals and len(seen) <= layout.num_cells:
-        action = int(np.argmax(policy.probs[state]))
-        state = layout.neighbour(state, action)
-        if state in seen:
-            break
-        seen.append(state)
-    row, col = np.divmod(np.array(seen), layout.cols)
-    ax.plot(col, row, color=PATH, linewidth=2, alpha=0.7, solid_capstyle="round", zorder=3)
-
-
-def _hazards(ax: Axes, layout: Layout, severity: FloatArray) -> None:
+def _hazards(ax: Axes, view: GridView, severity: FloatArray) -> None:
     worst = severity.max(axis=0)
     for cell in np.flatnonzero(worst > 0):
-        row, col = divmod(int(cell), layout.cols)
-        size = min(10.0, 36.0 * _cell(layout)) * np.sqrt(worst[cell] / worst.max())
+        row, col = divmod(int(cell), view.cols)
+        size = min(10.0, 36.0 * _cell(view)) * np.sqrt(worst[cell] / worst.max())
         ax.plot(col, row, "o", markersize=size, mfc="none", mec=HAZARD, mew=1.8, zorder=5)
 
 
-def _corner(layout: Layout, cell: int) -> tuple[float, float]:
-    row, col = divmod(cell, layout.cols)
+def _corner(view: GridView, cell: int) -> tuple[float, float]:
+    row, col = divmod(cell, view.cols)
     return col - 0.5, row - 0.5
 
 
-def _letter(ax: Axes, layout: Layout, cell: int, letter: str, colour: str) -> None:
-    row, col = divmod(cell, layout.cols)
-    size = min(8.0, 24.0 * _cell(layout))
+def _letter(ax: Axes, view: GridView, cell: int, letter: str, colour: str) -> None:
+    row, col = divmod(cell, view.cols)
+    size = min(8.0, 24.0 * _cell(view))
     halo = [] if colour == "white" else [withStroke(linewidth=1.5, foreground="white")]
     ax.text(
         col - 0.3, row - 0.26, letter, color=colour, fontsize=size, fontweight="bold", zorder=6,

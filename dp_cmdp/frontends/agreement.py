@@ -56,8 +56,8 @@ def refuse_departures(base: Any, table: Table, start: FloatArray, *, is_own: boo
     """
     if not (hasattr(base, "reset") and hasattr(base, "step")):
         return
-    with _global_generators_kept():
-        seen = _Seen(_fresh(base), table, start if is_own else None)
+    with global_generators_kept():
+        seen = _Seen(fresh(base), table, start if is_own else None)
         seen.walks()
         seen.pairs(table.acting(start))
         seen.compare_frequencies()
@@ -210,26 +210,26 @@ def _chance(number: int, sums: int) -> float:
     return math.sqrt(number / 2 * math.log(4 * max(sums, 1) / FALSE_ALARM))
 
 
-def _fresh(base: Any) -> Any:
+def fresh(base: Any) -> Any:
     """A copy of the environment that shows nothing: the caller's stays where it is."""
     try:
-        fresh = copy.deepcopy(base)
+        made = copy.deepcopy(base)
     except Exception:  # of a window, for example
         spec = getattr(base, "spec", None)
         try:
-            fresh = spec.make(render_mode=None).unwrapped  # type: ignore[union-attr]
+            made = spec.make(render_mode=None).unwrapped  # type: ignore[union-attr]
         except Exception:
             raise InvalidArgumentError(
-                f"env must be one that can be copied, to compare it with P: {type(base).__name__} "
-                "cannot. check=False takes P on trust"
+                f"env must be one that can be copied, to try out what it does: "
+                f"{type(base).__name__} cannot. check=False takes P on trust"
             ) from None
-    if getattr(fresh, "render_mode", None) is not None:
-        fresh.render_mode = None
-    return fresh
+    if getattr(made, "render_mode", None) is not None:
+        made.render_mode = None
+    return made
 
 
 @contextmanager
-def _global_generators_kept() -> Iterator[None]:
+def global_generators_kept() -> Iterator[None]:
     """Environments that draw from them do not move the caller's."""
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:

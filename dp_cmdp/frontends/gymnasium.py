@@ -21,7 +21,7 @@ which one was fallen into.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,18 +34,21 @@ from dp_cmdp.cmdp.cost_function import CostFunction, cost_reader
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.agreement import refuse_departures
+from dp_cmdp.frontends.exploration import explore
+from dp_cmdp.frontends.keys import KeyFunction, naming
 from dp_cmdp.frontends.table import PassedState, Table
-
-#: Wrappers of Gymnasium that change neither what an action does nor what is observed and earned.
-HARMLESS = (
-    "HumanRendering",
-    "OrderEnforcing",
-    "PassiveEnvChecker",
-    "RecordEpisodeStatistics",
-    "RecordVideo",
-    "RenderCollection",
-    "TimeLimit",
+from dp_cmdp.frontends.tabular import Passed, TabularModel, least_shape, own_grid, placed
+from dp_cmdp.frontends.unwrapping import (
+    HARMLESS,
+    is_limited,
+    opened,
+    played,
+    start_of,
+    table_of,
 )
+
+__all__ = ["HARMLESS", "cmdp_from_gymnasium", "import_gymnasium"]
+
 #: Relative rounding of an expected cost that is not taken for a difference.
 COST_ROUNDING = 1e-9
 
@@ -114,21 +117,16 @@ def cmdp_from_gymnasium(
     -----
     **Privacy.** *Public*: everything read here is the environment's and the caller's.
     """
-    source, opened = _environment(env, options)
+    source, made = opened(env, options)
     try:
-        base = _base(source)
-        table = Table.of(_model(base))
-        given = _start(base, table.num_states) if mu is None else mu
-        start = _check.vector("mu", given, size=table.num_states)
-        if check:
-            refuse_departures(base, table, start, is_own=mu is None)
+        table, start = _published(played(source), mu, check=check)
     finally:
-        if opened:
+        if made:
             source.close()
     T, arrivals = table.transitions(), table.arrivals(through)
     limits = _check.vector("f0", np.atleast_1d(_check.array("f0", f0)))
     f = _costs(table, cost_reader(cost), limits.size)
-    if (f < 0.0).any() and any(type(layer).__name__ == "TimeLimit" for layer in _wrappers(source)):
+    if (f < 0.0).any() and is_limited(source):
         raise InvalidArgumentError(
             "cost must not be negative where a TimeLimit cuts episodes short: what is not earned "
             "back any more would be certified as if it were. Pass env.unwrapped if env is played "
@@ -136,6 +134,140 @@ def cmdp_from_gymnasium(
         )
     mu = np.append(start, 0.0)
     return CMDP(T, table.rewards(), f=f, f0=limits, mu=mu, gamma=gamma, arrivals=arrivals)
+
+
+@door
+def import_gymnasium(
+    env: Any,
+    *,
+    gamma: float,
+    options: Mapping[str, Any] | None = None,
+    mu: ArrayLike | None = None,
+    through: PassedState | None = None,
+    check: bool = True,
+    key: KeyFunction | None = None,
+    seed: int | None = None,
+    max_states: int = 10_000,
+    reward: Callable[[float], float] | None = None,
+    cell: Callable[[Any], Any] | None = None,
+) -> TabularModel:
+    """Read the public model of an environment, to which private costs can be added.
+
+    Parameters
+    ----------
+    env : gymnasium.Env or str
+        An environment with a table ``P`` (FrozenLake, CliffWalking, Taxi), or a deterministic one
+        without, which is explored by stepping copies of it (MiniGrid's rooms, your own); or the id
+        of one.
+    gamma : float
+        Discount.
+    options, mu, through, check
+        As in :func:`cmdp_from_gymnasium`; `mu` is of environments with a table.
+    key : callable, optional
+        Without a table: ``key(env)`` of the environment below its wrappers, everything that decides
+        what happens next, as something hashable. By default the position, direction, load and grid
+        of a MiniGrid room, and a Discrete observation of other environments.
+    seed : int, optional
+        Without a table: with which ``reset`` makes what is explored, where that is drawn.
+    max_states : int
+        Without a table: more states than this are refused.
+    reward : callable, optional
+        Without a table: what the model is to earn, of what a step paid. It is needed where pay
+        depends on more than state and action, as MiniGrid's does on the time.
+    cell : callable, optional
+        ``cell(key)``: row and column of a state, for pictures and for hazards that are given by
+        place (with a table the key is the state's number). By default known of FrozenLake,
+        CliffWalking and MiniGrid.
+
+    Examples
+    --------
+    >>> import_gymnasium("CliffWalking-v1", gamma=0.9)
+    TabularModel(num_states=48, num_actions=4, gamma=0.9, grid 4×12)
+
+    Notes
+    -----
+    Time limits are not part of the model: see the top of :mod:`dp_cmdp.frontends.gymnasium`.
+    **Privacy.** *Public*: everything read here is the environment's and the caller's.
+    """
+    source, made = opened(env, options)
+    try:
+        base, limited = played(source), is_limited(source)
+        named = naming(base, key) if getattr(base, "P", None) is None else None
+        if named is None:
+            _refuse_given({"key": key, "seed": seed, "reward": reward})
+            table, start = _published(base, mu, check=check)
+            keys: tuple[Any, ...] = tuple(range(table.num_states))
+        else:
+            _refuse_given({"mu": mu}, why="what is explored starts where reset says")
+            limit = _check.size("max_states", max_states, low=1)
+            chosen = None if seed is None else _check.seed("seed", seed)
+            found = explore(base, named, seed=chosen, max_states=limit, reward=reward, check=check)
+            table, keys = Table.of(found.P), found.keys
+            limited |= found.is_cut
+            start = 1.0 * (np.arange(table.num_states) == found.start)
+        cells, shape = own_grid(base, keys)
+    finally:
+        if made:
+            source.close()
+    if cell is not None:
+        cells = placed(cell, keys)
+        shape = least_shape(cells)
+    rewards = table.rewards()
+    return TabularModel(
+        public=CMDP(
+            table.transitions(),
+            rewards,
+            f=np.zeros((1, *rewards.shape)),
+            f0=[0.0],
+            mu=np.append(start, 0.0),
+            gamma=gamma,
+            arrivals=table.arrivals(through),
+        ),
+        keys=keys,
+        cells=cells,
+        shape=shape,
+        ends=tuple(sorted(table.ends())),
+        is_limited=limited,
+        seed=seed,
+        passed=_passed(table, through),
+        numbers={key: number for number, key in enumerate(keys)},
+        name=named,
+    )
+
+
+def _published(base: Any, mu: ArrayLike | None, *, check: bool) -> tuple[Table, FloatArray]:
+    """Table and start of an environment that publishes P, and does what it says."""
+    table = Table.of(table_of(base))
+    given = start_of(base, table.num_states) if mu is None else mu
+    start = _check.vector("mu", given, size=table.num_states)
+    if check:
+        refuse_departures(base, table, start, is_own=mu is None)
+    return table, start
+
+
+def _refuse_given(
+    arguments: Mapping[str, Any], *, why: str = "env publishes its table P, which says it"
+) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise InvalidArgumentError(f"{name} must be left out: {why}")
+
+
+def _passed(table: Table, through: PassedState | None) -> Passed:
+    """How often moves that look alike pass a state, in the mean."""
+    mass: dict[tuple[int, int, int], float] = {}
+    shares: dict[tuple[int, int, int], dict[int, float]] = {}
+    for move, state in table.passed(through):
+        if move.probability > 0.0:
+            part = shares.setdefault((move.state, move.action, move.successor), {})
+            part[state] = part.get(state, 0.0) + move.probability
+    for move in table.moves if shares else ():
+        place = move.state, move.action, move.successor
+        mass[place] = mass.get(place, 0.0) + move.probability
+    return {
+        place: {state: weight / mass[place] for state, weight in part.items()}
+        for place, part in shares.items()
+    }
 
 
 def _costs(table: Table, price: Callable[[int, int, int], FloatArray], K: int) -> FloatArray:
@@ -156,74 +288,6 @@ def _costs(table: Table, price: Callable[[int, int, int], FloatArray], K: int) -
                 f"cost(state, action, next_state), or 0 in state {n} if nothing is meant"
             )
     return f
-
-
-def _environment(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, bool]:
-    import gymnasium
-
-    if not isinstance(env, str):
-        if options is not None:
-            raise InvalidArgumentError("options must be None unless env is an id to be made")
-        return env, False
-    try:
-        return gymnasium.make(env, **(options or {})), True
-    except (gymnasium.error.Error, TypeError) as error:
-        raise InvalidArgumentError(
-            f"env must be the id of a Gymnasium environment; {env!r} could not be made "
-            f"({str(error).splitlines()[0]})"
-        ) from error
-
-
-def _wrappers(env: Any) -> Iterator[Any]:
-    """What is around the environment, from the outside."""
-    base = getattr(env, "unwrapped", env)
-    while env is not base:
-        yield env
-        env = env.env
-
-
-def _base(env: Any) -> Any:
-    """The environment below its wrappers, if none of them changes what it does."""
-    import gymnasium
-
-    harmless = [getattr(gymnasium.wrappers, name) for name in HARMLESS]
-    for layer in _wrappers(env):
-        if type(layer) not in harmless:
-            raise InvalidArgumentError(
-                f"env must do what P says, which is not known of its wrapper "
-                f"{type(layer).__name__}: a certificate would hold for the environment below it "
-                "only. Pass env.unwrapped if the wrapper does not matter"
-            )
-    base = getattr(env, "unwrapped", env)
-    if getattr(base, "fickle_passenger", False):
-        raise InvalidArgumentError(
-            "env must follow P: a fickle passenger changes the destination, which P does not say. "
-            "Make it with fickle_passenger=False"
-        )
-    return base
-
-
-def _model(base: Any) -> Any:
-    model = getattr(base, "P", None)
-    if model is None:
-        raise InvalidArgumentError(
-            f"env must be tabular, with its transitions in env.unwrapped.P; "
-            f"{type(base).__name__} has none. "
-            "Build a CMDP from its arrays instead"
-        )
-    return model
-
-
-def _start(base: Any, num_states: int) -> Any:
-    distribution = getattr(base, "initial_state_distrib", None)
-    if distribution is not None:
-        return distribution
-    start = getattr(base, "start_state", getattr(base, "start_state_index", None))
-    if start is None:
-        raise InvalidArgumentError(
-            "mu must be given: env has neither initial_state_distrib nor start_state"
-        )
-    return np.arange(num_states) == _check.integer("start_state", start, high=num_states - 1)
 
 
 def _sized(cost: FloatArray, num_constraints: int) -> FloatArray:

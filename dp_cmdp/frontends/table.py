@@ -77,12 +77,25 @@ class Table:
     def arrivals(self, through: PassedState | None) -> sparse.coo_array:
         """How often each pair's move is expected to enter each state of the environment."""
         entries = [(m.state, m.action, m.successor, m.probability) for m in self.moves]
-        for s, a, p, n, reward, _ in self.moves:
-            passed = None if through is None else through(s, a, n, reward)
-            if passed is not None:
-                high = self.num_states - 1
-                entries.append((s, a, _check.integer("through(...)", passed, high=high), p))
+        entries += [(m.state, m.action, state, m.probability) for m, state in self.passed(through)]
         return self._matrix(entries)
+
+    def passed(self, through: PassedState | None) -> list[tuple[Move, int]]:
+        """The moves that pass a state on their way, with that state."""
+        found: list[tuple[Move, int]] = []
+        if through is None:
+            return found
+        for move in self.moves:
+            s, a, _, n, reward, _ = move
+            state = through(s, a, n, reward)
+            if state is not None:
+                high = self.num_states - 1
+                found.append((move, _check.integer("through(...)", state, high=high)))
+        return found
+
+    def ends(self) -> set[int]:
+        """States in which some move ends the episode."""
+        return {m.successor for m in self.moves if m.over and m.probability > 0.0}
 
     def rewards(self) -> FloatArray:
         r = np.zeros((self.num_states + 1, self.num_actions))

@@ -29,6 +29,7 @@ PUBLIC = [
     "PolicyPool",
     "PrivacyBudget",
     "PrivacyLedger",
+    "PrivateCost",
     "Release",
     "Solution",
     "TruncatedLaplace",
@@ -38,6 +39,7 @@ PUBLIC = [
     "cmdp_from_gymnasium",
     "cost_of_privacy",
     "evaluate",
+    "import_gymnasium",
     "release_and_solve",
     "release_and_synthesize",
     "release_blocks",
@@ -107,7 +109,7 @@ def _imports(path: Path):
     [
         (
             "gymnasium",
-            {"envs", "dp_cmdp/frontends/gymnasium.py", "dp_cmdp/cmdp/rollout.py", "dp_cmdp/cli"},
+            {"envs", "dp_cmdp/frontends/unwrapping.py", "dp_cmdp/cmdp/rollout.py", "dp_cmdp/cli"},
         ),
         ("matplotlib", {"dp_cmdp/figures", "envs/window.py"}),
         ("cvxpy", {"dp_cmdp/program/engines/cvxpy.py", "dp_cmdp/baselines/dvorkin2020.py"}),

@@ -100,8 +100,8 @@ FAULTS = (
         Fault(
             "wrapper-reports-the-estimate",
             "a learner sees the released upper cost",
-            'self._costs = grid.grid_model.cost_table(release.group("severity")["upper"])',
-            'self._costs = grid.grid_model.cost_table(release.group("severity")["estimate"])',
+            'return grid.grid_model.cost_table(release.group("severity")["upper"])',
+            'return grid.grid_model.cost_table(release.group("severity")["estimate"])',
         ),
         Fault(
             "wrapper-reports-the-inner-cost",
@@ -118,14 +118,14 @@ FAULTS = (
         Fault(
             "wrapper-cost-of-the-cell-entered",
             "the released cost is that of the cell in which the action was taken",
-            "cost = cost_at(self._costs, before)",
-            "cost = cost_at(self._costs, self._grid.state)",
+            "return cost_at(self._costs, before)",
+            "return cost_at(self._costs, self._grid.state)",
         ),
         Fault(
             "wrapper-tolerance-at-the-upper-end",
             "the released tolerance is at most the true one",
-            'return _check.frozen(self.release.group("tolerance")["lower"].copy())',
-            'return _check.frozen(self.release.group("tolerance")["upper"].copy())',
+            "return _check.frozen(self._tightened.f0.copy())",
+            "return _check.frozen(self._tightened.f0 + 0.01)",
         ),
         Fault(
             "wrapper-takes-any-release",

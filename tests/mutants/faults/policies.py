@@ -77,8 +77,8 @@ FAULTS = (
         Fault(
             "unreachable-candidates-accepted",
             "a candidate that is never met is refused",
-            "never = ~acting[states]",
-            "never = ~acting[states] & False",
+            "never = ~acting_states(public)[states]",
+            "never = ~acting_states(public)[states] & False",
         ),
         Fault(
             "entering-unreachable-accepted",
@@ -108,11 +108,11 @@ FAULTS = (
             "time-after-the-end-accepted",
             "a cost is not put on the time after the end",
             "if after.any():",
-            "if after.all() and acting.all():",
+            "if after.all() and not after.size:",
         ),
     ),
     *in_file(
-        "dp_cmdp/frontends/gymnasium.py",
+        "dp_cmdp/frontends/unwrapping.py",
         ("tests/unit/frontends/test_agreement.py",),
         Fault(
             "wrappers-looked-through",
@@ -120,6 +120,10 @@ FAULTS = (
             "if type(layer) not in harmless:",
             "if not isinstance(layer, tuple(harmless)):",
         ),
+    ),
+    *in_file(
+        "dp_cmdp/frontends/gymnasium.py",
+        ("tests/unit/frontends/test_agreement.py",),
         Fault(
             "departures-not-looked-for",
             "an environment is compared with its table",
@@ -129,8 +133,7 @@ FAULTS = (
         Fault(
             "negative-costs-under-a-limit",
             "a credit that a time limit takes away is not certified",
-            'if (f < 0.0).any() and any(type(layer).__name__ == "TimeLimit" for layer in '
-            "_wrappers(source)):",
+            "if (f < 0.0).any() and is_limited(source):",
             "if (f < 0.0).all() and not f.size:",
         ),
     ),
@@ -146,8 +149,8 @@ FAULTS = (
         Fault(
             "callers-environment-played",
             "the caller's environment stays as it is",
-            "fresh = copy.deepcopy(base)",
-            "fresh = base",
+            "made = copy.deepcopy(base)",
+            "made = base",
         ),
     ),
     *in_file(
@@ -194,7 +197,7 @@ FAULTS = (
         Fault(
             "policy-rows-unchecked",
             "rows of a policy are distributions",
-            "if off[worst] > ROW_SUM_TOLERANCE:",
+            "if off[worst] > SINGLE_ROUNDING:",
             "if off[worst] == np.inf:",
         ),
         Fault(

@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -197,3 +198,64 @@ def test_a_saved_file_respects_the_umask_and_a_private_one_is_its_owners(tmp_pat
 def test_the_repr_is_one_short_line():
     assert repr(Policy(MIXED)) == "Policy(num_states=3, num_actions=3, randomised)"
     assert Policy(MIXED) != "a policy"
+
+
+def test_rows_of_single_precision_are_taken_and_divided_by_their_sums():
+    rng = np.random.default_rng(0)
+    for actions in (2, 7, 300):
+        logits = rng.normal(size=(50, actions)).astype(np.float32)
+        single = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True, dtype=np.float32)
+        assert single.dtype == np.float32
+        assert np.abs(single.astype(np.float64).sum(axis=1) - 1.0).max() > 1e-9
+        for given in (single, single.astype(np.float64), single.tolist()):
+            policy = Policy(given)
+            off = np.abs(policy.probs.sum(axis=1) - 1.0)
+            assert off.max() <= actions * np.finfo(np.float64).eps
+            assert policy.probs == pytest.approx(single, rel=1e-5)
+    with pytest.raises(InvalidArgumentError, match="sums to"):
+        Policy([[0.5, 0.5001]])
+
+
+class Learner:
+    """What Stable-Baselines3 says of a model without probabilities (DQN)."""
+
+    observation_space = SimpleNamespace(n=3, start=0)
+    action_space = SimpleNamespace(n=2)
+
+    def predict(self, observation, deterministic=False):
+        assert deterministic
+        return np.asarray(observation) % 2, None
+
+
+def test_greedy_learners_become_deterministic_tables():
+    policy = Policy.from_sb3(Learner(), num_states=4)
+    assert policy.probs.tolist() == [[1, 0], [0, 1], [1, 0], [0.5, 0.5]]
+    assert Policy.from_sb3(Learner()).is_deterministic
+    with pytest.raises(InvalidArgumentError, match="num_states"):
+        Policy.from_sb3(Learner(), num_states=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (
+            {"observation_space": SimpleNamespace(shape=(4,))},
+            "observation_space is SimpleNamespace",
+        ),
+        ({"observation_space": SimpleNamespace(n=3, start=1)}, "count from 0"),
+        ({"action_space": None}, "action_space is NoneType"),
+        ({"predict": lambda states, deterministic: (states + 5, None)}, "actions"),
+        ({"predict": lambda states, deterministic: (states[:1], None)}, "shape"),
+        ({"predict": lambda states: (states, None)}, "actions"),
+        (
+            {"policy": SimpleNamespace(get_distribution=1, obs_to_tensor=2)},
+            "probabilities of shape",
+        ),
+    ],
+)
+def test_learners_of_another_kind_are_refused(change, rule):
+    learner = Learner()
+    for name, value in change.items():
+        setattr(learner, name, value)
+    with pytest.raises(InvalidArgumentError, match=rule):
+        Policy.from_sb3(learner)

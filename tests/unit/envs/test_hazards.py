@@ -5,10 +5,12 @@ import json
 import pickle
 
 import numpy as np
+import pandas
 import pytest
 
-from dp_cmdp.envs import Hazards, named_layout, parse_map
+from dp_cmdp.envs import HazardGridEnv, Hazards, named_layout, parse_map
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from tests.marked import MARKS, leaks_from_error
 
 LAYOUT = parse_map("S?.\n?.G", kinds=[{"severity": (0.0, 1.0), "tolerance": (0.5, 2.0)}])
 SECRET = 0.7351
@@ -171,3 +173,70 @@ def test_a_copy_inside_the_process_is_the_object_itself():
     hazards = Hazards.draw(LAYOUT, seed=0)
     assert copy.copy(hazards) is hazards
     assert copy.deepcopy({"a": [hazards]})["a"][0] is hazards
+
+
+TWO = ["S12.", "?..G"]
+
+
+def two_kinds():
+    return parse_map(TWO, kinds=({"name": "mud"}, {"name": "ice", "severity": (0.0, 2.0)}))
+
+
+def test_hazards_of_a_frame_or_a_file_are_those_placed_by_hand(tmp_path):
+    layout = two_kinds()
+    frame = pandas.DataFrame(
+        {
+            "kind": ["ice", "mud", "ice"],
+            "row": [0, 1, 1],
+            "col": [2, 0, 0],
+            "severity": [1.5, 0.25, MARKS[0]],
+        }
+    )
+    placed = Hazards.place(layout, [{(1, 0): 0.25}, {(0, 2): 1.5, (1, 0): MARKS[0]}],
+                           tolerance=[0.6, 0.7])  # fmt: skip
+    path = tmp_path / "hazards.csv"
+    frame.to_csv(path, index=False)
+    by_state = frame.assign(state=4 * frame["row"] + frame["col"]).drop(columns=["row", "col"])
+    for source in (frame, path, str(path), by_state):
+        hazards = Hazards.from_frame(layout, source, tolerance=[0.6, 0.7])
+        assert np.array_equal(hazards.database().values, placed.database().values)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"kind": ["snow"]}, "of the kinds mud, ice"),
+        ({"row": [7]}, "public candidates"),
+        ({"severity": [9 + MARKS[0]]}, "public bounds, from 0 to 1"),
+        ({"severity": ["high"]}, "finite numbers"),
+        ({"severity": [None]}, "finite numbers"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused_and_not_shown(change, rule):
+    row = {"kind": ["mud"], "row": [1], "col": [0], "severity": [MARKS[0]]} | change
+    with pytest.raises(InvalidArgumentError, match=rule) as error:
+        Hazards.from_frame(two_kinds(), pandas.DataFrame(row), tolerance=[0.6, 0.7])
+    assert leaks_from_error(error.value) == []
+
+
+def test_bounds_in_messages_are_the_public_ones():
+    with pytest.raises(
+        InvalidArgumentError, match=r"mud: severity 0 to 1, tolerance 0\.5 to 1; ice"
+    ):
+        Hazards.from_frame(
+            two_kinds(),
+            pandas.DataFrame({"kind": [], "state": [], "severity": []}),
+            tolerance=[3, 4],
+        )
+    with pytest.raises(InvalidArgumentError, match="from_frame"):
+        Hazards.of(two_kinds(), "hazards.csv")
+
+
+def test_a_text_of_several_lines_is_a_layout():
+    text = """
+        S.?
+        ..G
+    """
+    assert HazardGridEnv(text).layout == parse_map(["S.?", "..G"])
+    with pytest.raises(InvalidArgumentError, match="a map of several lines"):
+        HazardGridEnv("S?G")

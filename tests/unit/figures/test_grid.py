@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from dp_cmdp import Envelope, import_gymnasium
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.envs import named_layout
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures import comparison_figure, policy_figure
+from dp_cmdp.figures.grid_view import policy_view
+from tests.rooms import Locked
 
 LAYOUTS = ("islands", "rooms", "corridor", "two_hazards")
 
@@ -62,3 +65,65 @@ def test_the_legend_lies_inside_the_figure_and_covers_no_grid(name):
         assert box.x1 <= figure.bbox.x1
         for ax in figure.axes:
             assert not box.overlaps(ax.get_window_extent())
+
+
+def imported(name):
+    if name == "lake":
+        model = import_gymnasium("FrozenLake-v1", gamma=0.9)
+        return model.with_private_costs(
+            states=[5, 7], on="entering", severity=Envelope(0, 1, shape=2), tolerance=0.5
+        )
+    if name == "cliff":
+        return import_gymnasium("CliffWalking-v1", gamma=0.9)
+    if name == "taxi":
+        place = lambda state: (state // 100, state // 20 % 5)  # noqa: E731
+        return import_gymnasium("Taxi-v4", gamma=0.9, cell=place)
+    return import_gymnasium(
+        Locked(), gamma=0.9, key=lambda env: (env.place, env.opened), cell=lambda key: key[0]
+    )
+
+
+@pytest.mark.parametrize("name", ["lake", "cliff", "taxi", "several states in a cell"])
+def test_any_environment_with_a_grid_has_its_picture(name):
+    model = imported(name)
+    policy = Policy.uniform(*model.public.r.shape)
+    figure = policy_figure(policy, occupancy=model.occupancy(policy), layout=model, title="t")
+    figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+    assert box.x0 >= 0
+    assert box.y0 >= 0
+    assert box.x1 <= figure.bbox.x1
+    assert not any(box.overlaps(ax.get_window_extent()) for ax in figure.axes)
+
+
+@pytest.mark.parametrize("name", ["lake", "cliff"])
+@pytest.mark.parametrize(("action", "toward"), [(0, "left"), (1, "down"), (2, "right"), (3, "up")])
+def test_arrows_point_where_actions_lead(name, action, toward):
+    """CliffWalking counts its actions from up, FrozenLake from left; both slip or fall."""
+    model = imported(name)
+    number = action if name == "lake" else (3, 2, 1, 0)[action]
+    policy = Policy.deterministic(np.full(model.public.num_states, number), 4)
+    view = policy_view(model, policy, model.occupancy(policy))
+    place = ("left", "down", "right", "up").index(toward)
+    assert view.weights[:, place].tolist() == [1.0] * (view.rows * view.cols)
+
+
+def test_where_a_cell_has_several_states_arrows_show_where_it_is_left_to():
+    model = imported("several states in a cell")
+    right = Policy.deterministic(np.full(model.public.num_states, 2), 4)
+    view = policy_view(model, right, model.occupancy(right))
+    assert view.path == (0, 1, 2)
+    assert view.weights[0].tolist() == [0, 0, 1, 0]
+    assert view.walls == (6,)
+    assert set(view.goals) == {2, 5}
+    assert np.nansum(view.visits) == pytest.approx(1 + 0.9)
+
+
+def test_an_environment_without_a_grid_and_what_does_not_fit_are_refused():
+    model = import_gymnasium("Taxi-v4", gamma=0.9)
+    policy = Policy.uniform(501, 6)
+    with pytest.raises(InvalidArgumentError, match="cell=lambda key"):
+        policy_figure(policy, occupancy=model.occupancy(policy), layout=model, title="t")
+    lake = imported("lake")
+    with pytest.raises(InvalidArgumentError, match="policy must have probs of shape"):
+        policy_figure(Policy.uniform(16, 4), occupancy=np.ones((16, 4)), layout=lake, title="t")

@@ -1,0 +1,149 @@
+"""The candidates of one kind of cost: which states or pairs each of them stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp_cmdp import _check
+from dp_cmdp.cmdp.charges import ACTING, ENTERING, OCCUPYING, Charges, met_states
+from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.frontends.hazard_table import Columns
+from dp_cmdp.frontends.tabular import TabularModel
+
+if TYPE_CHECKING:
+    from dp_cmdp.frontends.kinds import PrivateCost
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Places of one kind, and the candidate that each belongs to.
+
+    Attributes
+    ----------
+    on : str
+    states : (places,) int
+    actions : (places,) int, or None
+        Of costs on acting.
+    owner : (places,) int
+        The candidate, in the order in which they were given.
+    columns : mapping
+        How a table of hazards may name the candidates.
+    """
+
+    on: str
+    states: IntArray
+    actions: IntArray | None
+    owner: IntArray
+    columns: Columns
+
+    @classmethod
+    def of(cls, source: TabularModel, cost: PrivateCost) -> Candidates:
+        """The candidates of a kind, one per entry of its severity."""
+        on = cost.on or (OCCUPYING if cost.actions is None else ACTING)
+        if (on == ACTING) != (cost.actions is not None):
+            raise InvalidArgumentError(
+                f"actions must be given for costs on {ACTING!r}, and only for them; on is {on!r}"
+            )
+        if on == ACTING:
+            found = _actions(source, cost)
+        elif (cost.states is None) == (cost.cells is None):
+            raise InvalidArgumentError(
+                "states or cells must be given, and not both: the public candidates"
+            )
+        else:
+            found = _states(source, cost, on) if cost.cells is None else _cells(source, cost, on)
+        count = int(found.owner.max()) + 1
+        if count != cost.lowest.size:
+            raise InvalidArgumentError(
+                f"severity must have {count} entries, one per candidate; it has "
+                f"{cost.lowest.size}. For equal bounds say Envelope(lower, upper, shape={count})"
+            )
+        return found
+
+    def charges(self, public: CMDP) -> Charges:
+        """What is charged for them, in the order of candidates."""
+        if self.actions is None:
+            charges = Charges.of(public, self.states, on=self.on)
+        else:
+            charges = Charges.of_actions(public, self.states, self.actions)
+        return replace(charges, candidate=self.owner[charges.candidate])
+
+
+def _states(source: TabularModel, cost: PrivateCost, on: str) -> Candidates:
+    states = _distinct("states", cost.states, source.num_states)
+    numbers = {(state,): place for place, state in enumerate(states.tolist())}
+    columns: dict[tuple[str, ...], Mapping[tuple[int, ...], int]] = {("state",): numbers}
+    if source.cells is not None:
+        cells = [tuple(map(int, source.cells[state])) for state in states]
+        if len(set(cells)) == len(cells):
+            columns["row", "col"] = {cell: place for place, cell in enumerate(cells)}
+    return Candidates(on, states, None, np.arange(states.size), columns)
+
+
+def _cells(source: TabularModel, cost: PrivateCost, on: str) -> Candidates:
+    given = _check.integers("cells", cost.cells)
+    if given.ndim != 2 or given.shape[1] != 2 or not given.size:
+        raise InvalidArgumentError("cells must be a list of (row, column)")
+    places = [tuple(place) for place in given.tolist()]
+    if len(set(places)) != len(places):
+        raise InvalidArgumentError("cells must name each cell once")
+    met = met_states(source.public, on=ENTERING)
+    if on == OCCUPYING:  # states in which episodes end stay in, to be refused
+        met |= met_states(source.public, on=OCCUPYING)
+    states, owner = [], []
+    for number, (row, col) in enumerate(places):
+        here = source.states_at(row, col)
+        charged = here[met[here]] if met[here].any() else here
+        states.append(charged)
+        owner.append(np.full(charged.size, number))
+    columns = {("row", "col"): {place: number for number, place in enumerate(places)}}
+    return Candidates(on, np.concatenate(states), None, np.concatenate(owner), columns)
+
+
+def _actions(source: TabularModel, cost: PrivateCost) -> Candidates:
+    if cost.cells is not None:
+        raise InvalidArgumentError("cells must be left out for costs on acting; give states")
+    if cost.states is not None:
+        return _pairs(source, cost)
+    actions = _distinct("actions", cost.actions, source.num_actions)
+    acting = np.flatnonzero(met_states(source.public, on=ACTING)[: source.num_states])
+    columns = {("action",): {(action,): place for place, action in enumerate(actions.tolist())}}
+    return Candidates(
+        ACTING,
+        np.tile(acting, actions.size),
+        np.repeat(actions, acting.size),
+        np.repeat(np.arange(actions.size), acting.size),
+        columns,
+    )
+
+
+def _pairs(source: TabularModel, cost: PrivateCost) -> Candidates:
+    states = _check.integers("states", cost.states, high=source.num_states)
+    actions = _check.integers("actions", cost.actions, high=source.num_actions)
+    if states.ndim != 1 or actions.shape != states.shape or not states.size:
+        raise InvalidArgumentError(
+            "states and actions must be lists of one length: one pair per candidate"
+        )
+    pairs = list(zip(states.tolist(), actions.tolist(), strict=True))
+    if len(set(pairs)) != len(pairs):
+        raise InvalidArgumentError("states and actions must name each pair once")
+    columns = {("state", "action"): {pair: place for place, pair in enumerate(pairs)}}
+    return Candidates(ACTING, states, actions, np.arange(states.size), columns)
+
+
+def _distinct(name: str, given: object, high: int) -> IntArray:
+    found = _check.integers(name, given, high=high)
+    if found.ndim != 1 or not found.size or np.unique(found).size != found.size:
+        places = "; rows and columns are given as cells" if found.ndim == 2 else ""
+        raise InvalidArgumentError(
+            f"{name} must be a list of distinct numbers from 0 to {high - 1}{places}"
+        )
+    return found

@@ -1,0 +1,311 @@
+"""The table of a deterministic environment, found by stepping copies of it from ``reset``.
+
+A state is named by its *key*: whatever decides what happens next, as something hashable. From the
+start on, every action is tried in a copy of every state that is met, so the table is what the
+environment did. Two things could make it untrue, and both are looked for:
+
+* **Chance.** A step that draws from a random generator (of the environment, of Python or of numpy)
+  is refused, whatever came of it.
+* **A key that forgets.** A state that is met again, by another way or later, is tried again with
+  every action: what happens must be the same, the reward included. Random walks must then follow
+  the table.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp.cmdp.rollout import parts
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.frontends.agreement import (
+    SECONDS,
+    SEED,
+    STEPS,
+    WALK,
+    fresh,
+    global_generators_kept,
+)
+from dp_cmdp.frontends.keys import Named, by_observation, hashable, observed_states, shown
+
+#: Seeds from which an environment must start alike, unless one is chosen.
+OTHER_SEEDS = 3
+GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+INSTEAD = "Give env a table P, or build a CMDP of its arrays"
+
+
+class Outcome(NamedTuple):
+    """What one action did: where it led, what it paid, whether the episode was over or cut."""
+
+    key: Hashable
+    reward: float
+    over: bool
+    cut: bool = False
+
+
+class Node(NamedTuple):
+    """A state in the flesh: a copy of the environment in it, and after how many steps."""
+
+    env: Any
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """States by key, the start, and what each action does in each of them.
+
+    Whether a limit that is not in the table was seen to cut an episode short: `is_cut`.
+    """
+
+    keys: tuple[Hashable, ...]
+    start: int
+    is_cut: bool
+    P: list[list[list[tuple[float, int, float, bool]]]]
+
+
+def explore(
+    base: Any,
+    name: Named,
+    *,
+    seed: int | None,
+    max_states: int,
+    reward: Callable[[float], float] | None,
+    check: bool,
+) -> Explored:
+    """Everything within reach of ``reset``, or a refusal.
+
+    Notes
+    -----
+    `base` itself and the global generators are left as they are.
+    """
+    size = getattr(getattr(base, "action_space", None), "n", None)
+    if size is None:
+        raise InvalidArgumentError(
+            f"env must have a Discrete action space; {type(base).__name__} has "
+            f"{type(getattr(base, 'action_space', None)).__name__}. {INSTEAD}"
+        )
+    actions = _check.integer("the number of actions of env", size, low=1)
+    search = _Search(name, actions, max_states, reward)
+    if name is by_observation:
+        search.keep_numbers(observed_states(base) or 0)
+    with global_generators_kept():
+        start = _started(fresh(base), name, seed)
+        search.run(start)
+        if check:
+            search.walk(fresh(base), seed)
+    return search.found(start[0])
+
+
+def _started(env: Any, name: Named, seed: int | None) -> tuple[Hashable, Node]:
+    """Where episodes begin, if that is one state."""
+    first = _reset(env, name, SEED if seed is None else seed)
+    others = range(SEED + 1, SEED + 1 + OTHER_SEEDS) if seed is None else [seed]
+    for other in others:
+        if _reset(env, name, other) == first:
+            continue
+        if seed is None:
+            raise InvalidArgumentError(
+                "seed must be given: reset draws where an episode begins, or what the "
+                "environment looks like. seed=0 explores the one that reset(seed=0) makes, and "
+                "envs.StateObservation plays it"
+            )
+        raise InvalidArgumentError(
+            f"env must start alike from one seed: reset(seed={seed}) led to two states. {INSTEAD}"
+        )
+    return _reset(env, name, SEED if seed is None else seed), Node(env, 0)
+
+
+def _reset(env: Any, name: Named, seed: int) -> Hashable:
+    try:
+        given = env.reset(seed=seed)
+    except Exception as error:
+        raise InvalidArgumentError(
+            f"env must be Gymnasium's: reset(seed=...) raised {type(error).__name__}"
+        ) from error
+    return hashable(name(env, parts("reset", given, 2)[0]))
+
+
+@dataclass(slots=True)
+class _Search:
+    name: Named
+    num_actions: int
+    max_states: int
+    reward: Callable[[float], float] | None
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+    outcomes: dict[int, list[Outcome]] = field(default_factory=dict)
+    depths: dict[int, int] = field(default_factory=dict)
+    twins: dict[tuple[int, bool], Node] = field(default_factory=dict)
+    tried: set[tuple[int, bool]] = field(default_factory=set)
+    is_cut: bool = False
+
+    def keep_numbers(self, count: int) -> None:
+        """States are numbered as they are observed, those out of reach too."""
+        if count > self.max_states:
+            raise InvalidArgumentError(
+                f"max_states must be at least {count}, the number of observations of env"
+            )
+        self.numbers.update((number, number) for number in range(count))
+
+    def run(self, start: tuple[Hashable, Node]) -> None:
+        key, node = start
+        first = self.number(key)
+        waiting = deque([(first, node)])
+        self.depths[first] = 0
+        while waiting:
+            state, node = waiting.popleft()
+            self.outcomes[state] = []
+            for action in range(self.num_actions):
+                outcome, after = self.step(node, action)
+                self.outcomes[state].append(outcome)
+                successor = self.number(outcome.key)
+                if outcome.over:
+                    continue
+                if successor in self.depths:
+                    self.meet_again(successor, after)
+                else:
+                    self.depths[successor] = after.depth
+                    waiting.append((successor, after))
+            for late in (False, True):
+                twin = self.twins.pop((state, late), None)
+                if twin is not None:
+                    self.try_again(state, twin)
+
+    def meet_again(self, state: int, node: Node) -> None:
+        """Another way to a state: as long as the first, or longer; each is tried once."""
+        kind = state, node.depth > self.depths[state]
+        if kind in self.tried:
+            return
+        self.tried.add(kind)
+        if len(self.outcomes.get(state, ())) == self.num_actions:
+            self.try_again(state, node)
+        else:
+            self.twins[kind] = node
+
+    def try_again(self, state: int, node: Node) -> None:
+        for action, before in enumerate(self.outcomes[state]):
+            outcome, _ = self.step(node, action)
+            if outcome == before:
+                continue
+            place = f"from state {shown(self._key_of(state))} action {action}"
+            if outcome._replace(reward=before.reward) == before:
+                raise InvalidArgumentError(
+                    f"reward must depend on state and action alone: {place} once paid "
+                    f"{before.reward:g} and once {outcome.reward:g}. Where the time matters "
+                    "(MiniGrid pays less the later), say what the model is to earn, for example "
+                    "reward=lambda paid: float(paid > 0), or put the steps taken into key"
+                )
+            raise self._forgets(f"{place} once led to {_told(before)} and once to {_told(outcome)}")
+
+    def walk(self, env: Any, seed: int | None) -> None:
+        """Random walks must go where the table says: what a state forgets may show late.
+
+        A time limit of the environment's own may cut them short: it is no part of the model.
+        """
+        rng, deadline, length = np.random.default_rng(SEED), perf_counter() + SECONDS, 0
+        key = _reset(env, self.name, SEED if seed is None else seed)
+        for _ in range(STEPS):
+            state, action = self.numbers.get(key, -1), int(rng.integers(self.num_actions))
+            before = self.outcomes.get(state)
+            if before is None:
+                raise self._forgets(f"a random walk met state {shown(key)}, which no search did")
+            outcome = self._outcome(env, action)
+            self.is_cut |= outcome.cut and not before[action].over
+            over = before[action].over if outcome.cut else outcome.over
+            if (outcome.key, over) != (before[action].key, before[action].over):
+                place = f"on a random walk from state {shown(key)} action {action}"
+                raise self._forgets(f"{place} led to {_told(outcome)}, not {_told(before[action])}")
+            key, length = outcome.key, length + 1
+            if outcome.over or length == WALK:
+                key, length = _reset(env, self.name, SEED if seed is None else seed), 0
+            if perf_counter() > deadline:
+                break
+
+    def _forgets(self, seen: str) -> InvalidArgumentError:
+        return InvalidArgumentError(
+            f"key must hold everything that decides what happens next: {seen}. Put what differs "
+            "into key (the steps taken, if a time limit of env's own ends episodes; or raise that "
+            "limit)"
+        )
+
+    def step(self, node: Node, action: int) -> tuple[Outcome, Node]:
+        memo: dict[int, Any] = {}
+        try:
+            env = copy.deepcopy(node.env, memo)
+        except Exception as error:
+            raise InvalidArgumentError(
+                f"env must be one that can be copied; deepcopy raised {type(error).__name__}"
+            ) from None
+        # whatever hangs on env was copied, generators of generators included
+        generators = [part for part in memo.values() if isinstance(part, GENERATORS)]
+        before = _generator_states(env, generators)
+        outcome = self._outcome(env, action)
+        if _generator_states(env, generators) != before:
+            raise InvalidArgumentError(
+                f"env must be deterministic to be explored by its steps: action {action} drew "
+                f"random numbers. {INSTEAD}"
+            )
+        return outcome, Node(env, node.depth + 1)
+
+    def _outcome(self, env: Any, action: int) -> Outcome:
+        try:
+            given = env.step(action)
+        except Exception as error:
+            raise InvalidArgumentError(
+                f"env must take every action everywhere: step({action}) raised "
+                f"{type(error).__name__}. Let an action without effect stay where it is"
+            ) from error
+        observation, paid, terminated, truncated, _ = parts("step", given, 5)
+        earned = _check.number("reward", paid)
+        if self.reward is not None:
+            earned = _check.number("reward(...)", self.reward(earned))
+        over, cut = _check.truth("terminated", terminated), _check.truth("truncated", truncated)
+        key = hashable(self.name(env, observation))
+        return Outcome(key, earned, over or cut, cut and not over)
+
+    def number(self, key: Hashable) -> int:
+        found = self.numbers.setdefault(key, len(self.numbers))
+        if found >= self.max_states:
+            raise InvalidArgumentError(
+                f"max_states must be raised, or key must forget what does not matter: more than "
+                f"{self.max_states} states are within reach of reset"
+            )
+        return found
+
+    def _key_of(self, state: int) -> Hashable:
+        return list(self.numbers)[state]
+
+    def found(self, start: Hashable) -> Explored:
+        """Nobody acts where episodes only end: whatever is done there, the end stays the end."""
+        table = []
+        for own, state in self.numbers.items():
+            rows = self.outcomes.get(state) or [Outcome(own, 0.0, True)] * self.num_actions
+            table.append([[(1.0, self.numbers[key], paid, over)] for key, paid, over, _ in rows])
+        return Explored(tuple(self.numbers), self.numbers[start], self.is_cut, table)
+
+
+def _generator_states(env: Any, generators: list[Any]) -> bytes:
+    """All random generators that a step could have drawn from, and whether it made one."""
+    own = getattr(env, "_np_random", None)
+    states: list[Any] = [own is None, random.getstate(), np.random.get_state()]  # noqa: NPY002
+    for part in generators:
+        if isinstance(part, np.random.Generator):
+            states.append(part.bit_generator.state)
+        elif isinstance(part, np.random.RandomState):
+            states.append(part.get_state())
+        else:
+            states.append(part.getstate())
+    return pickle.dumps(states)
+
+
+def _told(outcome: Outcome) -> str:
+    end = ", where the episode was over" if outcome.over else ""
+    return f"{shown(outcome.key)}{end}"
