@@ -1,0 +1,349 @@
+"""A cvxpy problem as a linear program with private data: the public step of a private answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.constraints import NonNeg, Zero
+from scipy import sparse
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
+from dp_cmdp.data.affine import Affine, IntArray
+from dp_cmdp.data.database import Database
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.errors import AssumptionError, InvalidArgumentError
+from dp_cmdp.frontends.cvxpy.affine_map import (
+    Columns,
+    Rows,
+    Terms,
+    bounds_of,
+    inequalities,
+    num_rows,
+    sorted_rows,
+)
+from dp_cmdp.frontends.cvxpy.canonical import Canonical, canonical
+from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter, group_names, joined
+from dp_cmdp.frontends.cvxpy.refusals import (
+    private_parameters,
+    refuse_cone,
+    refuse_equality,
+    refuse_unfit,
+)
+from dp_cmdp.program.linear_program import Solution
+from dp_cmdp.program.parametric import ParametricLP
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledProblem:
+    """A cvxpy problem with private parameters, as public structure.
+
+    Attributes
+    ----------
+    problem : cvxpy.Problem
+    program : ParametricLP
+        Variables: those of the problem and those that cvxpy makes for its atoms. It maximises: the
+        negative of what is minimised. If the objective is curved, `c` is its linear part only.
+    parameters : tuple of PrivateParameter
+        In the order of the groups of ``program.envelope``.
+    offset : Affine
+        One number: the constant of what is minimised.
+    curve : csr_array
+        P of ½ zᵀPz in what is minimised.
+
+    Notes
+    -----
+    **Privacy.** *Public*: it holds no private value.
+    """
+
+    problem: cp.Problem
+    program: ParametricLP
+    parameters: tuple[PrivateParameter, ...]
+    offset: Affine
+    curve: sparse.csr_array
+    _canonical: Canonical
+    _rows: Rows
+    _cones: tuple[sparse.csr_array, FloatArray]
+
+    @property
+    def envelope(self) -> Envelope:
+        """The public facts of all private parameters, as one database."""
+        return self.program.envelope
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the objective is linear after cvxpy's reductions."""
+        return self.curve.nnz == 0 and self._rows.cone.size == 0
+
+    @door
+    def database(self, values: Mapping[Any, Any], *, identity: str | None = None) -> Database:
+        """The private values, by parameter or name, as the database of the program.
+
+        Notes
+        -----
+        **Privacy.** *Curator only*.
+        """
+        return Database(self._named(values), self.envelope, identity=identity)
+
+    def flat(self, values: Mapping[Any, Any]) -> FloatArray:
+        """Public numbers by parameter or name, such as a guess, as one vector."""
+        parts = [
+            np.broadcast_to(_check.array(f"guess[{name!r}]", value), shape).ravel()
+            for (name, shape), value in zip(
+                self.envelope.groups, self._named(values, "guess").values(), strict=True
+            )
+        ]
+        return np.concatenate(parts)
+
+    def least_value(self, z: FloatArray, estimate: FloatArray) -> float:
+        """What is minimised, without its constant, at a point and an estimate of the database."""
+        return float(-self.program.c.at(estimate) @ z + 0.5 * (z @ (self.curve @ z)))
+
+    def user_value(self, z: FloatArray, estimate: FloatArray) -> float:
+        """The user's objective at a point of the program and an estimate of the database."""
+        least = self.least_value(z, estimate) + float(self.offset.at(estimate)[0])
+        return -least if isinstance(self.problem.objective, cp.Maximize) else least
+
+    def cone_constraints(self) -> list[Any]:
+        """The canonical constraints that are not linear: of the objective's atoms."""
+        return [c for c in self._canonical.cone.constraints if not isinstance(c, Zero | NonNeg)]
+
+    def cone_rows(self) -> tuple[sparse.csr_array, FloatArray]:
+        """Their rows A z + b, which read no private entry."""
+        return self._cones
+
+    def variable_name(self, j: int) -> str:
+        """Name and index of a variable of the program, as the user knows it."""
+        return variable_name(self._canonical.cone, j)
+
+    def unpack(self, solution: Solution, *, value: float, status: str) -> None:
+        """Set the values of variables, constraints and problem as cvxpy does."""
+        cone, canon = self._canonical.cone, self._canonical
+        raw = cp.reductions.solution.Solution(
+            status, value, {cone.x.id: np.array(solution.x)}, self._duals(solution), {}
+        )
+        found = canon.chain.invert(raw, canon.inverse)
+        for variable in self.problem.variables():
+            if variable.id in found.primal_vars:
+                variable.save_value(found.primal_vars[variable.id])
+        for constraint in self.problem.constraints:
+            for dual in constraint.dual_variables:
+                dual.save_value(None)
+            if constraint.id in found.dual_vars:
+                constraint.save_dual_value(found.dual_vars[constraint.id])
+        self.problem._value, self.problem._status = value, status
+        self.problem._solution = found
+
+    def _duals(self, solution: Solution) -> dict[int, Any]:
+        """Multipliers of canonical constraints all of whose rows are rows of the program."""
+        cone, rows = self._canonical.cone, self._rows
+        found = np.full(sum(num_rows(c) for c in cone.constraints), np.nan)
+        m = rows.sensitive.size
+        if solution.dual.size == m + rows.public.size:
+            found[rows.sensitive] = solution.dual[:m]
+            found[rows.public] = solution.dual[m:]
+        if solution.dual_eq.size == rows.equality.size:
+            found[rows.equality] = solution.dual_eq
+        parts, start = {}, 0
+        for constraint in cone.constraints:
+            size = num_rows(constraint)
+            part, start = found[start : start + size], start + size
+            if size and not np.isnan(part).any():
+                parts[constraint.id] = part if constraint.shape else part[0]
+        return parts
+
+    def _named(self, values: Mapping[Any, Any], argument: str = "values") -> dict[str, Any]:
+        """What is said of each parameter, by the name of its group, in their order."""
+        names = [name for name, _ in self.envelope.groups]
+        own = {p.id: name for p, name in zip(self.parameters, names, strict=True)}
+        given = _items(values)
+        if given is None:
+            raise InvalidArgumentError(
+                f"{argument} cannot be read: the mapping raised an error (not shown)"
+            )
+        found, unknown = {}, 0
+        for key, value in given:
+            name = own.get(key.id) if isinstance(key, PrivateParameter) else key
+            known = isinstance(name, str) and name in names and name not in found
+            unknown += not known
+            if known:
+                found[name] = value
+        missing = [name for name in names if name not in found]
+        if missing or unknown:
+            lacks = f"; it lacks {', '.join(missing)}" if missing else ""
+            more = f"; {unknown} of its keys are none, or twice there" if unknown else ""
+            raise InvalidArgumentError(
+                f"{argument} must map each private parameter of the problem, or its name, to an "
+                f"array: {', '.join(names)}{lacks}{more}"
+            )
+        return {name: found[name] for name in names}
+
+    def __repr__(self) -> str:
+        kind = "linear" if self.is_linear else "curved"
+        return f"CompiledProblem({kind} objective, {self.program!r})"
+
+
+def _items(values: Mapping[Any, Any]) -> list[tuple[Any, Any]] | None:
+    """A mapping's items, None if it fails; no exception is under way when the caller raises."""
+    try:
+        return list(values.items())
+    except Exception:
+        return None
+
+
+@door
+def compile(problem: cp.Problem) -> CompiledProblem:
+    """The public structure of a cvxpy problem with private parameters; nothing is solved.
+
+    ``compile(problem).program`` is what ``advise``, ``choose_plan``, ``accuracy_bound`` and the
+    rest of the package take.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the problem cannot be made private: which part, why, and what to change.
+
+    Notes
+    -----
+    Public parameters enter with the values they have now. **Privacy.** *Public*.
+    """
+    refuse_unfit(problem)
+    parameters = private_parameters(problem)
+    envelope = joined(parameters)
+    names = dict(zip((p.id for p in parameters), group_names(parameters), strict=True))
+    canon = canonical(problem)
+    cone, width = canon.cone, canon.cone.x.size
+    columns = Columns.of(cone, envelope, names)
+    q = columns.terms(cone.q, height=width + 1)
+    last = q.where(q.row == width)
+    offset = Terms(0 * last.row, last.col, last.entry, last.coefficient).vector(1)
+    cost = q.where(q.row < width).negated().vector(width)
+    program, rows, cones = _program(canon, columns, envelope, cost)
+    curve = _curve(cone, columns, width)
+    return CompiledProblem(problem, program, tuple(parameters), offset, curve, canon, rows, cones)
+
+
+def _program(
+    canon: Canonical, columns: Columns, envelope: Envelope, cost: Affine
+) -> tuple[ParametricLP, Rows, tuple[sparse.csr_array, FloatArray]]:
+    """Rows A z + b ≥ 0 (or = 0) of the cone program as rows and bounds of a linear program."""
+    cone, n = canon.cone, canon.cone.x.size
+    m = sum(num_rows(c) for c in cone.constraints)
+    A, b = columns.terms(cone.A, height=max(m, 1)).split(n)
+    constant = b.constant((m, 1)).toarray().ravel()
+    private = np.zeros(m, dtype=bool)
+    private[A.row[A.private]] = private[b.row[b.private]] = True
+    public = inequalities(cone) & ~private
+    bounds, lower, upper = bounds_of(A, constant, public, n)
+    vacuous = public & (constant == np.inf)  # x <= inf
+    rows = sorted_rows(cone, private, bounds | vacuous)
+    _refuse_private_rows(canon, envelope, rows, (A, b))
+    _refuse_contradiction(canon, lower, upper)
+    left, s, p, e = A.negated(), rows.sensitive, rows.public, rows.equality
+    program = ParametricLP(
+        envelope,
+        c=cost,
+        A=left.of_rows(s, m).matrix((s.size, n)),
+        b=b.of_rows(s, m).vector(s.size),
+        A_ub=left.of_rows(p, m).constant((p.size, n)),
+        b_ub=constant[p],
+        A_eq=left.of_rows(e, m).constant((e.size, n)),
+        b_eq=constant[e],
+        lower=lower,
+        upper=upper,
+        row_names=_row_names(canon, s),
+    )
+    curved = A.of_rows(rows.cone, m).constant((rows.cone.size, n)), constant[rows.cone]
+    return program, rows, curved
+
+
+def _curve(cone: Any, columns: Columns, width: int) -> sparse.csr_array:
+    """P of ½ zᵀPz; refused where it reads a private entry."""
+    if cone.P is None:
+        return sparse.csr_array((width, width))
+    terms = columns.terms(cone.P, height=width)
+    if terms.private.any():
+        refuse_cone("the objective", private=["that multiplies a square"])
+    return terms.constant((width, width))
+
+
+def _refuse_private_rows(
+    canon: Canonical, envelope: Envelope, rows: Rows, terms: tuple[Terms, Terms]
+) -> None:
+    """Raise if an equality or a cone reads a private entry."""
+    for kind in (rows.equality, rows.cone):
+        for part in terms:
+            read = part.where(part.private & np.isin(part.row, kind))
+            if read.row.size:
+                where = _places(canon, read.row[:1])[0]
+                groups = {entry_group(envelope, k) for k in np.unique(read.entry)}
+                if kind is rows.equality:
+                    refuse_equality(where.name, groups)
+                refuse_cone(where.name, private=sorted(groups))
+
+
+def entry_group(envelope: Envelope, entry: int) -> str:
+    """The name of the group that holds a database entry."""
+    return next(n for n, _ in envelope.groups if (envelope.index(n) == entry).any())
+
+
+def _refuse_contradiction(canon: Canonical, lower: FloatArray, upper: FloatArray) -> None:
+    wrong = np.flatnonzero(lower > upper)
+    if wrong.size:
+        name = variable_name(canon.cone, int(wrong[0]))
+        raise AssumptionError(
+            f"the public bounds of {name} contradict each other. No data was read",
+            label="ass:feast",
+            rows=(name,),
+        )
+
+
+def _row_names(canon: Canonical, rows: IntArray) -> list[str]:
+    """Names of rows of the cone program: the user's constraint, and the place in it."""
+    return [
+        f"{place.name}{place.index}" + (" (inside)" if place.inner else "")
+        for place in _places(canon, rows)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    name: str
+    index: str
+    inner: bool
+
+
+def _places(canon: Canonical, rows: IntArray) -> list[_Place]:
+    """Where rows of the cone program come from."""
+    sizes = [num_rows(c) for c in canon.cone.constraints]
+    ends = np.cumsum(sizes)
+    which = np.searchsorted(ends, rows, side="right")
+    found = []
+    for row, k in zip(rows.tolist(), which.tolist(), strict=True):
+        constraint = canon.cone.constraints[k]
+        origin = canon.origin[constraint.id]
+        index = _index(constraint.shape, row - int(ends[k]) + sizes[k])
+        found.append(_Place(origin.name, index, origin.inner))
+    return found
+
+
+def _index(shape: tuple[int, ...], place: int) -> str:
+    """[i, j] of a place in Fortran order; nothing for a single number."""
+    if int(np.prod(shape)) <= 1:
+        return ""
+    index = np.unravel_index(place, shape, order="F")
+    return f"[{', '.join(str(int(i)) for i in index)}]"
+
+
+def variable_name(cone: Any, j: int) -> str:
+    """Name and index of a variable of the cone program, as the user knows it."""
+    for variable in cone.variables:
+        place = j - cone.var_id_to_col[variable.id]
+        if 0 <= place < variable.size:
+            return variable.name() + _index(variable.shape, place)
+    return f"variable {j}"
