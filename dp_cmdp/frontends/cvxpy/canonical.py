@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 from cvxpy.constraints import NonNeg, Zero
+from cvxpy.expressions.expression import Expression
 from cvxpy.reductions.chain import Chain
 from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
 from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing, ParamConeProg
@@ -52,38 +54,66 @@ class Canonical:
     chain: Chain
     inverse: list[Any]
     origin: dict[int, Row]
+    restated: Restated
 
 
-def with_public_values(problem: cp.Problem) -> cp.Problem:
-    """The problem with a constant for every public parameter; constraints keep their ids."""
-    objective = type(problem.objective)(_evaluated(problem.objective.expr))
-    constraints = [
-        c if _private_only(c) else c.copy([_evaluated(arg) for arg in c.args])
-        for c in problem.constraints
-    ]
-    for old, new in zip(problem.constraints, constraints, strict=True):
-        new.label = old.label
-    return cp.Problem(objective, constraints)
+class Restated:
+    """A problem with a constant for every public parameter and a row for every parametric bound.
 
+    To cvxpy, a variable whose bounds are parameters is an expression in parameters, which a private
+    parameter must not multiply; as rows its bounds are in nobody's way. Constraints keep their ids.
+    """
 
-def _private_only(expression: Any) -> bool:
-    return all(isinstance(p, PrivateParameter) for p in expression.parameters())
+    def __init__(self, problem: cp.Problem) -> None:
+        self._twins: dict[int, cp.Variable] = {}
+        rows = [row for v in problem.variables() if v.parameters() for row in self._bounds(v)]
+        constraints = [self._constraint(c) for c in problem.constraints]
+        objective = type(problem.objective)(self._expression(problem.objective.expr))
+        self.problem = cp.Problem(objective, [*constraints, *rows])
 
+    def twin(self, variable: cp.Variable) -> cp.Variable:
+        """The variable that stands for one of the user's: itself, unless its bounds are rows."""
+        return self._twins.get(variable.id, variable)
 
-def _evaluated(expression: Any) -> Any:
-    """An expression with constants for its public parameters."""
-    if isinstance(expression, list):
-        return [_evaluated(part) for part in expression]
-    if _private_only(expression) or isinstance(expression, cp.Variable):
-        return expression
-    if isinstance(expression, cp.Parameter):
-        return cp.Constant(expression.value)
-    return expression.copy([_evaluated(arg) for arg in expression.args])
+    def _bounds(self, variable: cp.Variable) -> list[Any]:
+        """Rows for the bounds of a variable that are expressions; its twin keeps the others."""
+        sides = zip(variable.bounds, (-np.inf, np.inf), strict=True)
+        numbers = [none if isinstance(b, Expression) else b for b, none in sides]
+        facts = variable.attributes | {"bounds": numbers}
+        twin = cp.Variable(variable.shape, name=variable.name(), **facts)
+        low, high = variable.bounds
+        rows = [twin >= self._expression(low)] if isinstance(low, Expression) else []
+        rows += [twin <= self._expression(high)] if isinstance(high, Expression) else []
+        self._twins[variable.id] = twin
+        return [row.set_label(f"bounds of {variable.name()}") for row in rows]
+
+    def _constraint(self, constraint: Any) -> Any:
+        if self._stays(constraint):
+            return constraint
+        restated = constraint.copy([self._expression(arg) for arg in constraint.args])
+        restated.label = constraint.label
+        return restated
+
+    def _stays(self, expression: Any) -> bool:
+        is_private = all(isinstance(p, PrivateParameter) for p in expression.parameters())
+        return is_private and not any(v.id in self._twins for v in expression.variables())
+
+    def _expression(self, expression: Any) -> Any:
+        if isinstance(expression, list):
+            return [self._expression(part) for part in expression]
+        if isinstance(expression, cp.Variable):
+            return self.twin(expression)
+        if self._stays(expression):
+            return expression
+        if isinstance(expression, cp.Parameter):
+            return cp.Constant(expression.value)
+        return expression.copy([self._expression(arg) for arg in expression.args])
 
 
 def canonical(problem: cp.Problem) -> Canonical:
     """Run the reductions; refuse constraints that are not linear after them."""
-    public = with_public_values(problem)
+    restated = Restated(problem)
+    public = restated.problem
     refuse_non_convex(public)
     curved = not public.objective.expr.is_pwl()
     if curved:  # an atom shared with the objective must not hide the curve of a constraint
@@ -92,7 +122,7 @@ def canonical(problem: cp.Problem) -> Canonical:
     for constraint in cone.constraints:
         if not isinstance(constraint, Zero | NonNeg) and not curved:
             refuse_cone(origin[constraint.id].name)
-    return Canonical(cone, chain, inverse, origin)
+    return Canonical(cone, chain, inverse, origin, restated)
 
 
 def _refuse_cones(cone: ParamConeProg, _: Chain, __: list[Any], origin: dict[int, Row]) -> None:

@@ -129,8 +129,8 @@ class CompiledProblem:
         )
         found = canon.chain.invert(raw, canon.inverse)
         for variable in self.problem.variables():
-            if variable.id in found.primal_vars:
-                variable.save_value(found.primal_vars[variable.id])
+            value_of = found.primal_vars.get(canon.restated.twin(variable).id)
+            variable.save_value(value_of)
         for constraint in self.problem.constraints:
             for dual in constraint.dual_variables:
                 dual.save_value(None)
