@@ -18,6 +18,7 @@ from scipy import sparse
 from dp_cmdp._check import FloatArray
 from dp_cmdp.data.affine import Affine, IntArray
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.frontends.cvxpy.tensors import ConeProgram, num_rows
 
 BoolArray = NDArray[np.bool_]
 
@@ -98,12 +99,13 @@ class Columns:
     value: FloatArray
 
     @classmethod
-    def of(cls, cone: Any, envelope: Envelope, names: dict[int, str]) -> Columns:
+    def of(cls, cone: ConeProgram, envelope: Envelope, names: dict[int, str]) -> Columns:
         """Private parameters have a name here; the others have a value."""
-        entry = np.full(cone.total_param_size + 1, -1, dtype=np.int64)
+        total = sum(parameter.size for parameter in cone.parameters)
+        entry = np.full(total + 1, -1, dtype=np.int64)
         value = np.ones(entry.size)
         for parameter in cone.parameters:
-            place = slice(start := cone.param_id_to_col[parameter.id], start + parameter.size)
+            place = slice(start := cone.parameter_start[parameter.id], start + parameter.size)
             if parameter.id in names:
                 entry[place] = envelope.index(names[parameter.id]).ravel(order="F")
             else:
@@ -120,11 +122,6 @@ class Columns:
         return Terms(place % height, place // height, self.entry[column], data[kept])
 
 
-def num_rows(constraint: Any) -> int:
-    """How many rows of the cone program a canonical constraint has."""
-    return sum(arg.size for arg in constraint.args)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """Which canonical row is what; each array holds row numbers of the cone program."""
@@ -135,12 +132,12 @@ class Rows:
     cone: IntArray
 
 
-def inequalities(cone: Any) -> BoolArray:
+def inequalities(cone: ConeProgram) -> BoolArray:
     """Which rows of a cone program are inequalities."""
     return _rows_of(cone, NonNeg)
 
 
-def sorted_rows(cone: Any, private: BoolArray, bounds: BoolArray) -> Rows:
+def sorted_rows(cone: ConeProgram, private: BoolArray, bounds: BoolArray) -> Rows:
     """Sensitive and public inequalities (but for bounds), equalities, and rows of other cones."""
     zero, nonneg = _rows_of(cone, Zero), _rows_of(cone, NonNeg)
     return Rows(
@@ -151,7 +148,7 @@ def sorted_rows(cone: Any, private: BoolArray, bounds: BoolArray) -> Rows:
     )
 
 
-def _rows_of(cone: Any, kind: type) -> BoolArray:
+def _rows_of(cone: ConeProgram, kind: type) -> BoolArray:
     parts = [np.full(num_rows(c), isinstance(c, kind)) for c in cone.constraints]
     return np.concatenate([np.zeros(0, dtype=bool), *parts])
 

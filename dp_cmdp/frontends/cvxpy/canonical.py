@@ -7,27 +7,26 @@ public number times a private one is no product of two parameters.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.constraints import NonNeg, Zero
 from cvxpy.expressions.expression import Expression
 from cvxpy.reductions.chain import Chain
 from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
-from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing, ParamConeProg
 from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 from cvxpy.reductions.eliminate_zero_sized import EliminateZeroSized
 from cvxpy.reductions.flip_objective import FlipObjective
+from cvxpy.reductions.solution import Solution as CvxpySolution
 
 from dp_cmdp._scalars import text_of
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter
 from dp_cmdp.frontends.cvxpy.refusals import constraint_name, refuse_cone, refuse_non_convex
-
-#: The back end of cvxpy whose time grows with the entries of its tensors only.
-BACKEND = "COO"
+from dp_cmdp.frontends.cvxpy.tensors import LINEAR, ConeProgram, cone_program
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +43,21 @@ class Canonical:
 
     Attributes
     ----------
-    cone : ParamConeProg
-        min q(θ)ᵀz + ½ zᵀPz + d(θ), A_i(θ)z + b_i(θ) in cone i.
+    cone : ConeProgram
     origin : dict
         The user's constraint behind each canonical one, by id.
+    restated : Restated
     """
 
-    cone: ParamConeProg
-    chain: Chain
-    inverse: list[Any]
+    cone: ConeProgram
     origin: dict[int, Row]
     restated: Restated
+    _chain: Chain
+    _inverse: list[Any]
+
+    def inverted(self, solution: CvxpySolution) -> CvxpySolution:
+        """A solution of the cone program as one of the restated problem."""
+        return self._chain.invert(solution, self._inverse)
 
 
 class Restated:
@@ -117,52 +120,60 @@ def canonical(problem: cp.Problem) -> Canonical:
     refuse_non_convex(public)
     curved = not public.objective.expr.is_pwl()
     if curved:  # an atom shared with the objective must not hide the curve of a constraint
-        _refuse_cones(*_reduced(cp.Problem(cp.Minimize(0), public.constraints), quadratic=False))
-    cone, chain, inverse, origin = _reduced(public, quadratic=curved)
-    for constraint in cone.constraints:
-        if not isinstance(constraint, Zero | NonNeg) and not curved:
-            refuse_cone(origin[constraint.id].name)
-    return Canonical(cone, chain, inverse, origin, restated)
+        _refuse_cones(*_reduced(cp.Problem(cp.Minimize(0), public.constraints), curved=False)[:2])
+    reduced, origin, chain, inverse = _reduced(public, curved=curved)
+    if not curved:
+        _refuse_cones(reduced, origin)
+    with named_errors():
+        cone = cone_program(reduced, curved=curved)
+    return Canonical(cone, origin, restated, chain, inverse)
 
 
-def _refuse_cones(cone: ParamConeProg, _: Chain, __: list[Any], origin: dict[int, Row]) -> None:
-    for constraint in cone.constraints:
-        if not isinstance(constraint, Zero | NonNeg):
+def _refuse_cones(reduced: cp.Problem, origin: dict[int, Row]) -> None:
+    for constraint in reduced.constraints:
+        if not isinstance(constraint, LINEAR):
             refuse_cone(origin[constraint.id].name)
 
 
 def _reduced(
-    problem: cp.Problem, *, quadratic: bool
-) -> tuple[ParamConeProg, Chain, list[Any], dict[int, Row]]:
+    problem: cp.Problem, *, curved: bool
+) -> tuple[cp.Problem, dict[int, Row], Chain, list[Any]]:
+    """The problem in affine cone constraints, their origins, and the way back."""
     flip = [FlipObjective()] if isinstance(problem.objective, cp.Maximize) else []
-    to_cone = Dcp2Cone(quad_obj=quadratic)
-    to_rows = CvxAttr2Constr(reduce_bounds=True)
-    try:
-        found, data, origin, steps = problem, [], {}, [*flip, to_cone, to_rows]
+    to_cone = Dcp2Cone(quad_obj=curved)
+    steps = [*flip, to_cone, CvxAttr2Constr(reduce_bounds=True), EliminateZeroSized()]
+    found, inverse, origin = problem, [], {}
+    with named_errors():
         for step in steps:
-            found, inverse = step.apply(found)
-            data.append(inverse)
+            found, data = step.apply(found)
+            inverse.append(data)
             if step is to_cone:
-                origin = _origins(problem, found, quadratic=quadratic)
-        for constraint in found.constraints:
-            if constraint.id not in origin:
-                origin[constraint.id] = Row(f"bounds of {_owner(constraint)}", inner=False)
-        last: list[Any] = [EliminateZeroSized(), ConeMatrixStuffing(quad_obj=quadratic, canon_backend=BACKEND)]
-        cone, inverse = Chain(reductions=last).apply(found)
-    except InvalidArgumentError:
+                origin = _origins(problem, found, curved=curved)
+    for constraint in found.constraints:
+        if constraint.id not in origin:
+            names = ", ".join(v.name() for v in constraint.variables())
+            origin[constraint.id] = Row(f"bounds of {names}", inner=False)
+    return found, origin, Chain(reductions=steps), inverse
+
+
+@contextmanager
+def named_errors() -> Iterator[None]:
+    """What cvxpy says against the problem, which is public, as an error of this package."""
+    try:
+        yield
+    except DPCMDPError:
         raise
     except Exception as error:
         raise InvalidArgumentError(
             f"cvxpy cannot bring the problem into standard form: {text_of(error)[:300]}"
         ) from None
-    return cone, Chain(reductions=[*steps, *last]), [*data, *inverse], origin
 
 
-def _origins(problem: cp.Problem, reduced: cp.Problem, *, quadratic: bool) -> dict[int, Row]:
+def _origins(problem: cp.Problem, reduced: cp.Problem, *, curved: bool) -> dict[int, Row]:
     """The user's constraint behind each canonical one: those made for its atoms come before it."""
     names = {c.id: constraint_name(k, c) for k, c in enumerate(problem.constraints)}
     ids = [c.id for c in reduced.constraints]
-    start = 0 if problem.objective.expr.is_affine() else _count_inner(problem, quadratic=quadratic)
+    start = 0 if problem.objective.expr.is_affine() else _count_inner(problem, curved=curved)
     found = {number: Row("the objective", inner=True) for number in ids[:start]}
     for end in (k for k, number in enumerate(ids) if number in names):
         name = names[ids[end]]
@@ -172,13 +183,9 @@ def _origins(problem: cp.Problem, reduced: cp.Problem, *, quadratic: bool) -> di
     return found
 
 
-def _count_inner(problem: cp.Problem, *, quadratic: bool) -> int:
+def _count_inner(problem: cp.Problem, *, curved: bool) -> int:
     """How many constraints the atoms of the objective make: they come first."""
     expression = problem.objective.expr
     least = -expression if isinstance(problem.objective, cp.Maximize) else expression
-    alone, _ = Dcp2Cone(quad_obj=quadratic).apply(cp.Problem(cp.Minimize(least)))
+    alone, _ = Dcp2Cone(quad_obj=curved).apply(cp.Problem(cp.Minimize(least)))
     return len(alone.constraints)
-
-
-def _owner(constraint: Any) -> str:
-    return ", ".join(v.name() for v in constraint.variables())

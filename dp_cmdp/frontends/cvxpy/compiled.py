@@ -8,7 +8,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.constraints import NonNeg, Zero
+from cvxpy.reductions.solution import Solution as CvxpySolution
 from scipy import sparse
 
 from dp_cmdp import _check
@@ -24,7 +24,6 @@ from dp_cmdp.frontends.cvxpy.affine_map import (
     Terms,
     bounds_of,
     inequalities,
-    num_rows,
     sorted_rows,
 )
 from dp_cmdp.frontends.cvxpy.canonical import Canonical, canonical
@@ -35,6 +34,7 @@ from dp_cmdp.frontends.cvxpy.refusals import (
     refuse_equality,
     refuse_unfit,
 )
+from dp_cmdp.frontends.cvxpy.tensors import LINEAR, ConeProgram, num_rows
 from dp_cmdp.program.linear_program import Solution
 from dp_cmdp.program.parametric import ParametricLP
 
@@ -111,7 +111,7 @@ class CompiledProblem:
 
     def cone_constraints(self) -> list[Any]:
         """The canonical constraints that are not linear: of the objective's atoms."""
-        return [c for c in self._canonical.cone.constraints if not isinstance(c, Zero | NonNeg)]
+        return [c for c in self._canonical.cone.constraints if not isinstance(c, LINEAR)]
 
     def cone_rows(self) -> tuple[sparse.csr_array, FloatArray]:
         """Their rows A z + b, which read no private entry."""
@@ -123,14 +123,15 @@ class CompiledProblem:
 
     def unpack(self, solution: Solution, *, value: float, status: str) -> None:
         """Set the values of variables, constraints and problem as cvxpy does."""
-        cone, canon = self._canonical.cone, self._canonical
-        raw = cp.reductions.solution.Solution(
-            status, value, {cone.x.id: np.array(solution.x)}, self._duals(solution), {}
-        )
-        found = canon.chain.invert(raw, canon.inverse)
+        canon = self._canonical
+        parts = {
+            v.id: solution.x[start : start + v.size].reshape(v.shape, order="F")
+            for v in canon.cone.variables
+            for start in (canon.cone.variable_start[v.id],)
+        }
+        found = canon.inverted(CvxpySolution(status, value, parts, self._duals(solution), {}))
         for variable in self.problem.variables():
-            value_of = found.primal_vars.get(canon.restated.twin(variable).id)
-            variable.save_value(value_of)
+            variable.save_value(found.primal_vars.get(canon.restated.twin(variable).id))
         for constraint in self.problem.constraints:
             for dual in constraint.dual_variables:
                 dual.save_value(None)
@@ -154,7 +155,7 @@ class CompiledProblem:
             size = num_rows(constraint)
             part, start = found[start : start + size], start + size
             if size and not np.isnan(part).any():
-                parts[constraint.id] = part if constraint.shape else part[0]
+                parts[constraint.id] = part.reshape(constraint.shape, order="F")
         return parts
 
     def _named(self, values: Mapping[Any, Any], argument: str = "values") -> dict[str, Any]:
@@ -217,7 +218,7 @@ def compile(problem: cp.Problem) -> CompiledProblem:
     envelope = joined(parameters)
     names = dict(zip((p.id for p in parameters), group_names(parameters), strict=True))
     canon = canonical(problem)
-    cone, width = canon.cone, canon.cone.x.size
+    cone, width = canon.cone, canon.cone.size
     columns = Columns.of(cone, envelope, names)
     q = columns.terms(cone.q, height=width + 1)
     last = q.where(q.row == width)
@@ -232,7 +233,7 @@ def _program(
     canon: Canonical, columns: Columns, envelope: Envelope, cost: Affine
 ) -> tuple[ParametricLP, Rows, tuple[sparse.csr_array, FloatArray]]:
     """Rows A z + b ≥ 0 (or = 0) of the cone program as rows and bounds of a linear program."""
-    cone, n = canon.cone, canon.cone.x.size
+    cone, n = canon.cone, canon.cone.size
     m = sum(num_rows(c) for c in cone.constraints)
     A, b = columns.terms(cone.A, height=max(m, 1)).split(n)
     constant = b.constant((m, 1)).toarray().ravel()
@@ -262,7 +263,7 @@ def _program(
     return program, rows, curved
 
 
-def _curve(cone: Any, columns: Columns, width: int) -> sparse.csr_array:
+def _curve(cone: ConeProgram, columns: Columns, width: int) -> sparse.csr_array:
     """P of ½ zᵀPz; refused where it reads a private entry."""
     if cone.P is None:
         return sparse.csr_array((width, width))
@@ -340,10 +341,10 @@ def _index(shape: tuple[int, ...], place: int) -> str:
     return f"[{', '.join(str(int(i)) for i in index)}]"
 
 
-def variable_name(cone: Any, j: int) -> str:
+def variable_name(cone: ConeProgram, j: int) -> str:
     """Name and index of a variable of the cone program, as the user knows it."""
     for variable in cone.variables:
-        place = j - cone.var_id_to_col[variable.id]
+        place = j - cone.variable_start[variable.id]
         if 0 <= place < variable.size:
             return variable.name() + _index(variable.shape, place)
     return f"variable {j}"
