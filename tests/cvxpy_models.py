@@ -118,10 +118,17 @@ def symmetric_and_signed(make: Make) -> cp.Problem:
     p, u = make("p", (2, 2), 0, 1), make("u", (), 1, 2)
     S = cp.Variable((2, 2), symmetric=True)
     n = cp.Variable(2, nonpos=True)
-    D = cp.Variable((2, 2), diag=True)
+    d = cp.Variable((2, 2), diag=True)
     return cp.Problem(
-        cp.Maximize(cp.sum(cp.multiply(p, S)) + cp.sum(n) + cp.trace(D)),
-        [cp.trace(S) == 1, S <= 2, cp.sum(n) >= -u, D <= u, S[0, 1] >= -1, n[0] + p[0, 1] <= S[0, 0]],
+        cp.Maximize(cp.sum(cp.multiply(p, S)) + cp.sum(n) + cp.trace(d)),
+        [
+            cp.trace(S) == 1,
+            S <= 2,
+            S[0, 1] >= -1,
+            S[0, 0] >= n[0] + p[0, 1],
+            d <= u,
+            -u <= cp.sum(n),
+        ],
     )
 
 
@@ -143,7 +150,8 @@ def beside_public_parameters(make: Make) -> cp.Problem:
     u.value, v.value = [1.0, 0.5, 2.0], [[1.0, 0.5], [0.5, 2.0]]
     x = cp.Variable(3, bounds=[-1, u])
     return cp.Problem(
-        cp.Maximize(u @ x), [cp.multiply(p, u) @ x <= cp.sum(q), v @ x[:2] <= q[:2], v[0, 1] * x <= 3]
+        cp.Maximize(u @ x),
+        [cp.multiply(p, u) @ x <= cp.sum(q), v @ x[:2] <= q[:2], v[0, 1] * x <= 3],
     )
 
 

@@ -72,7 +72,8 @@ class Affine:
         entry: ArrayLike = (),
         coefficient: ArrayLike = 1.0,
     ) -> None:
-        sizes = (shape,) if _check.is_integer(shape) else _check.items("shape", shape, most=_check.SHOWN)
+        single = _check.is_integer(shape)
+        sizes = (shape,) if single else _check.items("shape", shape, most=_check.SHOWN)
         full = tuple(_check.size("shape", size) for size in sizes)  # sparse: any product will do
         if len(full) not in (1, 2):
             raise InvalidArgumentError(f"shape must be (m,) or (m, n), got {len(full)} sizes")

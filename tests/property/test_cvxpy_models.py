@@ -69,7 +69,9 @@ def test_the_users_own_constraints_hold_in_fractions_for_the_truth_and_all_that_
     assert problem.status == "optimal"
     true = compiled.database(truth).values
     for theta in (true, *corners(answer.release, rng, 8)):
-        data = {n: fractions(theta[compiled.envelope.index(n)]) for n, _ in compiled.envelope.groups}
+        data = {
+            n: fractions(theta[compiled.envelope.index(n)]) for n, _ in compiled.envelope.groups
+        }
         assert shortfall(problem, data) <= 0
 
 

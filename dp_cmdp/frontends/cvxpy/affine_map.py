@@ -89,12 +89,14 @@ class Columns:
 
     Attributes
     ----------
+    envelope : Envelope
     entry : IntArray
         The database entry; −1 for public numbers, of which the last column, 1, is one.
     value : FloatArray
         The public number; 1 for private entries.
     """
 
+    envelope: Envelope
     entry: IntArray
     value: FloatArray
 
@@ -110,7 +112,12 @@ class Columns:
                 entry[place] = envelope.index(names[parameter.id]).ravel(order="F")
             else:
                 value[place] = np.ravel(parameter.value, order="F")
-        return cls(entry, value)
+        return cls(envelope, entry, value)
+
+    def names(self, entries: IntArray) -> list[str]:
+        """The groups that hold some database entries."""
+        groups = ((name, self.envelope.index(name)) for name, _ in self.envelope.groups)
+        return [name for name, index in groups if np.isin(entries, index).any()]
 
     def terms(self, tensor: Any, *, height: int) -> Terms:
         """The terms of a tensor whose matrix has `height` rows."""

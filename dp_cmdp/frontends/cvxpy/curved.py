@@ -52,9 +52,7 @@ def robust_curved(compiled: CompiledProblem) -> Solution:
         ) from None
 
 
-def curved_over(
-    compiled: CompiledProblem, polytope: Polytope, *, estimate: FloatArray
-) -> Solution:
+def curved_over(compiled: CompiledProblem, polytope: Polytope, *, estimate: FloatArray) -> Solution:
     """The best point for every database of a box, certified for the linear rows."""
     program = compiled.program
     n, rows = program.num_variables, program.A.shape[0] + program.b_ub.size

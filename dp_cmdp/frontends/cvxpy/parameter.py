@@ -37,8 +37,8 @@ class PrivateParameter(cp.Parameter):
     Notes
     -----
     The sign that the bounds imply is known to cvxpy: ``price @ cp.abs(x)`` is convex if
-    ``lower >= 0``. **Privacy.** *Public*: values are given to :func:`~dp_cmdp.frontends.cvxpy.solve`,
-    and setting ``value`` is refused.
+    ``lower >= 0``. **Privacy.** *Public*: values are given to ``dp_cmdp.cvxpy.solve``, and setting
+    ``value`` is refused.
     """
 
     @door
@@ -132,6 +132,7 @@ def group_names(parameters: Sequence[PrivateParameter]) -> list[str]:
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise InvalidArgumentError(
-            f"private parameters of one problem need different names; used twice: {', '.join(twice)}"
+            "private parameters of one problem need different names; used twice: "
+            + ", ".join(sorted(twice))
         )
     return names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import cvxpy as cp
@@ -79,10 +79,10 @@ def _names(part: Any) -> str:
     return ", ".join(private) or "its private parameters"
 
 
-def refuse_equality(name: str, parameters: Iterable[str]) -> None:
+def refuse_equality(name: str, parameters: Sequence[str]) -> None:
     """Raise: a private equality cannot hold with certainty."""
     raise InvalidArgumentError(
-        f"{name} is an equality with the private parameter {', '.join(sorted(parameters))}: nobody "
+        f"{name} is an equality with the private parameter {', '.join(parameters)}: nobody "
         "who must not know a number can satisfy an equality in it with certainty. Say which side "
         "may give way: one inequality, or two with a slack variable s >= 0 that the objective "
         "charges (left <= right + s, left >= right - s). A variable that the equality only defines "
@@ -99,7 +99,7 @@ def refuse_cone(name: str, *, private: Sequence[str] = ()) -> None:
             "inf, or keep private data in linear rows"
         )
     raise InvalidArgumentError(
-        f"{name} is curved (a square, a 2-norm, an exponential, a matrix cone, …), and only what is "
-        "linear after cvxpy's reductions is certified in exact arithmetic. Put the curve into the "
+        f"{name} is curved (a square, a 2-norm, an exponential, a matrix cone, …), and only what "
+        "is linear after cvxpy's reductions is certified in exact arithmetic. Put the curve into the "
         "objective, or use norms 1 or inf, abs, max, or tangents"
     )
