@@ -1,7 +1,7 @@
 """Who does what at least cost (the costs of scipy's linear_sum_assignment).
 
-Private: what each worker asks for each job, and the total must stay within a public budget. All bids
-of a worker are one record; a radius of 0.05 means that all of them may change by as much unseen.
+Private: what each worker asks for each job; the total must stay within a public budget. All bids of
+a worker are one record: a radius of 0.05 means that all of them may change by as much unseen.
 """
 
 import cvxpy as cp

@@ -1,7 +1,7 @@
 """The cheapest cat food that keeps its label (the blending problem of PuLP's documentation).
 
-Private: what suppliers measured of protein and fat in their ingredients. A radius of 0.001 means that
-a measurement that differs by a tenth of a percent cannot be told.
+Private: what suppliers measured of protein and fat in their ingredients. A radius of 0.001 means
+that a measurement that differs by a tenth of a percent cannot be told.
 """
 
 import cvxpy as cp

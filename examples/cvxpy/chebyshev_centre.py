@@ -1,7 +1,7 @@
 """The largest disc inside walls (Boyd and Vandenberghe, section 8.5; cvxpy's documentation).
 
-Private: how far each wall is, from a survey that may not be published. A radius of 0.01 means that a
-wall one centimetre further in or out cannot be told from the disc.
+Private: how far each wall is, from a survey that may not be published. A radius of 0.01 means that
+a wall one centimetre further in or out cannot be told from the disc.
 """
 
 import cvxpy as cp

@@ -1,4 +1,4 @@
-"""The portfolio of highest return within a client's limits (data: Cornuejols and Tütüncü, chapter 8).
+"""The portfolio of highest return within a client's limits (data: Cornuejols and Tütüncü, ch. 8).
 
 Private: the most that the client's mandate allows in each asset and away from today's holdings. A
 radius of 0.01 means that a mandate with a limit of one percent more or less looks the same.

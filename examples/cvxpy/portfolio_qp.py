@@ -1,8 +1,8 @@
 """The portfolio of least variance within an investor's limits (the setting of Munoz et al. 2021).
 
 Private: the most that the investor holds of each asset and the return that is needed (data:
-Cornuejols and Tütüncü, chapter 8). A radius of 0.01 means that one limit, a radius of 0.001 that the
-return, may be as much more or less without being told.
+Cornuejols and Tütüncü, ch. 8). A radius of 0.01 means that a limit, a radius of 0.001 that the
+return may be as much more or less without being told.
 """
 
 import cvxpy as cp

@@ -1,7 +1,7 @@
 """DC optimal power flow in the five-bus system of PJM (Li and Bo 2010).
 
-Private: the loads. A radius of 1 means that a consumer of one megawatt cannot be told. Balance is an
-inequality: what is dispatched covers the load, whatever it is, or pays for what is shed.
+Private: the loads. A radius of 1 means that a consumer of one megawatt cannot be told. Balance is
+an inequality: what is dispatched covers the load, whatever it is, or pays for what is shed.
 """
 
 import cvxpy as cp

@@ -1,4 +1,4 @@
-"""Sailboats in four quarters, regular and overtime (Sailco: Winston, Operations Research, chapter 3).
+"""Sailboats in four quarters, regular and overtime (Sailco: Winston, Operations Research, ch. 3).
 
 Private: the orders of each quarter. A radius of 0.5 means that half an order of a quarter cannot be
 told. An order counts in every later quarter: one private number in many rows, taken jointly.

@@ -6,7 +6,8 @@
 
 Models that are linear programs after cvxpy's reductions (free variables, ≥ and ==, ``abs``,
 ``max``, norms 1 and ∞, ``sum_largest``, …) become a ``ParametricLP`` through the affine map from
-parameters to data that cvxpy makes of every problem that follows its rules for parameters (DPP). Objectives may be curved where no private parameter enters the curve.
+parameters to data that cvxpy makes of every problem that follows its rules for parameters (DPP).
+Objectives may be curved where no private parameter enters the curve.
 
 Notes
 -----

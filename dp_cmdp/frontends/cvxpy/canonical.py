@@ -132,7 +132,8 @@ def canonical(problem: cp.Problem) -> Canonical:
 def _refuse_cones(reduced: cp.Problem, origin: dict[int, Row]) -> None:
     for constraint in reduced.constraints:
         if not isinstance(constraint, LINEAR):
-            refuse_cone(origin[constraint.id].name)
+            private = [p.name() for p in constraint.parameters()]
+            refuse_cone(origin[constraint.id].name, private=private)
 
 
 def _reduced(

@@ -81,12 +81,15 @@ class CompiledProblem:
 
     def flat(self, values: Mapping[Any, Any]) -> FloatArray:
         """Public numbers by parameter or name, such as a guess, as one vector."""
-        parts = [
-            np.broadcast_to(_check.array(f"guess[{name!r}]", value), shape).ravel()
-            for (name, shape), value in zip(
-                self.envelope.groups, self._named(values, "guess").values(), strict=True
-            )
-        ]
+        given, parts = self._named(values, "guess"), []
+        for name, shape in self.envelope.groups:
+            part = _check.array(f"guess[{name!r}]", given[name])
+            try:
+                parts.append(np.broadcast_to(part, shape).ravel())
+            except ValueError:
+                raise InvalidArgumentError(
+                    f"guess[{name!r}] must broadcast to the shape {shape}, got {part.shape}"
+                ) from None
         return np.concatenate(parts)
 
     def least_value(self, z: FloatArray, estimate: FloatArray) -> float:
@@ -114,7 +117,7 @@ class CompiledProblem:
         """Set the values of variables, constraints and problem as cvxpy does."""
         canon = self._canonical
         parts = {
-            v.id: solution.x[start : start + v.size].reshape(v.shape, order="F")
+            v.id: (solution.x[start : start + v.size] + 0.0).reshape(v.shape, order="F")
             for v in canon.cone.variables
             for start in (canon.cone.variable_start[v.id],)
         }
@@ -166,7 +169,7 @@ class CompiledProblem:
         missing = [name for name in names if name not in found]
         if missing or unknown:
             lacks = f"; it lacks {', '.join(missing)}" if missing else ""
-            more = f"; {unknown} of its keys are none, or twice there" if unknown else ""
+            more = f"; {unknown} other key(s) are in it, or the same one twice" if unknown else ""
             raise InvalidArgumentError(
                 f"{argument} must map each private parameter of the problem, or its name, to an "
                 f"array: {', '.join(names)}{lacks}{more}"

@@ -100,6 +100,6 @@ def refuse_cone(name: str, *, private: Sequence[str] = ()) -> None:
         )
     raise InvalidArgumentError(
         f"{name} is curved (a square, a 2-norm, an exponential, a matrix cone, …), and only what "
-        "is linear after cvxpy's reductions is certified in exact arithmetic. Put the curve into the "
-        "objective, or use norms 1 or inf, abs, max, or tangents"
+        "is linear after cvxpy's reductions is certified in exact arithmetic. Put the curve into "
+        "the objective, or use norms 1 or inf, abs, max, or tangents"
     )

@@ -78,7 +78,7 @@ def _refuse_private_rows(
             read = part.where(part.private & np.isin(part.row, kind))
             if read.row.size:
                 where = _places(canon, read.row[:1])[0]
-                if kind is rows.equality:
+                if kind is rows.equality and not where.inner:
                     refuse_equality(where.name, columns.names(read.entry))
                 refuse_cone(where.name, private=columns.names(read.entry))
 
