@@ -141,7 +141,7 @@ class CompiledProblem:
             found[rows.sensitive] = solution.dual[:m]
             found[rows.public] = solution.dual[m:]
         if solution.dual_eq.size == rows.equality.size:
-            found[rows.equality] = solution.dual_eq
+            found[rows.equality] = -solution.dual_eq  # the program has the negatives
         parts, start = {}, 0
         for constraint in cone.constraints:
             size = num_rows(constraint)

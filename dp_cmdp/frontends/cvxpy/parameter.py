@@ -101,7 +101,8 @@ class PrivateParameter(cp.Parameter):
 
 def _labels(records: Any, shape: tuple[int, ...]) -> tuple[Hashable, ...]:
     """One label per entry, in the order of rows: texts or integers."""
-    plain = records if isinstance(records, np.ndarray | Sequence | int) else None
+    kind = isinstance(records, np.ndarray | Sequence | int)
+    plain = records if kind and _check.why_no_array(records) is None else None
     try:
         table = None if plain is None else np.broadcast_to(np.asarray(plain), shape)
     except ValueError:
