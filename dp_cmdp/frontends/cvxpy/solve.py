@@ -20,7 +20,7 @@ from dp_cmdp.frontends.cvxpy.compiled import CompiledProblem, compile
 from dp_cmdp.frontends.cvxpy.curved import curved_over, robust_curved
 from dp_cmdp.program.linear_program import FeasibilityCertificate, Solution
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.entries import release_database
+from dp_cmdp.release.entries import harmful_sides, release_database
 from dp_cmdp.release.looks import objective_estimate
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import Choice
@@ -191,7 +191,8 @@ def _curved_answer(
 ) -> tuple[Solution, Solution, Release]:
     """Check, release and solve with a curved objective."""
     robust = robust_curved(compiled)
-    release = release_database(database, budget, **source)
+    close = harmful_sides(compiled.program)
+    release = release_database(database, budget, close=close, **source)
     estimate = objective_estimate(compiled.program, release)
     robust = replace(robust, objective=-compiled.least_value(robust.x, estimate))
     try:
