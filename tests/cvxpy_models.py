@@ -4,6 +4,8 @@ A model is a function of a maker of parameters: ``make(name, shape, lower, upper
 ``cp.Parameter`` it is cvxpy's own problem, with ``PrivateParameter`` ours.
 """
 
+# pyright: reportArgumentType=false, reportOptionalMemberAccess=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -169,6 +171,14 @@ def three_dimensions(make: Make) -> cp.Problem:
     return cp.Problem(
         cp.Maximize(cp.sum(x)), [cp.sum(cp.multiply(p + 1, x), axis=2) <= 1 + p[:, :, 0], x <= 3]
     )
+
+
+@model
+def cones_by_name(make: Make) -> cp.Problem:
+    p, q = make("p", 3, 0, 1), make("q", (), 1, 2)
+    x = cp.Variable(3)
+    rows = [cp.NonNeg(q - p @ x), cp.NonNeg(x + 1), cp.Zero(x[0] - x[1]), cp.NonNeg(3 - cp.abs(x))]
+    return cp.Problem(cp.Maximize(cp.sum(x) + x[2]), rows)
 
 
 def plain(name: str, shape: Any, lower: Any, upper: Any) -> cp.Parameter:

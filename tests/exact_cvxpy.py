@@ -9,7 +9,8 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from scipy import sparse
+from cvxpy.constraints.nonpos import NonNeg
+from cvxpy.constraints.zero import Equality, Zero
 
 #: Atoms that numpy cannot evaluate in fractions, in words of the definition.
 OWN = {
@@ -30,13 +31,13 @@ OWN = {
 
 def fractions(values: Any) -> Any:
     """An array of fractions, equal to the floats."""
-    dense = values.toarray() if sparse.issparse(values) else np.asarray(values)
+    dense: Any = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
     return np.vectorize(Fraction, otypes=[object])(dense.astype(float))
 
 
 def value(expression: Any, data: Mapping[str, Any]) -> Any:
     """An expression in fractions, with parameters at the given data and variables as they are."""
-    if isinstance(expression, cp.Parameter) and expression.name() in data:
+    if not expression.args and expression.name() in data:
         return data[expression.name()]
     if not expression.args:
         return fractions(expression.value)
@@ -49,12 +50,14 @@ def value(expression: Any, data: Mapping[str, Any]) -> Any:
 
 def shortfall(problem: cp.Problem, data: Mapping[str, Any]) -> Fraction:
     """By how much the worst inequality or bound of a problem fails: exactly, ≤ 0 if none does."""
-    parts = []
+    worst = []
     for constraint in (*problem.constraints, *(c for v in problem.variables() for c in v.domain)):
-        left, right = (value(arg, data) for arg in constraint.args)
-        if isinstance(constraint, cp.constraints.Equality):
-            gap = max(map(abs, np.ravel(left - right)))
-            assert gap <= Fraction(1, 2**40) * (1 + max(map(abs, np.ravel(left))))
+        parts = [value(arg, data) for arg in constraint.args]
+        gap = np.ravel(parts[0] - parts[1] if len(parts) == 2 else parts[0])
+        if isinstance(constraint, Equality | Zero):
+            assert max(map(abs, gap)) <= Fraction(1, 2**40) * (
+                1 + max(map(abs, np.ravel(parts[0])))
+            )
         else:
-            parts.append(max(np.ravel(left - right)))
-    return max(parts)
+            worst.append(max(-gap if isinstance(constraint, NonNeg) else gap))
+    return max(worst)

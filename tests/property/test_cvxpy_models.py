@@ -1,5 +1,7 @@
 """The compiled map is cvxpy's problem: at any values of the parameters, in every spelling."""
 
+# pyright: reportArgumentType=false, reportOptionalMemberAccess=false
+
 import warnings
 
 import cvxpy as cp

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from cvxpy.constraints import NonNeg, Zero
+from cvxpy.constraints.nonpos import NonNeg
+from cvxpy.constraints.zero import Zero
 from numpy.typing import NDArray
 from scipy import sparse
 

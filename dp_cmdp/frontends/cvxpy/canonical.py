@@ -80,11 +80,11 @@ class Restated:
 
     def _bounds(self, variable: cp.Variable) -> list[Any]:
         """Rows for the bounds of a variable that are expressions; its twin keeps the others."""
-        sides = zip(variable.bounds, (-np.inf, np.inf), strict=True)
-        numbers = [none if isinstance(b, Expression) else b for b, none in sides]
-        facts = variable.attributes | {"bounds": numbers}
+        low, high = variable.attributes["bounds"]
+        sides = ((low, -np.inf), (high, np.inf))
+        numbers = [none if isinstance(bound, Expression) else bound for bound, none in sides]
+        facts: dict[str, Any] = variable.attributes | {"bounds": numbers}
         twin = cp.Variable(variable.shape, name=variable.name(), **facts)
-        low, high = variable.bounds
         rows = [twin >= self._expression(low)] if isinstance(low, Expression) else []
         rows += [twin <= self._expression(high)] if isinstance(high, Expression) else []
         self._twins[variable.id] = twin

@@ -68,9 +68,10 @@ def refuse_non_convex(problem: cp.Problem) -> None:
     for name, part in parts:
         if not part.is_dcp(dpp=True):
             raise InvalidArgumentError(
-                f"{name} is not linear in {_names(part)}: products of two private parameters, and "
-                "non-linear functions of one that multiply a variable, are not supported. Make one "
-                "PrivateParameter of the product, or move one factor to the other side"
+                f"{name} is not linear in {_names(part)} by cvxpy's rules for parameters (DPP): "
+                "products of two private parameters, non-linear functions of one that multiply a "
+                "variable, and a few atoms (kron, convolve, …) are not. Make one PrivateParameter "
+                "of the product, move one factor to the other side, or write the sums out"
             )
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
-from cvxpy.constraints import Equality, Inequality, NonNeg, NonPos, Zero
+from cvxpy.constraints.nonpos import Inequality, NonNeg, NonPos
+from cvxpy.constraints.zero import Equality, Zero
 from cvxpy.lin_ops.backends.coo_backend import CooCanonBackend, CooTensor
 from cvxpy.reductions.inverse_data import InverseData
 from cvxpy.reductions.utilities import lower_equality, lower_ineq_to_nonneg
@@ -92,6 +93,8 @@ def _lowered(constraint: Any) -> Any:
         return lower_equality(constraint)
     if isinstance(constraint, Inequality):
         return lower_ineq_to_nonneg(constraint)
+    if isinstance(constraint, NonPos):
+        return NonNeg(-constraint.args[0], constr_id=constraint.id)
     return constraint
 
 

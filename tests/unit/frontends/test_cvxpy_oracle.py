@@ -1,5 +1,7 @@
 """Robust counterparts of cvxpy models, beside RSOME's of the same models stated by hand."""
 
+# pyright: reportArgumentType=false, reportOptionalMemberAccess=false
+
 import cvxpy as cp
 import numpy as np
 import pytest

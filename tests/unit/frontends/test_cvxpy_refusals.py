@@ -1,5 +1,7 @@
 """What cannot be made private is refused by name, with what to change, before anything is spent."""
 
+# pyright: reportArgumentType=false, reportOptionalMemberAccess=false
+
 import cvxpy as cp
 import numpy as np
 import pytest
