@@ -280,7 +280,7 @@ def test_a_private_linear_part_of_a_curved_objective_is_at_its_estimate():
     assert x.value == pytest.approx(np.clip(estimate / 2, 0, 1), abs=0.1)
 
 
-@pytest.mark.filterwarnings("ignore:.*NonPos")
+@pytest.mark.filterwarnings("ignore")
 def test_the_old_spelling_of_an_inequality_is_one():
     p = PrivateParameter(lower=0, upper=1, name="p")
     x = cp.Variable()
