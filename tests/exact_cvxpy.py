@@ -25,6 +25,9 @@ OWN = {
     "Trace": lambda _, x: np.trace(x),
     "transpose": lambda atom, x: np.transpose(x, atom.axes),
     "maximum": lambda _, *x: reduce(np.maximum, x),
+    "minimum": lambda _, *x: reduce(np.minimum, x),
+    "cumsum": lambda atom, x: np.cumsum(x, axis=atom.axis),
+    "diag_mat": lambda _, x: np.diagonal(x),
     "reshape": lambda atom, x: np.reshape(x, atom.shape, order=atom.order),
 }
 

@@ -49,11 +49,18 @@ def refuse_unfit(problem: cp.Problem) -> None:
                 "certified private answer; relax it (bounds=[0, 1]) and round with care"
             )
     for leaf in problem.parameters():
-        if not isinstance(leaf, PrivateParameter) and leaf.value is None:
+        if not isinstance(leaf, PrivateParameter) and not _has_value(leaf):
             raise InvalidArgumentError(
                 f"public parameter {leaf.name()} has no value: set {leaf.name()}.value, or make it "
                 "a PrivateParameter"
             )
+
+
+def _has_value(parameter: cp.Parameter) -> bool:
+    try:
+        return parameter.value is not None
+    except Exception:  # a callback of somebody else, perhaps of a private parameter
+        return False
 
 
 def refuse_non_convex(problem: cp.Problem) -> None:
