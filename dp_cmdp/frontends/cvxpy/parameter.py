@@ -86,6 +86,7 @@ class PrivateParameter(cp.Parameter):
     def value(self, val: Any) -> None:
         self.save_value(val)
 
+    @door
     def save_value(self, val: Any, sparse_path: bool = False) -> None:
         """Refused: a stored value would be seen by whoever sees the problem."""
         if val is not None:
