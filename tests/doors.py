@@ -116,6 +116,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.cone_rows": CHECKED,
     "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.flat": CHECKED,
     "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.least_value": CHECKED,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.public_row_names": CHECKED,
     "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.unpack": CHECKED,
     "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.user_value": CHECKED,
     "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.variable_name": CHECKED,

@@ -22,7 +22,7 @@ from dp_cmdp.frontends.cvxpy.affine_map import Columns, Rows, Terms
 from dp_cmdp.frontends.cvxpy.canonical import Canonical, canonical
 from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter, group_names, joined
 from dp_cmdp.frontends.cvxpy.refusals import private_parameters, refuse_unfit
-from dp_cmdp.frontends.cvxpy.rows import curve_of, linear_program, variable_name
+from dp_cmdp.frontends.cvxpy.rows import curve_of, linear_program, row_names, variable_name
 from dp_cmdp.frontends.cvxpy.tensors import LINEAR, num_rows
 from dp_cmdp.program.linear_program import Solution
 from dp_cmdp.program.parametric import ParametricLP
@@ -108,6 +108,11 @@ class CompiledProblem:
     def cone_rows(self) -> tuple[sparse.csr_array, FloatArray]:
         """Their rows A z + b, which read no private entry."""
         return self._cones
+
+    def public_row_names(self) -> list[str]:
+        """Names of the public rows of the program: inequalities, then equalities."""
+        rows = np.concatenate([self._rows.public, self._rows.equality])
+        return row_names(self._canonical, rows)
 
     def variable_name(self, j: int) -> str:
         """Name and index of a variable of the program, as the user knows it."""

@@ -52,7 +52,7 @@ def linear_program(
         b_eq=constant[e],
         lower=lower,
         upper=upper,
-        row_names=_row_names(canon, s),
+        row_names=row_names(canon, s),
     )
     curved = A.of_rows(rows.cone, m).constant((rows.cone.size, n)), constant[rows.cone]
     return program, rows, curved
@@ -94,7 +94,7 @@ def _refuse_contradiction(canon: Canonical, lower: FloatArray, upper: FloatArray
         )
 
 
-def _row_names(canon: Canonical, rows: IntArray) -> list[str]:
+def row_names(canon: Canonical, rows: IntArray) -> list[str]:
     """Names of rows of the cone program: the user's constraint, and the place in it."""
     return [
         f"{place.name}{place.index}" + (" (inside)" if place.inner else "")
