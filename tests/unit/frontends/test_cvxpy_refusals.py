@@ -112,7 +112,7 @@ def test_an_unbounded_objective_names_the_users_variable():
 @pytest.mark.parametrize("objective", [MOST, SQUARES])
 def test_public_rows_that_contradict_each_other_are_named_with_the_smallest_repair(objective):
     least = labelled(cp.sum(x) == 7, "total")
-    with pytest.raises(AssumptionError, match="public constraints.*relax total by 1.*No data"):
+    with pytest.raises(AssumptionError, match=r"public constraints.*relax total by 1.*No data"):
         check(cp.Problem(objective, [p @ x <= 1, x <= 2, x >= -1, least]))
 
 
