@@ -16,6 +16,7 @@ from .data.affine import Affine as Affine
 from .data.database import Database as Database
 from .data.envelope import Envelope as Envelope
 from .data.release import Release as Release
+from .frontends import cvxpy as cvxpy
 from .frontends.gymnasium import cmdp_from_gymnasium as cmdp_from_gymnasium
 from .frontends.gymnasium import import_gymnasium as import_gymnasium
 from .frontends.kinds import PrivateCost as PrivateCost

@@ -129,6 +129,22 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.frontends.tabular.placed": CHECKED,
     "dp_cmdp.frontends.unwrapping": CHECKED,
     "dp_cmdp.cmdp.learned": CHECKED,
+    "dp_cmdp.frontends.cvxpy.affine_map": CHECKED,
+    "dp_cmdp.frontends.cvxpy.canonical": CHECKED,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.cone_constraints": CHECKED,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.cone_rows": CHECKED,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.flat": CHECKED,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.least_value": CHECKED,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.public_row_names": CHECKED,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.unpack": CHECKED,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.user_value": CHECKED,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.variable_name": CHECKED,
+    "dp_cmdp.frontends.cvxpy.curved": CHECKED,
+    "dp_cmdp.frontends.cvxpy.parameter.group_names": CHECKED,
+    "dp_cmdp.frontends.cvxpy.parameter.joined": CHECKED,
+    "dp_cmdp.frontends.cvxpy.refusals": CHECKED,
+    "dp_cmdp.frontends.cvxpy.rows": CHECKED,
+    "dp_cmdp.frontends.cvxpy.tensors": CHECKED,
     "dp_cmdp.frontends.gymnasium.cost_reader": CHECKED,
     "dp_cmdp.frontends.table": "the checks themselves, tested in unit/frontends/test_table.py",
     "dp_cmdp.program.engines": CHECKED,
@@ -394,6 +410,23 @@ class World:
         found = PrivacyLedger(self.folder / "ledger.sqlite")
         found.create("spy", PrivacyBudget(100, "1/2"))
         return found
+
+    @cached_property
+    def cvxpy_parameter(self) -> Any:
+        return dp_cmdp.cvxpy.PrivateParameter(2, lower=0.05, upper=1, radius=0.25, name="a")
+
+    @cached_property
+    def cvxpy_problem(self) -> Any:
+        import cvxpy as cp
+
+        x = cp.Variable(2, bounds=[0, 4])
+        return cp.Problem(cp.Maximize(cp.sum(x)), [self.cvxpy_parameter @ x <= 1])
+
+    @cached_property
+    def cvxpy_compiled(self) -> Any:
+        return dp_cmdp.cvxpy.compile(self.cvxpy_problem)
+
+    cvxpy_values = cached_property(lambda self: {self.cvxpy_parameter: MARKS[:2]})
 
     def env(self, **named: Any) -> Any:
         env = envs.HazardGridEnv(self.layout, **named)
@@ -751,6 +784,12 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.cmdp.solvers.pool.PolicyPool.solve_many.f": lambda w: np.stack([w.cmdp.f] * 2),
     "dp_cmdp.cmdp.solvers.pool.PolicyPool.solve_many.f0": lambda w: [[9.0], [9.0]],
     "dp_cmdp.cmdp.rollout.rollout.policy": lambda w: Policy.uniform(6, 4),
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem.database.values": lambda w: w.cvxpy_values,
+    "dp_cmdp.frontends.cvxpy.compiled.compile.problem": lambda w: w.cvxpy_problem,
+    "dp_cmdp.frontends.cvxpy.parameter.PrivateParameter.save_value.val": lambda w: None,
+    "dp_cmdp.frontends.cvxpy.solve.check.problem": lambda w: w.cvxpy_problem,
+    "dp_cmdp.frontends.cvxpy.solve.solve.problem": lambda w: w.cvxpy_problem,
+    "dp_cmdp.frontends.cvxpy.solve.solve.values": lambda w: w.cvxpy_values,
     "dp_cmdp.frontends.gymnasium.cmdp_from_gymnasium.env": lambda w: "FrozenLake-v1",
     "dp_cmdp.frontends.gymnasium.import_gymnasium.env": lambda w: "FrozenLake-v1",
     "dp_cmdp.frontends.kinds.PrivateCost.tolerance": lambda w: Envelope(0.05, 1.0),
@@ -852,6 +891,8 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.cmdp.rollout.Rollout": lambda w: w.played,
     "dp_cmdp.metrics.Interval": lambda w: Interval(1.0, 0.5, 1.5, 2),
     "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
+    "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem": lambda w: w.cvxpy_compiled,
+    "dp_cmdp.frontends.cvxpy.parameter.PrivateParameter": lambda w: w.cvxpy_parameter,
     "dp_cmdp.data.database.Database": lambda w: w.database,
     "dp_cmdp.data.envelope.Envelope": lambda w: w.envelope,
     "dp_cmdp.data.polytope.Polytope": lambda w: w.polytope,
@@ -937,6 +978,11 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     ],
     "dp_cmdp.cmdp.facts_certificate.certify_over": [{}, {"multipliers": lambda w: [0.5]}],
     "dp_cmdp.cmdp.facts_synthesis.policy_over": [{}, {"guess": lambda w: w.envelope.lower}],
+    "dp_cmdp.frontends.cvxpy.parameter.PrivateParameter": [{"shape": lambda w: 2}],
+    "dp_cmdp.frontends.cvxpy.solve.solve": [
+        {"ledger": lambda w: SpyLedger(), "identity": lambda w: "spy"},
+        {"plan": lambda w: "database", "ledger": lambda w: SpyLedger(), "identity": lambda w: "s"},
+    ],
     "dp_cmdp.release.solve.release_and_solve": [{"ledger": lambda w: SpyLedger()}],
     "dp_cmdp.release.blocks.release_blocks": [{"ledger": lambda w: SpyLedger()}],
     "dp_cmdp.release.entries.release_database": [

@@ -72,7 +72,9 @@ class Affine:
         entry: ArrayLike = (),
         coefficient: ArrayLike = 1.0,
     ) -> None:
-        full = _check.shape("shape", shape)
+        single = _check.is_integer(shape)
+        sizes = (shape,) if single else _check.items("shape", shape, most=_check.SHOWN)
+        full = tuple(_check.size("shape", size) for size in sizes)  # sparse: any product will do
         if len(full) not in (1, 2):
             raise InvalidArgumentError(f"shape must be (m,) or (m, n), got {len(full)} sizes")
         row, col, entries, factors = _terms(full, at, entry, coefficient)

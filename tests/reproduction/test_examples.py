@@ -1,10 +1,12 @@
 """Every example runs as a reader would run it, in its quick form, and leaves its picture."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import cvxpy as cp
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -42,6 +44,32 @@ def test_an_example_runs_and_leaves_its_picture(name, options, says, pictures, t
     assert says in done.stdout
     for picture in pictures:
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+
+
+MODELS = sorted(EXAMPLES.glob("cvxpy/*.py"))
+
+
+def test_there_are_ten_cvxpy_models_and_more():
+    assert len(MODELS) >= 10
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_a_cvxpy_model_gives_a_certified_answer_that_beats_no_data(path, capsys):
+    names = runpy.run_path(str(path))
+    answer = names["answer"]
+    assert "verified=True" in capsys.readouterr().out
+    problem = next(thing for thing in names.values() if isinstance(thing, cp.Problem))
+    sign = 1 if isinstance(problem.objective, cp.Maximize) else -1
+    assert sign * (answer.value - answer.robust_value) > 0.01 * abs(answer.robust_value)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_a_cvxpy_model_is_short_and_says_what_is_private_and_what_the_radius_means(path):
+    text = path.read_text()
+    assert len(text.splitlines()) < 40
+    assert "\nPrivate: " in text
+    assert "radius of" in text
+    assert "means" in text
 
 
 def readme_blocks() -> list[str]:

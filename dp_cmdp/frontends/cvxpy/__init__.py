@@ -1,0 +1,22 @@
+"""Any cvxpy model, private by changing one word: ``cp.Parameter`` becomes ``PrivateParameter``.
+
+    price = dp_cmdp.cvxpy.PrivateParameter((N, M), lower=0, upper=1, radius=0.1, name="price")
+    ...
+    answer = dp_cmdp.cvxpy.solve(problem, {price: P}, epsilon=1, delta="1/1000")
+
+Models that are linear programs after cvxpy's reductions (free variables, ≥ and ==, ``abs``,
+``max``, norms 1 and ∞, ``sum_largest``, …) become a ``ParametricLP`` through the affine map from
+parameters to data that cvxpy makes of every problem that follows its rules for parameters (DPP).
+Objectives may be curved where no private parameter enters the curve.
+
+Notes
+-----
+**Privacy.** *Public*, but for :func:`solve`, which spends a budget: private values are handed to
+that call and kept nowhere else.
+"""
+
+from dp_cmdp.frontends.cvxpy.compiled import CompiledProblem, compile
+from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter
+from dp_cmdp.frontends.cvxpy.solve import Answer, check, solve
+
+__all__ = ["Answer", "CompiledProblem", "PrivateParameter", "check", "compile", "solve"]

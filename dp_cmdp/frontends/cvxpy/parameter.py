@@ -1,0 +1,140 @@
+"""A cvxpy parameter that knows public facts about private values, and never the values."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dp_cmdp import _check
+from dp_cmdp._door import door
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+
+
+class PrivateParameter(cp.Parameter):
+    """A parameter whose values are private: bounds, radius and records are public.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        As in ``cvxpy.Parameter``; ``()`` is one number.
+    lower, upper : array_like
+        Public bounds of the values, broadcast to `shape`.
+    radius : array_like, optional
+        How far one value may move between databases that must look alike; by default its whole
+        range (see :class:`~dp_cmdp.data.envelope.Envelope`).
+    records : array_like of int or text, optional
+        Whose value it is, broadcast to `shape`. Values with one label may change together, also
+        across the parameters of a problem (an advertiser's prices and its budget). By default
+        every value is a record of its own.
+    name : str, optional
+        In messages, and as a key of values.
+
+    Notes
+    -----
+    The sign that the bounds imply is known to cvxpy: ``price @ cp.abs(x)`` is convex if
+    ``lower >= 0``. **Privacy.** *Public*: values are given to ``dp_cmdp.cvxpy.solve``, and setting
+    ``value`` is refused.
+    """
+
+    @door
+    def __init__(
+        self,
+        shape: int | tuple[int, ...] = (),
+        *,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        radius: ArrayLike | None = None,
+        records: Any = None,
+        name: str | None = None,
+    ) -> None:
+        size = _check.shape("shape", shape)
+        if name is not None and not name.strip():
+            raise InvalidArgumentError("name must be a non-empty text or None")
+        self._facts = Envelope(lower, upper, radius=radius, shape=size)
+        self._labels = None if records is None else _labels(records, size)
+        self._named = name is not None
+        low, high = self._facts.lower, self._facts.upper
+        signs = {"nonneg": bool((low >= 0).all()), "nonpos": bool((high <= 0).all())}
+        super().__init__(size, name=name, **signs)
+
+    @property
+    def envelope(self) -> Envelope:
+        """The public facts of this parameter alone."""
+        return self._facts
+
+    @property
+    def labels(self) -> tuple[Hashable, ...] | None:
+        """Whose value each entry is, in the order of rows; None if each is its own record."""
+        return self._labels
+
+    @property
+    def has_name(self) -> bool:
+        """Whether the name was given (cvxpy makes one up otherwise)."""
+        return self._named
+
+    @property
+    def value(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """None: the values of a private parameter are kept nowhere."""
+        return
+
+    @value.setter
+    def value(self, val: Any) -> None:
+        self.save_value(val)
+
+    @door
+    def save_value(self, val: Any, sparse_path: bool = False) -> None:
+        """Refused: a stored value would be seen by whoever sees the problem."""
+        if val is not None:
+            raise PrivacyLeakError(
+                f"{self.name()} is private, so its values are not stored: hand them to "
+                "dp_cmdp.cvxpy.solve(problem, {parameter: values}, epsilon=…, delta=…)"
+            )
+
+    def __repr__(self) -> str:
+        low, high = self._facts.lower.min(), self._facts.upper.max()
+        return f"PrivateParameter({self.name()}, {self.shape}, within [{low:g}, {high:g}])"
+
+
+def _labels(records: Any, shape: tuple[int, ...]) -> tuple[Hashable, ...]:
+    """One label per entry, in the order of rows: texts or integers."""
+    kind = isinstance(records, np.ndarray | Sequence | int)
+    plain = records if kind and _check.why_no_array(records) is None else None
+    try:
+        table = None if plain is None else np.broadcast_to(np.asarray(plain), shape)
+    except ValueError:
+        table = None
+    if table is None or table.dtype.kind not in "iuU":
+        raise InvalidArgumentError(
+            f"records must be integers or texts that broadcast to the shape {shape}"
+        )
+    return tuple(table.ravel().tolist())
+
+
+def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
+    """One envelope of several parameters, with records that may cross them."""
+    names = group_names(parameters)
+    numbers: dict[Hashable, int] = {}
+    records = {}
+    for name, parameter in zip(names, parameters, strict=True):
+        own = parameter.labels or tuple((parameter.id, k) for k in range(parameter.size))
+        found = np.array([numbers.setdefault(label, len(numbers)) for label in own])
+        records[name] = found.reshape(parameter.shape)
+    facts = {n: p.envelope for n, p in zip(names, parameters, strict=True)}
+    return Envelope.join(facts, records=records)
+
+
+def group_names(parameters: Sequence[PrivateParameter]) -> list[str]:
+    """Names of the groups: those given, else numbers in the order of the problem."""
+    names = [p.name() if p.has_name else f"parameter {k}" for k, p in enumerate(parameters)]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise InvalidArgumentError(
+            "private parameters of one problem need different names; used twice: "
+            + ", ".join(sorted(twice))
+        )
+    return names

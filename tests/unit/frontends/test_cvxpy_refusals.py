@@ -1,0 +1,178 @@
+"""What cannot be made private is refused by name, with what to change, before anything is spent."""
+
+# pyright: reportArgumentType=false, reportOptionalMemberAccess=false
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from dp_cmdp.errors import AssumptionError, DPCMDPError, InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.frontends.cvxpy import PrivateParameter, check, compile, solve
+
+p = PrivateParameter(3, lower=0, upper=1, radius=0.1, name="p")
+q = PrivateParameter(3, lower=0, upper=1, radius=0.1, name="q")
+x = cp.Variable(3, name="x")
+u = cp.Parameter(3, name="u")
+MOST = cp.Maximize(cp.sum(x))
+SQUARES = cp.Minimize(cp.sum_squares(x))
+
+
+def labelled(constraint, label):
+    return constraint.set_label(label)
+
+
+REFUSED = {
+    "an equality": (MOST, [labelled(p @ x == 1, "balance")], "balance is an equality.*slack"),
+    "an equality with no label": (MOST, [x <= 1, x[0] + q[1] == 1], r"constraint 1 \(x\[0\] \+ q"),
+    "a definition": (MOST, [x == p], "can be replaced by its expression"),
+    "a product of two": (MOST, [cp.multiply(p, q) @ x <= 1], "constraint 0.*not linear in p, q"),
+    "a product in the objective": (cp.Maximize(p[0] * q[0] * x[0]), [x <= 1], "the objective is n"),
+    "a square that multiplies": (MOST, [cp.square(p) @ x <= 1], "not linear in p"),
+    "an exponential": (MOST, [cp.exp(p[0]) + x[0] <= 3], "private parameter p inside a curve"),
+    "a private 2-norm": (MOST, [cp.norm(cp.multiply(p, x)) <= 3], "parameter p inside a curve"),
+    "a public 2-norm": (MOST, [cp.norm(x) <= 3, p @ x <= 1], "constraint 0.*is curved"),
+    "a curve hidden by the objective": (
+        cp.Minimize(cp.norm(x)),
+        [p @ x >= -1, cp.norm(x) <= 3],
+        "constraint 1.*is curved",
+    ),
+    "private data in a square": (
+        cp.Minimize(cp.sum_squares(x - p)),
+        [],
+        "objective has the privat",
+    ),
+    "private data in a norm": (cp.Minimize(cp.norm(x - p)), [], "objective has the private"),
+    "a private matrix of squares": (cp.Minimize(cp.quad_form(x, cp.diag(p))), [], "the objective"),
+    "a private weight of a square": (cp.Minimize(p[0] * cp.square(x[0])), [], "the objective has"),
+    "not convex": (MOST, [cp.norm(x) >= 3, p @ x <= 1], "constraint 0.*DCP"),
+    "integers": (
+        cp.Maximize(cp.sum(cp.Variable(3, integer=True, name="k")) + p[0]),
+        [],
+        "k is bool",
+    ),
+    "complex": (
+        cp.Minimize(cp.abs(cp.Variable(complex=True, name="k")) + p[0]),
+        [],
+        "k is complex",
+    ),
+    "a matrix cone": (MOST, [p @ x <= 1, cp.Variable((2, 2), PSD=True) <= 1], "is curved"),
+    "no private parameter": (MOST, [x <= 1], "no private parameter"),
+    "no variable": (cp.Minimize(p[0]), [p >= 0], "no variable"),
+    "a public parameter without value": (
+        MOST,
+        [u @ x + p @ x <= 1],
+        "public parameter u has no val",
+    ),
+    "two of one name": (
+        MOST,
+        [p @ x <= 1, PrivateParameter(lower=0, upper=1, name="p") <= 1],
+        "different names.*p",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_problem_that_cannot_be_private_is_refused_by_name(case):
+    objective, constraints, text = REFUSED[case]
+    with pytest.raises(InvalidArgumentError, match=text):
+        compile(cp.Problem(objective, constraints))
+
+
+@pytest.mark.parametrize("objective", [MOST, SQUARES])
+def test_robust_infeasibility_names_the_users_constraint_and_the_smallest_repair(objective):
+    rows = [labelled(x >= p, "floor"), x <= 0.75, x >= -1]
+    with pytest.raises(
+        AssumptionError, match=r"relax floor\[0\] by 0.25.*No data was read"
+    ) as found:
+        check(cp.Problem(objective, rows))
+    assert found.value.rows == ("floor[0]", "floor[1]", "floor[2]")
+    assert found.value.relaxation == pytest.approx((0.25, 0.25, 0.25))
+
+
+def test_rows_inside_an_atom_bear_the_name_of_their_constraint():
+    rows = [labelled(cp.norm1(x - p) <= 0.25, "near"), x[0] <= 2]
+    assert {name.split("[")[0] for name in compile(cp.Problem(MOST, rows)).program.row_names} == {
+        "near"
+    }
+    with pytest.raises(AssumptionError, match="near"):
+        check(cp.Problem(MOST, rows))
+
+
+def test_rows_of_private_bounds_bear_the_name_of_their_variable():
+    y = cp.Variable(3, bounds=[p, 5], name="y")
+    names = compile(cp.Problem(cp.Minimize(cp.sum(y)), [])).program.row_names
+    assert names == ("bounds of y[0]", "bounds of y[1]", "bounds of y[2]")
+
+
+def test_an_unbounded_objective_names_the_users_variable():
+    with pytest.raises(AssumptionError, match=r"x\[\d\] can grow"):
+        check(cp.Problem(MOST, [p @ x <= 1]))
+
+
+@pytest.mark.parametrize("objective", [MOST, SQUARES])
+def test_public_rows_that_contradict_each_other_are_named_with_the_smallest_repair(objective):
+    least = labelled(cp.sum(x) == 7, "total")
+    with pytest.raises(AssumptionError, match=r"public constraints.*relax total by 1.*No data"):
+        check(cp.Problem(objective, [p @ x <= 1, x <= 2, x >= -1, least]))
+
+
+def test_public_bounds_that_contradict_each_other_name_the_variable():
+    with pytest.raises(AssumptionError, match=r"bounds of x\[0\] contradict"):
+        check(cp.Problem(MOST, [p @ x <= 1, x >= 2, x <= 1]))
+
+
+PROBLEM = cp.Problem(MOST, [p @ x <= 1, x >= 0, x <= 2])
+WRONG = {
+    "nothing": ({}, "lacks p"),
+    "another parameter": ({p: np.ones(3) / 2, q: np.ones(3)}, "other key"),
+    "an unknown name": ({p: np.ones(3) / 2, "r": 1}, "other key"),
+    "twice": ({p: np.ones(3) / 2, "p": np.ones(3)}, "twice"),
+    "a shape": ({p: [0.5, 0.5]}, r"shape \(3,\), got \(2,\)"),
+    "outside": ({p: [0.5, 0.5, 1.1057913579]}, "must lie inside.*not shown"),
+    "nan": ({p: [0.5, 0.5, np.nan]}, "must lie inside"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_values_that_do_not_fit_are_refused_without_being_quoted(case):
+    values, text = WRONG[case]
+    with pytest.raises(InvalidArgumentError, match=text) as found:
+        solve(PROBLEM, values, epsilon=1, delta="1/1000")
+    assert "57913579" not in str(found.value)
+    assert found.value.__context__ is None
+
+
+def test_a_mapping_that_fails_tells_nothing():
+    class Failing(dict):
+        def items(self):
+            raise KeyError(0.1057913579)
+
+    with pytest.raises(InvalidArgumentError, match="not shown") as found:
+        solve(PROBLEM, Failing(p=[1, 1, 1]), epsilon=1, delta="1/1000")
+    assert found.value.__context__ is None
+
+
+def test_nothing_is_read_for_a_problem_that_is_refused():
+    class Untouched(dict):
+        def items(self):
+            raise AssertionError
+
+    with pytest.raises(DPCMDPError):
+        solve(cp.Problem(MOST, [p @ x == 1]), Untouched(), epsilon=1, delta="1/1000")
+    curved = cp.Problem(SQUARES, [p @ x <= 1])
+    with pytest.raises(InvalidArgumentError, match="plan must be"):
+        solve(curved, Untouched(), epsilon=1, delta="1/1000", plan="totals")
+
+
+def test_a_private_parameter_keeps_no_value():
+    with pytest.raises(PrivacyLeakError, match="hand them to"):
+        p.value = [0.5, 0.5, 0.5]
+    with pytest.raises(PrivacyLeakError):
+        p.save_value(np.ones(3))
+    assert p.value is None
+
+
+@pytest.mark.parametrize("records", [[0.5, 1.5, 2.5], [[1, 2]], {1: 2}, object()])
+def test_records_are_labels_that_fit_the_shape(records):
+    with pytest.raises(InvalidArgumentError, match="records"):
+        PrivateParameter(3, lower=0, upper=1, records=records)
