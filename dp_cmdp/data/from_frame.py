@@ -1,0 +1,304 @@
+"""Tables in: public facts for an envelope, private values for a database.
+
+Rows are found by their labels, never by their place, so a shuffled table says the same. The index
+that pandas gives a table without one, 0, 1, …, is no label: it says where a row stands.
+
+**What an error may say.** A table of public facts is public: errors name the column and the label
+at fault. Of a private table, even which labels it has may be private (a row exists because somebody
+is a patient). An error says that its labels are not those of the envelope, with one text whatever
+the difference is: not which are missing, unknown or there twice, nor how many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dp_cmdp import _check
+from dp_cmdp._check import FloatArray
+from dp_cmdp.data.envelope import Envelope, Shape
+from dp_cmdp.data.labels import Axis, Labels, axis_of, is_default, numbered, positions
+from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Facts = Mapping[str, str | float | None]
+#: Where the private values are, unless said otherwise or in a column named as their group.
+VALUE = "value"
+
+
+def envelope_arguments(frame: Any, *, facts: Facts, record: Any, index: Any) -> dict[str, Any]:
+    """Arguments of an :class:`Envelope`, from a table of public facts or several wide ones."""
+    if _check.is_mapping(frame):
+        return _from_wide(frame, facts=facts, record=record, index=index)
+    table = _with_index(frame, index)
+    labels = Labels((_axis(table.index, "the index of frame"),))
+    columns = {
+        name: _numbers(table, name, fact=fact, labels=labels)
+        for name, fact in facts.items()
+        if fact is not None
+    }
+    owners = None
+    if record is not None:
+        owners = numbered(_keys([_owner(table, name) for name in _listed("record", record)]))
+    return {**columns, "labels": labels, "records": owners}
+
+
+def _with_index(frame: pd.DataFrame, index: Any) -> pd.DataFrame:
+    """The table, with the columns that are said to be its labels as its index."""
+    if index is None:
+        return frame
+    names = _listed("index", index)
+    for name in names:
+        _has_column(frame, name, role="index")
+    return frame.set_index(names[0] if len(names) == 1 else names)
+
+
+def _axis(index: pd.Index, what: str) -> Axis:
+    """The labels of a public table, if it has any."""
+    if is_default(index) and len(index):
+        raise InvalidArgumentError(
+            f"{what} must hold labels; it only numbers what it stands beside. Say index=… with the "
+            "columns that are labels, or frame.set_index(…); if numbers are the labels, name them: "
+            'frame.rename_axis("entry")'
+        )
+    return axis_of(index, name=what)
+
+
+def _listed(role: str, given: Any) -> list[str]:
+    """One name, or several."""
+    names = [given] if isinstance(given, str) else list(_check.names(role, given))
+    if not names:
+        raise InvalidArgumentError(f"{role} must name at least one column")
+    return names
+
+
+def _keys(owners: Sequence[list[Any]]) -> list[Any]:
+    """The names of records; tuples, where several columns name them."""
+    return owners[0] if len(owners) == 1 else list(zip(*owners, strict=True))
+
+
+def _has_column(frame: pd.DataFrame, name: str, *, role: str) -> None:
+    """Refuse unless a public table has a column of this name, once."""
+    count = list(frame.columns).count(name)
+    if count == 1:
+        return
+    others = ", ".join(map(repr, list(frame.columns)[: _check.SHOWN])) or "none"
+    fault = f"its columns are {others}" if count == 0 else "it is there more than once"
+    number = {"lower": "a number", "upper": "a number", "radius": "a number or None"}.get(role)
+    instead = f", or {role}={number}" if number else ""
+    raise InvalidArgumentError(
+        f"frame must have one column {name!r}; {fault} (say {role}=… if it has another name"
+        f"{instead})"
+    )
+
+
+def _numbers(table: pd.DataFrame, role: str, *, fact: str | float, labels: Labels) -> Any:
+    """One public fact, as one number or a column of them."""
+    if not isinstance(fact, str):
+        return fact
+    _has_column(table, fact, role=role)
+    return _finite(table[fact], f"column {fact!r} of frame", labels)
+
+
+def _finite(part: Any, what: str, labels: Labels) -> Any:
+    """Public numbers of a column or table, as an array; missing ones are named by their labels."""
+    missing = np.asarray(part.isna())
+    if missing.any():
+        at = labels.shown([int(np.argmax(missing))])
+        raise InvalidArgumentError(f"{what} must have no missing number; the first is at {at}")
+    numbers = part.to_numpy()
+    found = _check.float_array(numbers)
+    if found is None or numbers.dtype.kind == "b":
+        raise InvalidArgumentError(
+            f"{what} must hold real numbers, no text (pandas.to_numeric converts it)"
+        )
+    if not np.isfinite(found).all():
+        at = labels.shown([int(np.argmax(~np.isfinite(found)))])
+        raise InvalidArgumentError(f"{what} must be finite; the first that is not is at {at}")
+    return numbers
+
+
+def _owner(table: pd.DataFrame, name: str) -> list[Any]:
+    """Whose entry each row is: a column, or a level of the index."""
+    if name in table.index.names:
+        return table.index.get_level_values(name).tolist()
+    _has_column(table, name, role="record")
+    if table[name].isna().any():
+        raise InvalidArgumentError(f"column {name!r} of frame must name a record in every row")
+    return table[name].tolist()
+
+
+def _from_wide(
+    frames: Mapping[str, Any], *, facts: Facts, record: Any, index: Any
+) -> dict[str, Any]:
+    """The same from one table per fact, each with one cell per entry."""
+    tables = {_check.text("a name of frame", name): frames[name] for name in frames}
+    for name, table in tables.items():
+        if not _is_frame(table):
+            raise InvalidArgumentError(
+                f"frame[{name!r}] must be a DataFrame, got {type(table).__name__}"
+            )
+    tables = {name: _with_index(table, index) for name, table in tables.items()}
+    used = [fact for fact in facts.values() if isinstance(fact, str) and fact in tables]
+    if not used:
+        raise InvalidArgumentError(
+            f"frame must hold the tables that lower, upper or radius name; it has "
+            f"{', '.join(map(repr, tables)) or 'none'}"
+        )
+    first = tables[used[0]]
+    labels = Labels(
+        (
+            _axis(first.index, f"the index of frame[{used[0]!r}]"),
+            _axis(first.columns, f"the columns of frame[{used[0]!r}]"),
+        )
+    )
+    found: dict[str, Any] = {"labels": labels, "records": None}
+    for role, fact in facts.items():
+        if isinstance(fact, str):
+            part = _aligned(tables, fact, labels, role=role)
+            found[role] = _finite(part, f"frame[{fact!r}]", labels)
+        elif fact is not None:
+            found[role] = fact
+    if record is not None:
+        owners = [_wide_owner(tables, name, labels) for name in _listed("record", record)]
+        found["records"] = numbered(_keys(owners)).reshape(labels.shape)
+    return found
+
+
+def _aligned(tables: Mapping[str, Any], name: str, labels: Labels, *, role: str) -> Any:
+    """A public table with its rows and columns in the order of the labels."""
+    if name not in tables:
+        raise InvalidArgumentError(
+            f"frame must hold a table {name!r}; it has {', '.join(map(repr, tables))} (say "
+            f"{role}=… if it has another name, or give a number)"
+        )
+    table = tables[name]
+    own = [Labels((axis,)).index() for axis in labels.axes]
+    row, col = positions(own[0], table.index), positions(own[1], table.columns)
+    if row is None or col is None:
+        raise InvalidArgumentError(
+            f"frame[{name!r}] must have the rows and columns of the other tables, each once"
+        )
+    return table.iloc[row, col]
+
+
+def _wide_owner(tables: Mapping[str, Any], name: str, labels: Labels) -> list[Any]:
+    if name in labels.names:
+        return labels.index().get_level_values(name).tolist()
+    part = _aligned(tables, name, labels, role="record")
+    if np.asarray(part.isna()).any():
+        raise InvalidArgumentError(f"frame[{name!r}] must name a record in every cell")
+    return [item for row in part.to_numpy(dtype=object).tolist() for item in row]
+
+
+def private_values(frame: Any, envelope: Envelope, *, column: str | None) -> dict[str, Any]:
+    """The private values of every group, in the order of the envelope's entries.
+
+    Groups without labels take arrays, as :class:`~dp_cmdp.data.database.Database` does.
+    """
+    groups = dict(zip((name for name, _ in envelope.groups), envelope.labels, strict=True))
+    if not any(groups.values()):
+        raise InvalidArgumentError(
+            "envelope must have labels, by which a table is read: make it with Envelope.from_frame "
+            "or with labels=… (arrays are read by position: Database(values, envelope))"
+        )
+    given = _by_group(frame, list(groups))
+    shapes = dict(envelope.groups)
+    return {
+        name: _group_values(given[name], name, labels, shape=shapes[name], column=column)
+        if labels
+        else given[name]
+        for name, labels in groups.items()
+    }
+
+
+def _by_group(frame: Any, names: list[str]) -> dict[str, Any]:
+    if not _check.is_mapping(frame):
+        if len(names) > 1:
+            raise InvalidArgumentError(
+                f"frame must be a mapping with one table for each of the groups {', '.join(names)}"
+            )
+        return {names[0]: frame}
+    try:
+        given = {name: frame[name] for name in names} if set(frame) == set(names) else None
+    except Exception:
+        given = None
+    if given is None:
+        raise InvalidArgumentError(f"frame must name exactly the groups {', '.join(names)}")
+    return given
+
+
+def _group_values(
+    table: Any, name: str, labels: Labels, *, shape: Shape, column: str | None
+) -> FloatArray:
+    what = f"frame[{name!r}]"
+    if not _is_frame(table) and type(table).__name__ != "Series":
+        raise InvalidArgumentError(f"{what} must be a DataFrame or a Series")
+    names = (name, VALUE) if column is None else (column,)
+    there = _column(table, names)
+    wide = len(labels.axes) == 2
+    if there is None and not wide:
+        raise InvalidArgumentError(
+            f"{what} must have one column {' or '.join(map(repr, dict.fromkeys(names)))} (say "
+            "column=… if it has another name)"
+        )
+    found = _found_cells(table, labels, there)
+    if found is None:
+        form = "one row and one column for each label" if wide else "one row for each label"
+        raise InvalidArgumentError(
+            f"{what} must have {form} of the envelope, and no other. Labels are in its index, or "
+            "in columns that have their names, and of the same type (1 is not '1'); an index that "
+            "only numbers the rows is none. What is missing, unknown or there twice may be private "
+            "and is not shown: compare with envelope.to_frame().index"
+        )
+    return _check.private_array(what, found).reshape(shape)
+
+
+def _column(table: Any, names: Sequence[str]) -> str | None:
+    """The first of the names that a private table has, once; "" for a Series, which is one."""
+    try:
+        if not _is_frame(table):
+            return ""
+        return next((name for name in names if list(table.columns).count(name) == 1), None)
+    except Exception:
+        return None
+
+
+def _found_cells(table: Any, labels: Labels, column: str | None) -> Any:
+    """The cells of a private table in the order of the labels, or None: no error leaves."""
+    try:
+        wide = _wide_cells(table, labels) if len(labels.axes) == 2 and _is_frame(table) else None
+        if wide is not None or column is None:
+            return wide
+        rows = _labelled(table, labels.names)
+        rows = rows[column] if column else rows
+        place = positions(labels.index(), rows.index)
+        return None if place is None else rows.to_numpy()[place]
+    except Exception:
+        return None
+
+
+def _wide_cells(table: Any, labels: Labels) -> Any:
+    own = [Labels((axis,)).index() for axis in labels.axes]
+    rows = _labelled(table, labels.axes[0].names)
+    named = [*rows.index.names, *rows.columns.names]
+    if None not in named and all(labels.names) and named != list(labels.names):
+        return None  # the axes are others, or the other way round
+    row, col = positions(own[0], rows.index), positions(own[1], rows.columns)
+    return None if row is None or col is None else rows.to_numpy()[np.ix_(row, col)]
+
+
+def _labelled(table: Any, names: Sequence[str]) -> Any:
+    """The table with its labels as index: they may stand in columns that have their names."""
+    if not _is_frame(table) or list(table.index.names) == list(names):
+        return table
+    there = all(names) and all(list(table.columns).count(name) == 1 for name in names)
+    return table.set_index(list(names)) if there else table
+
+
+def _is_frame(table: Any) -> bool:
+    return any(kind.__name__ == "DataFrame" for kind in type(table).__mro__)
