@@ -346,7 +346,7 @@ def _wanted_shape(shape: int | Shape | None, labels: Labels) -> Shape | None:
     asked = None if shape is None else _check.shape("shape", shape)
     if labels and asked not in (None, labels.shape):
         raise InvalidArgumentError(f"labels must be of the shape {asked}, they are {labels.shape}")
-    return labels.shape if labels else asked
+    return _check.shape("labels", labels.shape) if labels else asked
 
 
 def _records(records: ArrayLike, shape: Shape) -> NDArray[np.int64]:

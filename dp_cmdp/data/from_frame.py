@@ -124,7 +124,7 @@ def _finite(part: Any, what: str, labels: Labels) -> Any:
 
 def _owner(table: pd.DataFrame, name: str) -> list[Any]:
     """Whose entry each row is: a column, or a level of the index."""
-    if name in table.index.names:
+    if list(table.index.names).count(name) == 1:
         return table.index.get_level_values(name).tolist()
     _has_column(table, name, role="record")
     if table[name].isna().any():
@@ -187,7 +187,7 @@ def _aligned(tables: Mapping[str, Any], name: str, labels: Labels, *, role: str)
 
 
 def _wide_owner(tables: Mapping[str, Any], name: str, labels: Labels) -> list[Any]:
-    if name in labels.names:
+    if name and name in labels.names:
         return labels.index().get_level_values(name).tolist()
     part = _aligned(tables, name, labels, role="record")
     if np.asarray(part.isna()).any():

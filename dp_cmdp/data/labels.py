@@ -55,6 +55,13 @@ class Labels:
 
     axes: tuple[Axis, ...] = ()
 
+    def __post_init__(self) -> None:
+        given = [name for name in self.names if name]
+        if len(set(given)) < len(given):
+            raise InvalidArgumentError(
+                f"labels must have levels of different names, got {', '.join(given)}"
+            )
+
     def __bool__(self) -> bool:
         return bool(self.axes)
 
@@ -78,8 +85,9 @@ class Labels:
         if isinstance(given, Labels):
             return given
         if _check.is_mapping(given):
-            parts = dict(zip(_check.items(name, list(given)), given.values(), strict=True))
-            named = {_check.text(f"an axis of {name}", key): part for key, part in parts.items()}
+            named = {_check.text(f"an axis of {name}", key): given[key] for key in list(given)}
+            if not named:
+                raise InvalidArgumentError(f"{name} must have at least one axis")
             axes = [axis_of(part, name=f"{name}[{key!r}]") for key, part in named.items()]
             return cls(tuple(_renamed(a, key) for a, key in zip(axes, named, strict=True)))
         return cls((axis_of(given, name=name),))
@@ -154,7 +162,7 @@ def records_by_level(name: str, groups: Mapping[str, Labels]) -> list[NDArray[np
     """Records of several groups, named by a level that the labels of all of them have."""
     keys: list[list[Any]] = []
     for group, labels in groups.items():
-        if labels.names.count(name) != 1:
+        if not name or name not in labels.names:
             raise InvalidArgumentError(
                 f"records must name a level of the labels of every group; {group!r} has "
                 f"{', '.join(map(repr, labels.names)) or 'no labels'}, not {name!r}"

@@ -33,11 +33,17 @@ def index_of(groups: Groups, labels: Sequence[Labels]) -> pd.Index:
         return pd.RangeIndex(sum(sizes))
     if len(groups) == 1:
         return labels[0].index()
-    named = np.empty(sum(sizes), dtype=object)
     parts = zip(labels, sizes, strict=True)
-    named[:] = [label for own, size in parts for label in (own.flat() if own else range(size))]
-    inner = pd.Index(named, tupleize_cols=False)
-    return pd.MultiIndex.from_arrays([_group_names(groups), inner], names=["group", "label"])
+    named = [label for own, size in parts for label in (own.flat() if own else range(size))]
+    # pandas sorts levels when it finds them itself, which labels of several kinds do not allow
+    places = {label: k for k, label in enumerate(dict.fromkeys(named))}
+    level = np.empty(len(places), dtype=object)
+    level[:] = list(places)
+    return pd.MultiIndex(
+        levels=[[name for name, _ in groups], pd.Index(level, tupleize_cols=False)],
+        codes=[np.repeat(np.arange(len(groups)), sizes), [places[label] for label in named]],
+        names=["group", "label"],
+    )
 
 
 def _group_names(groups: Groups) -> np.ndarray:
