@@ -179,8 +179,9 @@ def is_default(index: pd.Index) -> bool:
     """
     import pandas as pd
 
-    plain = isinstance(index, pd.RangeIndex) and index.name is None
-    return plain and (index.start, index.step) == (0, 1)
+    if not isinstance(index, pd.RangeIndex) or index.name is not None:
+        return False
+    return (index.start, index.step) == (0, 1)
 
 
 def positions(wanted: pd.Index, found: pd.Index) -> NDArray[np.intp] | None:

@@ -39,11 +39,10 @@ def index_of(groups: Groups, labels: Sequence[Labels]) -> pd.Index:
     places = {label: k for k, label in enumerate(dict.fromkeys(named))}
     level = np.empty(len(places), dtype=object)
     level[:] = list(places)
-    return pd.MultiIndex(
-        levels=[[name for name, _ in groups], pd.Index(level, tupleize_cols=False)],
-        codes=[np.repeat(np.arange(len(groups)), sizes), [places[label] for label in named]],
-        names=["group", "label"],
-    )
+    levels: Any = [[name for name, _ in groups], pd.Index(level, tupleize_cols=False)]
+    owners = np.repeat(np.arange(len(groups)), sizes).tolist()
+    codes = [owners, [places[label] for label in named]]
+    return pd.MultiIndex(levels=levels, codes=codes, names=["group", "label"])
 
 
 def _group_names(groups: Groups) -> np.ndarray:

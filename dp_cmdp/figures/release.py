@@ -112,8 +112,9 @@ def _draw_entries(release: Release, group: str, ax: Axes) -> None:
     if "public_lower" in frame:
         low, high = frame["public_lower"], frame["public_upper"]
         ax.vlines(place, low, high, color=PUBLIC, linewidth=1.8 * thick, label="public bounds")
-    bounded = (np.isfinite(frame["lower"]) & np.isfinite(frame["upper"])).to_numpy()
-    ends = frame["lower"].to_numpy()[bounded], frame["upper"].to_numpy()[bounded]
+    lower, upper = frame["lower"].to_numpy(), frame["upper"].to_numpy()
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    ends = lower[bounded], upper[bounded]
     colour = COLOURS["database"]
     ax.vlines(place[bounded], *ends, color=colour, linewidth=thick, label="released interval")
     if len(frame) <= MOST_MARKS:

@@ -12,12 +12,12 @@ from dp_cmdp.errors import InvalidArgumentError
 from tests.marked import MARKS, leaks_from_error
 
 CITIES = ["Bern", "Basel", "Genf"]
-FACTS = pd.DataFrame(
+FACTS: Any = pd.DataFrame(
     {"lower": [0.0, 0.1, 0.0], "upper": [1.0, 1.0, 2.0], "radius": [0.1, 0.2, 0.5]}, index=CITIES
 )
 GROUPS, ADVERTISERS = ["young", "old", "rich"], ["Acme", "B&Co"]
-PRICES = pd.DataFrame(MARKS[:6].reshape(3, 2), index=GROUPS, columns=ADVERTISERS)
-NAMED = PRICES.rename_axis(index="group", columns="advertiser")
+PRICES: Any = pd.DataFrame(MARKS[:6].reshape(3, 2), index=GROUPS, columns=ADVERTISERS)
+NAMED: Any = PRICES.rename_axis(index="group", columns="advertiser")
 
 
 def wide() -> Envelope:
@@ -214,7 +214,7 @@ def test_a_square_table_the_other_way_round_is_refused():
 
 
 #: Tables whose labels are wrong, each in its own way.
-MARKED = pd.Series(MARKS[:3], index=CITIES, name="value")
+MARKED: Any = pd.Series(MARKS[:3], index=CITIES, name="value")
 WRONG_LABELS: dict[str, Any] = {
     "missing": MARKED.iloc[:2],
     "unknown": MARKED.rename({"Genf": "57913579"}),
