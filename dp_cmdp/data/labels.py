@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
+import zoneinfo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,6 +30,10 @@ KINDS = "texts, integers, floats, truth values, dates, times, durations, or tupl
 #: Labels that a message shows: as many as fit on a line.
 SHOWN = 3
 LARGEST_INTEGER = 2**63
+#: Times and durations as pandas writes them, and zones that are a constant offset.
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?")
+SPAN = re.compile(r"P-?\d{1,9}DT\d{1,2}H\d{1,2}M\d{1,2}(\.\d{1,9})?S")
+OFFSET = re.compile(r"UTC([+-]\d\d:\d\d)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +245,25 @@ def _moment(item: Any) -> Any:
     """A date as Python has it, a time or duration as pandas has it; None for anything else."""
     if isinstance(item, dt.date) and not isinstance(item, dt.datetime):
         return item
-    if isinstance(item, dt.datetime | dt.timedelta | np.datetime64 | np.timedelta64):
-        import pandas as pd
+    if not isinstance(item, dt.datetime | dt.timedelta | np.datetime64 | np.timedelta64):
+        return None
+    import pandas as pd
 
+    try:
         span = isinstance(item, dt.timedelta | np.timedelta64)
         found = pd.Timedelta(item) if span else pd.Timestamp(item)
-        return None if found is pd.NaT else found
-    return None
+    except (ValueError, OverflowError):  # beyond the times that pandas has
+        return None
+    if found is pd.NaT:
+        return None
+    zone = None if span else cast(Any, found).tz
+    return found if zone is None or _is_zone(str(zone)) else cast(Any, found).tz_convert("UTC")
+
+
+@cache
+def _is_zone(name: str) -> bool:
+    """Whether a file may name this zone: pandas would open files for others."""
+    return OFFSET.fullmatch(name) is not None or name in zoneinfo.available_timezones()
 
 
 def _packed(label: Any) -> Any:
@@ -254,30 +273,36 @@ def _packed(label: Any) -> Any:
     if isinstance(label, dt.timedelta):
         return {"span": cast(Any, label).isoformat()}
     if isinstance(label, dt.datetime):
-        return _packed_time(label)
+        moment: Any = label
+        if moment.tz is None:
+            return {"time": moment.isoformat()}
+        return {"time": moment.tz_convert(None).isoformat(), "zone": str(moment.tz)}
     return {"date": label.isoformat()} if isinstance(label, dt.date) else label
-
-
-def _packed_time(label: Any) -> dict[str, str]:
-    if label.tz is None:
-        return {"time": label.isoformat()}
-    return {"time": label.tz_convert(None).isoformat(), "zone": str(label.tz)}
 
 
 def _unpacked(said: Any) -> Any:
     if isinstance(said, list):
         return tuple(_unpacked(part) for part in said)
-    if not isinstance(said, Mapping):
-        return said
+    return _unpacked_moment(**said) if isinstance(said, Mapping) else said
+
+
+def _unpacked_moment(
+    *, span: str = "", time: str = "", date: str = "", zone: str | None = None
+) -> Any:
     import pandas as pd
 
-    for text in said.values():
-        _check.text("a label", text)
-    if set(said) == {"time", "zone"}:
-        return pd.Timestamp(said["time"]).tz_localize("UTC").tz_convert(said["zone"])
-    ((kind, text),) = said.items()
-    read = {"span": pd.Timedelta, "time": pd.Timestamp, "date": dt.date.fromisoformat}
-    return read[kind](text)
+    if date:
+        return dt.date.fromisoformat(date)
+    if not (SPAN.fullmatch(span) or TIME.fullmatch(time)):
+        raise InvalidArgumentError("labels must have times as ISO 8601 writes them")
+    if span:
+        return pd.Timedelta(span)
+    moment = pd.Timestamp(time)
+    if zone is None:
+        return moment
+    if not _is_zone(zone):
+        raise InvalidArgumentError("labels must have times of zones that are known")
+    return moment.tz_localize("UTC").tz_convert(zone)
 
 
 def _axis_from_facts(said: Mapping[str, Any]) -> Axis:
