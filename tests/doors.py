@@ -155,6 +155,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.data.from_frame": CHECKED,
     "dp_cmdp.data.html": CHECKED,
     "dp_cmdp.data.labels": CHECKED,
+    "dp_cmdp.data.moments": CHECKED,
     "dp_cmdp.data.packing": CHECKED,
     "dp_cmdp.data.to_frame": CHECKED,
     "dp_cmdp.data.polytope.Polytope.room": CHECKED,

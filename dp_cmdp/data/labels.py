@@ -7,13 +7,9 @@ public, like everything an envelope says.
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-import re
-import zoneinfo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp import _check
+from dp_cmdp.data.moments import packed, plain_moment, unpacked
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -30,10 +27,6 @@ KINDS = "texts, integers, floats, truth values, dates, times, durations, or tupl
 #: Labels that a message shows: as many as fit on a line.
 SHOWN = 3
 LARGEST_INTEGER = 2**63
-#: Times and durations as pandas writes them, and zones that are a constant offset.
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?")
-SPAN = re.compile(r"P-?\d{1,9}DT\d{1,2}H\d{1,2}M\d{1,2}(\.\d{1,9})?S")
-OFFSET = re.compile(r"UTC([+-]\d\d:\d\d)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +46,7 @@ class Axis:
 
     def facts(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {"names": list(self.names), "labels": [_packed(label) for label in self.labels]}
+        return {"names": list(self.names), "labels": [packed(label) for label in self.labels]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +151,12 @@ def numbered(owners: Iterable[Any]) -> NDArray[np.int64]:
         return np.array(keys, dtype=np.int64)
     numbers: dict[Any, int] = {}
     try:
-        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+        found = [numbers.setdefault(key, len(numbers)) for key in keys]
     except TypeError:
         raise InvalidArgumentError(
             "record must name hashable values: texts, numbers, times, tuples"
         ) from None
+    return np.array(found, dtype=np.int64)
 
 
 def records_by_level(name: str, groups: Mapping[str, Labels]) -> list[NDArray[np.int64]]:
@@ -231,7 +225,7 @@ def _label(item: Any, *, name: str, inner: bool = False) -> Any:
         return float(item)
     if isinstance(item, tuple) and not inner and item:
         return tuple(_label(part, name=name, inner=True) for part in item)
-    moment = _moment(item)
+    moment = plain_moment(item)
     if moment is None:
         raise InvalidArgumentError(
             f"{name} must be {KINDS}, none of them missing; got "
@@ -241,72 +235,8 @@ def _label(item: Any, *, name: str, inner: bool = False) -> Any:
     return moment
 
 
-def _moment(item: Any) -> Any:
-    """A date as Python has it, a time or duration as pandas has it; None for anything else."""
-    if isinstance(item, dt.date) and not isinstance(item, dt.datetime):
-        return item
-    if not isinstance(item, dt.datetime | dt.timedelta | np.datetime64 | np.timedelta64):
-        return None
-    import pandas as pd
-
-    try:
-        span = isinstance(item, dt.timedelta | np.timedelta64)
-        found = pd.Timedelta(item) if span else pd.Timestamp(item)
-    except (ValueError, OverflowError):  # beyond the times that pandas has
-        return None
-    if found is pd.NaT:
-        return None
-    zone = None if span else cast(Any, found).tz
-    return found if zone is None or _is_zone(str(zone)) else cast(Any, found).tz_convert("UTC")
-
-
-@cache
-def _is_zone(name: str) -> bool:
-    """Whether a file may name this zone: pandas would open files for others."""
-    return OFFSET.fullmatch(name) is not None or name in zoneinfo.available_timezones()
-
-
-def _packed(label: Any) -> Any:
-    """Ready for JSON."""
-    if isinstance(label, tuple):
-        return [_packed(part) for part in label]
-    if isinstance(label, dt.timedelta):
-        return {"span": cast(Any, label).isoformat()}
-    if isinstance(label, dt.datetime):
-        moment: Any = label
-        if moment.tz is None:
-            return {"time": moment.isoformat()}
-        return {"time": moment.tz_convert(None).isoformat(), "zone": str(moment.tz)}
-    return {"date": label.isoformat()} if isinstance(label, dt.date) else label
-
-
-def _unpacked(said: Any) -> Any:
-    if isinstance(said, list):
-        return tuple(_unpacked(part) for part in said)
-    return _unpacked_moment(**said) if isinstance(said, Mapping) else said
-
-
-def _unpacked_moment(
-    *, span: str = "", time: str = "", date: str = "", zone: str | None = None
-) -> Any:
-    import pandas as pd
-
-    if date:
-        return dt.date.fromisoformat(date)
-    if not (SPAN.fullmatch(span) or TIME.fullmatch(time)):
-        raise InvalidArgumentError("labels must have times as ISO 8601 writes them")
-    if span:
-        return pd.Timedelta(span)
-    moment = pd.Timestamp(time)
-    if zone is None:
-        return moment
-    if not _is_zone(zone):
-        raise InvalidArgumentError("labels must have times of zones that are known")
-    return moment.tz_localize("UTC").tz_convert(zone)
-
-
 def _axis_from_facts(said: Mapping[str, Any]) -> Axis:
-    found = axis_of([_unpacked(label) for label in said["labels"]], name="labels")
+    found = axis_of([unpacked(label) for label in said["labels"]], name="labels")
     names = _check.names("names of labels", said["names"])
     if len(names) != len(found.names):
         raise InvalidArgumentError("labels must have one name per level")
