@@ -189,7 +189,7 @@ class Policy:
                 ("states", "actions"), (states, actions), self.probs.shape, strict=True
             )
         )
-        return pd.DataFrame(self.probs, index=index, columns=columns)
+        return pd.DataFrame(self.probs.copy(), index=index, columns=columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policy):

@@ -96,6 +96,9 @@ def test_one_table_per_fact_has_one_cell_per_entry():
     high = (low + 1.0).iloc[::-1, ::-1]
     made = Envelope.from_frame({"lower": low, "upper": high}, radius=0.1, name="price")
     assert made == wide()
+    steps = low + np.arange(1.0, 7.0).reshape(3, 2)
+    mixed = Envelope.from_frame({"lower": low, "upper": steps.iloc[[1, 2, 0], ::-1]}, radius=None)
+    assert mixed.upper.tolist() == [1, 2, 3, 4, 5, 6]
     shared = Envelope.from_frame(
         {"lower": low, "upper": high}, radius=0.1, record="advertiser", name="price"
     )
