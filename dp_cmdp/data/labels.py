@@ -129,6 +129,11 @@ class Labels:
 
 def axis_of(given: Any, *, name: str) -> Axis:
     """The axis of a sequence or a pandas Index."""
+    if hasattr(type(given), "columns") or isinstance(given, set | frozenset):
+        raise InvalidArgumentError(
+            f"{name} must be a sequence in order, or an Index; got {type(given).__name__} (of a "
+            "table, pass frame.index)"
+        )
     names = tuple("" if part is None else str(part) for part in getattr(given, "names", ()))
     found = tuple(_label(item, name=name) for item in _check.items(name, given))
     if not found:
@@ -230,7 +235,7 @@ def _label(item: Any, *, name: str, inner: bool = False) -> Any:
         raise InvalidArgumentError(
             f"{name} must be {KINDS}, none of them missing; got "
             f"{item if isinstance(item, float) else type(item).__name__} (convert others, for "
-            "example with frame.index.map(str))"
+            "example with frame.index.map(str); several axes are a mapping from name to labels)"
         )
     return moment
 

@@ -150,6 +150,9 @@ def test_labels_are_python_values_whoever_gave_them():
         ("ab", "must be a sequence"),
         ({1: ["a"]}, "an axis of labels must be a text"),
         (["\ud800"], "valid characters"),
+        ({"a", "b"}, "in order"),
+        (pd.DataFrame({"a": [1], "b": [2]}), "pass frame.index"),
+        ([["a", "b"], ["c"]], "several axes are a mapping"),
         (pd.MultiIndex.from_tuples([(1, 2)], names=["x", "x"]), "levels of different names"),
     ],
 )
