@@ -157,6 +157,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.data.labels": CHECKED,
     "dp_cmdp.data.moments": CHECKED,
     "dp_cmdp.data.packing": CHECKED,
+    "dp_cmdp.data.private_frame": CHECKED,
     "dp_cmdp.data.to_frame": CHECKED,
     "dp_cmdp.data.polytope.Polytope.room": CHECKED,
     "dp_cmdp.data.release.Noise.from_facts": CHECKED,

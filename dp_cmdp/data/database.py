@@ -107,7 +107,7 @@ class Database:
         -----
         **Privacy.** *Curator only*.
         """
-        from dp_cmdp.data.from_frame import private_values
+        from dp_cmdp.data.private_frame import private_values
 
         _check_public(envelope, identity)
         values = private_values(frame, envelope, column=column)

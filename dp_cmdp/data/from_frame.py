@@ -1,12 +1,8 @@
-"""Tables in: public facts for an envelope, private values for a database.
+"""Tables in: public facts for an envelope.
 
-Rows are found by their labels, never by their place, so a shuffled table says the same. The index
-that pandas gives a table without one, 0, 1, …, is no label: it says where a row stands.
-
-**What an error may say.** A table of public facts is public: errors name the column and the label
-at fault. Of a private table, even which labels it has may be private (a row exists because somebody
-is a patient). An error says that its labels are not those of the envelope, with one text whatever
-the difference is: not which are missing, unknown or there twice, nor how many.
+A table of public facts is public: errors name the column and the label at fault. The index that
+pandas gives a table without one, 0, 1, …, is no label: it says where a row stands. Private values
+come in through :mod:`dp_cmdp.data.private_frame`.
 """
 
 from __future__ import annotations
@@ -17,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dp_cmdp import _check
-from dp_cmdp._check import FloatArray
-from dp_cmdp.data.envelope import Envelope, Shape
 from dp_cmdp.data.labels import Axis, Labels, axis_of, is_default, numbered, positions
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -26,14 +20,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Facts = Mapping[str, str | float | None]
-#: Where the private values are, unless said otherwise or in a column named as their group.
-VALUE = "value"
 
 
 def envelope_arguments(frame: Any, *, facts: Facts, record: Any, index: Any) -> dict[str, Any]:
     """Arguments of an :class:`Envelope`, from a table of public facts or several wide ones."""
     if _check.is_mapping(frame):
         return _from_wide(frame, facts=facts, record=record, index=index)
+    if not is_frame(frame):
+        raise foreign("frame", frame, kinds="a DataFrame")
     table = _with_index(frame, index)
     labels = Labels((_axis(table.index, "the index of frame"),))
     columns = {
@@ -138,10 +132,8 @@ def _from_wide(
     """The same from one table per fact, each with one cell per entry."""
     tables = {_check.text("a name of frame", name): frames[name] for name in frames}
     for name, table in tables.items():
-        if not _is_frame(table):
-            raise InvalidArgumentError(
-                f"frame[{name!r}] must be a DataFrame, got {type(table).__name__}"
-            )
+        if not is_frame(table):
+            raise foreign(f"frame[{name!r}]", table, kinds="a DataFrame")
     tables = {name: _with_index(table, index) for name, table in tables.items()}
     used = [fact for fact in facts.values() if isinstance(fact, str) and fact in tables]
     if not used:
@@ -195,110 +187,15 @@ def _wide_owner(tables: Mapping[str, Any], name: str, labels: Labels) -> list[An
     return [item for row in part.to_numpy(dtype=object).tolist() for item in row]
 
 
-def private_values(frame: Any, envelope: Envelope, *, column: str | None) -> dict[str, Any]:
-    """The private values of every group, in the order of the envelope's entries.
+def is_frame(table: Any) -> bool:
+    import pandas as pd
 
-    Groups without labels take arrays, as :class:`~dp_cmdp.data.database.Database` does.
-    """
-    groups = dict(zip((name for name, _ in envelope.groups), envelope.labels, strict=True))
-    if not any(groups.values()):
-        raise InvalidArgumentError(
-            "envelope must have labels, by which a table is read: make it with Envelope.from_frame "
-            "or with labels=… (arrays are read by position: Database(values, envelope))"
-        )
-    given = _by_group(frame, list(groups))
-    shapes = dict(envelope.groups)
-    return {
-        name: _group_values(given[name], name, labels, shape=shapes[name], column=column)
-        if labels
-        else given[name]
-        for name, labels in groups.items()
-    }
+    return isinstance(table, pd.DataFrame)
 
 
-def _by_group(frame: Any, names: list[str]) -> dict[str, Any]:
-    if not _check.is_mapping(frame):
-        if len(names) > 1:
-            raise InvalidArgumentError(
-                f"frame must be a mapping with one table for each of the groups {', '.join(names)}"
-            )
-        return {names[0]: frame}
-    try:
-        given = {name: frame[name] for name in names} if set(frame) == set(names) else None
-    except Exception:
-        given = None
-    if given is None:
-        raise InvalidArgumentError(f"frame must name exactly the groups {', '.join(names)}")
-    return given
-
-
-def _group_values(
-    table: Any, name: str, labels: Labels, *, shape: Shape, column: str | None
-) -> FloatArray:
-    what = f"frame[{name!r}]"
-    if not _is_frame(table) and type(table).__name__ != "Series":
-        raise InvalidArgumentError(f"{what} must be a DataFrame or a Series")
-    names = (name, VALUE) if column is None else (column,)
-    there = _column(table, names)
-    wide = len(labels.axes) == 2
-    if there is None and not wide:
-        raise InvalidArgumentError(
-            f"{what} must have one column {' or '.join(map(repr, dict.fromkeys(names)))} (say "
-            "column=… if it has another name)"
-        )
-    found = _found_cells(table, labels, there)
-    if found is None:
-        form = "one row and one column for each label" if wide else "one row for each label"
-        raise InvalidArgumentError(
-            f"{what} must have {form} of the envelope, and no other. Labels are in its index, or "
-            "in columns that have their names, and of the same type (1 is not '1'); an index that "
-            "only numbers the rows is none. What is missing, unknown or there twice may be private "
-            "and is not shown: compare with envelope.to_frame().index"
-        )
-    return _check.private_array(what, found).reshape(shape)
-
-
-def _column(table: Any, names: Sequence[str]) -> str | None:
-    """The first of the names that a private table has, once; "" for a Series, which is one."""
-    try:
-        if not _is_frame(table):
-            return ""
-        return next((name for name in names if list(table.columns).count(name) == 1), None)
-    except Exception:
-        return None
-
-
-def _found_cells(table: Any, labels: Labels, column: str | None) -> Any:
-    """The cells of a private table in the order of the labels, or None: no error leaves."""
-    try:
-        wide = _wide_cells(table, labels) if len(labels.axes) == 2 and _is_frame(table) else None
-        if wide is not None or column is None:
-            return wide
-        rows = _labelled(table, labels.names)
-        rows = rows[column] if column else rows
-        place = positions(labels.index(), rows.index)
-        return None if place is None else rows.to_numpy()[place]
-    except Exception:
-        return None
-
-
-def _wide_cells(table: Any, labels: Labels) -> Any:
-    own = [Labels((axis,)).index() for axis in labels.axes]
-    rows = _labelled(table, labels.axes[0].names)
-    named = [*rows.index.names, *rows.columns.names]
-    if None not in named and all(labels.names) and named != list(labels.names):
-        return None  # the axes are others, or the other way round
-    row, col = positions(own[0], rows.index), positions(own[1], rows.columns)
-    return None if row is None or col is None else rows.to_numpy()[np.ix_(row, col)]
-
-
-def _labelled(table: Any, names: Sequence[str]) -> Any:
-    """The table with its labels as index: they may stand in columns that have their names."""
-    if not _is_frame(table) or list(table.index.names) == list(names):
-        return table
-    there = all(names) and all(list(table.columns).count(name) == 1 for name in names)
-    return table.set_index(list(names)) if there else table
-
-
-def _is_frame(table: Any) -> bool:
-    return any(kind.__name__ == "DataFrame" for kind in type(table).__mro__)
+def foreign(what: str, table: Any, *, kinds: str) -> InvalidArgumentError:
+    """The refusal of what is no table of pandas, such as one of another library."""
+    return InvalidArgumentError(
+        f"{what} must be {kinds} of pandas, got {type(table).__name__} of "
+        f"{type(table).__module__} (many libraries have frame.to_pandas())"
+    )

@@ -75,12 +75,6 @@ FAULTS = (
         "dp_cmdp/data/from_frame.py",
         (IN,),
         Fault(
-            "wide-transposed",
-            "a table whose axes have the names the other way round is refused",
-            "if None not in named and all(labels.names) and named != list(labels.names):",
-            "if len(named) > 9:",
-        ),
-        Fault(
             "public-numbers-missing",
             "missing public numbers are named by their label",
             "if missing.any():",
@@ -97,6 +91,28 @@ FAULTS = (
             "tables of public facts are aligned by their labels",
             "return table.iloc[row, col]",
             "return table",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/data/private_frame.py",
+        (IN,),
+        Fault(
+            "wide-transposed",
+            "a table whose axes have the names the other way round is refused",
+            "if None not in named and all(labels.names) and named != list(labels.names):",
+            "if len(named) > 9:",
+        ),
+        Fault(
+            "missing-column-quotes-others",
+            "of a private table's columns none is named that the caller did not name",
+            '"column=… if it has another name)"',
+            'f"column=… if it has another name: {list(table.columns)})"',
+        ),
+        Fault(
+            "private-labels-quoted",
+            "of a private table's labels none is named",
+            'form = "one row and one column for each label" if wide else "one row for each label"',
+            'form = f"one row for each label (it has {list(table.index)})"',
         ),
     ),
     *in_file(

@@ -283,6 +283,9 @@ def test_a_missing_column_is_named_by_the_caller_only():
     assert leaks_from_error(caught.value) == []
     with pytest.raises(InvalidArgumentError, match="one column 'price'"):
         Database.from_frame(table, envelope, column="price")
+    unnamed = pd.DataFrame({"": MARKS[:3], "value": 0.0}, index=CITIES)
+    found = Database.from_frame(unnamed, envelope, column="")
+    assert found.values.tolist() == MARKS[:3].tolist()
 
 
 def test_a_table_needs_an_envelope_with_labels():
@@ -290,6 +293,27 @@ def test_a_table_needs_an_envelope_with_labels():
         Database.from_frame(MARKED, Envelope(0, 1, shape=3))
     with pytest.raises(InvalidArgumentError, match="from_frame"):
         Database(MARKED.to_frame(), Envelope(0, 1, shape=3))
+
+
+def test_tables_of_other_libraries_are_refused_by_name():
+    other = type("DataFrame", (), {"__module__": "polars", "columns": ["value"]})()
+    with pytest.raises(InvalidArgumentError, match=r"of polars .*to_pandas"):
+        Envelope.from_frame(other)
+    with pytest.raises(InvalidArgumentError, match=r"frame\['values'\] must be .*of polars"):
+        Database.from_frame(other, Envelope.from_frame(FACTS))
+    with pytest.raises(InvalidArgumentError, match=r"frame\['values'\] must be .*of builtins"):
+        Database.from_frame({"values": MARKS[:3].tolist()}, Envelope.from_frame(FACTS))
+
+
+def test_a_subclass_of_a_table_is_a_table():
+    class Frame(pd.DataFrame):
+        pass
+
+    class Column(pd.Series):
+        pass
+
+    envelope = Envelope.from_frame(Frame(FACTS))
+    assert Database.from_frame(Column(MARKED), envelope).values.tolist() == MARKS[:3].tolist()
 
 
 def test_a_table_can_wait_until_the_debit():
