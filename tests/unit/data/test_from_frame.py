@@ -296,7 +296,7 @@ def test_a_table_needs_an_envelope_with_labels():
 
 
 def test_tables_of_other_libraries_are_refused_by_name():
-    other = type("DataFrame", (), {"__module__": "polars", "columns": ["value"]})()
+    other: Any = type("DataFrame", (), {"__module__": "polars", "columns": ["value"]})()
     with pytest.raises(InvalidArgumentError, match=r"of polars .*to_pandas"):
         Envelope.from_frame(other)
     with pytest.raises(InvalidArgumentError, match=r"frame\['values'\] must be .*of polars"):
