@@ -60,7 +60,7 @@ LONGEST = 10**8
 SHOWN = 8
 TABLE = (
     'got a table: name its columns, for example table["price"].to_numpy(), or pass a mapping '
-    "from group to column"
+    "from group to column (Envelope.from_frame and Database.from_frame take tables)"
 )
 MASKED = "got masked entries: fill them or leave them out"
 PURE = "an array of real numbers, no text and no booleans"

@@ -94,7 +94,12 @@ T = TypeVar("T", bound=Documented)
 
 
 def read_document(
-    path: str | Path, format: str, *, arrays: Collection[str], optional: Collection[str] = ()
+    path: str | Path,
+    format: str,
+    *,
+    arrays: Collection[str],
+    optional: Collection[str] = (),
+    labelled: str | None = None,
 ) -> Document:
     """Read a document of a format; its digest, its members and their sizes are checked.
 
@@ -102,6 +107,8 @@ def read_document(
     ----------
     path
     format : str
+    labelled : str, optional
+        The format that such documents have since they may hold labels.
     arrays, optional : collections of str
         Names that must, and that may, be in the file; with any other it is refused.
 
@@ -114,12 +121,12 @@ def read_document(
     try:
         with zipfile.ZipFile(source) as archive:
             said = _format(archive)
-            if said != format:
+            if said not in (format, labelled):
                 raise InvalidArgumentError(f"{source} says {said[:60]!r}")
             members = _judged_members(archive, source, {*OWN, *arrays}, {*optional})
             found = {name: _read(archive, info) for name, info in members.items()}
         document = Document(
-            format,
+            said,
             parse_json(found.pop("facts").tobytes().decode()),
             {name: found[name] for name in found if name not in OWN},
         )

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any, get_origin
 
 import numpy as np
-import pandas
+import pandas as pd
 
 import dp_cmdp
 from dp_cmdp import (
@@ -60,6 +60,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp._door": "the checks themselves, tested in unit/test_check.py",
     "dp_cmdp.errors": "exceptions: made by the package, not by callers",
     "dp_cmdp._documents": CHECKED,
+    "dp_cmdp._html": CHECKED,
     "dp_cmdp.accounting.lock": CHECKED,
     "dp_cmdp.advice.recovery": CHECKED,
     "dp_cmdp.advice.remedies": CHECKED,
@@ -186,7 +187,13 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.program.entrywise.entry_values": CHECKED,
     "dp_cmdp.data.envelope.describe": CHECKED,
     "dp_cmdp.data.envelope.whole_range": CHECKED,
+    "dp_cmdp.data.from_frame": CHECKED,
+    "dp_cmdp.data.html": CHECKED,
+    "dp_cmdp.data.labels": CHECKED,
+    "dp_cmdp.data.moments": CHECKED,
     "dp_cmdp.data.packing": CHECKED,
+    "dp_cmdp.data.private_frame": CHECKED,
+    "dp_cmdp.data.to_frame": CHECKED,
     "dp_cmdp.data.polytope.Polytope.room": CHECKED,
     "dp_cmdp.data.release.Noise.from_facts": CHECKED,
     "dp_cmdp.data.totals.short_steps": CHECKED,
@@ -377,6 +384,13 @@ class World:
     @cached_property
     def database(self) -> Database:
         return SpyDatabase(MARKS[:2], self.envelope, identity="spy")
+
+    @cached_property
+    def facts_frame(self) -> pd.DataFrame:
+        facts = {"lower": [0.05, 0.05], "upper": [1.0, 1.0], "radius": [0.25, 0.25]}
+        return pd.DataFrame(facts | {"person": ["a", "b"]}, index=["x", "y"])
+
+    labelled = cached_property(lambda self: Envelope.from_frame(self.facts_frame))
 
     @cached_property
     def release(self) -> Release:
@@ -833,6 +847,12 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.data.release.Release.estimate": lambda w: [0.5, 0.5],
     "dp_cmdp.data.release.Release.groups": lambda w: w.release.groups,
     "dp_cmdp.data.release.Release.guarantee": lambda w: w.release.guarantee,
+    "dp_cmdp.data.database.Database.from_frame.envelope": lambda w: w.labelled,
+    "dp_cmdp.data.database.Database.from_frame.frame": lambda w: pd.DataFrame(
+        {"value": MARKS[1::-1]}, index=["y", "x"]
+    ),
+    "dp_cmdp.data.envelope.Envelope.from_frame.frame": lambda w: w.facts_frame,
+    "dp_cmdp.data.envelope.Envelope.load.path": _saved("labelled"),
     "dp_cmdp.data.release.Release.load.path": _saved("release"),
     "dp_cmdp.data.release.Release.method": lambda w: "database",
     "dp_cmdp.data.release.Release.noise": lambda w: w.release.noise,
@@ -851,7 +871,7 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.theory.paper.hoffman.hoffman_constant.G": lambda w: [[1.0, 0.0], [0.0, 1.0]],
     "dp_cmdp.envs.catalogue.named_layout.name": lambda w: "islands",
     "dp_cmdp.envs.hazards.Hazards.load.path": lambda w: w.hazard_file,
-    "dp_cmdp.envs.hazards.Hazards.from_frame.hazards": lambda w: pandas.DataFrame(
+    "dp_cmdp.envs.hazards.Hazards.from_frame.hazards": lambda w: pd.DataFrame(
         {"row": [0], "col": [1], "severity": MARKS[:1]}
     ),
     "dp_cmdp.envs.hazards.Hazards.of.source": lambda w: 0,
@@ -989,6 +1009,16 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
         {"ledger": lambda w: SpyLedger()},
         {"ledger": lambda w: SpyLedger(), "calibration": lambda w: "optimal"},
     ],
+    "dp_cmdp.data.envelope.Envelope": [{}, {"labels": lambda w: ["x", "y"]}],
+    "dp_cmdp.data.envelope.Envelope.from_frame": [
+        {"record": lambda w: "person"},
+        {
+            "frame": lambda w: {"lower": pd.DataFrame([[0.0]], index=["x"], columns=["y"])},
+            "upper": lambda w: 1.0,
+            "radius": lambda w: None,
+        },
+    ],
+    "dp_cmdp.data.release.Release.to_frame": [{}, {"table": lambda w: "totals"}],
     "dp_cmdp.data.polytope.Polytope": [
         {},
         {"W": lambda w: [[1.0, -0.5]], "q": lambda w: [0.75]},

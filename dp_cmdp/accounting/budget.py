@@ -21,6 +21,7 @@ from typing import Any
 
 from dp_cmdp import _scalars
 from dp_cmdp._door import door
+from dp_cmdp._html import facts_table
 from dp_cmdp.errors import InvalidArgumentError, PrivacyWarning
 
 Number = int | float | str | Fraction | Decimal
@@ -124,6 +125,10 @@ class PrivacyBudget:
 
     def __str__(self) -> str:
         return f"(ε = {shown_up(self.epsilon)}, δ = {shown_up(self.delta)})"
+
+    def _repr_html_(self) -> str:
+        facts = [("ε", shown_up(self.epsilon)), ("δ", shown_up(self.delta))]
+        return facts_table("PrivacyBudget", facts)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from dp_cmdp import _scalars
 from dp_cmdp._door import door
+from dp_cmdp._html import facts_table, rows_table
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.hashchain import Amount, Balance, Chain, LedgerEntry, LedgerHead
 from dp_cmdp.accounting.ledger_file import (
@@ -233,6 +234,19 @@ class PrivacyLedger:
         columns = ["index", "time", "identity", "epsilon", "delta", "note", "hash"]
         rows = [[getattr(entry, name) for name in columns] for entry in self.entries(identity)]
         return pd.DataFrame(rows, columns=pd.Index(columns))
+
+    def _repr_html_(self) -> str:
+        try:
+            found = self.balances()
+        except LedgerError as error:
+            return facts_table("PrivacyLedger", [("not read", error)])
+        rows = [
+            (each.identity, each.total.rounded_up(), each.spent.rounded_up(),
+             each.remaining.rounded_down())
+            for each in found
+        ]  # fmt: skip
+        head = ["identity", "total", "spent", "remaining"]
+        return rows_table(f"PrivacyLedger {self.path.name}", head, rows, count=len(rows))
 
     def _read(self) -> Chain:
         with self._transaction() as database:

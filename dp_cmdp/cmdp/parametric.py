@@ -42,6 +42,8 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.parametric import ParametricLP
 
 FORMAT = "dp_cmdp.ParametricCMDP/1"
+#: Of models whose envelope has labels; others are written as before.
+LABELLED = "dp_cmdp.ParametricCMDP/2"
 #: Arrays of a :class:`CMDP` that its private costs and tolerances have no part in.
 _DYNAMICS = (*sparse_names("T"), "r", "mu")
 _ARRAYS = (
@@ -308,7 +310,7 @@ class ParametricCMDP:
             "tolerance": pack_affine("tolerance", self.tolerance, arrays),
             "names": list(self.names),
         }
-        return Document(FORMAT, facts, arrays)
+        return Document(LABELLED if any(self.envelope.labels) else FORMAT, facts, arrays)
 
     @door
     def save(self, path: str | Path) -> Path:
@@ -319,7 +321,7 @@ class ParametricCMDP:
     @door
     def load(cls, path: str | Path) -> ParametricCMDP:
         """Read a model written by :meth:`save`; everything in it is checked again."""
-        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=ARRIVALS)
+        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=ARRIVALS, labelled=LABELLED)
         return unpacked(path, source, _build)
 
     def __repr__(self) -> str:

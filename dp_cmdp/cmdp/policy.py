@@ -21,9 +21,13 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._documents import Document, Origin, read_document, unpacked
 from dp_cmdp._door import door
+from dp_cmdp._html import MOST_ROWS, rows_table
+from dp_cmdp.data.labels import Labels
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dp_cmdp.cmdp.parametric import ParametricCMDP
     from dp_cmdp.data.release import Release
 
@@ -193,6 +197,26 @@ class Policy:
         """
         return PolicyFile.load(path).policy
 
+    @door
+    def to_frame(self, *, states: Any = None, actions: Any = None) -> pd.DataFrame:
+        """The probabilities as a table: one row per state, one column per action.
+
+        Parameters
+        ----------
+        states, actions : sequence, pandas Index or mapping, optional
+            Labels; by default the numbers of states and actions. A mapping names their axes:
+            ``states={"row": range(3), "col": range(4)}`` are twelve states, row by row.
+        """
+        import pandas as pd
+
+        index, columns = (
+            _named(name, given, size)
+            for name, given, size in zip(
+                ("states", "actions"), (states, actions), self.probs.shape, strict=True
+            )
+        )
+        return pd.DataFrame(self.probs.copy(), index=index, columns=columns)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policy):
             return NotImplemented
@@ -209,6 +233,13 @@ class Policy:
             f"Policy(num_states={self.num_states}, num_actions={self.num_actions}, "
             f"{'deterministic' if self.is_deterministic else 'randomised'})"
         )
+
+    def _repr_html_(self) -> str:
+        kind = "deterministic" if self.is_deterministic else "randomised"
+        head = ["state", *(f"action {a}" for a in range(self.num_actions))]
+        rows = ((s, *row) for s, row in enumerate(self.probs[:MOST_ROWS].tolist()))
+        title = f"Policy: {self.num_states} states, {kind}"
+        return rows_table(title, head, rows, count=self.num_states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +283,18 @@ def _distributions(probs: ArrayLike) -> FloatArray:
     loose = off > table.shape[1] * np.finfo(np.float64).eps
     table[loose] /= totals[loose, None]
     return _check.frozen(table)
+
+
+def _named(name: str, given: Any, size: int) -> pd.Index:
+    """The labels of states or actions, or their numbers."""
+    import pandas as pd
+
+    if given is None:
+        return pd.RangeIndex(size, name=name.removesuffix("s"))
+    index = Labels.of(given, name=name).index()
+    if len(index) != size:
+        raise InvalidArgumentError(f"{name} must have {size} labels, got {len(index)}")
+    return index
 
 
 def _indices(name: str, value: ArrayLike, *, high: int) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ terminated by itself), so the bias of a mean is at most ``tail_weight``·max|r|/
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -82,12 +82,28 @@ class Rollout:
         """Student's t-intervals of the mean costs, (K, 2)."""
         return _interval(self.costs, confidence)
 
-    def to_frame(self) -> pandas.DataFrame:
-        """One row per episode: episode, return, cost_0 …, length, tail."""
+    @door
+    def to_frame(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
+        """One row per episode: episode, return, cost_0 …, length, tail.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the costs, as in ``model.names``, for their columns.
+        """
         import pandas
 
+        own = ("episode", "return", "length", "tail")
+        K = self.costs.shape[1]
+        called = (
+            tuple(f"cost_{i}" for i in range(K)) if names is None else _check.names("names", names)
+        )
+        if len(called) != K or len({*called, *own}) < K + len(own):
+            raise InvalidArgumentError(
+                f"names must hold {K} distinct names, one per cost, none of {', '.join(own)}"
+            )
         columns: dict[str, Any] = {"episode": np.arange(self.returns.size), "return": self.returns}
-        columns |= {f"cost_{i}": self.costs[:, i] for i in range(self.costs.shape[1])}
+        columns |= {name: self.costs[:, i] for i, name in enumerate(called)}
         return pandas.DataFrame(columns | {"length": self.lengths, "tail": self.tail})
 
     def __repr__(self) -> str:

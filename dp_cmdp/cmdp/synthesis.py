@@ -16,6 +16,7 @@ which is the upper bound reported, plus an allowance for rounding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from dp_cmdp import _check
 from dp_cmdp import _exact as exact
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp._html import facts_table, rows_table
 from dp_cmdp.cmdp.certificate import UNIT, PolicyCertificate, certify_policy
 from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.exact_costs import exact_costs
@@ -35,10 +37,12 @@ from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.safest import safest_policy
 from dp_cmdp.cmdp.solvers.solution import CMDPSolution
 from dp_cmdp.data.release import Release
-from dp_cmdp.errors import AssumptionError, InfeasibleError, SolverError
+from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError, SolverError
 from dp_cmdp.release.looks import posterior_mean
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
 
 #: Margins tried at most, each larger than the last.
@@ -96,6 +100,40 @@ class SafePolicy:
                 "slack": slack,
             },
         }
+
+    @door
+    def to_frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """The proof as a table, one row per constraint; the policy's own is ``policy.to_frame()``.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the constraints, as in ``model.names``; by default their numbers.
+        """
+        import pandas as pd
+
+        proof, count = self.certificate, self.certificate.tolerance.size
+        given = None if names is None else _check.names("names", names)
+        if given is not None and len(given) != count:
+            raise InvalidArgumentError(f"names must hold {count} names, one per constraint")
+        columns = {
+            "worst_case_cost": proof.worst_case_cost,
+            "tolerance": proof.tolerance,
+            "slack": proof.slack,
+            "safe": proof.worst_case_cost <= proof.tolerance,
+        }
+        index = pd.Index(range(count) if given is None else list(given), name="constraint")
+        return pd.DataFrame(columns, index=index)
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        facts = [("value", self.value), ("no safe policy earns more than", self.upper_bound)]
+        proved = "with certainty" if self.certificate.verified else "NOT PROVED"
+        rows = (tuple(row) for row in frame.itertuples())
+        head = ["constraint", *frame.columns]
+        return facts_table(f"SafePolicy: safe {proved}", facts) + rows_table(
+            "Costs, at most", head, rows, count=len(frame)
+        )
 
 
 @door

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,9 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.data.envelope import Envelope, describe
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -26,10 +29,11 @@ class Database:
     values : array_like or mapping of array_like
         The private numbers: one vector, the only group in its own shape, or a mapping from group
         to array. Numbers outside the envelope, NaN and wrong shapes are refused without being
-        quoted; so are tables (name the columns: ``{"price": table["price"], …}``, each read by
-        position), masked and complex numbers, and truth values. Numbers of exact type (fractions,
-        decimals, large integers) are taken as their nearest floats: those are the true data of
-        which privacy and feasibility are promised.
+        quoted; so are tables (:meth:`from_frame` reads them by label; a column,
+        ``{"price": table["price"], …}``, is read by position), masked and complex numbers, and
+        truth values. Numbers of exact type (fractions, decimals, large integers) are taken as
+        their nearest floats: those are the true data of which privacy and feasibility are
+        promised.
     envelope : Envelope
     identity : str, optional
         Public label under which a :class:`~dp_cmdp.accounting.ledger.PrivacyLedger` keeps its
@@ -70,6 +74,47 @@ class Database:
 
     @classmethod
     @door
+    def from_frame(
+        cls,
+        frame: pd.DataFrame | pd.Series | Mapping[str, Any],
+        envelope: Envelope,
+        *,
+        column: str | None = None,
+        identity: str | None = None,
+    ) -> Database:
+        """Private values from a table, found by their labels: the order of rows does not matter.
+
+        Parameters
+        ----------
+        frame : DataFrame, Series, or mapping from group to table
+            One row per entry; for a group of two axes also one cell per entry, with rows and
+            columns labelled as the envelope says. Labels are the index, or columns with the names
+            that the envelope's labels have. Groups without labels take arrays.
+        envelope : Envelope
+            With labels.
+        column : str, optional
+            The column with the values; by default the one named as the group, or else ``"value"``.
+        identity : str, optional
+            As in :class:`Database`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If labels are missing, unknown or there twice, in one text that does not say which:
+            what rows a private table has may be private.
+
+        Notes
+        -----
+        **Privacy.** *Curator only*.
+        """
+        from dp_cmdp.data.private_frame import private_values
+
+        _check_public(envelope, identity)
+        values = private_values(frame, envelope, column=column)
+        return cls(values, envelope, identity=identity)
+
+    @classmethod
+    @door
     def deferred(
         cls,
         read: Callable[[], ArrayLike | Mapping[str, ArrayLike]],
@@ -106,6 +151,11 @@ class Database:
     def __repr__(self) -> str:
         label = "" if self.identity is None else f", identity={self.identity!r}"
         return f"Database(<private>, {describe(self.envelope.groups)}{label})"
+
+    def _repr_html_(self) -> str:
+        from dp_cmdp.data.html import database_html
+
+        return database_html(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise PrivacyLeakError(

@@ -8,17 +8,24 @@ anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._documents import Document
 from dp_cmdp._door import door
+from dp_cmdp.data.labels import Labels, records_by_level
 from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Shape = tuple[int, ...]
 Groups = tuple[tuple[str, Shape], ...]
@@ -43,8 +50,12 @@ class Envelope:
     name : str
         Name of the group.
     records : array_like of int, optional
-        Public label of each entry; entries with one label belong to one person and may change
-        together. By default every entry is its own record.
+        Public number of each entry's record; entries with one number belong to one person and may
+        change together. By default every entry is its own record.
+    labels : sequence, pandas Index or mapping, optional
+        Public names of the entries, for tables and messages: one axis of labels, or a mapping from
+        the name of each axis to its labels, ``{"group": groups, "advertiser": advertisers}``. They
+        give the shape. By default entries have no labels but their positions.
 
     Notes
     -----
@@ -57,6 +68,7 @@ class Envelope:
     radius: FloatArray
     groups: Groups
     records: NDArray[np.int64]
+    labels: tuple[Labels, ...]
 
     @door
     def __init__(
@@ -68,11 +80,13 @@ class Envelope:
         shape: int | Shape | None = None,
         name: str = "values",
         records: ArrayLike | None = None,
+        labels: Any = None,
     ) -> None:
         lo = _check.rounded_array("lower", lower, up=False)
         hi = _check.rounded_array("upper", upper, up=True)
         rad = None if radius is None else _check.rounded_array("radius", radius, up=True)
-        wanted = None if shape is None else _check.shape("shape", shape)
+        named = Labels.of(labels)
+        wanted = _wanted_shape(shape, named)
         try:
             rad = whole_range(lo, hi) if rad is None else rad
             full = np.broadcast_shapes(lo.shape, hi.shape, rad.shape) if wanted is None else wanted
@@ -81,8 +95,8 @@ class Envelope:
             raise InvalidArgumentError(
                 "lower, upper and radius must broadcast to one shape (see the shape argument)"
             ) from None
-        labels = np.arange(lo.size) if records is None else _labels(records, full)
-        self._fill(lo, hi, rad, ((name, tuple(int(d) for d in full)),), labels)
+        owners = np.arange(lo.size) if records is None else _records(records, full)
+        self._fill(lo, hi, rad, ((name, tuple(int(d) for d in full)),), owners, (named,))
 
     def _fill(
         self,
@@ -91,26 +105,35 @@ class Envelope:
         radius: FloatArray,
         groups: Groups,
         records: NDArray[np.int64],
+        labels: tuple[Labels, ...],
     ) -> None:
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "labels", labels)
         if lower.size == 0:
             raise InvalidArgumentError("an Envelope must hold at least one entry")
         if (lower >= upper).any():
             raise InvalidArgumentError(
                 "lower must be below upper for every entry; first offending entry "
-                f"{int(np.argmax(lower >= upper))} (leave entries that cannot vary out)"
+                f"{self._shown(np.argmax(lower >= upper))} (leave entries that cannot vary out)"
             )
         if (upper / 2 - lower / 2 > np.finfo(np.float64).max / 2).any():
             raise InvalidArgumentError(
                 "upper − lower must be a finite float for every entry; rescale the entries"
             )
         if (radius <= 0).any():
-            raise InvalidArgumentError("radius must be positive for every entry")
+            raise InvalidArgumentError(
+                "radius must be positive for every entry; first offending entry "
+                f"{self._shown(np.argmax(radius <= 0))}"
+            )
         # a radius above the range promises more than can happen, so its rounding is let pass
-        if (radius > (upper - lower) * (1 + 1e-12)).any():
-            raise InvalidArgumentError("radius must not exceed upper − lower for any entry")
+        wide = radius > (upper - lower) * (1 + 1e-12)
+        if wide.any():
+            raise InvalidArgumentError(
+                "radius must not exceed upper − lower for any entry; first offending entry "
+                f"{self._shown(np.argmax(wide))}"
+            )
         for name, part in (("lower", lower), ("upper", upper), ("radius", radius)):
             object.__setattr__(self, name, _check.frozen(np.array(part, dtype=np.float64)))
-        object.__setattr__(self, "groups", groups)
         compact = np.unique(records, return_inverse=True)[1].astype(np.int64)
         object.__setattr__(self, "records", _check.frozen(compact))
 
@@ -120,12 +143,13 @@ class Envelope:
         cls,
         envelopes: Mapping[str, Envelope],
         *,
-        records: Mapping[str, ArrayLike] | None = None,
+        records: str | Mapping[str, ArrayLike] | None = None,
     ) -> Envelope:
         """Several named groups of entries as one envelope, for one database and one release.
 
-        `records` gives labels per group when one record reaches across groups (an advertiser's
-        prices and its budget); otherwise each group keeps its own records.
+        `records` says whose entries they are when one record reaches across groups (an
+        advertiser's prices and its budget): numbers per group, or the name of a level that the
+        labels of every group have. Otherwise each group keeps its own records. Labels are kept.
         """
         if not envelopes:
             raise InvalidArgumentError("envelopes must name at least one group")
@@ -136,20 +160,89 @@ class Envelope:
         groups = tuple((name, part._single_shape(name)) for name, part in envelopes.items())
         if records is None:
             offsets = np.cumsum([0, *(int(part.records.max()) + 1 for part in parts[:-1])])
-            labels = [part.records + shift for part, shift in zip(parts, offsets, strict=True)]
+            owners = [part.records + shift for part, shift in zip(parts, offsets, strict=True)]
+        elif isinstance(records, str):
+            owners = records_by_level(
+                records, {name: part.labels[0] for name, part in envelopes.items()}
+            )
         elif set(records) != set(envelopes):
             raise InvalidArgumentError("records must name the same groups as envelopes")
         else:
-            labels = [_labels(records[name], shape) for name, shape in groups]
+            owners = [_records(records[name], shape) for name, shape in groups]
         joined = cls.__new__(cls)
         joined._fill(
             np.concatenate([part.lower for part in parts]),
             np.concatenate([part.upper for part in parts]),
             np.concatenate([part.radius for part in parts]),
             groups,
-            np.concatenate(labels),
+            np.concatenate(owners),
+            tuple(part.labels[0] for part in parts),
         )
         return joined
+
+    @classmethod
+    @door
+    def from_frame(
+        cls,
+        frame: pd.DataFrame | Mapping[str, pd.DataFrame],
+        *,
+        lower: str | float = "lower",
+        upper: str | float = "upper",
+        radius: str | float | None = "radius",
+        record: str | Sequence[str] | None = None,
+        index: str | Sequence[str] | None = None,
+        name: str = "values",
+    ) -> Envelope:
+        """Public facts from a table, with its index as labels.
+
+        Parameters
+        ----------
+        frame : DataFrame, or mapping of DataFrames
+            One row per entry; or one table per fact, ``{"lower": low, "upper": high}``, with one
+            cell per entry: the group then has two axes, and tables are aligned by their labels.
+        lower, upper, radius : str or float
+            Names of columns (or of the mapping's tables), or numbers that hold for every entry.
+            ``radius=None`` is the whole range: an entry may change to anything.
+        record : str or sequence of str, optional
+            The column, or level of the labels, whose values say whose entry it is; of any type. By
+            default every entry is its own record.
+        index : str or sequence of str, optional
+            Columns that are the labels, where the index is not.
+        name : str
+            Name of the group.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"upper": [1.0, 2.0]}, index=["Bern", "Basel"])
+        >>> Envelope.from_frame(table, lower=0, radius=0.1, name="demand")
+        Envelope(demand[2], record_size=1)
+
+        Raises
+        ------
+        InvalidArgumentError
+            Naming the column and the label at fault. The table must be a public one.
+
+        Notes
+        -----
+        **Privacy.** *Public*.
+        """
+        from dp_cmdp.data.from_frame import envelope_arguments
+
+        arguments = envelope_arguments(
+            frame,
+            facts={"lower": lower, "upper": upper, "radius": radius},
+            record=record,
+            index=index,
+        )
+        return cls(**arguments, name=name)
+
+    @door
+    def to_frame(self, *, group: str | None = None) -> pd.DataFrame:
+        """The public facts, one row per entry of all groups or of one, indexed by the labels."""
+        from dp_cmdp.data.to_frame import envelope_frame
+
+        return envelope_frame(self, group)
 
     def _single_shape(self, name: str) -> Shape:
         if len(self.groups) != 1:
@@ -176,6 +269,15 @@ class Envelope:
         known = ", ".join(group for group, _ in self.groups)
         raise InvalidArgumentError(f"name must be one of the groups {known}; got {name[:60]!r}")
 
+    def _shown(self, entry: Any) -> str:
+        """An entry as messages name it: its position in the database, and its label."""
+        place, start = int(entry), 0
+        for (group, shape), labels in zip(self.groups, self.labels, strict=True):
+            if labels and start <= place < start + prod(shape):
+                return f"{place} ({group}: {labels.shown([place - start])})"
+            start += prod(shape)
+        return str(place)
+
     def encloses(self, lower: ArrayLike, upper: ArrayLike) -> bool:
         """Whether a box lies inside the bounds."""
         return self.contains(lower) and self.contains(upper)
@@ -193,6 +295,7 @@ class Envelope:
             return NotImplemented
         return self is other or (
             self.groups == other.groups
+            and self.labels == other.labels
             and all(np.array_equal(getattr(self, part), getattr(other, part)) for part in _ARRAYS)
         )
 
@@ -200,8 +303,33 @@ class Envelope:
         # + 0 makes the two zeros, which are equal, the same bytes
         return hash((self.groups, *((getattr(self, part) + 0).tobytes() for part in _ARRAYS)))
 
+    def document(self) -> Document:
+        """The content of the envelope's file."""
+        from dp_cmdp.data.packing import ENVELOPE_FORMAT, pack_envelope
+
+        arrays: dict[str, Any] = {}
+        return Document(ENVELOPE_FORMAT, {"envelope": pack_envelope(self, arrays)}, arrays)
+
+    @door
+    def save(self, path: str | Path) -> Path:
+        """Write the envelope to an ``.npz`` file, atomically and without pickle."""
+        return self.document().write(path)
+
+    @classmethod
+    @door
+    def load(cls, path: str | Path) -> Envelope:
+        """Read an envelope written by :meth:`save`; everything in it is checked again."""
+        from dp_cmdp.data.packing import load_envelope
+
+        return load_envelope(path)
+
     def __repr__(self) -> str:
         return f"Envelope({describe(self.groups)}, record_size={self.record_size})"
+
+    def _repr_html_(self) -> str:
+        from dp_cmdp.data.html import envelope_html
+
+        return envelope_html(self)
 
 
 def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -213,10 +341,18 @@ def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:
     return np.where(error > 0.0, np.nextafter(width, np.inf), width)
 
 
-def _labels(records: ArrayLike, shape: Shape) -> NDArray[np.int64]:
-    labels = _check.integers("records", records)
+def _wanted_shape(shape: int | Shape | None, labels: Labels) -> Shape | None:
+    """The shape that was asked for, in numbers or by labels; None if it was not."""
+    asked = None if shape is None else _check.shape("shape", shape)
+    if labels and asked not in (None, labels.shape):
+        raise InvalidArgumentError(f"labels must be of the shape {asked}, they are {labels.shape}")
+    return _check.shape("labels", labels.shape) if labels else asked
+
+
+def _records(records: ArrayLike, shape: Shape) -> NDArray[np.int64]:
+    owners = _check.integers("records", records)
     try:
-        return np.broadcast_to(labels, shape).ravel()
+        return np.broadcast_to(owners, shape).ravel()
     except ValueError:
         raise InvalidArgumentError(f"records must broadcast to the shape {shape}") from None
 

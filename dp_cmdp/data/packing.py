@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from dp_cmdp import _check
+from dp_cmdp._documents import Document, read_document, unpacked
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.envelope import Envelope, Groups
+from dp_cmdp.data.labels import Labels
 from dp_cmdp.data.totals import Totals
 from dp_cmdp.errors import InvalidArgumentError
 
 Arrays = dict[str, np.ndarray]
 
+ENVELOPE_FORMAT = "dp_cmdp.Envelope/1"
 _SPARSE = ("data", "indices", "indptr")
 _TERMS = ("row", "entry", "coefficient")
 ENVELOPE_ARRAYS = tuple(f"envelope.{part}" for part in ("lower", "upper", "radius", "records"))
@@ -42,7 +46,10 @@ def affine_names(name: str, *, matrix: bool) -> tuple[str, ...]:
 def pack_envelope(envelope: Envelope, into: Arrays) -> dict[str, Any]:
     for name in ENVELOPE_ARRAYS:
         into[name] = getattr(envelope, name.removeprefix("envelope."))
-    return {"groups": pack_groups(envelope.groups)}
+    facts: dict[str, Any] = {"groups": pack_groups(envelope.groups)}
+    if any(envelope.labels):
+        facts["labels"] = [labels.facts() for labels in envelope.labels]
+    return facts
 
 
 def unpack_envelope(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Envelope:
@@ -51,17 +58,29 @@ def unpack_envelope(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) 
     size = sum(prod(shape) for _, shape in groups)
     if any(part.shape != (size,) for part in (lower, upper, radius, records)):
         raise InvalidArgumentError(f"the envelope must hold {size} entries, as its groups do")
-    parts, labels, start = {}, {}, 0
-    for name, shape in groups:
+    named = [Labels.from_facts(said) for said in facts.get("labels", [[]] * len(groups))]
+    parts, owners, start = {}, {}, 0
+    for (name, shape), own in zip(groups, named, strict=True):
         inside = slice(start, start := start + prod(shape))
         parts[name] = Envelope(
             lower[inside].reshape(shape),
             upper[inside].reshape(shape),
             radius=radius[inside].reshape(shape),
+            shape=shape,
             name=name,
+            labels=own,
         )
-        labels[name] = records[inside].reshape(shape)
-    return Envelope.join(parts, records=labels)
+        owners[name] = records[inside].reshape(shape)
+    return Envelope.join(parts, records=owners)
+
+
+def load_envelope(path: str | Path) -> Envelope:
+    """Read an envelope's file."""
+
+    def build(source: Document) -> Envelope:
+        return unpack_envelope(source.facts["envelope"], source.arrays)
+
+    return unpacked(path, read_document(path, ENVELOPE_FORMAT, arrays=ENVELOPE_ARRAYS), build)
 
 
 def pack_groups(groups: Groups) -> list[Any]:

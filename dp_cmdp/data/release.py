@@ -24,6 +24,7 @@ from dp_cmdp._version import __version__
 from dp_cmdp.accounting.budget import BLOCKS, PrivacyBudget, exact
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.envelope import Envelope, Groups, describe
+from dp_cmdp.data.labels import Labels
 from dp_cmdp.data.packing import (
     ENVELOPE_ARRAYS,
     TOTALS_ARRAYS,
@@ -43,8 +44,12 @@ from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMAT = "dp_cmdp.Release/3"
+#: Of releases whose envelope has labels; others are written as before.
+LABELLED = "dp_cmdp.Release/4"
 METHODS = ("database", "blocks")
 REALISED_MASK = "realised zero pattern of A and c"
 
@@ -235,11 +240,20 @@ class Release:
             return Polytope(self.lower, self.upper)
         return Polytope(self.lower, self.upper, W=self.totals.W, q=self.totals.q)
 
+    @property
+    def _labels(self) -> tuple[Labels, ...]:
+        """Labels of the released entries, if there are any."""
+        if self.method != "database" or self.envelope is None or not any(self.envelope.labels):
+            return ()
+        return self.envelope.labels
+
     @door
     def check_fits(self, envelope: Envelope) -> None:
         """Raise unless the released intervals are of these entries and within these bounds."""
         if self.groups != envelope.groups:
             fault = "their groups of entries differ"
+        elif self._labels and any(envelope.labels) and self._labels != envelope.labels:
+            fault = "the labels of their entries differ"
         elif not envelope.encloses(self.lower, self.upper):
             fault = "its intervals leave the public bounds of the program's envelope"
         else:
@@ -277,14 +291,47 @@ class Release:
             "version": self.version,
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per released entry."""
-        import pandas as pd
+    @door
+    def to_frame(self, table: str = "entries", *, group: str | None = None) -> pd.DataFrame:
+        """What was released, as a table with the labels of the envelope.
 
-        names = np.concatenate([np.repeat(name, prod(shape)) for name, shape in self.groups])
-        inside = np.concatenate([np.arange(prod(shape)) for _, shape in self.groups])
-        columns = {key: getattr(self, key) for key in _INTERVAL}
-        return pd.DataFrame({"group": names, "entry": inside, **columns})
+        Parameters
+        ----------
+        table : {"entries", "totals", "looks"}
+            One row per entry: its interval, its public bounds, and whether the interval says no
+            more than they do. One row per total: which entries it weighs, its bound, and the
+            bounds that follow from the intervals and from the public bounds alone; its noise, look
+            and share of ε. One row per look at the database.
+        group : str, optional
+            Entries of this group only, indexed by its own labels.
+        """
+        from dp_cmdp.data import to_frame
+
+        _check.one_of("table", table, to_frame.TABLES)
+        if table == to_frame.ENTRIES:
+            return to_frame.entries_frame(self, group)
+        if group is not None:
+            raise InvalidArgumentError("group must be None unless table is 'entries'")
+        return (to_frame.totals_frame if table == to_frame.TOTALS else to_frame.looks_frame)(self)
+
+    @door
+    def plot(
+        self, table: str | None = None, *, group: str | None = None, ax: Axes | None = None
+    ) -> Figure:
+        """A picture of the intervals within the public bounds and, beside them, of the totals.
+
+        Parameters
+        ----------
+        table : {"entries", "totals"}, optional
+            One kind of fact; by default both, if there are totals.
+        group : str, optional
+            Entries of this group only.
+        ax : matplotlib Axes, optional
+            Where to draw one group, or the totals; a new figure otherwise.
+        """
+        from dp_cmdp.figures.release import release_figure
+
+        return release_figure(self, table=table, group=group, ax=ax)
 
     def document(self) -> Document:
         """The content of the release's file; its digest is the name of the release."""
@@ -299,7 +346,7 @@ class Release:
         facts["blocks"] = self.blocks and {
             name: pack_affine(f"blocks.{name}", part, arrays) for name, part in self.blocks.items()
         }
-        return Document(FORMAT, facts, arrays)
+        return Document(LABELLED if any(self.envelope.labels) else FORMAT, facts, arrays)
 
     @door
     def save(self, path: str | Path) -> Path:
@@ -317,7 +364,7 @@ class Release:
             If the file is damaged, or was edited so that a claim no longer follows from the rest
             (:func:`dp_cmdp.verification.claims.check_claims`).
         """
-        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=_OPTIONAL)
+        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=_OPTIONAL, labelled=LABELLED)
         return unpacked(path, source, _verified)
 
     def __repr__(self) -> str:
@@ -327,6 +374,11 @@ class Release:
             f"Release({self.method}: {describe(self.groups)}{sums}; {self.guarantee}; "
             f"secure={self.secure}{leak})"
         )
+
+    def _repr_html_(self) -> str:
+        from dp_cmdp.data.html import release_html
+
+        return release_html(self)
 
 
 def _verified(source: Document) -> Release:

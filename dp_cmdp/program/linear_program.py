@@ -26,9 +26,13 @@ from dp_cmdp import _exact as exact
 from dp_cmdp._check import FloatArray
 from dp_cmdp._documents import Origin
 from dp_cmdp._door import door
+from dp_cmdp._html import MOST_ROWS, facts_table, rows_table
+from dp_cmdp.data.labels import Labels
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dp_cmdp.data.release import Release
     from dp_cmdp.program.parametric import ParametricLP
 
@@ -189,6 +193,8 @@ class Solution:
     multipliers : FloatArray
         Of the row facts of a polytope of databases (:mod:`dp_cmdp.program.polytope_rows`); with
         them the certificate can be checked again. Empty over a box.
+    variables : Labels
+        Of the variables, where the program has them.
 
     Notes
     -----
@@ -202,6 +208,14 @@ class Solution:
     certificate: FeasibilityCertificate | None
     engine: str
     multipliers: FloatArray = field(default_factory=lambda: np.empty(0))
+    variables: Labels = field(default_factory=Labels)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per variable, indexed by its label: ``x``."""
+        import pandas as pd
+
+        index = self.variables.index() if self.variables else pd.RangeIndex(self.x.size)
+        return pd.DataFrame({"x": self.x}, index=index)
 
     @door
     def save(
@@ -236,6 +250,19 @@ class Solution:
     def __repr__(self) -> str:
         proof = "certified" if self.certificate and self.certificate.verified else "uncertified"
         return f"Solution(objective={self.objective:.10g}, {self.x.size} variables, {proof})"
+
+    def _repr_html_(self) -> str:
+        proof = self.certificate
+        facts = [
+            ("objective", self.objective),
+            ("feasible", "in exact arithmetic" if proof and proof.verified else "not certified"),
+            ("smallest slack", proof.worst_slack if proof else "unknown"),
+        ]
+        few = self.to_frame()["x"].head(MOST_ROWS)
+        rows = zip(few.index.tolist(), few.tolist(), strict=True)
+        return facts_table("Solution", facts) + rows_table(
+            "Variables", ["variable", "x"], rows, count=self.x.size
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from dp_cmdp.accounting.budget import BLOCKS
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.labels import Labels
 from dp_cmdp.data.packing import (
     ENVELOPE_ARRAYS,
     affine_names,
@@ -44,6 +46,8 @@ from dp_cmdp.program.linear_program import LinearProgram, inequality_slack
 from dp_cmdp.program.polytope_rows import PolytopeRows
 
 FORMAT = "dp_cmdp.ParametricLP/1"
+#: Of programs with labels, of entries or variables; others are written as before.
+LABELLED = "dp_cmdp.ParametricLP/2"
 _MATRICES = ("A_ub", "A_eq")
 _VECTORS = ("b_ub", "b_eq", "lower", "upper")
 _ARRAYS = (
@@ -71,6 +75,9 @@ class ParametricLP:
         Bounds of the variables; 0 and ∞ by default.
     row_names : sequence of str, optional
         Names of the sensitive rows, for messages.
+    variables : sequence, pandas Index or mapping, optional
+        Labels of the variables, as an :class:`Envelope` has them of its entries; a solution's
+        table shows them.
 
     Notes
     -----
@@ -89,6 +96,7 @@ class ParametricLP:
     lower: FloatArray
     upper: FloatArray
     row_names: tuple[str, ...]
+    variables: Labels
     _pairs: UncertainRows | None = field(init=False, repr=False)
 
     @door
@@ -106,6 +114,7 @@ class ParametricLP:
         lower: ArrayLike = 0.0,
         upper: ArrayLike = np.inf,
         row_names: Sequence[str] | None = None,
+        variables: Any = None,
     ) -> None:
         _check.instance("envelope", envelope, Envelope)
         objective = _affine_vector("c", c)
@@ -126,6 +135,9 @@ class ParametricLP:
         names = given or tuple(f"row {i}" for i in range(rows.shape[0]))
         if len(names) != rows.shape[0]:
             raise InvalidArgumentError(f"row_names must hold {rows.shape[0]} names")
+        labels = Labels.of(variables, name="variables")
+        if labels and prod(labels.shape) != n:
+            raise InvalidArgumentError(f"variables must have {n} labels, got {prod(labels.shape)}")
         # the public part of the program is checked by LinearProgram itself
         public = LinearProgram(
             objective.constant, A_ub, b=b_ub, A_eq=A_eq, b_eq=b_eq, lower=lower, upper=upper
@@ -142,6 +154,7 @@ class ParametricLP:
             ("lower", public.lower),
             ("upper", public.upper),
             ("row_names", names),
+            ("variables", labels),
             ("_pairs", None),
         ):
             object.__setattr__(self, name, value)
@@ -320,13 +333,16 @@ class ParametricLP:
     def document(self) -> Document:
         """The content of the program's file; its digest names the program."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _VECTORS}
-        facts = {
+        facts: dict[str, Any] = {
             "envelope": pack_envelope(self.envelope, arrays),
             "row_names": list(self.row_names),
             **{name: pack_affine(name, getattr(self, name), arrays) for name in BLOCKS},
             **{name: pack_sparse(name, getattr(self, name), arrays) for name in _MATRICES},
         }
-        return Document(FORMAT, facts, arrays)
+        if self.variables:
+            facts["variables"] = self.variables.facts()
+        labelled = self.variables or any(self.envelope.labels)
+        return Document(LABELLED if labelled else FORMAT, facts, arrays)
 
     @door
     def save(self, path: str | Path) -> Path:
@@ -337,7 +353,8 @@ class ParametricLP:
     @door
     def load(cls, path: str | Path) -> ParametricLP:
         """Read a program written by :meth:`save`; everything in it is checked again."""
-        return unpacked(path, read_document(path, FORMAT, arrays=_ARRAYS), _build)
+        source = read_document(path, FORMAT, arrays=_ARRAYS, labelled=LABELLED)
+        return unpacked(path, source, _build)
 
     def __repr__(self) -> str:
         return (
@@ -353,7 +370,8 @@ def _build(source: Document) -> ParametricLP:
     parts |= {name: unpack_affine(name, facts[name], arrays) for name in BLOCKS}
     parts |= {name: unpack_sparse(name, facts[name], arrays) for name in _MATRICES}
     envelope = unpack_envelope(facts["envelope"], arrays)
-    return ParametricLP(envelope, row_names=facts["row_names"], **parts)
+    variables = Labels.from_facts(facts.get("variables", []))
+    return ParametricLP(envelope, row_names=facts["row_names"], variables=variables, **parts)
 
 
 def _affine_vector(name: str, value: Affine | ArrayLike) -> Affine:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from dp_cmdp import _check
 from dp_cmdp._documents import Document, Origin, read_document, unpacked
 from dp_cmdp._door import door
+from dp_cmdp.data.labels import Labels
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.certified import MAX_ATTEMPTS
 from dp_cmdp.program.linear_program import ENGINES, FeasibilityCertificate, Solution
 
 FORMAT = "dp_cmdp.Solution/2"
+#: Of solutions whose variables have labels; others are written as before.
+LABELLED = "dp_cmdp.Solution/3"
 ARRAYS = ("x", "dual", "dual_eq", "multipliers")
 _NUMBERS = ("worst_slack", "equality_residual", "equality_tolerance", "margin")
 
@@ -29,19 +33,23 @@ class SolutionFile:
     def document(self) -> Document:
         """The content of the solution's file."""
         made = self.solution
-        facts = {
+        facts: dict[str, Any] = {
             "origin": self.origin.facts(),
             "objective": made.objective,
             "engine": made.engine,
             "certificate": made.certificate and _pack(made.certificate),
         }
-        return Document(FORMAT, facts, {name: getattr(made, name) for name in ARRAYS})
+        if made.variables:
+            facts["variables"] = made.variables.facts()
+        arrays = {name: getattr(made, name) for name in ARRAYS}
+        return Document(LABELLED if made.variables else FORMAT, facts, arrays)
 
     @classmethod
     @door
     def load(cls, path: str | Path) -> SolutionFile:
         """Read a file written by :meth:`dp_cmdp.program.linear_program.Solution.save`."""
-        return unpacked(path, read_document(path, FORMAT, arrays=ARRAYS), cls._build)
+        source = read_document(path, FORMAT, arrays=ARRAYS, labelled=LABELLED)
+        return unpacked(path, source, cls._build)
 
     @classmethod
     def _build(cls, source: Document) -> SolutionFile:
@@ -51,7 +59,10 @@ class SolutionFile:
             objective=_check.real("objective", facts["objective"]),
             certificate=facts["certificate"] and _unpack(facts["certificate"]),
             engine=_check.one_of("engine", facts["engine"], ENGINES),
+            variables=Labels.from_facts(facts.get("variables", [])),
         )
+        if solution.variables and prod(solution.variables.shape) != solution.x.size:
+            raise InvalidArgumentError("variables must have one label per variable")
         return cls(solution, Origin(**facts["origin"]))
 
 

@@ -216,4 +216,5 @@ def solve_over(
         x=_check.frozen(solution.x[:n]),
         dual=solution.dual[:rows],
         multipliers=_check.frozen(np.maximum(solution.x[solution.x.size - count :], 0.0)),
+        variables=program.variables,
     )

@@ -42,6 +42,12 @@ from dp_cmdp.verification.solutions import solution_claims
 
 #: Endings of files that are read as layouts.
 LAYOUTS = (".json", ".txt")
+_READERS: dict[str | None, Callable[[Path], ParametricLP | ParametricCMDP]] = {
+    parametric.FORMAT: ParametricLP.load,
+    parametric.LABELLED: ParametricLP.load,
+    cmdp_parametric.FORMAT: ParametricCMDP.load,
+    cmdp_parametric.LABELLED: ParametricCMDP.load,
+}
 WORDS = {True: "proved", False: "FAILED", None: "not provable"}
 
 
@@ -137,18 +143,17 @@ def _place(shelf: _Shelf, path: Path) -> None:
         shelf.say(file, [Claim("the file is in order", True, "a layout: public facts, no claim")])
         return
     said = format_of(path)
-    if said == release.FORMAT:
+    if said in (release.FORMAT, release.LABELLED):
         made = Release.load(path)
         shelf.releases[made.document().digest] = made
         in_order = Claim("the file is in order", True, f"release {made.document().digest}")
         shelf.say(file, [in_order, *release_claims(made), *privacy_claims(made)])
     elif said == policy.FORMAT:
         shelf.policies.append((file, PolicyFile.load(path)))
-    elif said == solution_files.FORMAT:
+    elif said in (solution_files.FORMAT, solution_files.LABELLED):
         shelf.solutions.append((file, SolutionFile.load(path)))
-    elif said in (parametric.FORMAT, cmdp_parametric.FORMAT):
-        read = ParametricLP.load if said == parametric.FORMAT else ParametricCMDP.load
-        program = read(path)
+    elif said in _READERS:
+        program = _READERS[said](path)
         shelf.programs[program.document().digest] = program
         shelf.say(file, [Claim("the file is in order", True, f"{program!r}: public, no claim")])
     else:

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 #: Pages whose snippets can be copied one by one.
-PAGES = ("README.md", "docs/cvxpy.md", "docs/gymnasium.md")
+PAGES = ("README.md", "docs/cvxpy.md", "docs/gymnasium.md", "docs/tables.md")
 SNIPPETS = {
     f"{page} {number}": code
     for page in PAGES

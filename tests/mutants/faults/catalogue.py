@@ -13,6 +13,7 @@ from tests.mutants.faults import (
     programs,
     releases,
     sensitivity,
+    tables,
     totals,
 )
 
@@ -28,6 +29,7 @@ FAULTS = (
     *certificates.FAULTS,
     *boundary.FAULTS,
     *files.FAULTS,
+    *tables.FAULTS,
     *environments.FAULTS,
     *audits.FAULTS,
 )

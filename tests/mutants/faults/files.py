@@ -22,7 +22,7 @@ FAULTS = (
         Fault(
             "format-unchecked",
             "a file of another kind is refused",
-            "if said != format:",
+            "if said not in (format, labelled):",
             "if not said:",
         ),
         Fault(

@@ -189,8 +189,8 @@ FAULTS = (
         Fault(
             "joined-records-collide",
             "records of joined groups stay apart",
-            "labels = [part.records + shift for part, shift in zip(parts, offsets, strict=True)]",
-            "labels = [part.records for part, shift in zip(parts, offsets, strict=True)]",
+            "owners = [part.records + shift for part, shift in zip(parts, offsets, strict=True)]",
+            "owners = [part.records for part, shift in zip(parts, offsets, strict=True)]",
         ),
         Fault(
             "envelope-contains-one-side",
@@ -201,7 +201,7 @@ FAULTS = (
         Fault(
             "radius-beyond-the-range",
             "a radius is at most the range",
-            "if (radius > (upper - lower) * (1 + 1e-12)).any():",
+            "if wide.any():",
             "if (radius > 2 * (upper - lower)).any():",
         ),
     ),

@@ -162,7 +162,8 @@ def test_a_release_survives_saving_pickling_and_reading(tmp_path):
         assert copied.estimate.tolist() == release.estimate.tolist()
     assert release.group("prices")["upper"].shape == (2, 3)
     frame = release.to_frame()
-    assert list(frame.columns) == ["group", "entry", "estimate", "lower", "upper"]
+    public = ["public_lower", "public_upper", "saturated"]
+    assert list(frame.columns) == ["group", "entry", "estimate", "lower", "upper", *public]
     assert len(frame) == 8
 
 
