@@ -1,7 +1,7 @@
 """Points whose feasibility is a fact and not a tolerance.
 
-A solver's point misses its rows by up to its tolerance. Every row is evaluated exactly (see
-:mod:`dp_cmdp._exact`), and the point is *corrected*: the program is centred at the point, magnified
+A solver's point misses its rows by up to its tolerance. Every row is evaluated, exactly wherever
+floats with error bounds do not decide (see :mod:`dp_cmdp._exact`), and the point is *corrected*: the program is centred at the point, magnified
 until the largest miss has size 1, and solved again from the last basis. What the solver's tolerance
 hides at one scale is plain at the next, so that after one or two corrections the point misses its
 rows by no more than the rounding of x to floats, 2^-53 Σ|terms| per row (iterative refinement:
@@ -34,6 +34,7 @@ from dp_cmdp.program.linear_program import (
     inequality_slack,
     make_engine,
     solution_at,
+    tight_slack,
 )
 
 #: First margin of a row, relative to Σ|terms|: eight times what rounding x can cost.
@@ -45,6 +46,8 @@ MAX_ATTEMPTS = 14
 EQUALITY_GOAL = 2.0**-51
 #: … and a point whose residual stays larger than this, 5.7e-14, is refused.
 EQUALITY_TOLERANCE = 2.0**-44
+#: Sums of products that are smaller may owe their size to underflow.
+UNDERFLOWING = 2.0**-900
 #: A cube narrower than this, relative to the size of x, is no room for a point made of floats.
 NARROW = 2.0**-48
 #: Which rows get a margin: all that rounding could break, those that fail, none. A correction that
@@ -56,12 +59,14 @@ SlackOf = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A point within its bounds and its exact residuals; the first `checked` rows must hold."""
+    """A point within its bounds and its residuals; the first `checked` rows must hold.
+
+    Slacks are exact where rows are tight or may have the least slack, else lower bounds.
+    """
 
     x: FloatArray
     raw: RawSolution
     slack: FloatArray
-    size: FloatArray
     gap_eq: FloatArray
     residual_eq: FloatArray
     checked: int
@@ -104,16 +109,17 @@ def solve_certified(lp: LinearProgram, *, slack_of: SlackOf, engine: str = "high
 
 
 def _at(lp: LinearProgram, raw: RawSolution, slack_of: SlackOf) -> _Point:
-    """An engine's point, clipped to its bounds, with the exact residuals of all rows."""
+    """An engine's point, clipped to its bounds, with the residuals of all rows."""
     x = np.clip(raw.x, lp.lower, lp.upper)
-    leading = slack_of(x)
-    rest = slice(leading.size, None)
-    gap_eq, residual_eq = equality_residuals(lp.A_eq, lp.b_eq, x=x)
+    slack = leading = slack_of(x)
+    if leading.size < lp.num_rows:
+        rest = slice(leading.size, None)
+        slack = np.concatenate([leading, tight_slack(lp.A[rest], lp.b[rest], x=x)])
+    gap_eq, residual_eq = _largest_residuals(lp.A_eq, lp.b_eq, x=x)
     return _Point(
         x=x,
         raw=raw,
-        slack=np.concatenate([leading, inequality_slack(lp.A[rest], lp.b[rest], x=x)]),
-        size=abs(lp.A) @ np.abs(x) + np.abs(lp.b),
+        slack=slack,
         gap_eq=gap_eq,
         residual_eq=residual_eq,
         checked=leading.size,
@@ -130,10 +136,35 @@ def equality_residuals(
     in whatever units a row is stated. A row whose terms are all 0 holds.
     """
     gap = inequality_slack(A_eq, b_eq, x=x)
-    size = inequality_slack(-abs(A_eq), np.abs(b_eq), x=np.abs(x))
+    return gap, _shares(gap, inequality_slack(-abs(A_eq), np.abs(b_eq), x=np.abs(x)))
+
+
+def _shares(gap: FloatArray, size: FloatArray) -> FloatArray:
+    """|gap| / size per row: 0 only for a gap of 0, 1 for one that is infinite."""
     share = (~np.isfinite(gap)).astype(np.float64)
     wrong = np.isfinite(gap) & (gap != 0.0)
     share[wrong] = np.maximum(np.abs(gap[wrong]) / size[wrong], 5e-324)
+    return share
+
+
+def _largest_residuals(
+    A_eq: sparse.csr_array, b_eq: FloatArray, *, x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """:func:`equality_residuals`; relative ones that are not the largest may be in floats.
+
+    They are on the same side of the goal of corrections, and none exceeds the largest.
+    """
+    gap = inequality_slack(A_eq, b_eq, x=x)
+    if not gap.any():
+        return gap, np.zeros(gap.size)
+    size = abs(A_eq) @ np.abs(x) + np.abs(b_eq)
+    with np.errstate(divide="ignore"):
+        share = _shares(gap, size)
+    # plain sums of n positive products are off by less than (n + 2) 2^-52, but for underflow
+    near = (np.diff(A_eq.indptr).max() + 4) * 2.0**-50
+    unclear = (share >= (1.0 - near) * share.max()) | (size < UNDERFLOWING) | ~np.isfinite(size)
+    unclear |= np.abs(share - EQUALITY_GOAL) <= near * EQUALITY_GOAL
+    share[unclear] = equality_residuals(A_eq[unclear], b_eq[unclear], x=x)[1]
     return gap, share
 
 
@@ -141,11 +172,12 @@ def _corrected(
     lp: LinearProgram, point: _Point, bound: Engine, *, slack_of: SlackOf
 ) -> tuple[_Point, FloatArray, int]:
     """The best corrected point, feasible if one was met; the margins asked for; the solves."""
-    margin = np.zeros(lp.num_rows)
+    margin, sizes = np.zeros(lp.num_rows), abs(lp.A)
     best, attempts, caution = point, 1, NEAR
     while attempts < MAX_ATTEMPTS and (not point.feasible or point.worst_eq > EQUALITY_GOAL):
-        asked = _rows_to_move(point, caution)
-        wanted = np.where(asked, np.maximum(GROWTH * margin, ROUNDING * point.size), margin)
+        rounding = ROUNDING * (sizes @ np.abs(point.x) + np.abs(lp.b))
+        asked = _rows_to_move(point, rounding if caution == NEAR else 0.0)
+        wanted = np.where(asked, np.maximum(GROWTH * margin, rounding), margin)
         if caution == NO_MARGIN:
             wanted[:] = 0.0
         attempts += 1
@@ -167,11 +199,11 @@ def _corrected(
     return best, margin, attempts
 
 
-def _rows_to_move(point: _Point, caution: int) -> np.ndarray:
-    """Rows that are to gain slack: none for the sake of the equalities alone."""
+def _rows_to_move(point: _Point, least: FloatArray | float) -> np.ndarray:
+    """Rows of less than the least slack: none for the sake of the equalities alone."""
     if point.feasible:
         return np.zeros(point.slack.size, dtype=bool)
-    return point.slack < (ROUNDING * point.size if caution == NEAR else 0.0)
+    return point.slack < least
 
 
 def _correction(
