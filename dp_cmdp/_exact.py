@@ -59,9 +59,10 @@ def row_sums(rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows:
     FloatArray
         One correctly rounded sum per row; its sign is the exact sign.
     """
-    order = np.argsort(rows, kind="stable")
+    used = np.flatnonzero(np.logical_and.reduce([np.asarray(factor) != 0.0 for factor in factors]))
+    order = used[np.argsort(rows[used], kind="stable")]
     parts = [np.asarray(factor, dtype=np.float64)[order] for factor in factors]
-    count = np.bincount(rows, minlength=num_rows)
+    count = np.bincount(rows[order], minlength=num_rows)
     end = np.cumsum(count)
     sums = np.zeros(num_rows)
     pieces = _expand(parts) if _is_safe(parts) else None
@@ -79,6 +80,16 @@ def row_sums(rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows:
     else:
         sums[left] = [_rounded(_fraction_sum([part[i:j] for part in parts])) for i, j in spans]
     return sums
+
+
+def some_sums(
+    chosen: NDArray[np.bool_], rows: NDArray[np.intp], factors: Sequence[FloatArray]
+) -> FloatArray:
+    """:func:`row_sums` of the chosen rows."""
+    number = np.cumsum(chosen) - 1
+    kept = np.flatnonzero(chosen[rows])
+    parts = [np.asarray(factor)[kept] for factor in factors]
+    return row_sums(number[rows[kept]], parts, num_rows=int(chosen.sum()))
 
 
 def sum_bounds(
@@ -115,7 +126,7 @@ def row_signs(
     signs = np.sign(plain)
     unclear = ~(np.abs(plain) > error) & ~((size == 0.0) & (error == 0.0))
     if unclear.any():
-        signs[unclear] = np.sign(_some_sums(unclear, rows, factors))
+        signs[unclear] = np.sign(some_sums(unclear, rows, factors))
     return signs
 
 
@@ -133,18 +144,8 @@ def tight_sums(
         least = np.min(plain + error, initial=np.inf, where=np.isfinite(error))
         clear = (sums > TIGHT * size) & (sums > least)
     if not clear.all():
-        sums[~clear] = _some_sums(~clear, rows, factors)
+        sums[~clear] = some_sums(~clear, rows, factors)
     return sums
-
-
-def _some_sums(
-    chosen: NDArray[np.bool_], rows: NDArray[np.intp], factors: Sequence[FloatArray]
-) -> FloatArray:
-    """:func:`row_sums` of the chosen rows."""
-    number = np.cumsum(chosen) - 1
-    kept = np.flatnonzero(chosen[rows])
-    parts = [np.asarray(factor)[kept] for factor in factors]
-    return row_sums(number[rows[kept]], parts, num_rows=int(chosen.sum()))
 
 
 def row_sums_up(

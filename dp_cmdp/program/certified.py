@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from dp_cmdp import _exact as exact
 from dp_cmdp._check import FloatArray
 from dp_cmdp.errors import InfeasibleError, SolverError
 from dp_cmdp.program.linear_program import (
@@ -33,6 +34,7 @@ from dp_cmdp.program.linear_program import (
     Solution,
     inequality_slack,
     make_engine,
+    slack_terms,
     solution_at,
     tight_slack,
 )
@@ -46,8 +48,6 @@ MAX_ATTEMPTS = 14
 EQUALITY_GOAL = 2.0**-51
 #: … and a point whose residual stays larger than this, 5.7e-14, is refused.
 EQUALITY_TOLERANCE = 2.0**-44
-#: Sums of products that are smaller may owe their size to underflow.
-UNDERFLOWING = 2.0**-900
 #: A cube narrower than this, relative to the size of x, is no room for a point made of floats.
 NARROW = 2.0**-48
 #: Which rows get a margin: all that rounding could break, those that fail, none. A correction that
@@ -154,17 +154,18 @@ def _largest_residuals(
 
     They are on the same side of the goal of corrections, and none exceeds the largest.
     """
-    gap = inequality_slack(A_eq, b_eq, x=x)
+    rows, factors = slack_terms(A_eq, b_eq, x)
+    gap = exact.row_sums(rows, factors, num_rows=b_eq.size)
     if not gap.any():
         return gap, np.zeros(gap.size)
-    size = abs(A_eq) @ np.abs(x) + np.abs(b_eq)
-    with np.errstate(divide="ignore"):
+    _, error, size = exact.sum_bounds(rows, factors, num_rows=b_eq.size)
+    with np.errstate(divide="ignore", invalid="ignore"):
         share = _shares(gap, size)
-    # plain sums of n positive products are off by less than (n + 2) 2^-52, but for underflow
-    near = (np.diff(A_eq.indptr).max() + 4) * 2.0**-50
-    unclear = (share >= (1.0 - near) * share.max()) | (size < UNDERFLOWING) | ~np.isfinite(size)
-    unclear |= np.abs(share - EQUALITY_GOAL) <= near * EQUALITY_GOAL
-    share[unclear] = equality_residuals(A_eq[unclear], b_eq[unclear], x=x)[1]
+        near = 2.0 * float(np.max(error[size > 0.0] / size[size > 0.0], initial=0.0))
+        unclear = ~(share < (1.0 - near) * share.max())
+        unclear |= ~(np.abs(share - EQUALITY_GOAL) > near * EQUALITY_GOAL)
+    sizes = exact.some_sums(unclear, rows, [np.abs(factor) for factor in factors])
+    share[unclear] = _shares(gap[unclear], sizes)
     return gap, share
 
 

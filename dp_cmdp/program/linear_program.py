@@ -128,7 +128,7 @@ def constraint_block(
 
 def inequality_slack(A: sparse.csr_array, b: FloatArray, *, x: FloatArray) -> FloatArray:
     """Exact b − A x, each row rounded once."""
-    rows, factors = _slack_terms(A, b, x)
+    rows, factors = slack_terms(A, b, x)
     return exact.row_sums(rows, factors, num_rows=b.size)
 
 
@@ -137,11 +137,11 @@ def tight_slack(A: sparse.csr_array, b: FloatArray, *, x: FloatArray) -> FloatAr
 
     Signs and minimum are those of :func:`inequality_slack` (:func:`dp_cmdp._exact.tight_sums`).
     """
-    rows, factors = _slack_terms(A, b, x)
+    rows, factors = slack_terms(A, b, x)
     return exact.tight_sums(rows, factors, num_rows=b.size)
 
 
-def _slack_terms(
+def slack_terms(
     A: sparse.csr_array, b: FloatArray, x: FloatArray
 ) -> tuple[NDArray[np.intp], list[FloatArray]]:
     """The terms of b − A x: rows and factors."""
