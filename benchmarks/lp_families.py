@@ -56,9 +56,14 @@ def multicommodity(size: int, seed: int) -> highspy.HighsLp:
     balance = np.zeros((kinds, nodes))
     balance[np.arange(kinds), ends[:, 0]] = amount
     balance[np.arange(kinds), ends[:, 1]] = -amount
-    overflow = sparse.csr_array(np.where(balance > 0, 1.0, np.where(balance < 0, -1.0, 0.0)).reshape(-1, 1))
+    overflow = sparse.csr_array(
+        np.where(balance > 0, 1.0, np.where(balance < 0, -1.0, 0.0)).reshape(-1, 1)
+    )
     escape = sparse.csr_array(
-        (overflow.toarray().ravel(), (np.arange(kinds * nodes), np.repeat(np.arange(kinds), nodes))),
+        (
+            overflow.toarray().ravel(),
+            (np.arange(kinds * nodes), np.repeat(np.arange(kinds), nodes)),
+        ),
         shape=(kinds * nodes, kinds),
     )
     flow = sparse.hstack([sparse.kron(sparse.eye_array(kinds), network), escape])
@@ -66,7 +71,9 @@ def multicommodity(size: int, seed: int) -> highspy.HighsLp:
         [sparse.kron(np.ones((1, kinds)), sparse.eye_array(arcs)), sparse.csr_array((arcs, kinds))]
     )
     capacity = rng.integers(5, 30, arcs).astype(float)
-    cost = np.concatenate([np.tile(rng.uniform(1, 10, arcs).round(2), kinds), np.full(kinds, 500.0)])
+    cost = np.concatenate(
+        [np.tile(rng.uniform(1, 10, arcs).round(2), kinds), np.full(kinds, 500.0)]
+    )
     return _model(
         cost,
         sparse.vstack([flow, joint]),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SPLITTER = 134217729.0  # 2**27 + 1
 _LARGE = 2.0**480  # products of two such numbers stay far from overflow
 _SMALL = 2.0**-420  # products of two such numbers have error terms far from underflow
-#: Sums that may lie below this share of Σ|terms| are tight: more than what rounding x moves a row by.
+#: Sums that may be below this share of Σ|terms| are tight: rounding x moves a row by far less.
 TIGHT = 2.0**-48
 
 

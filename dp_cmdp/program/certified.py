@@ -1,13 +1,14 @@
 """Points whose feasibility is a fact and not a tolerance.
 
 A solver's point misses its rows by up to its tolerance. Every row is evaluated, exactly wherever
-floats with error bounds do not decide (see :mod:`dp_cmdp._exact`), and the point is *corrected*: the program is centred at the point, magnified
-until the largest miss has size 1, and solved again from the last basis. What the solver's tolerance
-hides at one scale is plain at the next, so that after one or two corrections the point misses its
-rows by no more than the rounding of x to floats, 2^-53 Σ|terms| per row (iterative refinement:
-Gleixner, Steffy, Wolter 2016). Inequality rows that rounding could break get a margin of a few such
-units, and hold exactly; most equality rows have no solution in floats, and hold to their rounding.
-An equality row that stays further off is refused: :func:`equality_residuals` says how far it is.
+floats with error bounds do not decide (see :mod:`dp_cmdp._exact`), and the point is *corrected*:
+the program is centred at the point, magnified until the largest miss has size 1, and solved again
+from the last basis. What the solver's tolerance hides at one scale is plain at the next, so that
+after one or two corrections the point misses its rows by no more than the rounding of x to floats,
+2^-53 Σ|terms| per row (iterative refinement: Gleixner, Steffy, Wolter 2016). Inequality rows that
+rounding could break get a margin of a few such units, and hold exactly; most equality rows have no
+solution in floats, and hold to their rounding. An equality row that stays further off is refused:
+:func:`equality_residuals` says how far it is.
 
 Should the corrections fail, the *widest* program decides: it looks for the point around which the
 largest cube satisfies all inequality rows. A cube of positive width proves that there is room, and

@@ -308,9 +308,7 @@ def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> 
     if certify:
         from dp_cmdp.program.certified import solve_certified
 
-        return solve_certified(
-            lp, engine=engine, slack_of=lambda x: tight_slack(lp.A, lp.b, x=x)
-        )
+        return solve_certified(lp, engine=engine, slack_of=lambda x: tight_slack(lp.A, lp.b, x=x))
     raw = make_engine(lp, engine).run(lp.b)
     return solution_at(lp, np.clip(raw.x, lp.lower, lp.upper), raw=raw, engine=engine)
 
