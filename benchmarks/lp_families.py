@@ -38,7 +38,7 @@ def transport(size: int, seed: int) -> highspy.HighsLp:
 
 
 def multicommodity(size: int, seed: int) -> highspy.HighsLp:
-    """Six commodities share the arcs of a random network of `size` nodes, with an overflow arc each."""
+    """Six commodities share the arcs of a random network of `size` nodes; overflow costs."""
     rng = np.random.default_rng(seed)
     nodes, kinds = size, 6
     tail = np.concatenate([np.arange(nodes), rng.integers(0, nodes, 3 * nodes)])
@@ -87,7 +87,7 @@ def multicommodity(size: int, seed: int) -> highspy.HighsLp:
 
 
 def staircase(size: int, seed: int) -> highspy.HighsLp:
-    """`size` periods of 12 products on 8 machines: stock balances, machine hours, dearer overtime."""
+    """`size` periods of 12 products on 8 machines: stock balances, machine hours, overtime."""
     rng = np.random.default_rng(seed)
     periods, products, machines = size, 12, 8
     hours = rng.uniform(0.5, 2.0, (machines, products)).round(3) * (
