@@ -176,23 +176,27 @@ class UncertainRows:
         return exact.row_signs(rows, factors, num_rows=self._num_pairs)
 
     def weight_terms(self, x: FloatArray) -> tuple[IntArray, list[FloatArray]]:
-        """The terms of which w_p(x) is the sum: their pairs and their factors."""
+        """The terms of which w_p(x) is the sum: their pairs and their factors, but for x_j = 0."""
         A, b = self._A, self._b
-        return np.concatenate([self.A_pair, self.b_pair]), [
-            np.concatenate([A.coefficient, -b.coefficient]),
-            np.concatenate([x[A.col], np.ones(b.coefficient.size)]),
+        x_term = x[A.col]
+        used = np.flatnonzero(x_term)
+        return np.concatenate([self.A_pair[used], self.b_pair]), [
+            np.concatenate([A.coefficient[used], -b.coefficient]),
+            np.concatenate([x_term[used], np.ones(b.coefficient.size)]),
         ]
 
     def slack_terms(self, x: FloatArray, theta: FloatArray) -> tuple[IntArray, list[FloatArray]]:
-        """The terms of b_i(θ) − A_i(θ)x, with θ_p given per pair: rows and factors."""
+        """The terms of b_i(θ) − A_i(θ)x, θ_p given per pair: rows and factors, but for x_j = 0."""
         A, b, m = self._A, self._b, self.num_rows
-        base = np.repeat(np.arange(m), np.diff(A.constant.indptr))
-        return np.concatenate([base, np.arange(m), A.row, b.row]), [
-            np.concatenate([-A.constant.data, b.constant, -A.coefficient, b.coefficient]),
+        x_base, x_term = x[A.constant.indices], x[A.col]
+        fixed, used = np.flatnonzero(x_base), np.flatnonzero(x_term)
+        base = np.repeat(np.arange(m), np.diff(A.constant.indptr))[fixed]
+        return np.concatenate([base, np.arange(m), A.row[used], b.row]), [
             np.concatenate(
-                [x[A.constant.indices], np.ones(m), x[A.col], np.ones(b.coefficient.size)]
+                [-A.constant.data[fixed], b.constant, -A.coefficient[used], b.coefficient]
             ),
-            np.concatenate([np.ones(base.size + m), theta[self.A_pair], theta[self.b_pair]]),
+            np.concatenate([x_base[fixed], np.ones(m), x_term[used], np.ones(b.coefficient.size)]),
+            np.concatenate([np.ones(base.size + m), theta[self.A_pair[used]], theta[self.b_pair]]),
         ]
 
     def exact_slack(self, x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:

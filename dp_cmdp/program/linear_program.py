@@ -144,12 +144,13 @@ def tight_slack(A: sparse.csr_array, b: FloatArray, *, x: FloatArray) -> FloatAr
 def slack_terms(
     A: sparse.csr_array, b: FloatArray, x: FloatArray
 ) -> tuple[NDArray[np.intp], list[FloatArray]]:
-    """The terms of b − A x: rows and factors."""
-    m = b.size
-    rows = np.repeat(np.arange(m), np.diff(A.indptr))
+    """The terms of b − A x: rows and factors, but for x_j = 0."""
+    m, x_term = b.size, x[A.indices]
+    used = np.flatnonzero(x_term)
+    rows = np.repeat(np.arange(m), np.diff(A.indptr))[used]
     return np.concatenate([rows, np.arange(m)]), [
-        np.concatenate([-A.data, b]),
-        np.concatenate([x[A.indices], np.ones(m)]),
+        np.concatenate([-A.data[used], b]),
+        np.concatenate([x_term[used], np.ones(m)]),
     ]
 
 

@@ -172,8 +172,8 @@ FAULTS = (
         Fault(
             "slack-without-right-hand-side",
             "the slack of a row is b − A x",
-            "np.concatenate([-A.data, b]),",
-            "np.concatenate([-A.data, np.abs(b)]),",
+            "np.concatenate([-A.data[used], b]),",
+            "np.concatenate([-A.data[used], np.abs(b)]),",
         ),
     ),
     *in_file(
