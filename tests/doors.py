@@ -42,10 +42,12 @@ from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Debit
 from dp_cmdp.envs.layout_files import layout_to_dict
+from dp_cmdp.errors import AssumptionError
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.solution_file import SolutionFile
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import choose_plan
+from tests.lp_files import planning
 from tests.marked import MARKS
 from tests.problems import SpyDatabase
 
@@ -111,6 +113,12 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.cmdp.rollout.parts": CHECKED,
     "dp_cmdp.frontends.agreement": CHECKED,
     "dp_cmdp.frontends.gymnasium.cost_reader": CHECKED,
+    "dp_cmdp.frontends.lp_file.shown": CHECKED,
+    "dp_cmdp.frontends.lp_places": CHECKED,
+    "dp_cmdp.frontends.lp_rows": CHECKED,
+    "dp_cmdp.frontends.lp_sides": CHECKED,
+    "dp_cmdp.frontends.lp_values": CHECKED,
+    "dp_cmdp.frontends.mps_numbers": CHECKED,
     "dp_cmdp.frontends.table": "the checks themselves, tested in unit/frontends/test_table.py",
     "dp_cmdp.program.engines": CHECKED,
     "dp_cmdp._exact": CHECKED,
@@ -162,6 +170,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.program.linear_program.constraint_block": CHECKED,
     "dp_cmdp.program.linear_program.inequality_slack": CHECKED,
     "dp_cmdp.program.linear_program.make_engine": CHECKED,
+    "dp_cmdp.program.linear_program.slack_terms": CHECKED,
+    "dp_cmdp.program.linear_program.tight_slack": CHECKED,
     "dp_cmdp.program.certified": CHECKED,
     "dp_cmdp.program.linear_program.magnification": CHECKED,
     "dp_cmdp.program.linear_program.solution_at": CHECKED,
@@ -512,6 +522,34 @@ class World:
         return env
 
     @cached_property
+    def lp_path(self) -> Path:
+        return planning(self.folder)
+
+    @cached_property
+    def lp_model(self) -> Any:
+        from dp_cmdp.frontends.lp_file import read_lp
+
+        return read_lp(self.lp_path)
+
+    @cached_property
+    def lp_spec(self) -> Path:
+        path = self.folder / "spec.toml"
+        path.write_text('[[private]]\nkind = "rhs"\nrows = ["HOURS"]\nlower = 80\nupper = 120\n')
+        return path
+
+    @cached_property
+    def lp_blocks(self) -> Any:
+        from dp_cmdp.frontends.lp_spec import read_spec
+
+        return read_spec(self.lp_spec)
+
+    @cached_property
+    def private_lp(self) -> Any:
+        from dp_cmdp.frontends.private_lp import private_program
+
+        return private_program(self.lp_model, self.lp_blocks)
+
+    @cached_property
     def safe_policy(self) -> Any:
         from dp_cmdp.cmdp.synthesis import safe_policy
 
@@ -696,6 +734,20 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.cmdp.solvers.pool.PolicyPool.solve_many.f": lambda w: np.stack([w.cmdp.f] * 2),
     "dp_cmdp.cmdp.solvers.pool.PolicyPool.solve_many.f0": lambda w: [[9.0], [9.0]],
     "dp_cmdp.cmdp.rollout.rollout.policy": lambda w: Policy.uniform(6, 4),
+    "dp_cmdp.frontends.lp_file.read_lp.path": lambda w: w.lp_path,
+    "dp_cmdp.frontends.lp_file.LpModel.value.objective": lambda w: 1.0,
+    "dp_cmdp.frontends.lp_spec.private_blocks.content": lambda w: {
+        "private": [{"kind": "rhs", "rows": ["HOURS"], "lower": 80, "upper": 120}]
+    },
+    "dp_cmdp.frontends.lp_spec.read_spec.path": lambda w: w.lp_spec,
+    "dp_cmdp.frontends.private_lp.PrivateLp.database.source": lambda w: w.lp_path,
+    "dp_cmdp.frontends.private_lp.PrivateLp.renamed.error": lambda w: AssumptionError(
+        "x[0] can grow", label="ass:bounded", rows=("x[0]",)
+    ),
+    "dp_cmdp.frontends.private_lp.PrivateLp.value.objective": lambda w: 1.0,
+    "dp_cmdp.frontends.private_lp.PrivateLp.values.source": lambda w: w.lp_path,
+    "dp_cmdp.frontends.private_lp.private_program.blocks": lambda w: w.lp_blocks,
+    "dp_cmdp.frontends.private_lp.private_program.model": lambda w: w.lp_model,
     "dp_cmdp.frontends.gymnasium.cmdp_from_gymnasium.env": lambda w: "FrozenLake-v1",
     "dp_cmdp.problems.ad_auction.auction_program.private": lambda w: {"b": [0, 1]},
     "dp_cmdp.problems.ad_auction.auction_program.prices": lambda w: np.eye(2),
@@ -791,6 +843,8 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.program.linear_program.LinearProgram": lambda w: w.lp,
     "dp_cmdp.noise.laws.Laplace": lambda w: dp_cmdp.Laplace(1.0),
     "dp_cmdp.noise.laws.TruncatedLaplace": lambda w: dp_cmdp.TruncatedLaplace(1.0, 2.0),
+    "dp_cmdp.frontends.lp_file.LpModel": lambda w: w.lp_model,
+    "dp_cmdp.frontends.private_lp.PrivateLp": lambda w: w.private_lp,
     "dp_cmdp.program.parametric.ParametricLP": lambda w: w.program,
     "dp_cmdp.data.release.Debit": lambda w: Debit("spy", 1, "0" * 64),
     "dp_cmdp.data.release.Noise": lambda w: w.release.noise[0],
