@@ -9,6 +9,7 @@ from tests.mutants.faults import (
     intervals,
     laws,
     ledger,
+    lp_files,
     policies,
     programs,
     releases,
@@ -28,6 +29,7 @@ FAULTS = (
     *certificates.FAULTS,
     *boundary.FAULTS,
     *files.FAULTS,
+    *lp_files.FAULTS,
     *environments.FAULTS,
     *audits.FAULTS,
 )

@@ -160,6 +160,12 @@ FAULTS = (
             "share[wrong] = np.abs(gap[wrong]) / size[wrong]",
         ),
         Fault(
+            "largest-residual-in-floats",
+            "the largest residual of a certificate is exact",
+            "share[unclear] = _shares(gap[unclear], sizes)",
+            "share[unclear] *= 1.0 + 2.0**-50",
+        ),
+        Fault(
             "margin-understated",
             "the certificate names the margin it took",
             "margin=float(margin.max(initial=0.0)),",
@@ -190,6 +196,24 @@ FAULTS = (
             "sums are rounded once",
             "sums[left] = [math.fsum(flat[many * i : many * j]) for i, j in spans]",
             "sums[left] = [sum(flat[many * i : many * j]) for i, j in spans]",
+        ),
+        Fault(
+            "error-bound-too-small",
+            "a sign that floats decide is the exact sign",
+            "error = (count + 4) * 2.0**-52 * size",
+            "error = 2.0**-53 * size",
+        ),
+        Fault(
+            "error-bound-of-unsafe-products",
+            "products that under- or overflow decide nothing in floats",
+            "error[rows[unsafe]] = np.inf",
+            "error[rows[unsafe]] *= 2.0",
+        ),
+        Fault(
+            "least-sum-in-floats",
+            "the least slack of a certificate is exact",
+            "clear = (sums > TIGHT * size) & (sums > least)",
+            "clear = sums > TIGHT * size",
         ),
         Fault(
             "range-unchecked",
