@@ -114,7 +114,8 @@ def _matching(block: PrivateBlock, key: str, known: tuple[str, ...]) -> IntArray
 def _unknown(block: str, key: str, pattern: str, known: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(pattern, known[:10_000], n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(close)}?" if close else f"it has {shown(known)}"
-    return f"{block}: the model has no {key[:-1]} {pattern[:60]!r}; {hint}"
+    costs = ' (costs are of kind "objective")' if key == "rows" else ""
+    return f"{block}: the model has no {key[:-1]} {pattern[:60]!r}; {hint}{costs}"
 
 
 def _by_pattern(model: LpModel, block: PrivateBlock, public_model: bool) -> str:
@@ -139,13 +140,12 @@ def _coefficients(
     public_model: bool,
 ) -> tuple[IntArray, IntArray]:
     if block.entries:
-        at = [
-            [_number(block, key, pair[k], known) for pair in block.entries]
-            for k, (key, known) in enumerate(
-                (("rows", model.row_names), ("columns", model.column_names))
-            )
-        ]
-        return np.array(at[0], dtype=np.int64), np.array(at[1], dtype=np.int64)
+        ends = zip(*block.entries, strict=True)
+        known = (("rows", model.row_names), ("columns", model.column_names))
+        row, column = (
+            _numbers(block, *each, names) for each, names in zip(known, ends, strict=True)
+        )
+        return row, column
     rows = rows if block.rows else np.arange(model.num_rows)
     columns = columns if block.columns else np.arange(model.num_columns)
     if _by_pattern(model, block, public_model) == "file":
@@ -160,11 +160,14 @@ def _coefficients(
     return np.repeat(rows, columns.size), np.tile(columns, rows.size)
 
 
-def _number(block: PrivateBlock, key: str, name: str, known: tuple[str, ...]) -> int:
-    try:
-        return known.index(name)
-    except ValueError:
-        raise InvalidArgumentError(_unknown(block.name, key, name, known)) from None
+def _numbers(
+    block: PrivateBlock, key: str, known: tuple[str, ...], names: tuple[str, ...]
+) -> IntArray:
+    number = {name: i for i, name in enumerate(known)}
+    for name in names:
+        if name not in number:
+            raise InvalidArgumentError(_unknown(block.name, key, name, known))
+    return np.array([number[name] for name in names], dtype=np.int64)
 
 
 def _side_of_rows(model: LpModel, block: PrivateBlock, rows: IntArray) -> str:
