@@ -74,6 +74,8 @@ def awkward_sums():
     yield np.zeros(drift.size, dtype=int), [drift, np.ones(drift.size)]
     cancel = np.r_[1.0, np.full(1000, 2.0**-53), -1.0 - 999 * 2.0**-53]
     yield np.zeros(cancel.size, dtype=int), [cancel]
+    above = rng.uniform(0.5, 1.0, (2, 40))
+    yield np.repeat(np.arange(8), 5), list(above)  # all are far from 0, and the least counts
     for factors in (1, 2, 3):
         for spread in (0, 4, 60, 500):
             parts = [
