@@ -107,8 +107,8 @@ def sum_bounds(
         for factor in factors[1:]:
             terms *= factor
         count = np.bincount(rows, minlength=num_rows)
-        plain = np.bincount(rows, weights=terms, minlength=num_rows)
-        size = np.bincount(rows, weights=np.abs(terms), minlength=num_rows)
+        plain = _totals(rows, terms, num_rows)
+        size = _totals(rows, np.abs(terms), num_rows)
         error = (count + 4) * 2.0**-52 * size
     if not _is_safe(factors):
         unsafe = np.zeros(terms.size, dtype=bool)
@@ -116,6 +116,11 @@ def sum_bounds(
             unsafe |= ~_in_safe_range(factor, len(factors))
         error[rows[unsafe]] = np.inf
     return plain, error, size
+
+
+def _totals(rows: NDArray[np.intp], terms: FloatArray, num_rows: int) -> FloatArray:
+    """Plain sums, row by row."""
+    return np.bincount(rows, weights=terms, minlength=num_rows).astype(np.float64, copy=False)
 
 
 def row_signs(

@@ -49,8 +49,8 @@ def groups_of(model: LpModel, blocks: Sequence[PrivateBlock], *, public_model: b
         found, count = np.unique(keys, return_counts=True)
         if (count > 1).any():
             at = np.flatnonzero(keys == found[np.argmax(count > 1)])[0]
-            row = np.concatenate([group.row for group in alike])[at]
-            column = np.concatenate([group.column for group in alike])[at]
+            row = int(np.concatenate([group.row for group in alike])[at])
+            column = int(np.concatenate([group.column for group in alike])[at])
             raise InvalidArgumentError(
                 f"{place(model, alike[0].kind, row, column)} is named twice as private: one number "
                 "is one entry"
@@ -92,7 +92,7 @@ def _group(model: LpModel, block: PrivateBlock, *, public_model: bool) -> Group:
         raise InvalidArgumentError(
             f"{block.name} names {row.size} numbers, more than {MOST_ENTRIES}: name fewer"
         )
-    return Group(block.name, block.kind, side, row.astype(np.int64), column.astype(np.int64))
+    return Group(block.name, block.kind, side, row, column)
 
 
 def _matching(block: PrivateBlock, key: str, known: tuple[str, ...]) -> IntArray:
@@ -151,7 +151,7 @@ def _coefficients(
     if _by_pattern(model, block, public_model) == "file":
         stored = model.A.tocoo()
         kept = np.isin(stored.row, rows) & np.isin(stored.col, columns)
-        return stored.row[kept], stored.col[kept]
+        return stored.row[kept].astype(np.int64), stored.col[kept].astype(np.int64)
     if rows.size * columns.size > MOST_ENTRIES:
         raise InvalidArgumentError(
             f"{block.name} names {rows.size} × {columns.size} coefficients, more than "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,16 @@ BUDGET = ("--epsilon", "1", "--delta", "1/1000")
 #: Noise so wide that with this seed every truth has the same release: the whole envelope.
 SAME_RELEASE = ("--epsilon", "1/1000", "--delta", "1/10000", "--seed", "2", "--plan", "database")
 #: Private numbers within their bounds, at both ends and between; and the same places outside.
-TRUTHS = [{"hours": 80, "chair": 2.5}, {"hours": 120, "chair": 1.5}, {"hours": 97.25, "chair": 2}]
-OUTSIDE = [{"hours": 7351, "chair": 2}, {"hours": 97, "chair": 7351}, {"hours": -7351, "chair": 2}]
+TRUTHS: list[dict[str, Any]] = [
+    {"hours": 80, "chair": 2.5},
+    {"hours": 120, "chair": 1.5},
+    {"hours": 97.25, "chair": 2},
+]
+OUTSIDE: list[dict[str, Any]] = [
+    {"hours": 7351, "chair": 2},
+    {"hours": 97, "chair": 7351},
+    {"hours": -7351, "chair": 2},
+]
 
 
 @pytest.fixture

@@ -336,6 +336,7 @@ def test_what_floats_decided_in_a_certificate_is_what_fractions_say(number):
     lp = list(awkward_programs())[number]
     answer = solve(lp)
     proof = answer.certificate
+    assert proof is not None
     rows = exact_rows(lp.A, answer.x.tolist())
     least = min(Fraction(b) - row for b, row in zip(lp.b.tolist(), rows, strict=True))
     assert proof.worst_slack == float(least)
