@@ -74,20 +74,15 @@ def _group(model: LpModel, block: PrivateBlock, *, public_model: bool) -> Group:
     if block.kind == "coefficient":
         row, column = _coefficients(model, block, rows, columns, public_model=public_model)
     elif block.kind == "rhs":
-        row, column = rows, np.full(rows.size, -1)
+        rows = _inequalities(model, block, rows, public_model=public_model)
         side = side or _side_of_rows(model, block, rows)
+        row = _with_side(model, block, rows, side)
+        column = np.full(row.size, -1)
     else:
-        column = columns
-        if block.kind == "objective" and _by_pattern(model, block, public_model) == "file":
-            column = columns[model.c[columns] != 0.0]
+        column = _columns(model, block, columns, public_model=public_model)
         row = np.full(column.size, -1)
-        if block.kind == "bound" and side is None:
-            raise InvalidArgumentError(
-                f'{block.name}: say which bound of the columns is private, side = "lower" or '
-                '"upper"'
-            )
     if not row.size:
-        raise InvalidArgumentError(f"{block.name}: the model has none of the coefficients it names")
+        raise InvalidArgumentError(f"{block.name}: the model has none of the numbers it names")
     if row.size > MOST_ENTRIES:
         raise InvalidArgumentError(
             f"{block.name} names {row.size} numbers, more than {MOST_ENTRIES}: name fewer"
@@ -147,6 +142,7 @@ def _coefficients(
         )
         return row, column
     rows = rows if block.rows else np.arange(model.num_rows)
+    rows = _inequalities(model, block, rows, public_model=public_model)
     columns = columns if block.columns else np.arange(model.num_columns)
     if _by_pattern(model, block, public_model) == "file":
         stored = model.A.tocoo()
@@ -158,6 +154,44 @@ def _coefficients(
             f"{MOST_ENTRIES}: name fewer rows or columns"
         )
     return np.repeat(rows, columns.size), np.tile(columns, rows.size)
+
+
+def _inequalities(
+    model: LpModel, block: PrivateBlock, rows: IntArray, *, public_model: bool
+) -> IntArray:
+    """The rows that are meant: without equalities where the block says so."""
+    if block.equalities is None:
+        return rows
+    if not public_model:
+        raise InvalidArgumentError(
+            f"{block.name}: the model file holds private numbers, and a range whose sides meet "
+            "looks like an equality there. Name the rows that are meant, or give the private "
+            "numbers in a file of their own (--data)"
+        )
+    return rows[~model.equal[rows]]
+
+
+def _with_side(model: LpModel, block: PrivateBlock, rows: IntArray, side: str) -> IntArray:
+    """Rows that are named, and those matched by a pattern that have the side."""
+    right = model.row_upper if side == "upper" else model.row_lower
+    named = np.array([name in block.rows for name in model.row_names])
+    kept = rows[np.isfinite(right[rows]) | named[rows]]
+    return kept[right[kept] != 0.0] if block.pattern == "file" else kept
+
+
+def _columns(
+    model: LpModel, block: PrivateBlock, columns: IntArray, *, public_model: bool
+) -> IntArray:
+    """Columns whose cost or bound is private."""
+    if block.kind == "objective":
+        by_file = _by_pattern(model, block, public_model) == "file"
+        return columns[model.c[columns] != 0.0] if by_file else columns
+    if block.side is None:
+        raise InvalidArgumentError(
+            f'{block.name}: say which bound of the columns is private, side = "lower" or "upper"'
+        )
+    own = (model.upper if block.side == "upper" else model.lower)[columns]
+    return columns[np.isfinite(own) & (own != 0.0)] if block.pattern == "file" else columns
 
 
 def _numbers(

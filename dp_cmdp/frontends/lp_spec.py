@@ -35,10 +35,10 @@ INFINITE = 1e20
 #: Which keys a kind of block has beside those that all have.
 _COMMON = ("kind", "name", "lower", "upper", "radius", "relative", "record")
 _OWN = {
-    "rhs": ("rows", "side"),
-    "coefficient": ("rows", "columns", "entries", "pattern"),
+    "rhs": ("rows", "side", "pattern", "equalities"),
+    "coefficient": ("rows", "columns", "entries", "pattern", "equalities"),
     "objective": ("columns", "pattern"),
-    "bound": ("columns", "side"),
+    "bound": ("columns", "side", "pattern"),
 }
 
 
@@ -65,7 +65,9 @@ class PrivateBlock:
     record : {"entry", "row", "column", "all"}
         Whose entries may change together: across all blocks that say the same.
     pattern : {"file", "all"} or None
-        Which of the named coefficients may be non-zero: those that the model has, or all.
+        Which of the named numbers are private: those that are not 0 in the model, or all.
+    equalities : {"public"} or None
+        "public": equality rows among the named ones are not meant.
     """
 
     kind: str
@@ -80,6 +82,7 @@ class PrivateBlock:
     relative: bool
     record: str
     pattern: str | None
+    equalities: str | None = None
 
 
 @door
@@ -165,6 +168,7 @@ def _block(number: int, block: Any) -> PrivateBlock:
         relative=relative,
         record=record,
         pattern=_choice(where, block, "pattern", PATTERNS),
+        equalities=_choice(where, block, "equalities", ("public",)),
     )
 
 

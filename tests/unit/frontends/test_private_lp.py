@@ -127,6 +127,7 @@ MEETING = {"lower": -5, "upper": 60}  # the other side of SPACE lies 50 below
         ([{**STOCK, "lower": 0}], "the two bounds of STOCK may meet"),
         ([{**STOCK, "lower": -2}], "the two bounds of STOCK may meet"),
         ([{**STOCK, "side": None}], "say which bound of the columns is private"),
+        ([{**HOURS, "rows": ["*"], "equalities": "public"}], "a range whose sides meet looks like"),
         ([HOURS, {**HOURS, "name": "again"}], "the right-hand side of HOURS is named twice"),
         ([{**HOURS, "rows": ["HOUR"]}], "the model has no row 'HOUR'; did you mean HOURS"),
         ([{**HOURS, "rows": ["Z*"]}], r"the model has no row 'Z\*'"),
@@ -134,7 +135,7 @@ MEETING = {"lower": -5, "upper": 60}  # the other side of SPACE lies 50 below
         ([{**HOURS, "rows": ["HOURS", "ORDER"]}], "some of its rows are ≤ and some ≥"),
         (
             [{**SPACE, "rows": ["HOURS"], "columns": ["STOCK"], "pattern": "file"}],
-            "the model has none of the coefficients it names",
+            "the model has none of the numbers it names",
         ),
     ],
 )
@@ -161,6 +162,19 @@ def test_with_a_public_model_bounds_may_be_relative_and_one_side_private(tmp_pat
     assert envelope.radius.tolist() == [1.0, 0.45, 0.015, 30.0]
     zero = {**share, "kind": "rhs", "rows": ["BALANCE"], "side": "upper"}
     assert "0 or infinite in the model" in refusal(planning(tmp_path), zero, public_model=True)
+
+
+def test_patterns_take_the_sides_that_exist_and_leave_out_what_is_said(tmp_path):
+    upper = {"kind": "rhs", "side": "upper", "rows": ["*"], "lower": -1e3, "upper": 1e3}
+    assert "BALANCE is an equality row" in refusal(planning(tmp_path), upper, public_model=True)
+    wide = {**upper, "equalities": "public", "lower": 30}
+    private = made(planning(tmp_path), wide, public_model=True)
+    assert private.program.row_names == ("HOURS", "WOOD", "SPACE (upper side)")
+    cost = {"kind": "bound", "side": "upper", "columns": "*", "lower": 1, "upper": 99}
+    private = made(planning(tmp_path), {**cost, "pattern": "file"}, public_model=True)
+    assert private.program.row_names == ("upper bound of STOCK",)
+    every = {"kind": "coefficient", "columns": "*", "equalities": "public", "lower": 0, "upper": 9}
+    assert made(planning(tmp_path), every, public_model=True).groups[0].size == 6
 
 
 def test_negative_numbers_have_ordered_relative_bounds(tmp_path):
