@@ -30,8 +30,8 @@ KINDS = ("rhs", "coefficient", "objective", "bound")
 SIDES = ("lower", "upper")
 RECORDS = ("entry", "row", "column", "all")
 PATTERNS = ("file", "all")
-#: Numbers of this size and beyond are infinite to HiGHS.
-INFINITE = 1e20
+#: Numbers of this size and beyond are infinite to HiGHS, and it takes no such coefficients.
+INFINITE, LARGEST_COEFFICIENT = 1e20, 1e15
 #: Which keys a kind of block has beside those that all have.
 _COMMON = ("kind", "name", "lower", "upper", "radius", "relative", "record")
 _OWN = {
@@ -226,8 +226,9 @@ def _number(where: str, block: Mapping[str, Any], key: str) -> float | None:
     value = block.get(key)
     if value is None:
         return None
-    if not _check.is_real(value) or not math.isfinite(value) or abs(value) >= INFINITE:
-        raise InvalidArgumentError(f"{where}: {key} must be a number below {INFINITE:g} in size")
+    limit = LARGEST_COEFFICIENT if block.get("kind") == "coefficient" else INFINITE
+    if not _check.is_real(value) or not math.isfinite(value) or abs(value) >= limit:
+        raise InvalidArgumentError(f"{where}: {key} must be a number below {limit:g} in size")
     return float(value)
 
 

@@ -36,6 +36,7 @@ def test_a_specification_is_read_as_written(tmp_path):
         ({"upper": True}, "upper must be a number"),
         ({"upper": float("inf")}, "upper must be a number below 1e"),
         ({"upper": 1e20}, "upper must be a number below 1e"),
+        ({"kind": "coefficient", "upper": 1e15}, r"upper must be a number below 1e\+15"),
         ({"radius": 0}, "radius must be positive"),
         ({"relative": "yes"}, "relative must be true or false"),
         ({"record": "person"}, "record must be one of entry, row, column, all"),
