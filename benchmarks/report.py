@@ -13,6 +13,7 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from records import read_lines, select
@@ -145,6 +146,28 @@ def general(lines: Lines) -> str:
     return table(head, rows)
 
 
+def lp_files(lines: Lines) -> str:
+    """Medians over seeds per file and kind of solve, and what all files of 10 ms or more say."""
+    found = select(lines, "lp files")
+    kinds = list(dict.fromkeys(line["solve"] for line in found))
+    rows = []
+    for case in dict.fromkeys(line["case"] for line in found):
+        parts = [line for line in found if line["case"] == case and line["peer_s"]]
+        row = [case, f"{max(line['size'] for line in parts):,}",
+               seconds(median(line["peer_s"] for line in parts))]  # fmt: skip
+        for kind in kinds:
+            ratios = [x["overhead"] for x in parts if x["solve"] == kind and x["overhead"]]
+            row.append(number(median(ratios), unit="×") if ratios else "no point for all")
+        rows.append(row)
+    large = [x for x in found if x["overhead"] and x["peer_s"] >= 0.01]
+    for label, choose in (("median from 10 ms on", median), ("largest from 10 ms on", max)):
+        cells = [number(choose(x["overhead"] for x in large if x["solve"] == kind), unit="×")
+                 for kind in kinds]  # fmt: skip
+        rows.append([f"**{label}**", "", "", *cells])
+    load = "".join(f"Load when it began: {x['load']:.1f}.\n" for x in select(lines, "machine"))
+    return table(["file", "coefficients", "plain", *kinds], rows) + "\n" + load
+
+
 def privatizer(lines: Lines) -> str:
     rows = [
         [f"{line['size']:,}", seconds(line["release_s"]), seconds(line["ours_s"]),
@@ -193,6 +216,7 @@ TABLES: dict[str, Callable[[Lines], str]] = {
     "sweep": sweep,
     "grids": grids,
     "general-lp": general,
+    "lp-files": lp_files,
     "privatizer": privatizer,
     "growth": growth,
     "limit": limit,

@@ -22,6 +22,7 @@ from figure import benchmark_figure
 from first_use import first_use
 from general_lp import general_lp
 from growth import growth, physical_limit
+from lp_files import lp_files
 from measurement import Clock
 from privatizer import privatizer
 from problems import RADIUS
@@ -35,7 +36,7 @@ CALM = 0.02
 Section = tuple[str, Callable[[], None]]
 
 
-def quick(records: Records, clock: Clock) -> list[Section]:
+def quick(records: Records, clock: Clock, lps: Path) -> list[Section]:
     """The sections of ``make bench-quick``, the most telling first."""
     one = partial(single, records=records, clock=clock)
     many = partial(sweep, number=2000, peer_number=20, records=records, clock=clock)
@@ -53,13 +54,14 @@ def quick(records: Records, clock: Clock) -> list[Section]:
         ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=40.0,
                             enough=10.0)),
         ("privatizer", partial(privatizer, 1000, records=records, clock=clock)),
+        ("lp-files", partial(lp_files, lps, seeds=1, sizes=1, records=records, clock=clock)),
         ("growth", partial(growth, 32, records=records, clock=clock, limit=20.0)),
         ("limit", partial(physical_limit, (32, 100, 316), records=records)),
         ("first-use", partial(first_use, records=records, clock=clock)),
     ]  # fmt: skip
 
 
-def full(records: Records, clock: Clock) -> list[Section]:
+def full(records: Records, clock: Clock, lps: Path) -> list[Section]:
     """The sections of ``make bench``."""
     one = partial(single, records=records, clock=clock)
     many = partial(sweep, number=2000, peer_number=100, records=records, clock=clock)
@@ -81,6 +83,7 @@ def full(records: Records, clock: Clock) -> list[Section]:
         ("million", partial(one, 1000, limit=300.0, general=False, gap=1e-6)),
         ("privatizer", partial(privatizer, 316, records=records, clock=clock)),
         ("privatizer", partial(privatizer, 1000, records=records, clock=clock)),
+        ("lp-files", partial(lp_files, lps, seeds=3, sizes=3, records=records, clock=clock)),
         ("growth", partial(growth, 100, records=records, clock=clock, limit=300.0)),
         ("limit", partial(physical_limit, (32, 100, 316, 1000), records=records)),
         ("first-use", partial(first_use, records=records, clock=clock)),
@@ -94,13 +97,16 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes, under five minutes")
     parser.add_argument("--only", action="append", metavar="SECTION", help="may be repeated")
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
+    parser.add_argument(
+        "--lps", type=Path, default=Path("../shared/lp"), help="folder of .mps.gz files, if at hand"
+    )
     parser.add_argument("--budget", type=float, help="seconds for the suite; quick: 270")
     options = parser.parse_args()
     budget = options.budget or (270.0 if options.quick else None)
     clock = Clock(budget)
     kind = "quick" if options.quick else "full"
     records = Records(options.out / f"{kind}.jsonl")
-    sections = (quick if options.quick else full)(records, clock)
+    sections = (quick if options.quick else full)(records, clock, options.lps)
     known = sorted({name for name, _ in sections})
     if unknown := set(options.only or ()) - set(known):
         parser.error(f"--only must be one of {', '.join(known)}; got {', '.join(unknown)}")

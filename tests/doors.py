@@ -43,10 +43,12 @@ from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Debit
 from dp_cmdp.envs.layout_files import layout_to_dict
+from dp_cmdp.errors import AssumptionError
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.solution_file import SolutionFile
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import choose_plan
+from tests.lp_files import planning
 from tests.marked import MARKS
 from tests.problems import SpyDatabase
 from tests.rooms import Walk
@@ -147,6 +149,12 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.frontends.cvxpy.rows": CHECKED,
     "dp_cmdp.frontends.cvxpy.tensors": CHECKED,
     "dp_cmdp.frontends.gymnasium.cost_reader": CHECKED,
+    "dp_cmdp.frontends.lp_file.shown": CHECKED,
+    "dp_cmdp.frontends.lp_places": CHECKED,
+    "dp_cmdp.frontends.lp_rows": CHECKED,
+    "dp_cmdp.frontends.lp_sides": CHECKED,
+    "dp_cmdp.frontends.lp_values": CHECKED,
+    "dp_cmdp.frontends.mps_numbers": CHECKED,
     "dp_cmdp.frontends.table": "the checks themselves, tested in unit/frontends/test_table.py",
     "dp_cmdp.program.engines": CHECKED,
     "dp_cmdp._exact": CHECKED,
@@ -205,6 +213,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.program.linear_program.constraint_block": CHECKED,
     "dp_cmdp.program.linear_program.inequality_slack": CHECKED,
     "dp_cmdp.program.linear_program.make_engine": CHECKED,
+    "dp_cmdp.program.linear_program.slack_terms": CHECKED,
+    "dp_cmdp.program.linear_program.tight_slack": CHECKED,
     "dp_cmdp.program.certified": CHECKED,
     "dp_cmdp.program.linear_program.magnification": CHECKED,
     "dp_cmdp.program.linear_program.solution_at": CHECKED,
@@ -614,6 +624,34 @@ class World:
         return env
 
     @cached_property
+    def lp_path(self) -> Path:
+        return planning(self.folder)
+
+    @cached_property
+    def lp_model(self) -> Any:
+        from dp_cmdp.frontends.lp_file import read_lp
+
+        return read_lp(self.lp_path)
+
+    @cached_property
+    def lp_spec(self) -> Path:
+        path = self.folder / "spec.toml"
+        path.write_text('[[private]]\nkind = "rhs"\nrows = ["HOURS"]\nlower = 80\nupper = 120\n')
+        return path
+
+    @cached_property
+    def lp_blocks(self) -> Any:
+        from dp_cmdp.frontends.lp_spec import read_spec
+
+        return read_spec(self.lp_spec)
+
+    @cached_property
+    def private_lp(self) -> Any:
+        from dp_cmdp.frontends.private_lp import private_program
+
+        return private_program(self.lp_model, self.lp_blocks)
+
+    @cached_property
     def safe_policy(self) -> Any:
         from dp_cmdp.cmdp.synthesis import safe_policy
 
@@ -804,6 +842,20 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.frontends.cvxpy.solve.check.problem": lambda w: w.cvxpy_problem,
     "dp_cmdp.frontends.cvxpy.solve.solve.problem": lambda w: w.cvxpy_problem,
     "dp_cmdp.frontends.cvxpy.solve.solve.values": lambda w: w.cvxpy_values,
+    "dp_cmdp.frontends.lp_file.read_lp.path": lambda w: w.lp_path,
+    "dp_cmdp.frontends.lp_file.LpModel.value.objective": lambda w: 1.0,
+    "dp_cmdp.frontends.lp_spec.private_blocks.content": lambda w: {
+        "private": [{"kind": "rhs", "rows": ["HOURS"], "lower": 80, "upper": 120}]
+    },
+    "dp_cmdp.frontends.lp_spec.read_spec.path": lambda w: w.lp_spec,
+    "dp_cmdp.frontends.private_lp.PrivateLp.database.source": lambda w: w.lp_path,
+    "dp_cmdp.frontends.private_lp.PrivateLp.renamed.error": lambda w: AssumptionError(
+        "x[0] can grow", label="ass:bounded", rows=("x[0]",)
+    ),
+    "dp_cmdp.frontends.private_lp.PrivateLp.value.objective": lambda w: 1.0,
+    "dp_cmdp.frontends.private_lp.PrivateLp.values.source": lambda w: w.lp_path,
+    "dp_cmdp.frontends.private_lp.private_program.blocks": lambda w: w.lp_blocks,
+    "dp_cmdp.frontends.private_lp.private_program.model": lambda w: w.lp_model,
     "dp_cmdp.frontends.gymnasium.cmdp_from_gymnasium.env": lambda w: "FrozenLake-v1",
     "dp_cmdp.frontends.gymnasium.import_gymnasium.env": lambda w: "FrozenLake-v1",
     "dp_cmdp.frontends.kinds.PrivateCost.tolerance": lambda w: Envelope(0.05, 1.0),
@@ -922,6 +974,8 @@ INSTANCES: dict[str, Builder] = {
     "dp_cmdp.program.linear_program.LinearProgram": lambda w: w.lp,
     "dp_cmdp.noise.laws.Laplace": lambda w: dp_cmdp.Laplace(1.0),
     "dp_cmdp.noise.laws.TruncatedLaplace": lambda w: dp_cmdp.TruncatedLaplace(1.0, 2.0),
+    "dp_cmdp.frontends.lp_file.LpModel": lambda w: w.lp_model,
+    "dp_cmdp.frontends.private_lp.PrivateLp": lambda w: w.private_lp,
     "dp_cmdp.program.parametric.ParametricLP": lambda w: w.program,
     "dp_cmdp.data.release.Debit": lambda w: Debit("spy", 1, "0" * 64),
     "dp_cmdp.data.release.Noise": lambda w: w.release.noise[0],

@@ -15,6 +15,7 @@ from dp_cmdp.errors import DPCMDPError, PrivacyWarning
 
 COMMANDS = (
     "synthesize",
+    "lp",
     "rollout",
     "evaluate",
     "verify",

@@ -1,13 +1,14 @@
 """Points whose feasibility is a fact and not a tolerance.
 
-A solver's point misses its rows by up to its tolerance. Every row is evaluated exactly (see
-:mod:`dp_cmdp._exact`), and the point is *corrected*: the program is centred at the point, magnified
-until the largest miss has size 1, and solved again from the last basis. What the solver's tolerance
-hides at one scale is plain at the next, so that after one or two corrections the point misses its
-rows by no more than the rounding of x to floats, 2^-53 Σ|terms| per row (iterative refinement:
-Gleixner, Steffy, Wolter 2016). Inequality rows that rounding could break get a margin of a few such
-units, and hold exactly; most equality rows have no solution in floats, and hold to their rounding.
-An equality row that stays further off is refused: :func:`equality_residuals` says how far it is.
+A solver's point misses its rows by up to its tolerance. Every row is evaluated, exactly wherever
+floats with error bounds do not decide (see :mod:`dp_cmdp._exact`), and the point is *corrected*:
+the program is centred at the point, magnified until the largest miss has size 1, and solved again
+from the last basis. What the solver's tolerance hides at one scale is plain at the next, so that
+after one or two corrections the point misses its rows by no more than the rounding of x to floats,
+2^-53 Σ|terms| per row (iterative refinement: Gleixner, Steffy, Wolter 2016). Inequality rows that
+rounding could break get a margin of a few such units, and hold exactly; most equality rows have no
+solution in floats, and hold to their rounding. An equality row that stays further off is refused:
+:func:`equality_residuals` says how far it is.
 
 Should the corrections fail, the *widest* program decides: it looks for the point around which the
 largest cube satisfies all inequality rows. A cube of positive width proves that there is room, and
@@ -23,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from dp_cmdp import _exact as exact
 from dp_cmdp._check import FloatArray
 from dp_cmdp.errors import InfeasibleError, SolverError
 from dp_cmdp.program.linear_program import (
@@ -33,7 +35,9 @@ from dp_cmdp.program.linear_program import (
     Solution,
     inequality_slack,
     make_engine,
+    slack_terms,
     solution_at,
+    tight_slack,
 )
 
 #: First margin of a row, relative to Σ|terms|: eight times what rounding x can cost.
@@ -56,12 +60,14 @@ SlackOf = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A point within its bounds and its exact residuals; the first `checked` rows must hold."""
+    """A point within its bounds and its residuals; the first `checked` rows must hold.
+
+    Slacks are exact where rows are tight or may have the least slack, else lower bounds.
+    """
 
     x: FloatArray
     raw: RawSolution
     slack: FloatArray
-    size: FloatArray
     gap_eq: FloatArray
     residual_eq: FloatArray
     checked: int
@@ -104,16 +110,17 @@ def solve_certified(lp: LinearProgram, *, slack_of: SlackOf, engine: str = "high
 
 
 def _at(lp: LinearProgram, raw: RawSolution, slack_of: SlackOf) -> _Point:
-    """An engine's point, clipped to its bounds, with the exact residuals of all rows."""
+    """An engine's point, clipped to its bounds, with the residuals of all rows."""
     x = np.clip(raw.x, lp.lower, lp.upper)
-    leading = slack_of(x)
-    rest = slice(leading.size, None)
-    gap_eq, residual_eq = equality_residuals(lp.A_eq, lp.b_eq, x=x)
+    slack = leading = slack_of(x)
+    if leading.size < lp.num_rows:
+        rest = slice(leading.size, None)
+        slack = np.concatenate([leading, tight_slack(lp.A[rest], lp.b[rest], x=x)])
+    gap_eq, residual_eq = _largest_residuals(lp.A_eq, lp.b_eq, x=x)
     return _Point(
         x=x,
         raw=raw,
-        slack=np.concatenate([leading, inequality_slack(lp.A[rest], lp.b[rest], x=x)]),
-        size=abs(lp.A) @ np.abs(x) + np.abs(lp.b),
+        slack=slack,
         gap_eq=gap_eq,
         residual_eq=residual_eq,
         checked=leading.size,
@@ -130,10 +137,36 @@ def equality_residuals(
     in whatever units a row is stated. A row whose terms are all 0 holds.
     """
     gap = inequality_slack(A_eq, b_eq, x=x)
-    size = inequality_slack(-abs(A_eq), np.abs(b_eq), x=np.abs(x))
+    return gap, _shares(gap, inequality_slack(-abs(A_eq), np.abs(b_eq), x=np.abs(x)))
+
+
+def _shares(gap: FloatArray, size: FloatArray) -> FloatArray:
+    """|gap| / size per row: 0 only for a gap of 0, 1 for one that is infinite."""
     share = (~np.isfinite(gap)).astype(np.float64)
     wrong = np.isfinite(gap) & (gap != 0.0)
     share[wrong] = np.maximum(np.abs(gap[wrong]) / size[wrong], 5e-324)
+    return share
+
+
+def _largest_residuals(
+    A_eq: sparse.csr_array, b_eq: FloatArray, *, x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """:func:`equality_residuals`; relative ones that are not the largest may be in floats.
+
+    They are on the same side of the goal of corrections, and none exceeds the largest.
+    """
+    rows, factors = slack_terms(A_eq, b_eq, x)
+    gap = exact.row_sums(rows, factors, num_rows=b_eq.size)
+    if not gap.any():
+        return gap, np.zeros(gap.size)
+    _, error, size = exact.sum_bounds(rows, factors, num_rows=b_eq.size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = _shares(gap, size)
+        near = 2.0 * float(np.max(error[size > 0.0] / size[size > 0.0], initial=0.0))
+        unclear = ~(share < (1.0 - near) * share.max())
+        unclear |= ~(np.abs(share - EQUALITY_GOAL) > near * EQUALITY_GOAL)
+    sizes = exact.some_sums(unclear, rows, [np.abs(factor) for factor in factors])
+    share[unclear] = _shares(gap[unclear], sizes)
     return gap, share
 
 
@@ -141,11 +174,12 @@ def _corrected(
     lp: LinearProgram, point: _Point, bound: Engine, *, slack_of: SlackOf
 ) -> tuple[_Point, FloatArray, int]:
     """The best corrected point, feasible if one was met; the margins asked for; the solves."""
-    margin = np.zeros(lp.num_rows)
+    margin, sizes = np.zeros(lp.num_rows), abs(lp.A)
     best, attempts, caution = point, 1, NEAR
     while attempts < MAX_ATTEMPTS and (not point.feasible or point.worst_eq > EQUALITY_GOAL):
-        asked = _rows_to_move(point, caution)
-        wanted = np.where(asked, np.maximum(GROWTH * margin, ROUNDING * point.size), margin)
+        rounding = ROUNDING * (sizes @ np.abs(point.x) + np.abs(lp.b))
+        asked = _rows_to_move(point, rounding if caution == NEAR else 0.0)
+        wanted = np.where(asked, np.maximum(GROWTH * margin, rounding), margin)
         if caution == NO_MARGIN:
             wanted[:] = 0.0
         attempts += 1
@@ -167,11 +201,11 @@ def _corrected(
     return best, margin, attempts
 
 
-def _rows_to_move(point: _Point, caution: int) -> np.ndarray:
-    """Rows that are to gain slack: none for the sake of the equalities alone."""
+def _rows_to_move(point: _Point, least: FloatArray | float) -> np.ndarray:
+    """Rows of less than the least slack: none for the sake of the equalities alone."""
     if point.feasible:
         return np.zeros(point.slack.size, dtype=bool)
-    return point.slack < (ROUNDING * point.size if caution == NEAR else 0.0)
+    return point.slack < least
 
 
 def _correction(

@@ -13,6 +13,7 @@ t_ik ≥ U_k w_ik, t_ik ≥ L_k w_ik stands for it. Either way the counterpart i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +105,7 @@ class UncertainRows:
 
     def signs(self) -> NDArray[np.int64]:
         """Sign of w_p(x) for every x within its bounds: 1, −1, or 0 where both occur."""
-        w_min, w_max = self._weight_range()
+        w_min, w_max = self._weight_range
         return np.where(w_min >= 0, 1, np.where(w_max <= 0, -1, 0))
 
     def counterpart(
@@ -124,6 +125,10 @@ class UncertainRows:
         )
         shift = np.bincount(b.row, weights=b.coefficient * fixed[self.b_pair], minlength=b.shape[0])
         pairs = np.flatnonzero(undecided)
+        if not pairs.size:
+            none = sparse.csr_array((0, A.shape[1]))
+            rows = sparse.csr_array(A.constant + moved)
+            return Counterpart(rows, b.constant + shift, none, np.empty(0), num_auxiliary=0)
         in_rows = sparse.csr_array(
             (np.ones(pairs.size), (self.row[pairs], np.arange(pairs.size))),
             shape=(A.shape[0], pairs.size),
@@ -137,6 +142,7 @@ class UncertainRows:
             num_auxiliary=pairs.size,
         )
 
+    @cached_property
     def _weight_range(self) -> tuple[FloatArray, FloatArray]:
         """Smallest and largest w_p(x) for x within its bounds."""
         at_lower = self._A.coefficient * self._x_lower[self._A.col]
@@ -152,7 +158,7 @@ class UncertainRows:
         self, low: FloatArray, high: FloatArray
     ) -> tuple[FloatArray, NDArray[np.bool_]]:
         """θ_k at its worst for each pair, and the pairs whose worst end depends on x."""
-        w_min, w_max = self._weight_range()
+        w_min, w_max = self._weight_range
         return np.where(w_min >= 0, high, low), (w_min < 0) & (w_max > 0) & (low < high)
 
     def _epigraph(
@@ -164,33 +170,37 @@ class UncertainRows:
         rows = [sparse.hstack([G, -sparse.eye_array(pairs.size)]) for G, _ in parts]
         return sparse.vstack(rows, format="csr"), np.concatenate([h for _, h in parts])
 
-    def exact_weights(self, x: FloatArray) -> FloatArray:
-        """w_p(x) of every pair: exact values, rounded once."""
+    def weight_signs(self, x: FloatArray) -> FloatArray:
+        """The sign of w_p(x) of every pair, exactly."""
         rows, factors = self.weight_terms(x)
-        return exact.row_sums(rows, factors, num_rows=self._num_pairs)
+        return exact.row_signs(rows, factors, num_rows=self._num_pairs)
 
     def weight_terms(self, x: FloatArray) -> tuple[IntArray, list[FloatArray]]:
-        """The terms of which w_p(x) is the sum: their pairs and their factors."""
+        """The terms of which w_p(x) is the sum: their pairs and their factors, but for x_j = 0."""
         A, b = self._A, self._b
-        return np.concatenate([self.A_pair, self.b_pair]), [
-            np.concatenate([A.coefficient, -b.coefficient]),
-            np.concatenate([x[A.col], np.ones(b.coefficient.size)]),
+        x_term = x[A.col]
+        used = np.flatnonzero(x_term)
+        return np.concatenate([self.A_pair[used], self.b_pair]), [
+            np.concatenate([A.coefficient[used], -b.coefficient]),
+            np.concatenate([x_term[used], np.ones(b.coefficient.size)]),
         ]
 
     def slack_terms(self, x: FloatArray, theta: FloatArray) -> tuple[IntArray, list[FloatArray]]:
-        """The terms of b_i(θ) − A_i(θ)x, with θ_p given per pair: rows and factors."""
+        """The terms of b_i(θ) − A_i(θ)x, θ_p given per pair: rows and factors, but for x_j = 0."""
         A, b, m = self._A, self._b, self.num_rows
-        base = np.repeat(np.arange(m), np.diff(A.constant.indptr))
-        return np.concatenate([base, np.arange(m), A.row, b.row]), [
-            np.concatenate([-A.constant.data, b.constant, -A.coefficient, b.coefficient]),
+        x_base, x_term = x[A.constant.indices], x[A.col]
+        fixed, used = np.flatnonzero(x_base), np.flatnonzero(x_term)
+        base = np.repeat(np.arange(m), np.diff(A.constant.indptr))[fixed]
+        return np.concatenate([base, np.arange(m), A.row[used], b.row]), [
             np.concatenate(
-                [x[A.constant.indices], np.ones(m), x[A.col], np.ones(b.coefficient.size)]
+                [-A.constant.data[fixed], b.constant, -A.coefficient[used], b.coefficient]
             ),
-            np.concatenate([np.ones(base.size + m), theta[self.A_pair], theta[self.b_pair]]),
+            np.concatenate([x_base[fixed], np.ones(m), x_term[used], np.ones(b.coefficient.size)]),
+            np.concatenate([np.ones(base.size + m), theta[self.A_pair[used]], theta[self.b_pair]]),
         ]
 
     def exact_slack(self, x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
         """Smallest b_i(θ) − A_i(θ)x over a box of databases: exact values, each rounded once."""
-        theta = np.where(self.exact_weights(x) > 0, high[self.entry], low[self.entry])
+        theta = np.where(self.weight_signs(x) > 0, high[self.entry], low[self.entry])
         rows, factors = self.slack_terms(x, theta)
         return exact.row_sums(rows, factors, num_rows=self.num_rows)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from dp_cmdp import _check
@@ -132,13 +132,30 @@ def constraint_block(
 
 def inequality_slack(A: sparse.csr_array, b: FloatArray, *, x: FloatArray) -> FloatArray:
     """Exact b − A x, each row rounded once."""
-    m = b.size
-    rows = np.repeat(np.arange(m), np.diff(A.indptr))
-    return exact.row_sums(
-        np.concatenate([rows, np.arange(m)]),
-        [np.concatenate([-A.data, b]), np.concatenate([x[A.indices], np.ones(m)])],
-        num_rows=m,
-    )
+    rows, factors = slack_terms(A, b, x)
+    return exact.row_sums(rows, factors, num_rows=b.size)
+
+
+def tight_slack(A: sparse.csr_array, b: FloatArray, *, x: FloatArray) -> FloatArray:
+    """b − A x: exact where a row is tight or may have the least slack, else a lower bound.
+
+    Signs and minimum are those of :func:`inequality_slack` (:func:`dp_cmdp._exact.tight_sums`).
+    """
+    rows, factors = slack_terms(A, b, x)
+    return exact.tight_sums(rows, factors, num_rows=b.size)
+
+
+def slack_terms(
+    A: sparse.csr_array, b: FloatArray, x: FloatArray
+) -> tuple[NDArray[np.intp], list[FloatArray]]:
+    """The terms of b − A x: rows and factors, but for x_j = 0."""
+    m, x_term = b.size, x[A.indices]
+    used = np.flatnonzero(x_term)
+    rows = np.repeat(np.arange(m), np.diff(A.indptr))[used]
+    return np.concatenate([rows, np.arange(m)]), [
+        np.concatenate([-A.data[used], b]),
+        np.concatenate([x_term[used], np.ones(m)]),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +336,7 @@ def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> 
     if certify:
         from dp_cmdp.program.certified import solve_certified
 
-        return solve_certified(lp, engine=engine, slack_of=lp.slack)
+        return solve_certified(lp, engine=engine, slack_of=lambda x: tight_slack(lp.A, lp.b, x=x))
     raw = make_engine(lp, engine).run(lp.b)
     return solution_at(lp, np.clip(raw.x, lp.lower, lp.upper), raw=raw, engine=engine)
 

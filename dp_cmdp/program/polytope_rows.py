@@ -50,6 +50,8 @@ class Links:
         Facts that share an entry may be combined, so a row is linked with all facts of the
         connected components (of facts and entries) that it meets.
         """
+        if not W.shape[0]:
+            return cls(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
         graph = sparse.block_array([[None, W], [W.T, None]], format="csr")
         labels = csgraph.connected_components(graph, directed=False)[1]
         of_fact, of_entry = labels[: W.shape[0]], labels[W.shape[0] :]
@@ -166,13 +168,32 @@ class PolytopeRows:
 
     def exact_slack(self, x: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Certain lower bounds on b_i(θ) − A_i(θ)x over the polytope, in exact arithmetic."""
-        rows, pull = self._rows, self.pull.tocoo()
+        at, factors = self._slack_terms(x, multipliers)
+        return exact.row_sums(at, factors, num_rows=self._rows.num_rows)
+
+    def tight_slack(self, x: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """The same where a row is tight or may have the least slack, elsewhere a lower bound.
+
+        Signs and minimum are those of :meth:`exact_slack`.
+        """
+        at, factors = self._slack_terms(x, multipliers)
+        return exact.tight_sums(at, factors, num_rows=self._rows.num_rows)
+
+    def _slack_terms(
+        self, x: FloatArray, multipliers: FloatArray
+    ) -> tuple[IntArray, list[FloatArray]]:
+        """The terms of the bounds on the slacks: rows and factors."""
+        rows = self._rows
+        theta = np.where(rows.weight_signs(x) > 0, self._high, self._low)
+        if not self.num_multipliers:
+            return rows.slack_terms(x, theta)
+        pull = self.pull.tocoo()
         meeting, link = pull.row.astype(np.intp), pull.col.astype(np.intp)
         pair, factors = rows.weight_terms(x)
         meeting_of = np.full(rows.row.size, -1)
         meeting_of[self._pair] = self._met
         kept = meeting_of[pair] >= 0
-        z = exact.row_sums(
+        z = exact.row_signs(
             np.concatenate([meeting_of[pair[kept]], meeting]),
             [
                 np.concatenate([factors[0][kept], -pull.data]),
@@ -181,19 +202,14 @@ class PolytopeRows:
             num_rows=self.meeting_row.size,
         )
         end = np.where(z > 0, self._meeting_high, self._meeting_low)
-        theta = np.where(rows.exact_weights(x) > 0, self._high, self._low)
         theta[self._pair] = end[self._met]
         at, terms = rows.slack_terms(x, theta)
         ones = np.ones(multipliers.size)
-        return exact.row_sums(
-            np.concatenate([at, self.links.row[link], self.links.row]),
-            [
-                np.concatenate([terms[0], pull.data, -self._q[self.links.fact]]),
-                np.concatenate([terms[1], multipliers[link], multipliers]),
-                np.concatenate([terms[2], end[meeting], ones]),
-            ],
-            num_rows=rows.num_rows,
-        )
+        return np.concatenate([at, self.links.row[link], self.links.row]), [
+            np.concatenate([terms[0], pull.data, -self._q[self.links.fact]]),
+            np.concatenate([terms[1], multipliers[link], multipliers]),
+            np.concatenate([terms[2], end[meeting], ones]),
+        ]
 
 
 def check_consistent(polytope: Polytope) -> None:

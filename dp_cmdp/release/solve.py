@@ -25,7 +25,7 @@ from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError, SolverError
 from dp_cmdp.program.certified import solve_certified
-from dp_cmdp.program.linear_program import Solution, inequality_slack
+from dp_cmdp.program.linear_program import Solution, tight_slack
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import check_consistent
 from dp_cmdp.release.block_plans import checked_entrywise
@@ -205,8 +205,8 @@ def solve_over(
     count = uncertain.num_multipliers
 
     def slack_of(x: FloatArray) -> FloatArray:
-        sensitive = uncertain.exact_slack(x[:n], np.maximum(x[x.size - count :], 0.0))
-        return np.concatenate([sensitive, inequality_slack(program.A_ub, program.b_ub, x=x[:n])])
+        sensitive = uncertain.tight_slack(x[:n], np.maximum(x[x.size - count :], 0.0))
+        return np.concatenate([sensitive, tight_slack(program.A_ub, program.b_ub, x=x[:n])])
 
     middle = (polytope.lower + polytope.upper) / 2 if estimate is None else estimate
     lp = program.with_rows(uncertain.counterpart(), program.c.at(middle))

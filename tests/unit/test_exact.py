@@ -61,3 +61,80 @@ def test_a_cancellation_that_floats_cannot_see_is_seen():
 
 def test_rows_without_terms_sum_to_zero():
     assert exact.row_sums(np.array([2]), [np.array([3.0])], num_rows=4).tolist() == [0, 0, 3, 0]
+
+
+def fractions_of(rows, parts, num_rows):
+    return [as_fraction(*(part[rows == row].tolist() for part in parts)) for row in range(num_rows)]
+
+
+def awkward_sums():
+    """Rows and factors on which plain sums go wrong, or that leave the error-free range."""
+    rng = np.random.default_rng(3)
+    drift = np.r_[1.0, np.full(1000, 2.0**-53)]  # every addition is rounded down
+    yield np.zeros(drift.size, dtype=int), [drift, np.ones(drift.size)]
+    cancel = np.r_[1.0, np.full(1000, 2.0**-53), -1.0 - 999 * 2.0**-53]
+    yield np.zeros(cancel.size, dtype=int), [cancel]
+    above = rng.uniform(0.5, 1.0, (2, 40))
+    yield np.repeat(np.arange(8), 5), list(above)  # all are far from 0, and the least counts
+    for factors in (1, 2, 3):
+        for spread in (0, 4, 60, 500):
+            parts = [
+                rng.normal(size=60) * 2.0 ** rng.integers(-spread, spread + 1, 60)
+                for _ in range(factors)
+            ]
+            rows = rng.integers(0, 8, 60)
+            yield rows, parts
+            twice = [np.r_[parts[0], -parts[0]], *(np.r_[part, part] for part in parts[1:])]
+            yield np.r_[rows, rows], twice  # every sum is 0
+            near = [np.r_[parts[0], -parts[0] * (1 - 2.0**-52)], *twice[1:]]
+            yield np.r_[rows, rows], near
+    yield np.array([0, 1, 1]), [np.array([5e-324, 1e300, -1e-300]), np.array([0.5, 1e300, 1e-300])]
+
+
+def test_error_bounds_of_plain_sums_enclose_the_exact_ones():
+    for rows, parts in awkward_sums():
+        plain, error, _ = exact.sum_bounds(rows, parts, num_rows=8)
+        for row, total in enumerate(fractions_of(rows, parts, 8)):
+            if np.isfinite(error[row]):
+                assert abs(Fraction(plain[row]) - total) <= Fraction(error[row])
+
+
+def test_signs_that_floats_decide_and_those_they_do_not_are_exact():
+    for rows, parts in awkward_sums():
+        found = exact.row_signs(rows, parts, num_rows=8)
+        assert found.tolist() == [sign(total) for total in fractions_of(rows, parts, 8)]
+
+
+def test_tight_sums_are_lower_bounds_with_the_signs_and_the_minimum_of_exact_sums():
+    for rows, parts in awkward_sums():
+        found = exact.tight_sums(rows, parts, num_rows=8)
+        whole = exact.row_sums(rows, parts, num_rows=8)
+        assert (found <= whole).all()
+        assert np.sign(found).tolist() == np.sign(whole).tolist()
+        assert found.min() == whole.min()
+
+
+def test_sums_that_are_not_tight_are_not_made_exactly(monkeypatch):
+    A = np.ones(20_000)
+    A[0] = -1.0  # one row of the twenty thousand is negative
+    made, row_sums = [], exact.row_sums
+    monkeypatch.setattr(
+        exact,
+        "row_sums",
+        lambda *a, num_rows: made.append(num_rows) or row_sums(*a, num_rows=num_rows),
+    )
+    found = exact.tight_sums(np.arange(A.size), [A, A * A], num_rows=A.size)
+    assert found[0] == -1.0
+    assert made == [1]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 3), floats, floats), min_size=1, max_size=12))
+def test_for_any_floats_tight_sums_have_the_signs_and_the_minimum_of_exact_sums(terms):
+    rows = np.array([row for row, _, _ in terms])
+    parts = [np.array([term[k] for term in terms]) for k in (1, 2)]
+    found = exact.tight_sums(rows, parts, num_rows=4)
+    whole = exact.row_sums(rows, parts, num_rows=4)
+    assert np.sign(found).tolist() == np.sign(whole).tolist()
+    assert (found <= whole).all()
+    assert found.min() == whole.min()

@@ -38,7 +38,7 @@ class HighsEngine:
     def __init__(self, lp: LinearProgram, *, tolerance: float = TOLERANCE) -> None:
         self._lp = lp
         self._scale = scale = program_scale(lp)
-        self._highs = _quiet_highs(_model(lp, scale), tolerance)
+        self._highs = _quiet_highs(lp, scale, tolerance)
         self._limits = (lp.b, lp.b_eq, lp.lower, lp.upper)
 
     @property
@@ -132,7 +132,7 @@ class HighsEngine:
             lower=lower / scale.columns,
             upper=upper / scale.columns,
         )
-        solver = _quiet_highs(_model(program, Scale.unit(program)), TOLERANCE)
+        solver = _quiet_highs(program, Scale.unit(program), TOLERANCE)
         solver.run()
         missing = -solver.getInfo().objective_function_value
         return solver.getModelStatus() == _STATUS.kOptimal and missing > TOLERANCE
@@ -159,13 +159,13 @@ class HighsEngine:
         return status
 
 
-def _quiet_highs(model: highspy.HighsLp, tolerance: float) -> highspy.Highs:
+def _quiet_highs(lp: LinearProgram, scale: Scale, tolerance: float) -> highspy.Highs:
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("primal_feasibility_tolerance", tolerance)
     highs.setOptionValue("dual_feasibility_tolerance", tolerance)
     highs.setOptionValue("small_matrix_value", 1e-12)  # the least that HiGHS allows
-    highs.passModel(model)
+    _pass_model(highs, lp, scale)
     return highs
 
 
@@ -174,21 +174,28 @@ def _scaled(matrix: sparse.csr_array, rows: FloatArray, columns: FloatArray) -> 
     return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _model(lp: LinearProgram, scale: Scale) -> highspy.HighsLp:
+def _pass_model(highs: highspy.Highs, lp: LinearProgram, scale: Scale) -> None:
+    """Hand the program over as arrays, which HiGHS reads without a detour through lists."""
     rows = _scaled(sparse.vstack([lp.A, lp.A_eq], format="csr"), scale.rows, scale.columns)
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = lp.num_variables, rows.shape[0]
-    model.sense_ = highspy.ObjSense.kMaximize
-    model.col_cost_ = scale.objective * lp.c * scale.columns
-    model.col_lower_, model.col_upper_ = lp.lower / scale.columns, lp.upper / scale.columns
     right = np.concatenate([lp.b, lp.b_eq]) * scale.rows
-    model.row_lower_ = np.concatenate([np.full(lp.num_rows, -np.inf), right[lp.num_rows :]])
-    model.row_upper_ = right
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = rows.indptr
-    model.a_matrix_.index_ = rows.indices
-    model.a_matrix_.value_ = rows.data
-    return model
+    engine: Any = highs  # its stubs lack this form of the call
+    engine.passModel(
+        lp.num_variables,
+        rows.shape[0],
+        rows.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMaximize),
+        0.0,
+        scale.objective * lp.c * scale.columns,
+        lp.lower / scale.columns,
+        lp.upper / scale.columns,
+        np.concatenate([np.full(lp.num_rows, -np.inf), right[lp.num_rows :]]),
+        right,
+        rows.indptr.astype(np.int32),
+        rows.indices.astype(np.int32),
+        rows.data,
+        np.zeros(lp.num_variables, dtype=np.int32),  # all continuous
+    )
 
 
 def _failure(status: highspy.HighsModelStatus) -> SolverError:

@@ -9,6 +9,7 @@ from tests.mutants.faults import (
     intervals,
     laws,
     ledger,
+    lp_files,
     policies,
     programs,
     releases,
@@ -30,6 +31,7 @@ FAULTS = (
     *boundary.FAULTS,
     *files.FAULTS,
     *tables.FAULTS,
+    *lp_files.FAULTS,
     *environments.FAULTS,
     *audits.FAULTS,
 )

@@ -55,14 +55,14 @@ FAULTS = (
         Fault(
             "slack-at-the-best-end",
             "the exact slack is the smallest over the box",
-            "theta = np.where(self.exact_weights(x) > 0, high[self.entry], low[self.entry])",
-            "theta = np.where(self.exact_weights(x) > 0, low[self.entry], high[self.entry])",
+            "theta = np.where(self.weight_signs(x) > 0, high[self.entry], low[self.entry])",
+            "theta = np.where(self.weight_signs(x) > 0, low[self.entry], high[self.entry])",
         ),
         Fault(
             "slack-at-zero-weight",
             "the exact slack is the smallest over the box",
-            "theta = np.where(self.exact_weights(x) > 0, high[self.entry], low[self.entry])",
-            "theta = np.where(self.exact_weights(x) >= 0, high[self.entry], low[self.entry])",
+            "theta = np.where(self.weight_signs(x) > 0, high[self.entry], low[self.entry])",
+            "theta = np.where(self.weight_signs(x) >= 0, high[self.entry], low[self.entry])",
             "an entry of weight exactly 0 adds 0·θ to its row, whatever end θ takes",
         ),
     ),
@@ -160,6 +160,12 @@ FAULTS = (
             "share[wrong] = np.abs(gap[wrong]) / size[wrong]",
         ),
         Fault(
+            "largest-residual-in-floats",
+            "the largest residual of a certificate is exact",
+            "share[unclear] = _shares(gap[unclear], sizes)",
+            "share[unclear] *= 1.0 + 2.0**-50",
+        ),
+        Fault(
             "margin-understated",
             "the certificate names the margin it took",
             "margin=float(margin.max(initial=0.0)),",
@@ -172,8 +178,8 @@ FAULTS = (
         Fault(
             "slack-without-right-hand-side",
             "the slack of a row is b − A x",
-            "[np.concatenate([-A.data, b]), np.concatenate([x[A.indices], np.ones(m)])],",
-            "[np.concatenate([-A.data, np.abs(b)]), np.concatenate([x[A.indices], np.ones(m)])],",
+            "np.concatenate([-A.data[used], b]),",
+            "np.concatenate([-A.data[used], np.abs(b)]),",
         ),
     ),
     *in_file(
@@ -188,8 +194,26 @@ FAULTS = (
         Fault(
             "sum-in-floats",
             "sums are rounded once",
-            "sums[row] = math.fsum(pieces[:, span].ravel().tolist())",
-            "sums[row] = pieces[:, span].sum()",
+            "sums[left] = [math.fsum(flat[many * i : many * j]) for i, j in spans]",
+            "sums[left] = [sum(flat[many * i : many * j]) for i, j in spans]",
+        ),
+        Fault(
+            "error-bound-too-small",
+            "a sign that floats decide is the exact sign",
+            "error = (count + 4) * 2.0**-52 * size",
+            "error = 2.0**-53 * size",
+        ),
+        Fault(
+            "error-bound-of-unsafe-products",
+            "products that under- or overflow decide nothing in floats",
+            "error[rows[unsafe]] = np.inf",
+            "error[rows[unsafe]] *= 2.0",
+        ),
+        Fault(
+            "least-sum-in-floats",
+            "the least slack of a certificate is exact",
+            "clear = (sums > TIGHT * size) & (sums > least)",
+            "clear = sums > TIGHT * size",
         ),
         Fault(
             "range-unchecked",
@@ -200,7 +224,7 @@ FAULTS = (
         Fault(
             "three-factors-range",
             "products of three factors stay in the error-free range",
-            "smallest = _SMALL if len(factors) < 3 else _SMALL**0.5",
+            "smallest = _SMALL if number < 3 else _SMALL**0.5",
             "smallest = _SMALL",
         ),
         Fault(

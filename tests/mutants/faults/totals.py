@@ -255,7 +255,7 @@ FAULTS = (
         Fault(
             "answers-public-rows-uncertified",
             "public rows are certified too",
-            "return np.concatenate([sensitive, inequality_slack(program.A_ub, program.b_ub, x=x[:n])])",
+            "return np.concatenate([sensitive, tight_slack(program.A_ub, program.b_ub, x=x[:n])])",
             "return sensitive",
             tests=(
                 "tests/unit/verification/test_solutions.py",

@@ -310,3 +310,38 @@ def test_the_second_engine_certifies_the_same_structures():
         assert holds_exactly(lp, solution.x)
         assert residual(lp, solution.x) <= 1e-10
         assert solution.objective == pytest.approx(solve(lp).objective, rel=1e-5)
+
+
+def awkward_programs():
+    """Programs of several shapes: tight rows, slack rows, equalities that floats do not meet."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, m, q = rng.integers(3, 12), rng.integers(3, 30), rng.integers(0, 3)
+        A, A_eq, x = rng.normal(size=(m, n)), rng.normal(size=(q, n)), rng.uniform(1, 2, n)
+        unit = 10.0 ** rng.integers(-4, 5, m)
+        yield LinearProgram(
+            rng.normal(size=n),
+            A * unit[:, None],
+            b=(A @ x + rng.uniform(0.01, 1.0, m)) * unit,
+            A_eq=A_eq,
+            b_eq=A_eq @ x,
+            upper=1e6,
+        )
+    yield tiny_mixture(1, 12)
+    yield chain(9, 1 / 3)
+
+
+@pytest.mark.parametrize("number", range(14))
+def test_what_floats_decided_in_a_certificate_is_what_fractions_say(number):
+    lp = list(awkward_programs())[number]
+    answer = solve(lp)
+    proof = answer.certificate
+    assert proof is not None
+    rows = exact_rows(lp.A, answer.x.tolist())
+    least = min(Fraction(b) - row for b, row in zip(lp.b.tolist(), rows, strict=True))
+    assert proof.worst_slack == float(least)
+    assert least >= 0
+    assert proof.equality_residual == equality_residuals(lp.A_eq, lp.b_eq, x=answer.x)[1].max(
+        initial=0.0
+    )
+    assert proof.equality_residual == pytest.approx(residual(lp, answer.x.tolist()), rel=1e-15)

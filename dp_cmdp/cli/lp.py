@@ -1,0 +1,270 @@
+"""``dp-cmdp lp``: a linear program of a file, solved privately and with certainty."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dp_cmdp.cli.tables import print_json
+from dp_cmdp.cli.values import at_least, writable_folder
+from dp_cmdp.errors import AssumptionError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from dp_cmdp.accounting.budget import PrivacyBudget
+    from dp_cmdp.frontends.lp_file import LpModel
+    from dp_cmdp.frontends.private_lp import PrivateLp
+    from dp_cmdp.program.linear_program import Solution
+    from dp_cmdp.release.solve import PrivateAnswer
+
+PLANS = ("auto", "database", "totals")
+NOISES = ("tight", "optimal")
+#: What is written, all of it safe to publish.
+FILES = SOLUTION, TABLE, RELEASE, PROGRAM, CERTIFICATE = (
+    "solution.npz",
+    "solution.csv",
+    "release.npz",
+    "program.npz",
+    "certificate.json",
+)
+
+EPILOG = """examples:
+  dp-cmdp lp model.mps --private spec.toml --data values.csv --epsilon 1 --delta 1e-6 --out out/lp
+  dp-cmdp lp model.mps.gz --private spec.toml --epsilon 1 --delta 1e-6 --out out/lp --json
+  dp-cmdp lp model.mps --private spec.toml --check
+
+spec.toml says which numbers are private and what is public about them:
+
+  [[private]]
+  kind = "rhs"        # or "coefficient", "objective", "bound"
+  rows = ["CAP*"]
+  lower = 0
+  upper = 50
+  radius = 1
+
+With --data the model is public, and bounds may be relative to its numbers (relative = true); the
+private numbers come from a table (group,row,column,value) or from a second file of the same model.
+Without it the model's own numbers are the private ones, and bounds must be absolute.
+
+The ledger is debited before private numbers are used; that they are wrong is said then, not how,
+and nothing is refunded. --check reads no private number of --data and spends nothing.
+
+DIR gets solution.npz, solution.csv, release.npz, program.npz and certificate.json, all safe to
+publish, in place of those of an earlier run (dp-cmdp verify judges the three .npz files)."""
+
+
+def add_parser(commands) -> None:
+    parser = commands.add_parser(
+        "lp",
+        help="a private solution of an MPS or LP file that is feasible with certainty",
+        description="Release the private numbers of a linear program under differential privacy "
+        "and solve it so that its rows hold for everything the release allows: for the truth too.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help=".mps or .lp, plain or .gz")
+    parser.add_argument("--private", type=Path, required=True, metavar="SPEC", help="a TOML file")
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="private numbers; makes MODEL public"
+    )
+    parser.add_argument("--epsilon", help="privacy, e.g. 1 or 1/3")
+    parser.add_argument("--delta", help="privacy, e.g. 1e-6; in (0, 1/2]")
+    parser.add_argument(
+        "--plan",
+        choices=PLANS,
+        default="auto",
+        help="what is released: intervals (database), totals besides, or what promises to lose "
+        "least (auto)",
+    )
+    parser.add_argument(
+        "--noise", choices=NOISES, default="tight", help="optimal: one end close; one-entry records"
+    )
+    parser.add_argument("--relax", action="store_true", help="take integer columns as continuous")
+    parser.add_argument("--seed", type=at_least(0), help="simulate with float noise (not secure)")
+    parser.add_argument("--ledger", type=Path, metavar="FILE", help="debit this privacy ledger")
+    parser.add_argument("--identity", help="name of the database in the ledger")
+    parser.add_argument("--out", type=Path, default=Path("out/lp"), metavar="DIR")
+    parser.add_argument(
+        "--check", action="store_true", help="check the public side alone; spend and write nothing"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from dp_cmdp.accounting.budget import PrivacyBudget
+
+    if options.check:
+        return _check(options)
+    if options.epsilon is None or options.delta is None:
+        raise InvalidArgumentError("--epsilon and --delta must be given (not with --check)")
+    budget = PrivacyBudget(options.epsilon, options.delta)
+    if options.ledger is not None and not options.identity:
+        raise InvalidArgumentError("--identity must name the database when --ledger is given")
+    if options.identity is not None and options.ledger is None:
+        raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
+    with writable_folder(options.out, *FILES):  # before data is used or a ledger debited
+        private, model = _open(options)
+        answer = _answer(options, private, model, budget)
+        report = _report(options, private, answer, budget)
+        _write(options.out, private, answer, report)
+    if options.json:
+        print_json(report)
+    else:
+        _print_summary(options, private, report, answer)
+    return 0
+
+
+def _open(options: argparse.Namespace) -> tuple[PrivateLp, LpModel]:
+    """The public side of the files, and the model as it was read."""
+    from dp_cmdp._storage import check_is_file
+    from dp_cmdp.frontends.lp_file import read_lp
+    from dp_cmdp.frontends.lp_spec import read_spec
+    from dp_cmdp.frontends.private_lp import private_program
+
+    blocks = read_spec(options.private)
+    if options.data is not None:
+        check_is_file(options.data, "CSV, MPS or LP")
+    model = read_lp(options.model, relax=options.relax)
+    return private_program(model, blocks, public_model=options.data is not None), model
+
+
+def _answer(
+    options: argparse.Namespace, private: PrivateLp, model: LpModel, budget: PrivacyBudget
+) -> PrivateAnswer:
+    import numpy as np
+
+    from dp_cmdp.accounting.ledger import PrivacyLedger
+    from dp_cmdp.release.solve import release_and_solve
+
+    source = model if options.data is None else options.data
+    try:
+        return release_and_solve(
+            private.program,
+            private.database(source, identity=options.identity),
+            budget,
+            plan=options.plan,
+            calibration=options.noise,
+            rng=None if options.seed is None else np.random.default_rng(options.seed),
+            ledger=None if options.ledger is None else PrivacyLedger(options.ledger),
+        )
+    except AssumptionError as error:
+        raise private.renamed(error) from None
+
+
+def _check(options: argparse.Namespace) -> int:
+    """What can be known without data: is there an answer for every database?"""
+    from dp_cmdp.release.solve import robust_solution
+
+    private, _ = _open(options)
+    try:
+        robust = robust_solution(private.program)
+    except AssumptionError as error:
+        raise private.renamed(error) from None
+    report = {**_facts(options, private), "robust_value": private.value(robust.objective)}
+    if options.json:
+        print_json(report)
+    else:
+        _print_model(private, report)
+        print(f"robust    objective {report['robust_value']:.9g} with no data at all (ε = 0)")
+        print("          every row holds for every database within the public bounds: ready")
+    return 0
+
+
+def _facts(options: argparse.Namespace, private: PrivateLp) -> dict[str, Any]:
+    return {
+        "model": private.model.name,
+        "rows": private.model.num_rows,
+        "columns": private.model.num_columns,
+        "private": {group.name: group.size for group in private.groups},
+        "record_size": private.program.envelope.record_size,
+        "private_numbers_in": "the model file" if options.data is None else "a file of their own",
+        "relaxed": bool(options.relax),
+    }
+
+
+def _report(
+    options: argparse.Namespace, private: PrivateLp, answer: PrivateAnswer, budget: PrivacyBudget
+) -> dict[str, Any]:
+    solution, robust = answer.solution, answer.robust
+    assert solution.certificate is not None
+    gain = solution.objective - robust.objective
+    return {
+        **_facts(options, private),
+        "epsilon": float(budget.epsilon),
+        "delta": float(budget.delta),
+        "plan": str(answer.choice.plan),
+        "secure": answer.release.secure,
+        "leaks": list(answer.release.leaks),
+        "objective": private.value(solution.objective),
+        "robust_value": private.value(robust.objective),
+        "release_worth_it": gain > 1e-9 * abs(robust.objective),
+        "certificate": _certificate(solution),
+    }
+
+
+def _certificate(solution: Solution) -> dict[str, Any]:
+    """The certificate as JSON, which has no infinity: no inequality rows, no slack."""
+    from math import isfinite
+
+    facts = asdict(solution.certificate)  # pyright: ignore[reportArgumentType]
+    return {
+        name: None if isinstance(value, float) and not isfinite(value) else value
+        for name, value in facts.items()
+    }
+
+
+def _write(folder: Path, private: PrivateLp, answer: PrivateAnswer, report: dict[str, Any]) -> None:
+    """The public artefacts, in place of those of an earlier run."""
+    from dp_cmdp._storage import replaced_files, write_text
+    from dp_cmdp.data.curator import write_public_json
+
+    table = io.StringIO()
+    lines = csv.writer(table, lineterminator="\n")
+    lines.writerow(["column", "value"])
+    pairs = zip(private.model.column_names, answer.solution.x.tolist(), strict=True)
+    lines.writerows((name, repr(value)) for name, value in pairs)
+    with replaced_files(folder, FILES) as staged:
+        answer.solution.save(
+            staged / SOLUTION,
+            release=answer.release,
+            program=private.program,
+            name=private.model.name,
+        )
+        write_text(staged / TABLE, table.getvalue())
+        answer.release.save(staged / RELEASE)
+        private.program.save(staged / PROGRAM)
+        write_public_json(staged / CERTIFICATE, report)
+
+
+def _print_model(private: PrivateLp, report: dict[str, Any]) -> None:
+    model = private.model
+    print(f"model     {model.name}: {model.num_rows} rows, {model.num_columns} columns")
+    for group in private.groups:
+        side = f", {group.side} side" if group.side else ""
+        print(f"private   {group.name}: {group.size} numbers ({group.kind}{side})")
+    print(f"          in {report['private_numbers_in']}; records of up to {report['record_size']}")
+
+
+def _print_summary(
+    options: argparse.Namespace, private: PrivateLp, report: dict[str, Any], answer: PrivateAnswer
+) -> None:
+    release, proof = answer.release, report["certificate"]
+    _print_model(private, report)
+    print(f"release   plan {report['plan']}: {release.guarantee}")
+    if release.totals is not None:
+        print(f"          {len(release.totals)} measured total(s) besides the intervals")
+    kind = "exact noise" if release.secure else "FLOAT NOISE FROM A SEED: a simulation only"
+    print(f"          {kind}; secure = {release.secure}")
+    print(f"solution  objective {report['objective']:.9g}")
+    if proof["worst_slack"] is not None:
+        print(f"          every row holds with certainty: least slack {proof['worst_slack']:.3g}")
+    if private.program.b_eq.size:
+        print(f"          equality rows hold to {proof['equality_residual']:.2g} of their terms")
+    print(f"robust    objective {report['robust_value']:.9g} with no data at all (ε = 0)")
+    if not report["release_worth_it"]:
+        print("          as good as the private one: no budget need be spent here")
+    print(f"written   {options.out}/")

@@ -1,0 +1,134 @@
+"""Files of linear programs: read as HiGHS reads them, or refused without quoting a number."""
+
+import copy
+import gzip
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dp_cmdp import solve
+from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.frontends.lp_file import read_lp
+from tests.lp_files import plain_optimum, planning, random_model, written
+
+SHARED = Path(__file__).parents[4] / "shared" / "lp"
+
+
+def test_rows_sides_sense_offset_and_bounds_are_those_of_the_file(tmp_path):
+    model = read_lp(planning(tmp_path))
+    assert model.name == "planning"
+    assert model.maximise
+    assert model.offset == 7.0
+    assert model.row_names == ("HOURS", "WOOD", "ORDER", "BALANCE", "SPACE")
+    assert model.column_names == ("CHAIR", "TABLE", "STOCK")
+    assert model.row_lower.tolist() == [-np.inf, -np.inf, 5.0, 0.0, -5.0]
+    assert model.row_upper.tolist() == [100.0, 240.0, np.inf, 0.0, 45.0]
+    assert model.lower.tolist() == [-3.0, 0.0, 0.0]
+    assert model.upper.tolist() == [np.inf, np.inf, 20.0]
+    program = model.program()
+    assert program.b.tolist() == [100.0, 240.0, 45.0, -5.0, 5.0]
+    assert program.A.toarray()[-2:].tolist() == [[-1.0, 0.0, 0.0], [0.0, 0.0, -1.5]]
+    assert program.A_eq.toarray().tolist() == [[0.0, 1.0, -1.0]]
+
+
+@pytest.mark.parametrize("ending", ["mps", "lp", "mps.gz"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_file_has_the_optimum_that_highs_finds_for_it(tmp_path, seed, ending):
+    path = written(random_model(seed), tmp_path / f"model.{ending.removesuffix('.gz')}")
+    if ending.endswith(".gz"):
+        zipped = tmp_path / f"model.{ending}"
+        zipped.write_bytes(gzip.compress(path.read_bytes()))
+        path = zipped
+    model = read_lp(path)
+    found = solve(model.program())
+    assert model.value(found.objective) == pytest.approx(plain_optimum(path), rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", ["adlittle", "25fv47", "80bau3b", "gesa2"])
+def test_the_optimum_of_a_published_file_is_that_of_highs(name):
+    path = SHARED / f"{name}.mps.gz"
+    if not path.is_file():
+        pytest.skip("the files of others are not at hand")
+    model = read_lp(path, relax=True)
+    found = solve(model.program())
+    assert model.value(found.objective) == pytest.approx(plain_optimum(path), rel=1e-9)
+    assert found.certificate is not None
+    assert found.certificate.worst_slack >= 0.0
+
+
+def test_integer_columns_are_refused_by_name_unless_relaxed(tmp_path):
+    text = planning(tmp_path).read_text()
+    text = text.replace(" TABLE PROFIT", " M1 'MARKER' 'INTORG'\n TABLE PROFIT")
+    text = text.replace(" STOCK BALANCE", " M2 'MARKER' 'INTEND'\n STOCK BALANCE")
+    path = tmp_path / "integer.mps"
+    path.write_text(text)
+    with pytest.raises(InvalidArgumentError, match=r"integer columns \(TABLE\).*--relax"):
+        read_lp(path)
+    assert read_lp(path, relax=True).num_columns == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("a.mps", "hello", "must be an MPS or LP file that HiGHS reads without a warning"),
+        ("a.mps", "", "without a warning"),
+        ("a.lp", "min\n obj: x + [x^2]/2\nst\n c: x >= 1\nend\n", "quadratic objective"),
+        ("a.lp", "min\n obj: x\nst\n c: x >= 1\n c: x >= 2\nend\n", "name each row once"),
+        ("a.lp", "min\n obj: x\nst\n c: x >= 1,5\nend\n", "without a warning"),
+        (
+            "a.lp",
+            "min\n obj: x\nst\n c: x >= 1\nbounds\n x <= 4\nsemi-continuous\n x\nend\n",
+            r"semi-continuous columns \(x\)",
+        ),
+        ("a.mps.gz", "no gzip", "cannot be read as a gzipped text"),
+        ("a.txt", "min", r"ends in \.mps, \.lp, \.mps\.gz, \.lp\.gz; got 'a\.txt'"),
+    ],
+)
+def test_what_is_no_linear_program_is_refused_with_the_reason(tmp_path, name, text, rule):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidArgumentError, match=rule):
+        read_lp(tmp_path / name)
+
+
+def test_entries_and_rows_that_stand_twice_are_refused(tmp_path):
+    text = planning(tmp_path).read_text()
+    for old, new in (
+        (" CHAIR WOOD 4", " CHAIR HOURS 7.351\n CHAIR WOOD 4"),
+        (" L WOOD", " L WOOD\n L WOOD"),
+    ):
+        path = tmp_path / "twice.mps"
+        path.write_text(text.replace(old, new))
+        with pytest.raises(InvalidArgumentError, match="twice") as refusal:
+            read_lp(path)
+        assert "7.351" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("number", ["7351,5", "7351x", "abc", "1.000.000", "nan", "0x10"])
+@pytest.mark.parametrize("key", ["profit", "chair", "hours", "order", "room", "stock"])
+def test_numbers_that_highs_would_misread_are_refused_by_line_and_not_quoted(tmp_path, key, number):
+    with pytest.raises(InvalidArgumentError, match=r"planning\.mps, line \d+") as refusal:
+        read_lp(planning(tmp_path, **{key: number}))
+    assert number not in str(refusal.value)
+
+
+@pytest.mark.parametrize("number", ["1e2", "100.", "+100", "1.0D2", ".1e3"])
+def test_numbers_in_every_spelling_of_the_format_are_read(tmp_path, number):
+    assert read_lp(planning(tmp_path, hours=number)).row_upper[0] == 100.0
+
+
+def test_a_model_shows_no_number_and_cannot_be_copied(tmp_path):
+    model = read_lp(planning(tmp_path, hours=73.51))
+    assert repr(model) == "LpModel('planning', 5 rows, 3 columns, 8 coefficients)"
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(PrivacyLeakError):
+            copied(model)
+
+
+def test_rows_and_columns_without_names_are_numbered(tmp_path):
+    model = random_model(1)
+    model.row_names_, model.col_names_ = [], []
+    found = read_lp(written(model, tmp_path / "model.mps"))
+    assert len(set(found.row_names)) == found.num_rows
+    assert len(set(found.column_names)) == found.num_columns
