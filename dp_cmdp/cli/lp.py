@@ -9,8 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp.cli.spending import add_spending_options, check_account
 from dp_cmdp.cli.tables import print_json
-from dp_cmdp.cli.values import at_least, writable_folder
+from dp_cmdp.cli.values import writable_folder
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from dp_cmdp.program.linear_program import Solution
     from dp_cmdp.release.solve import PrivateAnswer
 
-PLANS = ("auto", "database", "totals")
-NOISES = ("tight", "optimal")
 #: What is written, all of it safe to publish.
 FILES = SOLUTION, TABLE, RELEASE, PROGRAM, CERTIFICATE = (
     "solution.npz",
@@ -72,20 +71,8 @@ def add_parser(commands) -> None:
     )
     parser.add_argument("--epsilon", help="privacy, e.g. 1 or 1/3")
     parser.add_argument("--delta", help="privacy, e.g. 1e-6; in (0, 1/2]")
-    parser.add_argument(
-        "--plan",
-        choices=PLANS,
-        default="auto",
-        help="what is released: intervals (database), totals besides, or what promises to lose "
-        "least (auto)",
-    )
-    parser.add_argument(
-        "--noise", choices=NOISES, default="tight", help="optimal: one end close; one-entry records"
-    )
+    add_spending_options(parser)
     parser.add_argument("--relax", action="store_true", help="take integer columns as continuous")
-    parser.add_argument("--seed", type=at_least(0), help="simulate with float noise (not secure)")
-    parser.add_argument("--ledger", type=Path, metavar="FILE", help="debit this privacy ledger")
-    parser.add_argument("--identity", help="name of the database in the ledger")
     parser.add_argument("--out", type=Path, default=Path("out/lp"), metavar="DIR")
     parser.add_argument(
         "--check", action="store_true", help="check the public side alone; spend and write nothing"
@@ -102,10 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.epsilon is None or options.delta is None:
         raise InvalidArgumentError("--epsilon and --delta must be given (not with --check)")
     budget = PrivacyBudget(options.epsilon, options.delta)
-    if options.ledger is not None and not options.identity:
-        raise InvalidArgumentError("--identity must name the database when --ledger is given")
-    if options.identity is not None and options.ledger is None:
-        raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
+    check_account(options)
     with writable_folder(options.out, *FILES):  # before data is used or a ledger debited
         private, model = _open(options)
         answer = _answer(options, private, model, budget)
@@ -146,10 +130,11 @@ def _answer(
             private.program,
             private.database(source, identity=options.identity),
             budget,
-            plan=options.plan,
+            plan=options.plan or "auto",
             calibration=options.noise,
             rng=None if options.seed is None else np.random.default_rng(options.seed),
             ledger=None if options.ledger is None else PrivacyLedger(options.ledger),
+            progress=not options.json,
         )
     except AssumptionError as error:
         raise private.renamed(error) from None

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.cli import comparison, evaluate, rollout
 from dp_cmdp.cli.problem import add_problem_options, open_as_curator
+from dp_cmdp.cli.spending import add_spending_options, check_account
 from dp_cmdp.cli.tables import print_json
-from dp_cmdp.cli.values import at_least, writable_folder
+from dp_cmdp.cli.values import writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
 METHODS = ("database", "benvenuti2025", "robust")
-PLANS = ("auto", "database", "totals")
-NOISES = ("tight", "optimal")
 #: What is written, all of it safe to publish.
 FILES = POLICY, RELEASE, LAYOUT, CERTIFICATE, PICTURE = (
     "policy.npz",
@@ -71,21 +70,7 @@ def add_parser(commands) -> None:
     parser.add_argument("--epsilon", required=True, help="privacy, e.g. 1 or 1/3")
     parser.add_argument("--delta", required=True, help="privacy, e.g. 1e-6; in (0, 1/2]")
     parser.add_argument("--method", choices=METHODS, default="database")
-    parser.add_argument(
-        "--plan",
-        choices=PLANS,
-        help="what a database release says: intervals (database), totals besides, or what promises "
-        "to lose least (auto, the default)",
-    )
-    parser.add_argument(
-        "--noise",
-        choices=NOISES,
-        help="tight: both ends equally close; optimal: one end close, for one-entry records. "
-        "Default: optimal where the records allow it",
-    )
-    parser.add_argument("--seed", type=at_least(0), help="simulate with float noise (not secure)")
-    parser.add_argument("--ledger", type=Path, metavar="FILE", help="debit this privacy ledger")
-    parser.add_argument("--identity", help="name of the database in the ledger")
+    add_spending_options(parser)
     parser.add_argument("--out", type=Path, default=Path("out/synthesize"), metavar="DIR")
     parser.add_argument(
         "--compare",
@@ -100,10 +85,7 @@ def run(options: argparse.Namespace) -> int:
     from dp_cmdp.accounting.budget import PrivacyBudget
 
     budget = PrivacyBudget(options.epsilon, options.delta)
-    if options.ledger is not None and not options.identity:
-        raise InvalidArgumentError("--identity must name the database when --ledger is given")
-    if options.identity is not None and options.ledger is None:
-        raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
+    check_account(options)
     if options.method != "database" and (options.plan or options.noise):
         raise InvalidArgumentError("--plan and --noise serve --method database: leave them out")
     with writable_folder(options.out, *FILES):  # before data is read or a ledger debited

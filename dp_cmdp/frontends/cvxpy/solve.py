@@ -22,9 +22,9 @@ from dp_cmdp.program.engines.elastic import elastic_program
 from dp_cmdp.program.linear_program import FeasibilityCertificate, Solution
 from dp_cmdp.program.linear_program import solve as solve_linear
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.entries import harmful_sides, release_database
 from dp_cmdp.release.looks import objective_estimate
 from dp_cmdp.release.plan import Plan
+from dp_cmdp.release.planned import release_planned
 from dp_cmdp.release.planner import Choice
 from dp_cmdp.release.solve import release_and_solve, robust_solution
 
@@ -130,9 +130,10 @@ def solve(
     plan: str | Plan = "auto",
     guess: Mapping[Any, Any] | None = None,
     rng: np.random.Generator | None = None,
-    calibration: str = "tight",
+    calibration: str | None = None,
     ledger: PrivacyLedger | None = None,
     identity: str | None = None,
+    progress: bool = False,
 ) -> Answer:
     """Solve a cvxpy problem with private values under (ε, δ)-differential privacy.
 
@@ -144,7 +145,7 @@ def solve(
         From each private parameter, or its name, to its values.
     epsilon, delta : Number
         The budget of this call.
-    plan, rng, calibration, ledger
+    plan, rng, calibration, ledger, progress
         As in :func:`dp_cmdp.release.solve.release_and_solve`. Curved objectives take the plan
         "database" only, which "auto" means for them.
     guess : mapping, optional
@@ -174,11 +175,17 @@ def solve(
             "linear programs"
         )
     database = compiled.database(values, identity=identity)
-    source = {"rng": rng, "calibration": calibration, "ledger": ledger}
+    source: dict[str, Any] = {"rng": rng, "calibration": calibration, "ledger": ledger}
     try:
         if compiled.is_linear:
             private = release_and_solve(
-                compiled.program, database, budget, plan=plan, guess=public, **source
+                compiled.program,
+                database,
+                budget,
+                plan=plan,
+                guess=public,
+                progress=progress,
+                **source,
             )
             parts = private.solution, private.robust, private.release, private.choice
         else:
@@ -193,8 +200,9 @@ def _curved_answer(
 ) -> tuple[Solution, Solution, Release]:
     """Check, release and solve with a curved objective."""
     robust = robust_curved(compiled)
-    close = harmful_sides(compiled.program)
-    release = release_database(database, budget, close=close, **source)
+    release, _ = release_planned(
+        database, budget, program=compiled.program, plan="database", **source
+    )
     estimate = objective_estimate(compiled.program, release)
     robust = replace(robust, objective=-compiled.least_value(robust.x, estimate))
     try:
@@ -212,7 +220,7 @@ def _unpacked(
 ) -> Answer:
     estimate = objective_estimate(compiled.program, release)
     value = compiled.user_value(solution.x, estimate)
-    status = cp.OPTIMAL_INACCURATE if solution is robust else cp.OPTIMAL
+    status = cp.OPTIMAL_INACCURATE if solution.x is robust.x else cp.OPTIMAL  # as a last resort
     compiled.unpack(solution, value=value, status=status)
     return Answer(
         value=value,

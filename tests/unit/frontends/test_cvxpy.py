@@ -205,8 +205,9 @@ def test_what_is_visible_depends_on_the_release_only(curved, monkeypatch, capfd)
         problem = cp.Problem(goal, problem.constraints)
     first, second = {price: PRICES, budget: BUDGETS}, {price: 1 - PRICES, budget: 4 - BUDGETS}
     release = solve(problem, first, **DRAW, plan="database").release
-    for module in ("dp_cmdp.release.solve", "dp_cmdp.frontends.cvxpy.solve"):
-        monkeypatch.setattr(sys.modules[module], "release_database", lambda *_, **__: release)
+    monkeypatch.setattr(
+        sys.modules["dp_cmdp.release.planned"], "release_database", lambda *_, **__: release
+    )
     pictures = []
     for values in (first, second):
         with warnings.catch_warnings(record=True) as heard:
