@@ -94,13 +94,19 @@ def _facts(proof: PolicyCertificate) -> dict[str, Any]:
         "verified": proof.verified,
         "worst_case_cost": proof.worst_case_cost.tolist(),
         "tolerance": proof.tolerance.tolist(),
+        "joint": None if proof.joint is None else proof.joint.tolist(),
     }
 
 
 def _print_report(report: dict[str, Any]) -> None:
     proof = report["certificate"]
     print(f"value  {report['value']:.8g}")
-    for cost, tolerance in zip(proof["worst_case_cost"], proof["tolerance"], strict=True):
+    joint = proof["joint"] or [None] * len(proof["tolerance"])
+    for cost, tolerance, both in zip(
+        proof["worst_case_cost"], proof["tolerance"], joint, strict=True
+    ):
         sign = "≤" if cost <= tolerance else "EXCEEDS"
         print(f"cost   {cost:.8g} {sign} tolerance {tolerance:.8g}  ({report['scope']})")
+        if both is not None and cost > tolerance:
+            print(f"       but cost − tolerance ≤ {both:.3g} for every single database of it")
     print("safe: " + ("verified, with certainty" if proof["verified"] else "NOT verified"))

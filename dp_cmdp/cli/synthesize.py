@@ -122,7 +122,7 @@ def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
     if options.json:
         print_json({**report, "comparison": str(_place(options)) if options.compare else None})
     else:
-        _print_summary(options, env, report, release)
+        _print_summary(options, env, answer, report, release)
     if options.compare:
         sys.stdout.flush()  # what is public is out before the truth is looked at
         _compare(options, env, answer, report)
@@ -250,9 +250,13 @@ def _compare(
 
 
 def _print_summary(
-    options: argparse.Namespace, env: HazardGridEnv, report: dict[str, Any], release: Release | None
+    options: argparse.Namespace,
+    env: HazardGridEnv,
+    answer: SafePolicy,
+    report: dict[str, Any],
+    release: Release | None,
 ) -> None:
-    layout, proof = env.layout, report["certificate"]
+    layout = env.layout
     print(
         f"layout    {layout.name}: {layout.rows}×{layout.cols}, {len(layout.candidates)} public "
         f"candidate cells, {layout.num_kinds} constraint(s), γ = {layout.gamma:g}"
@@ -266,17 +270,13 @@ def _print_summary(
         print(f"          {kind}; secure = {release.secure}")
         share = 100 * report["saturation"]
         print(f"          {share:.0f} % of the intervals reach the public worst case")
-    cost, tolerance = _text(proof["worst_case_cost"]), _text(proof["tolerance"])
     print(f"policy    value {report['value']:.6g}")
-    print(f"          worst-case cost {cost} ≤ tolerance {tolerance}: verified, with certainty")
+    for line in answer.certificate.text():
+        print(f"          {line}")
+    print("          safe: verified, with certainty")
     print(f"robust    value {report['robust_value']:.6g} with no data at all (ε = 0)")
     if not report["release_worth_it"]:
         print("          as good as the private one: no budget need be spent here")
     print(f"written   {options.out}/")
     if options.compare:
         print(f"curator   the comparison goes to {_place(options)}/: not to be published")
-
-
-def _text(value: Any) -> str:
-    values = value if isinstance(value, list) else [value]
-    return ", ".join(f"{number:.6g}" for number in values)

@@ -58,7 +58,7 @@ UNIT = 2.0**-53
 UNDERFLOW = 2.0**-1000
 #: Attempts to raise the approximate cost function to a supersolution.
 LIFTS = 3
-FORMAT = "dp_cmdp.PolicyCertificate/1"
+FORMAT = "dp_cmdp.PolicyCertificate/2"
 
 Mask = NDArray[np.bool_]
 
@@ -73,22 +73,44 @@ class PolicyCertificate:
         Upper bounds on the exact discounted costs. On a tightened model (costs at their highest,
         tolerances at their lowest over a release's box) they hold for every database in the box.
     tolerance : (K,)
-        f0 of the model.
+        f0 of the model: the lowest tolerance.
+    joint : (K,), optional
+        Upper bounds on cost − tolerance, both of the same database: where facts about both are
+        known together, this can be ≤ 0 although the highest cost exceeds the lowest tolerance.
     """
 
     worst_case_cost: FloatArray
     tolerance: FloatArray
+    joint: FloatArray | None = None
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Whether each tolerance is kept, with certainty."""
+        apart = self.worst_case_cost <= self.tolerance
+        return apart if self.joint is None else apart | (self.joint <= 0.0)
 
     @property
     def verified(self) -> bool:
-        """Whether every bound is at most its tolerance."""
-        return bool((self.worst_case_cost <= self.tolerance).all())
+        """Whether every tolerance is kept, with certainty."""
+        return bool(self.kept.all())
 
     @property
     def slack(self) -> FloatArray:
-        """tolerance − worst_case_cost, rounded down; non-negative exactly when verified."""
+        """What every tolerance has left at least; non-negative exactly when verified."""
         slack = self.tolerance - self.worst_case_cost
-        return _check.frozen(np.where(slack == 0.0, 0.0, np.nextafter(slack, -np.inf)))
+        apart = np.where(slack == 0.0, 0.0, np.nextafter(slack, -np.inf))
+        return _check.frozen(apart if self.joint is None else np.maximum(apart, -self.joint))
+
+    def text(self) -> list[str]:
+        """One sentence per constraint."""
+        pairs = zip(self.worst_case_cost.tolist(), self.tolerance.tolist(), strict=True)
+        told = []
+        for i, (cost, most) in enumerate(pairs):
+            line = f"worst-case cost {cost:.9g}, tolerance {most:.9g}"
+            if self.joint is not None and cost > most:
+                line += f" at least; of one database, cost − tolerance ≤ {self.joint[i]:.3g}"
+            told.append(line)
+        return told
 
     def to_json(self) -> str:
         """The certificate as one line of JSON; an infinite bound is written as null."""
@@ -99,6 +121,7 @@ class PolicyCertificate:
                 "verified": self.verified,
                 "worst_case_cost": bounds,
                 "tolerance": self.tolerance.tolist(),
+                "joint": None if self.joint is None else self.joint.tolist(),
             }
         )
 

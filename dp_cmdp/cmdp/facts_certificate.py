@@ -23,6 +23,7 @@ computed F(x̂) + x̂, plus what underflows; the last operations are rounded up.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,10 +89,9 @@ def certify_over(
     Returns
     -------
     PolicyCertificate
-        `tolerance` is the lowest tolerance of the box. `worst_case_cost` bounds the cost, unless
-        facts about costs and tolerances together are needed to prove the constraint: then it is
-        `tolerance`, plus what the bound on cost_i(θ) − tolerance_i(θ) exceeds 0 by. Where row facts
-        prove nothing, the box alone may (:func:`~dp_cmdp.cmdp.certificate.certify_policy`).
+        `tolerance` is the lowest tolerance of the box; where it is private, `joint` bounds
+        cost_i(θ) − tolerance_i(θ). Where row facts prove nothing, the box alone may
+        (:func:`~dp_cmdp.cmdp.certificate.certify_policy`).
 
     Notes
     -----
@@ -114,18 +114,15 @@ def certify_over(
         excess = _excess(rows, x.ravel(), loose=loose, multipliers=given)
         cost = _up(box.f0 + excess)
     cost = np.where(excess <= 0.0, np.minimum(cost, box.f0), cost)
+    joint = None
     if not model.tolerance.is_public:
-        # the difference may be proved with a tolerance above the lowest: no cost is that small
-        alone = _excess(_cost_rows(model, polytope), x.ravel(), loose=loose, multipliers=None)
-        cost = np.maximum(cost, np.minimum(alone, box.f0))
-    proof = PolicyCertificate(worst_case_cost=_check.frozen(cost), tolerance=box.f0)
+        joint = _check.frozen(excess)
+        cost = _excess(_cost_rows(model, polytope), x.ravel(), loose=loose, multipliers=None)
+    proof = PolicyCertificate(_check.frozen(cost), box.f0, joint)
     if proof.verified:
         return proof
     entrywise = certify_policy(box, policy, chain=chain).worst_case_cost
-    return PolicyCertificate(
-        worst_case_cost=_check.frozen(np.minimum(proof.worst_case_cost, entrywise)),
-        tolerance=box.f0,
-    )
+    return replace(proof, worst_case_cost=_check.frozen(np.minimum(cost, entrywise)))
 
 
 def _excess(

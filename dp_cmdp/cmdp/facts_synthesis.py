@@ -106,7 +106,7 @@ def policy_over(
         found = _certified(model, polytope, box, rows=kept, solution=solution, margin=margin)
         if found.certificate.verified:
             return found
-        excess = np.maximum(found.certificate.worst_case_cost - box.f0, 0.0)
+        excess = np.maximum(-found.certificate.slack, 0.0)
         margin = 2.0 * margin + 4.0 * np.where(np.isfinite(excess), excess, 0.0)
     raise SolverError("no policy could be certified for every database that the facts allow")
 

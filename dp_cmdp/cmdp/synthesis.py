@@ -86,18 +86,20 @@ class SafePolicy:
     def facts(self) -> dict[str, Any]:
         """Everything but the policy, ready for JSON; one number per constraint where K > 1."""
         proof = self.certificate
-        costs, tolerances, slack = (
-            part.tolist() if part.size > 1 else float(part[0])
-            for part in (proof.worst_case_cost, proof.tolerance, proof.slack)
-        )
+        parts = {
+            "worst_case_cost": proof.worst_case_cost,
+            "tolerance": proof.tolerance,
+            "slack": proof.slack,
+            "joint": proof.joint,
+        }
         return {
             "value": self.value,
             "upper_bound": self.upper_bound,
-            "certificate": {
-                "verified": proof.verified,
-                "worst_case_cost": costs,
-                "tolerance": tolerances,
-                "slack": slack,
+            "certificate": {"verified": proof.verified}
+            | {
+                name: part.tolist() if part.size > 1 else float(part[0])
+                for name, part in parts.items()
+                if part is not None
             },
         }
 
@@ -120,7 +122,7 @@ class SafePolicy:
             "worst_case_cost": proof.worst_case_cost,
             "tolerance": proof.tolerance,
             "slack": proof.slack,
-            "safe": proof.worst_case_cost <= proof.tolerance,
+            "safe": proof.kept,
         }
         index = pd.Index(range(count) if given is None else list(given), name="constraint")
         return pd.DataFrame(columns, index=index)
@@ -132,7 +134,7 @@ class SafePolicy:
         rows = (tuple(row) for row in frame.itertuples())
         head = ["constraint", *frame.columns]
         return facts_table(f"SafePolicy: safe {proved}", facts) + rows_table(
-            "Costs, at most", head, rows, count=len(frame)
+            "Costs, at most, and tolerances, at least", head, rows, count=len(frame)
         )
 
 

@@ -258,8 +258,7 @@ def _policy_claims(shelf: _Shelf, file: PolicyFile) -> list[Claim]:
         proof = certify_for(model, file.policy, made)
     small = tightened.num_states <= EXACT_STATES
     holds = proof.verified or (small and verify_exact(tightened, file.policy))
-    pairs = zip(proof.worst_case_cost.tolist(), proof.tolerance.tolist(), strict=True)
-    why = "; ".join(f"worst-case cost {cost:.9g}, tolerance {most:.9g}" for cost, most in pairs)
+    why = "; ".join(proof.text())
     return [
         *_origin_claims(made, file.origin.name),
         Claim("the policy keeps every tolerance with certainty", holds, why),

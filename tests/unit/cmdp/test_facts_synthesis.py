@@ -1,6 +1,7 @@
 """From facts about a database to a certified policy, by every engine."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy import sparse
 from dp_cmdp import Database, Envelope, PrivacyBudget, verify
 from dp_cmdp.cmdp import facts_synthesis
 from dp_cmdp.cmdp.certificate import certify_policy
+from dp_cmdp.cmdp.exact_costs import exact_costs
 from dp_cmdp.cmdp.facts_certificate import certify_for, certify_over
 from dp_cmdp.cmdp.facts_synthesis import policy_over, row_solver
 from dp_cmdp.cmdp.model import CMDP
@@ -279,6 +281,25 @@ def family():
     for layout in ("rooms", "islands", "cliff"):
         env = HazardGridEnv(layout, access="curator")
         yield env.model(), env.database()
+
+
+def test_a_bound_on_the_cost_holds_where_only_the_difference_to_a_private_tolerance_is_proved():
+    env = HazardGridEnv("corridor", access="curator")
+    model, database = env.model(), env.database()
+    apart = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        made = release_and_synthesize(model, database, BUDGET, plan=Plan(0), rng=rng)
+        proof, truth = made.safe.certificate, model.at(database.values)
+        (cost,) = exact_costs(truth, made.safe.policy)
+        assert cost <= Fraction(float(proof.worst_case_cost[0]))
+        assert Fraction(float(proof.tolerance[0])) <= Fraction(float(truth.f0[0]))
+        assert proof.verified
+        assert made.safe.to_frame()["safe"].all()
+        apart += proof.worst_case_cost[0] > proof.tolerance[0]
+        told = "of one database" in proof.text()[0]
+        assert told == (proof.worst_case_cost[0] > proof.tolerance[0])
+    assert apart > 0
 
 
 @pytest.mark.parametrize("case", range(6))
