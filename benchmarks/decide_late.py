@@ -125,7 +125,8 @@ def one_draw(problem: Problem, kind: str, seed: int, draw: int) -> dict[str, flo
     for share in SHARES:
         plan = Plan(share, caution=1.5, lift=1.0)
         first, second = plan.budgets(budget)
-        assert first is not None and second is not None
+        assert first is not None
+        assert second is not None
         noise = stream(seed, draw, problem.name, kind, "noise")
         seen = release_looks(truth, first, program=program, plan=Plan(1), rng=noise)
         totals = from_release(planned(plan))
@@ -176,7 +177,8 @@ def both(program: ParametricLP, one: Release, two: Release) -> tuple[Polytope, F
     envelope = program.envelope
     low, high = np.maximum(one.lower, two.lower), np.minimum(one.upper, two.upper)
     box = Polytope(low, np.maximum(low, high))
-    assert one.draws is not None and two.draws is not None
+    assert one.draws is not None
+    assert two.draws is not None
     scales = [envelope.radius * part.noise[0].scale for part in (one, two)]
     weight = scales[1] ** 2 / (scales[0] ** 2 + scales[1] ** 2)
     draws = weight * one.draws + (1.0 - weight) * two.draws
