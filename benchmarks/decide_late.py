@@ -5,9 +5,11 @@
 After a first look at the entries with a share of the budget, the rest goes either into totals, as
 now, or into a second look at the entries, whose intervals are cut with those of the first. *Late*
 chooses by post-processing of the first look: the value of the proposal against the value over the
-intervals that a second look is expected to leave. *Hindsight* takes the better of both after the
-fact (curator only): no rule of this kind does better. *Chosen* is the plan that public trials chose
-beforehand. Losses are in percent of what the robust answer loses; solves are not certified.
+intervals that a second look is expected to leave.
+*Imagined* chooses by the answers that both would give on databases drawn from the beliefs after the
+first look. *Hindsight* takes the better of both after the fact (curator only): no rule of this kind
+does better. *Chosen* is the plan that public trials chose beforehand, *entries* one look with all.
+Losses are in percent of what the robust answer loses; solves are not certified.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,6 +45,7 @@ from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import choose_plan
 from dp_cmdp.release.posterior import Posterior
 from dp_cmdp.release.proposal import solve_rows
+from dp_cmdp.release.totals import plan_totals
 
 SHARES = ("0.35", "0.65")
 DATABASES = ("usual", "near upper", "near lower", "a few large")
@@ -50,6 +53,8 @@ AUCTIONS = {"auction 30": 30, "auction 100": 100}
 NAMES = (*AUCTIONS, "rooms", "islands", "two_hazards")
 #: Second looks that are imagined to see what intervals to expect.
 IMAGINED = 8
+#: Databases that are imagined after the first look.
+SAMPLES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,9 +139,11 @@ def one_draw(problem: Problem, kind: str, seed: int, draw: int) -> dict[str, flo
         box, estimate = both(program, seen, again)
         entries = loss(problem.answer(box, estimate))
         late = promises_totals(problem, seen, second, plan, stream(seed, draw, "imagined"))
+        imagined = imagines_totals(problem, seen, second, plan, stream(seed, draw, "samples"))
         found |= {
             f"totals {share}": totals,
             f"late {share}": totals if late else entries,
+            f"imagined {share}": totals if imagined else entries,
             f"hindsight {share}": min(totals, entries),
             f"measured {share}": float(late),
         }
@@ -172,24 +179,67 @@ def promises_totals(
     return float(program.c.at(believed) @ (proposal.x - x)) >= 0.0
 
 
+def imagines_totals(
+    problem: Problem, seen: Release, budget: PrivacyBudget, plan: Plan, rng: np.random.Generator
+) -> bool:
+    """Whether totals do better on imagined databases: *post-processing* of `seen`."""
+    program, envelope = problem.program, problem.program.envelope
+    proposal = propose_totals(program, seen, budget, plan=plan)
+    if proposal is None:
+        return False
+    measure = plan_totals(envelope, budget, W=proposal.W, scale=proposal.scale)
+    assert seen.draws is not None
+    scale = envelope.radius * seen.noise[0].scale
+    belief = believed(program, Polytope(seen.lower, seen.upper), seen.draws, scale)
+    gain = 0.0
+    for _ in range(SAMPLES):
+        theta = _sample(belief, rng)
+        totals = replace(
+            seen,
+            totals=measure.draw(theta, rng),
+            noise=(*seen.noise, measure.facts(budget)),
+            plan=plan.facts(),
+        )
+        with_totals = problem.answer(totals.polytope, objective_estimate(program, totals))
+        again = _look(Database(theta, envelope), budget, program, rng)
+        gain += float(
+            program.c.at(theta) @ (with_totals - problem.answer(*both(program, seen, again)))
+        )
+    return gain >= 0.0
+
+
 def both(program: ParametricLP, one: Release, two: Release) -> tuple[Polytope, FloatArray]:
     """What two looks at the entries say together: intervals, and posterior means."""
-    envelope = program.envelope
     low, high = np.maximum(one.lower, two.lower), np.minimum(one.upper, two.upper)
     box = Polytope(low, np.maximum(low, high))
     assert one.draws is not None
     assert two.draws is not None
-    scales = [envelope.radius * part.noise[0].scale for part in (one, two)]
+    scales = [program.envelope.radius * part.noise[0].scale for part in (one, two)]
     weight = scales[1] ** 2 / (scales[0] ** 2 + scales[1] ** 2)
     draws = weight * one.draws + (1.0 - weight) * two.draws
     scale = np.sqrt(weight) * scales[0]  # of the weighted mean
+    return box, believed(program, box, draws, scale).mean
+
+
+def believed(
+    program: ParametricLP, box: Polytope, draws: FloatArray, scale: FloatArray
+) -> Posterior:
+    """Beliefs about the entries, as :mod:`dp_cmdp.release.looks` has them after one look."""
+    envelope, pairs = program.envelope, program.uncertain_rows
+    public = Polytope(envelope.lower, envelope.upper)
     belief = Posterior.of(box, draws=draws, scale=scale)
-    pairs, public = program.uncertain_rows, Polytope(envelope.lower, envelope.upper)
     raised = pairs.signs() > 0
     for row in np.unique(pairs.row[raised]):
         entry = pairs.entry[raised & (pairs.row == row)]
         belief = belief.levelled(entry, bounds=public, draws=draws, scale=scale)
-    return box, belief.mean
+    return belief
+
+
+def _sample(belief: Posterior, rng: np.random.Generator) -> FloatArray:
+    density = belief.density
+    place = (density.cumsum(axis=0) < rng.random(belief.width.size)).sum(axis=0)
+    inside = np.minimum(place + rng.random(place.size), density.shape[0]) / density.shape[0]
+    return np.clip(belief.lower + inside * belief.width, belief.lower, belief.lower + belief.width)
 
 
 def summary(problem: Problem, kind: str, found: list[dict[str, float]]) -> Row:

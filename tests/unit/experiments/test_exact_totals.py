@@ -65,6 +65,7 @@ def test_most_programs_have_totals_and_the_facts_contain_the_truth(share):
 def test_the_integer_check_of_facts_agrees_with_fractions_to_the_last_bit():
     batch, release = _released(2, 10)
     totals, theta = release.totals, batch.database.values
+    assert totals is not None
     truth = [
         sum(
             (
