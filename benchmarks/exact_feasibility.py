@@ -150,21 +150,21 @@ def violated(batch: Batch, x: FloatArray) -> set[int]:
     **Privacy.** *Curator only*.
     """
     program = batch.program
-    theta, point = _integers(batch.database.values), _integers(x)
+    theta, point = integers(batch.database.values), integers(x)
     A, b = program.A, program.b
     # everything in units of 2^(−3·SCALE): coefficient·θ·x on the left, b on the right
     left = [0] * program.b.shape[0]
-    for i, j, e, g in zip(A.row, A.col, A.entry, _integers(A.coefficient), strict=True):
+    for i, j, e, g in zip(A.row, A.col, A.entry, integers(A.coefficient), strict=True):
         left[i] += g * theta[e] * point[j]
-    right = [value << (2 * SCALE) for value in _integers(b.constant)]
-    for i, e, h in zip(b.row, b.entry, _integers(b.coefficient), strict=True):
+    right = [value << (2 * SCALE) for value in integers(b.constant)]
+    for i, e, h in zip(b.row, b.entry, integers(b.coefficient), strict=True):
         right[i] += (h * theta[e]) << SCALE
     broken = {int(owner) for owner, a, r in zip(batch.row_owner, left, right, strict=True) if a > r}
     outside = ~((program.lower <= x) & (x <= program.upper))
     return broken | {int(owner) for owner in batch.variable_owner[outside]}
 
 
-def _integers(values: FloatArray) -> list[int]:
+def integers(values: FloatArray) -> list[int]:
     """Floats times 2^SCALE, which must be integers."""
     found = []
     for value in values.tolist():
@@ -176,14 +176,18 @@ def _integers(values: FloatArray) -> list[int]:
 
 
 def feasibility_rows(frame: pd.DataFrame) -> list[Row]:
-    """Solves and violations per method, then in all."""
+    """Solves, those with measured totals, and violations per method, then in all."""
+    counted = frame.reindex(columns=[*frame.columns, *({"totals", "robust"} - {*frame.columns})])
+    counted = counted.fillna({"totals": 0, "robust": 0})
     rows: list[Row] = []
-    for method, part in [*frame.groupby("method", sort=False), ("all", frame)]:
+    for method, part in [*counted.groupby("method", sort=False), ("all", counted)]:
         rows.append(
             {
                 "method": method,
                 "solves": int(part["solves"].sum()),
+                "with_totals": int(part["totals"].sum()),
                 "violations": int(part["violations"].sum()),
+                "robust_answers": int(part["robust"].sum()),
                 "worst_attempts": int(part["attempts"].max()),
             }
         )

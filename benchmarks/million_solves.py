@@ -1,5 +1,7 @@
 """A million private solves of small random programs, each checked in exact arithmetic.
 
+Those planned with totals come first (`exact_totals.py`), then others (`exact_feasibility.py`).
+
     python benchmarks/million_solves.py --store out/million.sqlite
 
 Stopped at any moment, the same command goes on from its record file. Exit code 1 on a violation.
@@ -13,8 +15,8 @@ import time
 import warnings
 from pathlib import Path
 
-from exact_feasibility import feasibility_rows, feasibility_sweep
-
+from benchmarks.exact_feasibility import feasibility_rows
+from benchmarks.exact_totals import all_solves_sweep
 from dp_cmdp.cli.tables import print_table
 from dp_cmdp.errors import PrivacyWarning
 from dp_cmdp.experiments.runner import run_sweep
@@ -33,7 +35,7 @@ def main() -> int:
     warnings.simplefilter("ignore", PrivacyWarning)
     start = time.perf_counter()
     frame = run_sweep(
-        feasibility_sweep(solves=options.solves, seed=options.seed),
+        all_solves_sweep(solves=options.solves, seed=options.seed),
         store=options.store,
         workers=options.workers,
         progress=not options.json,
