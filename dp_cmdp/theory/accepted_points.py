@@ -61,7 +61,7 @@ class Comparison:
                 point = self._candidate(low, high, rejection=self._leaves(low, high))
                 chance = min(point.rejection, rows.rejection(point.y), 1.0)
                 found.append(Candidate(point.y, point.loss, chance))
-        return _frontier(found)
+        return frontier(found)
 
     def _candidate(self, low: FloatArray, high: FloatArray, *, rejection: float) -> Candidate:
         y = self._best_in(low, high)
@@ -98,7 +98,7 @@ class Comparison:
         return float(1.0 - np.prod(np.maximum(inside[read], 0.0)))
 
 
-def _frontier(found: list[Candidate]) -> list[Candidate]:
+def frontier(found: list[Candidate]) -> list[Candidate]:
     """Candidates that no other beats in both loss and rejection, by increasing loss."""
     kept: list[Candidate] = []
     for part in sorted(found, key=lambda part: (part.loss, part.rejection)):
