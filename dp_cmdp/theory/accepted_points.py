@@ -135,13 +135,13 @@ class _Rows:
         slack = b.constant - A.constant @ y
         slack = slack - np.bincount(pairs.row, weights=w * at, minlength=slack.size)
         slack -= 1e-9 * (np.abs(b.constant) + abs(A.constant) @ np.abs(y) + 1e-12)
+        moved = np.flatnonzero(w)  # pairs are sorted by row
+        ends = np.searchsorted(pairs.row[moved], np.arange(slack.size + 1))
         total = 0.0
-        for i in range(slack.size):
-            part = (pairs.row == i) & (w != 0)
-            terms = RowTerms(law.only(np.flatnonzero(part)), np.abs(w[part]), room[part])
-            total += (
-                terms.failure(float(slack[i]) / (1.0 + LATTICE_ROUNDING)) if part.any() else 0.0
-            )
+        for i in np.unique(pairs.row[moved]).tolist():
+            part = moved[ends[i] : ends[i + 1]]
+            terms = RowTerms(law.only(part), np.abs(w[part]), room[part])
+            total += terms.failure(float(slack[i]) / (1.0 + LATTICE_ROUNDING))
             if total >= 1.0:
                 break
         return min(total, 1.0)

@@ -70,7 +70,7 @@ from dp_cmdp.theory.simulated_loss import SampledMean, check_bounded, loss_limit
 from dp_cmdp.theory.worst_answer import WorstAnswer, direction_ranges, objective_directions
 
 #: Probabilities, besides 0, with which points of totals alone are rejected.
-REJECTIONS = (0.001, 0.01, 0.03, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
+REJECTIONS = (1e-5, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
