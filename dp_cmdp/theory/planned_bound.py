@@ -131,7 +131,7 @@ class PlannedRelease:
         entries = None if first is None else noise
         return cls(program, budget, chosen, kind, ends, guess, entries, look, solver)
 
-    def reach(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def worst_box(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """An interval per entry that contains every released one: *curator only*."""
         if self.first is None:
             return self.program.envelope.lower, self.program.envelope.upper
@@ -177,7 +177,7 @@ class PlannedCase:
         truth = program.at(entries)
         optimum = solve(truth, certify=False).objective
         read, direction = objective_directions(program.c, truth.num_variables)
-        low, high = release.reach(entries)
+        low, high = release.worst_box(entries)
         limits = (high - entries)[read], (entries - low)[read]
         span = direction_ranges(truth, direction)
         worst = WorstAnswer(truth, optimum, direction, span, limits)

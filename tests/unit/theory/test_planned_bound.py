@@ -1,5 +1,6 @@
 """Accuracy bounds of planned releases, against releases that were made and against exact laws."""
 
+import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -177,7 +178,7 @@ def test_posterior_means_stay_within_the_errors_that_are_allowed_for():
         release = PlannedRelease.of(
             program, BUDGET, plan=Plan(share), guess=None, calibration=None, close=None
         )
-        low, high = release.reach(database.values)
+        low, high = release.worst_box(database.values)
         for seed in range(10):
             made, _ = release_planned(
                 database,
@@ -253,6 +254,8 @@ def test_the_tail_of_a_total_is_that_of_its_exact_law():
         ({"plan": 0.35}, "plan"),
         ({"guess": [0.5]}, "guess"),
         ({"calibration": "loose"}, "calibration"),
+        ({"mechanism": "database", "calibration": ""}, "calibration"),
+        ({"plan": Plan(1), "calibration": ""}, "calibration"),
         ({"plan": Plan("1/2"), "close": "left"}, "close"),
         ({"plan": Plan(0), "close": {"nothing": "upper"}}, "close"),
         ({"draws": 3}, "rng"),
@@ -292,3 +295,24 @@ def test_draws_of_an_unbounded_loss_are_refused():
     assert bound.certain == np.inf
     with pytest.raises(InvalidArgumentError, match="draws"):
         accuracy_bound(program, database, BUDGET, draws=2, rng=np.random.default_rng(0), **options)
+
+
+@pytest.mark.parametrize("share", ["0", "1/2"])
+def test_bounds_of_planned_releases_are_as_sparse_as_the_program(share):
+    rows, entries = 500, 4_000
+    own = np.arange(entries)
+    program = ParametricLP(
+        Envelope(0.0, 1.0, radius=0.1, shape=entries),
+        c=np.ones(entries),
+        A=Affine((rows, entries), at=(own % rows, own), entry=own),
+        b=np.ones(rows),
+        upper=1.0,
+    )
+    database = Database(np.full(entries, 0.3), program.envelope)
+    tracemalloc.start()
+    try:
+        accuracy_bound(program, database, BUDGET, mechanism="planned", plan=Plan(share))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * 8 * rows * entries  # one dense array of rows and entries: 16 MB
