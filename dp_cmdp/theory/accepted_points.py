@@ -136,7 +136,7 @@ class _Rows:
         slack = slack - np.bincount(pairs.row, weights=w * at, minlength=slack.size)
         slack -= 1e-9 * (np.abs(b.constant) + abs(A.constant) @ np.abs(y) + 1e-12)
         moved = np.flatnonzero(w)  # pairs are sorted by row
-        ends = np.searchsorted(pairs.row[moved], np.arange(slack.size + 1))
+        ends = np.searchsorted(pairs.row[moved], np.arange(A.shape[0] + 1))
         total = 0.0
         for i in np.unique(pairs.row[moved]).tolist():
             part = moved[ends[i] : ends[i + 1]]

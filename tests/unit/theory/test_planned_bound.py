@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.cmdp.private_policy import release_and_synthesize
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
@@ -31,7 +32,7 @@ from dp_cmdp.theory.accuracy import accuracy_bound
 from dp_cmdp.theory.mean_limit import mean_upper_limit
 from dp_cmdp.theory.one_release import instance_bound
 from dp_cmdp.theory.planned_bound import PlannedRelease, upper_quantile
-from tests.problems import knapsack
+from tests.problems import knapsack, same_matrix
 
 BUDGET = PrivacyBudget(2, "1/1000")
 #: Probability with which a statistical test below fails although all is right.
@@ -221,6 +222,22 @@ def test_the_sampled_limit_is_above_the_mean_loss_and_near_it(plan):
     assert bound.sampled.estimate == pytest.approx(losses.mean(), rel=0.5)
     assert losses.mean() <= bound.sampled.limit <= bound.certain * (1 + 1e-6) + 1e-6
     assert bound.sampled.limit < losses.mean() + 0.5 * (bound.certain - losses.mean()) + 1e-6
+
+
+@pytest.mark.parametrize("plan", ["totals", Plan(0)])
+def test_the_totals_bounded_are_those_that_a_policy_is_made_with(plan):
+    model, database = random_grid(6, np.random.default_rng(1), start="uniform")
+    known = PlannedRelease.of(model, BUDGET, plan=plan, guess=None, calibration=None, close=None)
+    made = release_and_synthesize(
+        model, database, BUDGET, plan=plan, rng=np.random.default_rng(0)
+    ).release
+    assert made.plan is not None
+    assert Plan.from_facts(made.plan) == known.plan
+    if known.plan.share == 0:
+        assert known.totals is not None
+        assert made.totals is not None
+        assert same_matrix(known.totals.counts, made.totals.counts)
+        assert (known.totals.step == made.totals.step).all()
 
 
 @pytest.mark.parametrize("word", ["auto", "totals"])
