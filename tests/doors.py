@@ -1093,6 +1093,14 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
     "dp_cmdp.theory.accuracy.accuracy_bound": [
         {"draws": lambda w: 4, "rng": _generator},
         {"mechanism": lambda w: "blocks"},
+        {"mechanism": lambda w: "planned", "plan": lambda w: Plan("1/2")},
+        {
+            "mechanism": lambda w: "planned",
+            "plan": lambda w: Plan(0),
+            "guess": lambda w: np.array([0.5, 0.5]),
+            "draws": lambda w: 2,
+            "rng": _generator,
+        },
     ],
     "dp_cmdp.theory.certainty_limit.certainty_limit": [
         {"distances": lambda w: [1], "neighbours": lambda w: 2},

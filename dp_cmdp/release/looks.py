@@ -95,13 +95,13 @@ def release_looks(
     ends = harmful_sides(program) if close is None else close
     seen = public_release(envelope, guess)
     _refuse_early(envelope, first, second, calibration=calibration, close=ends, rng=rng)
-    look = None if first else _plan_second(program, seen, second, plan=plan, solver=solver)
+    look = None if first else plan_look(program, seen, second, plan=plan, solver=solver)
     if first is None and look is None:
         return seen  # public data show that there is nothing to measure: nothing is spent
     debit = debited(ledger, database, budget, note=f"release_looks {plan}")
     if first is not None:
         seen = release_database(database, first, rng=rng, calibration=calibration, close=ends)
-        look = second and _plan_second(program, seen, second, plan=plan, solver=solver)
+        look = second and plan_look(program, seen, second, plan=plan, solver=solver)
     seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)
     if second is None or look is None:
         return seen
@@ -130,7 +130,7 @@ def _refuse_early(
         LatticeTruncatedLaplace.calibrate(second.epsilon, second.delta, steps=2**SCALE_BITS)
 
 
-def _plan_second(
+def plan_look(
     program: ParametricLP,
     seen: Release,
     budget: PrivacyBudget | None,

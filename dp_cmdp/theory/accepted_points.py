@@ -61,7 +61,7 @@ class Comparison:
                 point = self._candidate(low, high, rejection=self._leaves(low, high))
                 chance = min(point.rejection, rows.rejection(point.y), 1.0)
                 found.append(Candidate(point.y, point.loss, chance))
-        return _frontier(found)
+        return frontier(found)
 
     def _candidate(self, low: FloatArray, high: FloatArray, *, rejection: float) -> Candidate:
         y = self._best_in(low, high)
@@ -98,7 +98,7 @@ class Comparison:
         return float(1.0 - np.prod(np.maximum(inside[read], 0.0)))
 
 
-def _frontier(found: list[Candidate]) -> list[Candidate]:
+def frontier(found: list[Candidate]) -> list[Candidate]:
     """Candidates that no other beats in both loss and rejection, by increasing loss."""
     kept: list[Candidate] = []
     for part in sorted(found, key=lambda part: (part.loss, part.rejection)):
@@ -135,13 +135,13 @@ class _Rows:
         slack = b.constant - A.constant @ y
         slack = slack - np.bincount(pairs.row, weights=w * at, minlength=slack.size)
         slack -= 1e-9 * (np.abs(b.constant) + abs(A.constant) @ np.abs(y) + 1e-12)
+        moved = np.flatnonzero(w)  # pairs are sorted by row
+        ends = np.searchsorted(pairs.row[moved], np.arange(A.shape[0] + 1))
         total = 0.0
-        for i in range(slack.size):
-            part = (pairs.row == i) & (w != 0)
-            terms = RowTerms(law.only(np.flatnonzero(part)), np.abs(w[part]), room[part])
-            total += (
-                terms.failure(float(slack[i]) / (1.0 + LATTICE_ROUNDING)) if part.any() else 0.0
-            )
+        for i in np.unique(pairs.row[moved]).tolist():
+            part = moved[ends[i] : ends[i + 1]]
+            terms = RowTerms(law.only(part), np.abs(w[part]), room[part])
+            total += terms.failure(float(slack[i]) / (1.0 + LATTICE_ROUNDING))
             if total >= 1.0:
                 break
         return min(total, 1.0)

@@ -13,6 +13,7 @@ point y is in X̃, c̃ᵀx̃ ≥ c̃ᵀy gives
   χ⁻_k ≤ h_kᵀx ≤ χ⁺_k on X the second term has mean at most
   Σ_k E e_k⁺(χ⁺_k − h_kᵀy) + E e_k⁻(h_kᵀy − χ⁻_k); or the bound by prices of
   :mod:`dp_cmdp.theory.price_bound`, whichever is smaller.
+* a **planned** release has its own points and limits: :mod:`dp_cmdp.theory.planned_bound`.
 * **sampled**, when draws are asked for: an upper limit from simulated releases, right but for a
   stated chance (:mod:`dp_cmdp.theory.simulated_loss`). The closest one.
 
@@ -24,9 +25,10 @@ See also :func:`~dp_cmdp.theory.one_release.instance_bound`, for one release tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dp_cmdp import _check
@@ -37,15 +39,18 @@ from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.data.curator import CuratorOnly
 from dp_cmdp.data.database import Database
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.plan import Plan
 from dp_cmdp.theory.accepted_points import Candidate, Comparison, staircase
 from dp_cmdp.theory.feasible_set import coordinate_ranges
+from dp_cmdp.theory.planned_bound import PlannedCase, PlannedRelease
 from dp_cmdp.theory.price_bound import PricedError
 from dp_cmdp.theory.public_interval import as_program
-from dp_cmdp.theory.release_noise import ReleaseNoise, release_noise
+from dp_cmdp.theory.release_noise import MECHANISMS, ReleaseNoise, release_noise
 from dp_cmdp.theory.simulated_loss import SampledMean, sampled_mean
-from dp_cmdp.theory.worst_answer import WorstAnswer
+from dp_cmdp.theory.worst_answer import WorstAnswer, direction_ranges, objective_directions
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ class AccuracyBound:
     likely : CuratorOnly
         Exceeded with probability at most `failure`.
     failure : float
+    plan : Plan or None
+        Of a planned release: the one followed.
     sampled : SampledMean or None
         From simulated releases: :attr:`SampledMean.limit` bounds the mean but for its own failure
         probability (1e-6). None when no draws were asked for.
@@ -77,6 +84,7 @@ class AccuracyBound:
     likely: CuratorOnly
     failure: float
     sampled: SampledMean | None = None
+    plan: Plan | None = None
 
 
 @door
@@ -88,7 +96,9 @@ def accuracy_bound(
     mechanism: str = "database",
     alphas: Mapping[str, Number] | None = None,
     calibration: str | None = None,
-    close: str | Mapping[str, str] = "upper",
+    close: str | Mapping[str, str] | None = None,
+    plan: str | Plan | None = None,
+    guess: ArrayLike | None = None,
     failure: float = 0.05,
     draws: int = 0,
     rng: np.random.Generator | None = None,
@@ -100,8 +110,16 @@ def accuracy_bound(
     program : ParametricLP or ParametricCMDP
     database : Database
     budget : PrivacyBudget
-    mechanism, alphas, calibration, close
-        The release, see :func:`dp_cmdp.theory.release_noise.release_noise`.
+    mechanism : {"database", "blocks", "planned"}
+        The release: :func:`~dp_cmdp.release.entries.release_database`,
+        :func:`~dp_cmdp.release.blocks.release_blocks` or
+        :func:`~dp_cmdp.release.planned.release_planned`.
+    alphas, calibration, close
+        See :func:`dp_cmdp.theory.release_noise.release_noise`; for a planned release the last two
+        are read off the program by default, as the release does.
+    plan, guess
+        Of a planned release (``"auto"`` by default), as in
+        :func:`~dp_cmdp.release.planned.release_planned`.
     failure : float
         Probability with which :attr:`AccuracyBound.likely` may be exceeded.
     draws : int
@@ -123,16 +141,34 @@ def accuracy_bound(
     beta = _check.real("failure", failure, low=0.0, high=0.999)
     count = _check.size("draws", draws)
     source = _check.generator("rng", rng) if count else None
-    noise = release_noise(
-        as_program(program),
-        budget,
-        mechanism=mechanism,
-        alphas=alphas,
-        calibration=calibration,
-        close=close,
-    )
-    case = _Case.of(noise, database)
-    found = case.points.candidates()
+    _check.one_of("mechanism", mechanism, (*MECHANISMS, "planned"))
+    if mechanism != "planned":
+        if plan is not None or guess is not None:
+            raise InvalidArgumentError('plan and guess belong to mechanism="planned"')
+        case = _Case.of(
+            release_noise(
+                as_program(program),
+                budget,
+                mechanism=mechanism,
+                alphas=alphas,
+                calibration=calibration,
+                close="upper" if close is None else close,
+            ),
+            database,
+        )
+    elif alphas is not None:
+        raise InvalidArgumentError('alphas belongs to mechanism="blocks"; give plan instead')
+    else:
+        case = _planned(
+            program,
+            database,
+            budget,
+            plan="auto" if plan is None else plan,
+            guess=guess,
+            calibration=calibration,
+            close=close,
+        )
+    found = case.candidates()
     certain = found[-1]
     likely = next(part for part in found if part.rejection <= beta)
     largest = case.worst.loss(certain.y)
@@ -143,17 +179,28 @@ def accuracy_bound(
         mean=CuratorOnly(min(case.mean(found), largest)),
         likely=CuratorOnly(min(case.worst.loss(likely.y), largest)),
         failure=beta,
-        sampled=None
-        if source is None
-        else sampled_mean(
-            noise,
-            database.values,
-            optimum=case.optimum,
-            largest=largest,
-            draws=count,
-            rng=source,
-        ),
+        sampled=None if source is None else case.sampled(largest=largest, draws=count, rng=source),
+        plan=case.plan,
     )
+
+
+def _planned(
+    program: ParametricLP | ParametricCMDP,
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    plan: str | Plan,
+    guess: ArrayLike | None,
+    calibration: str | None,
+    close: str | Mapping[str, str] | None,
+) -> _Case | PlannedCase:
+    """A planned release; with the plan "database" a database release as planning makes it."""
+    release = PlannedRelease.of(
+        program, budget, plan=plan, guess=guess, calibration=calibration, close=close
+    )
+    if plan == "database" and release.first is not None:
+        return replace(_Case.of(release.first, database), plan=release.plan)
+    return PlannedCase.of(release, database)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +208,8 @@ class _Case:
     """One true program and the noise it would meet."""
 
     noise: ReleaseNoise
-    entries: FloatArray
+    values: FloatArray  # of the database
+    entries: FloatArray  # that are released
     truth: LinearProgram
     optimum: float
     points: Comparison
@@ -169,23 +217,23 @@ class _Case:
     read: IntArray  # those entries' numbers
     worst: WorstAnswer
     priced: PricedError | None
+    plan: Plan | None = None
 
     @classmethod
     def of(cls, noise: ReleaseNoise, database: Database) -> _Case:
         noise.program.check_owns(database)
         truth, objective = noise.program.at(database.values), noise.target.c
         entries = noise.entries(database.values)
-        read, number = np.unique(objective.entry, return_inverse=True)
-        shape = (read.size, truth.num_variables)
-        direction = sparse.csr_array((objective.coefficient, (number, objective.row)), shape=shape)
+        read, direction = objective_directions(objective, truth.num_variables)
         up, down = noise.error_means(entries)
         optimum = solve(truth, certify=False).objective
         private = read.size > 0
         ranges = coordinate_ranges(truth) if private else (np.empty(0), np.empty(0))
-        span = _direction_ranges(truth, direction, ranges)
+        span = direction_ranges(truth, direction, ranges)
         limits = noise.error_limits(entries)
         return cls(
             noise=noise,
+            values=database.values,
             entries=entries,
             truth=truth,
             optimum=optimum,
@@ -196,6 +244,21 @@ class _Case:
             read=read,
             worst=WorstAnswer(truth, optimum, direction, span, (limits[0][read], limits[1][read])),
             priced=PricedError(noise, entries, truth, optimum, ranges) if private else None,
+        )
+
+    def candidates(self) -> list[Candidate]:
+        """Points of increasing loss and decreasing rejection; the last is certainly accepted."""
+        return self.points.candidates()
+
+    def sampled(self, *, largest: float, draws: int, rng: np.random.Generator) -> SampledMean:
+        """An upper limit of the mean loss from simulated releases."""
+        return sampled_mean(
+            self.noise,
+            self.values,
+            optimum=self.optimum,
+            largest=largest,
+            draws=draws,
+            rng=rng,
         )
 
     def mean(self, found: list[Candidate]) -> float:
@@ -220,15 +283,3 @@ class _Case:
             moved = np.maximum(*self.worst.limits) * (chance @ steps)
         gain = self.optimum - lost + float((up - down) @ at[0] - moved.sum())
         return lost + float(error), priced.best(gain)
-
-
-def _direction_ranges(
-    truth: LinearProgram, direction: sparse.csr_array, ranges: tuple[FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """χ⁻, χ⁺ of the h_kᵀx: from the coordinates where h_k has one non-zero, else by programs."""
-    if direction.shape[0] == 0:
-        return np.empty(0), np.empty(0)
-    if (np.diff(direction.indptr) > 1).any():
-        return coordinate_ranges(truth, direction)
-    low, high = (direction.data * end[direction.indices] for end in ranges)
-    return np.minimum(low, high), np.maximum(low, high)

@@ -26,6 +26,7 @@ from dp_cmdp.data.release import Release
 from dp_cmdp.program.entrywise import entrywise
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.looks import objective_estimate
 from dp_cmdp.theory.public_interval import as_program
 
 #: Shares of the largest common slack that the points w keep.
@@ -67,7 +68,7 @@ def instance_bound(
     release.check_fits(target.envelope)
     truth = lp.at(database.values)
     best = solve(truth, certify=False).x
-    error = target.c.at(release.estimate) - truth.c
+    error = target.c.at(objective_estimate(target, release)) - truth.c
     rows = lp.A.shape[0]
 
     def room(point: FloatArray) -> FloatArray:

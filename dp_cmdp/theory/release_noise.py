@@ -195,7 +195,8 @@ def release_noise(
     envelope = program.envelope
     rad = envelope.radius if radius is None else _check.vector("radius", radius)
     rad = np.broadcast_to(rad, envelope.lower.shape)
-    kind = calibration or ("tight" if mechanism == "database" else "paper")
+    usual = "tight" if mechanism == "database" else "paper"
+    kind = usual if calibration is None else calibration
     known = (*CALIBRATIONS, "optimal") if mechanism == "database" else CALIBRATIONS
     _check.one_of("calibration", kind, known)
     if mechanism == "blocks":

@@ -81,16 +81,28 @@ def sampled_mean(
     """
     count = _check.integer("draws", draws, low=1)
     source = _check.generator("rng", rng)
+    check_bounded(largest)
+    losses = optimum - simulated_values(
+        noise, np.broadcast_to(values, (count, values.size)), source.random((count, noise.size))
+    )
+    return loss_limit(losses, optimum=optimum, largest=largest, failure=failure)
+
+
+def check_bounded(largest: float) -> None:
+    """Raise unless a certain bound of the loss is finite."""
     if not np.isfinite(largest):
         raise InvalidArgumentError(
             "draws need a bounded loss: bound the variables of the program (upper, A_ub)"
         )
+
+
+def loss_limit(
+    losses: FloatArray, *, optimum: float, largest: float, failure: float = FAILURE
+) -> SampledMean:
+    """The limit of the mean of a loss in [0, largest], from simulated ones: *curator only*."""
     top = largest + OPTIMUM_ROOM * (abs(optimum) + largest)
-    losses = optimum - simulated_values(
-        noise, np.broadcast_to(values, (count, values.size)), source.random((count, noise.size))
-    )
     limit = mean_upper_limit(np.clip(losses, 0.0, top), top=top, failure=failure)
-    return SampledMean(CuratorOnly(limit), CuratorOnly(losses.mean()), count, failure)
+    return SampledMean(CuratorOnly(limit), CuratorOnly(losses.mean()), losses.size, failure)
 
 
 def simulated_values(

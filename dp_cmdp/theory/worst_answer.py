@@ -21,8 +21,10 @@ import numpy as np
 from scipy import sparse
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.data.affine import Affine, IntArray
 from dp_cmdp.errors import UnboundedError
 from dp_cmdp.program.linear_program import LinearProgram, solve
+from dp_cmdp.theory.feasible_set import coordinate_ranges
 
 #: Room for the solver's tolerances, relative to the terms of the row.
 ROW_ROOM = 1e-9
@@ -79,3 +81,29 @@ class WorstAnswer:
             slope = np.where(np.isfinite(width) & (width > 0), (last - first) / width, 0.0)
             constant = np.where(slope == 0, np.maximum(first, last), first - slope * low)
         return slope, constant
+
+
+def objective_directions(
+    objective: Affine, num_variables: int
+) -> tuple[IntArray, sparse.csr_array]:
+    """The entries that an objective reads, and their h_k as rows."""
+    read, number = np.unique(objective.entry, return_inverse=True)
+    shape = (read.size, num_variables)
+    return read, sparse.csr_array((objective.coefficient, (number, objective.row)), shape=shape)
+
+
+def direction_ranges(
+    truth: LinearProgram,
+    direction: sparse.csr_array,
+    ranges: tuple[FloatArray, FloatArray] | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """χ⁻, χ⁺ of the h_kᵀx: from the coordinates where h_k has one non-zero, else by programs."""
+    if direction.shape[0] == 0:
+        return np.empty(0), np.empty(0)
+    if (np.diff(direction.indptr) > 1).any():
+        return coordinate_ranges(truth, direction)
+    low, high = (
+        direction.data * end[direction.indices]
+        for end in (coordinate_ranges(truth) if ranges is None else ranges)
+    )
+    return np.minimum(low, high), np.maximum(low, high)

@@ -144,8 +144,8 @@ FAULTS = (
         Fault(
             "proposal-reads-the-data",
             "what is measured depends on what was published only",
-            "look = second and _plan_second(program, seen, second, plan=plan, solver=solver)",
-            "look = second and _plan_second(program, replace(seen, draws=database.values), second, plan=plan, solver=solver)",
+            "look = second and plan_look(program, seen, second, plan=plan, solver=solver)",
+            "look = second and plan_look(program, replace(seen, draws=database.values), second, plan=plan, solver=solver)",
         ),
         Fault(
             "simulated-looks-called-secure",
