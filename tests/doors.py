@@ -157,6 +157,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.frontends.mps_numbers": CHECKED,
     "dp_cmdp.frontends.table": "the checks themselves, tested in unit/frontends/test_table.py",
     "dp_cmdp.program.engines": CHECKED,
+    "dp_cmdp.release.plan.check_menu": CHECKED,
+    "dp_cmdp.release.planner.with_bar": CHECKED,
     "dp_cmdp._exact": CHECKED,
     "dp_cmdp.experiments.ad_budget": "a reproduction: called by its sweep",
     "dp_cmdp.experiments.ad_epsilon": "a reproduction: called by its sweep",

@@ -55,7 +55,8 @@ def answer(
 ) -> Answer:
     """Release what the plan says, solve for everything the release allows.
 
-    As :func:`dp_cmdp.release.solve.release_and_solve`, whose public work is done once per program.
+    As :func:`dp_cmdp.release.solve.release_and_solve`, whose public work is done once per program,
+    with the noise of the other methods, so that what differs is the plan.
 
     Parameters
     ----------
@@ -69,7 +70,9 @@ def answer(
     program.check_owns(database)
     spare = robust_point(program)
     chosen = plan_of(plan, program, budget)
-    release = release_looks(database, budget, program=program, plan=chosen, rng=rng)
+    release = release_looks(
+        database, budget, program=program, plan=chosen, rng=rng, calibration="tight"
+    )
     try:
         x = solve_private(program, release).x
     except SolverError:

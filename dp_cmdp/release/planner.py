@@ -209,12 +209,12 @@ def planned(
 
 
 def with_bar(steps: Iterable[Step], progress: bool, *, total: int) -> Iterable[Step]:
-    """The steps of planning, with a bar when they take longer than two seconds."""
+    """The steps of planning; on a terminal, with a bar when they take longer than two seconds."""
     if not progress:
         return steps
     from tqdm import tqdm
 
-    return tqdm(steps, desc="plans", total=total, delay=2.0, leave=False)
+    return tqdm(steps, desc="plans", total=total, delay=2.0, leave=False, disable=None)
 
 
 def prior_database(

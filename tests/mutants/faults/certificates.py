@@ -86,6 +86,12 @@ FAULTS = (
             "return bool(self.kept.any())",
         ),
         Fault(
+            "joint-with-tolerance",
+            "no slack enters a certificate",
+            "return apart if self.joint is None else apart | (self.joint <= 0.0)",
+            "return apart if self.joint is None else apart | (self.joint <= 1e-9)",
+        ),
+        Fault(
             "verified-with-tolerance",
             "no slack enters a certificate",
             "apart = self.worst_case_cost <= self.tolerance",
@@ -94,8 +100,8 @@ FAULTS = (
         Fault(
             "slack-overstated",
             "the slack of a certificate is rounded down",
-            "return _check.frozen(np.where(slack == 0.0, 0.0, np.nextafter(slack, -np.inf)))",
-            "return _check.frozen(np.where(slack == 0.0, 0.0, np.nextafter(slack, np.inf)))",
+            "apart = np.where(slack == 0.0, 0.0, np.nextafter(slack, -np.inf))",
+            "apart = np.where(slack == 0.0, 0.0, np.nextafter(slack, np.inf))",
         ),
         Fault(
             "tightest-bound-not-kept",

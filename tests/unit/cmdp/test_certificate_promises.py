@@ -34,6 +34,10 @@ def test_a_cost_that_equals_its_tolerance_is_within_it_and_one_a_hair_above_is_n
     assert not verify_exact(loop([np.nextafter(2.0, 0.0)]), policy)
     assert PolicyCertificate(np.array([2.0]), np.array([2.0])).verified
     assert not PolicyCertificate(np.array([np.nextafter(2.0, 3.0)]), np.array([2.0])).verified
+    dear, low = np.array([3.0]), np.array([2.0])
+    assert PolicyCertificate(dear, low, joint=np.array([0.0])).verified
+    assert not PolicyCertificate(dear, low, joint=np.array([5e-324])).verified
+    assert not PolicyCertificate(np.full(2, 3.0), np.full(2, 2.0), np.array([-1.0, 0.1])).verified
 
 
 def test_products_that_all_underflow_are_counted():

@@ -88,7 +88,7 @@ def test_where_trials_cannot_be_solved_auto_is_the_database_release_and_totals_i
 
 
 def test_a_bar_tells_of_planning_and_goes_to_the_error_stream(large, capsys, monkeypatch):
-    at_once = {"delay": 0.0, "mininterval": 0.0}
+    at_once = {"delay": 0.0, "mininterval": 0.0, "disable": False}
     monkeypatch.setattr("tqdm.tqdm", lambda steps, **look: tqdm(steps, **(look | at_once)))
     choose_plan(large[0], BUDGET, progress=True)
     told = capsys.readouterr()
