@@ -224,6 +224,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.release.entries.close_ends": CHECKED,
     "dp_cmdp.release.debit": CHECKED,
     "dp_cmdp.release.looks.objective_estimate": CHECKED,
+    "dp_cmdp.release.looks.plan_look": CHECKED,
+    "dp_cmdp.theory.planned_bound": CHECKED,
     "dp_cmdp.release.looks.public_release": CHECKED,
     "dp_cmdp.release.planner.Trials": CHECKED,
     "dp_cmdp.release.planner.planned": CHECKED,
