@@ -144,11 +144,16 @@ def harmful_sides(program: ParametricLP) -> dict[str, str]:
     }
 
 
+@door
 def suited_noise(program: ParametricLP, budget: PrivacyBudget) -> str:
-    """The calibration that suits a program: *public*.
+    """The calibration that suits a program.
 
     ``optimal`` where it can gain: one end of an interval matters when the objective is public, and
     records hold one entry. Below :data:`WORTH_A_TABLE` it gains next to nothing.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
     """
     one_end = program.c.is_public and program.envelope.record_size == 1
     return "optimal" if one_end and budget.epsilon >= WORTH_A_TABLE else "tight"
