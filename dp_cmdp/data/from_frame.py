@@ -173,7 +173,8 @@ def _aligned(tables: Mapping[str, Any], name: str, labels: Labels, *, role: str)
     row, col = positions(own[0], table.index), positions(own[1], table.columns)
     if row is None or col is None:
         raise InvalidArgumentError(
-            f"frame[{name!r}] must have the rows and columns of the other tables, each once"
+            f"frame[{name!r}] must have the rows and columns of the other tables, each once, and no "
+            "other names of its axes"
         )
     return table.iloc[row, col]
 

@@ -193,20 +193,38 @@ def is_default(index: pd.Index) -> bool:
 def positions(wanted: pd.Index, found: pd.Index) -> NDArray[np.intp] | None:
     """Where each of the wanted labels is in `found`; None unless both hold the same, each once.
 
-    Levels are matched by their names, where all have one, and otherwise by their order. Nothing is
-    said about what differs, and no error leaves: labels of a private table may be private.
+    Levels are matched by their names, where all have one, and otherwise by their order, which no
+    name may contradict. Nothing is said about what differs, and no error leaves: labels of a
+    private table may be private.
     """
     try:
         if found.nlevels != wanted.nlevels or len(found) != len(wanted) or is_default(found):
             return None
+        own, given = level_names(wanted), level_names(found)
         if wanted.nlevels == 1:
             found = found.get_level_values(0)
-        elif None not in (*wanted.names, *found.names):
-            found = cast(Any, found).reorder_levels(list(wanted.names))
+        elif all((*own, *given)):
+            found = cast(Any, found.set_names(given)).reorder_levels(own)
+            given = own
+        if contradict(own, given):
+            return None
         place = np.asarray(found.get_indexer(wanted)) if found.is_unique else np.array([-1])
         return None if (place < 0).any() else place
     except Exception:
         return None
+
+
+def level_names(index: pd.Index) -> list[str]:
+    """Names of the levels, "" for none."""
+    return ["" if name is None else str(name) for name in index.names]
+
+
+def contradict(wanted: Sequence[str], found: Sequence[str]) -> bool:
+    """Whether a level has another name than the one it is matched with; "" is no name."""
+    return any(
+        there and (there != name if name else there in wanted)
+        for name, there in zip(wanted, found, strict=True)
+    )
 
 
 def _renamed(axis: Axis, name: str) -> Axis:

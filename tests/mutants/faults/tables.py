@@ -39,8 +39,14 @@ FAULTS = (
         Fault(
             "levels-by-order",
             "levels with names are matched by their names",
-            "found = cast(Any, found).reorder_levels(list(wanted.names))",
+            "found = cast(Any, found.set_names(given)).reorder_levels(own)",
             "found = found.copy()",
+        ),
+        Fault(
+            "axis-of-another-name",
+            "an axis with another name than its labels is refused",
+            "there and (there != name if name else there in wanted)",
+            "there and not name and there in wanted",
         ),
         Fault(
             "records-of-groups-apart",
@@ -99,8 +105,8 @@ FAULTS = (
         Fault(
             "wide-transposed",
             "a table whose axes have the names the other way round is refused",
-            "if None not in named and all(labels.names) and named != list(labels.names):",
-            "if len(named) > 9:",
+            "if set(labels.axes[axis].names) & set(filter(None, level_names(other))):",
+            "if axis > 9:",
         ),
         Fault(
             "missing-column-quotes-others",
