@@ -8,7 +8,7 @@ public, like everything an envelope says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
@@ -147,35 +147,6 @@ def axis_of(given: Any, *, name: str) -> Axis:
         raise InvalidArgumentError(f"{name} must be distinct; {twice!r} is there twice")
     levels = max(1, widths.pop())
     return Axis(found, names if len(names) == levels else ("",) * levels)
-
-
-def numbered(owners: Iterable[Any]) -> NDArray[np.int64]:
-    """Numbers of records: integers from 0 on as they are, others in order of appearance."""
-    keys = list(owners)
-    if all(_check.is_integer(key) and 0 <= key < LARGEST_INTEGER for key in keys):
-        return np.array(keys, dtype=np.int64)
-    numbers: dict[Any, int] = {}
-    try:
-        found = [numbers.setdefault(key, len(numbers)) for key in keys]
-    except TypeError:
-        raise InvalidArgumentError(
-            "record must name hashable values: texts, numbers, times, tuples"
-        ) from None
-    return np.array(found, dtype=np.int64)
-
-
-def records_by_level(name: str, groups: Mapping[str, Labels]) -> list[NDArray[np.int64]]:
-    """Records of several groups, named by a level that the labels of all of them have."""
-    keys: list[list[Any]] = []
-    for group, labels in groups.items():
-        if not name or name not in labels.names:
-            raise InvalidArgumentError(
-                f"records must name a level of the labels of every group; {group!r} has "
-                f"{', '.join(map(repr, labels.names)) or 'no labels'}, not {name!r}"
-            )
-        keys.append(labels.index().get_level_values(name).tolist())
-    cuts = np.cumsum([len(part) for part in keys])[:-1]
-    return np.split(numbered(key for part in keys for key in part), cuts)
 
 
 def is_default(index: pd.Index) -> bool:
