@@ -1,5 +1,7 @@
 """Plans: chosen from public data, kept with the release, refused before anything is spent."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tqdm import tqdm
@@ -110,7 +112,7 @@ def test_one_verb_plans_looks_and_states_its_facts(large):
 
 def hopeless(*, unbounded: bool) -> ParametricLP:
     """x ≥ 2 and Σθx ≤ 1 with θ up to 1: no x for every database; or x may grow without limit."""
-    bounds = {"upper": np.inf} if unbounded else {"lower": 2.0, "upper": 3.0}
+    bounds: dict[str, Any] = {"upper": np.inf} if unbounded else {"lower": 2.0, "upper": 3.0}
     return ParametricLP(
         Envelope(0.0, 1.0, shape=2, radius=0.1),
         c=[1.0, 1.0],
