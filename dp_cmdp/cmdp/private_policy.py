@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dp_cmdp._door import door
+from dp_cmdp._html import facts_table
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.cmdp.facts_synthesis import row_solver, started_pool
@@ -20,7 +21,7 @@ from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.release.plan import Plan
-from dp_cmdp.release.planned import release_planned
+from dp_cmdp.release.planned import release_for_checked
 from dp_cmdp.release.planner import Choice
 from dp_cmdp.release.proposal import solve_rows
 
@@ -54,6 +55,15 @@ class PrivatePolicy:
 
     def __repr__(self) -> str:
         return f"PrivatePolicy(value={self.safe.value:.10g}, robust: {self.robust.value:.10g})"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("value", self.safe.value),
+            ("value without data", self.robust.value),
+            ("plan", self.choice.plan),
+            ("guarantee", self.release.guarantee),
+        ]
+        return facts_table("PrivatePolicy", facts) + self.safe._repr_html_()
 
 
 @door
@@ -108,7 +118,7 @@ def release_and_synthesize(
     large = model.public.num_states > LARGE
     if plan != "database" and pool is None and large:
         pool = started_pool(model, None, box=model.robust())
-    release, choice = release_planned(
+    release, choice = release_for_checked(
         database,
         budget,
         program=model.program(),

@@ -21,7 +21,8 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._documents import Document
 from dp_cmdp._door import door
-from dp_cmdp.data.labels import Labels, records_by_level
+from dp_cmdp.data.labels import Labels
+from dp_cmdp.data.records import joint_numbers, record_names, records_by_level
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -49,9 +50,10 @@ class Envelope:
         Shape of the group of entries; by default that of the broadcast bounds.
     name : str
         Name of the group.
-    records : array_like of int, optional
-        Public number of each entry's record; entries with one number belong to one person and may
-        change together. By default every entry is its own record.
+    records : array_like or str, optional
+        Public name of each entry's record, broadcast to `shape`: integers, texts, or any hashable
+        values. Entries with one name belong to one person and may change together. Or the name of
+        a level of the labels. By default every entry is its own record.
     labels : sequence, pandas Index or mapping, optional
         Public names of the entries, for tables and messages: one axis of labels, or a mapping from
         the name of each axis to its labels, ``{"group": groups, "advertiser": advertisers}``. They
@@ -79,7 +81,7 @@ class Envelope:
         radius: ArrayLike | None = None,
         shape: int | Shape | None = None,
         name: str = "values",
-        records: ArrayLike | None = None,
+        records: Any = None,
         labels: Any = None,
     ) -> None:
         lo = _check.rounded_array("lower", lower, up=False)
@@ -95,8 +97,15 @@ class Envelope:
             raise InvalidArgumentError(
                 "lower, upper and radius must broadcast to one shape (see the shape argument)"
             ) from None
-        owners = np.arange(lo.size) if records is None else _records(records, full)
-        self._fill(lo, hi, rad, ((name, tuple(int(d) for d in full)),), owners, (named,))
+        shaped = tuple(int(d) for d in full)
+        if records is None:
+            owners = np.arange(lo.size)
+        elif isinstance(records, str):
+            (owners,) = records_by_level(records, {name: named})
+        else:
+            whose = record_names("records", records, group=name, shape=shaped)
+            (owners,) = joint_numbers([whose])
+        self._fill(lo, hi, rad, ((name, shaped),), owners, (named,))
 
     def _fill(
         self,
@@ -143,13 +152,14 @@ class Envelope:
         cls,
         envelopes: Mapping[str, Envelope],
         *,
-        records: str | Mapping[str, ArrayLike] | None = None,
+        records: str | Mapping[str, Any] | None = None,
     ) -> Envelope:
         """Several named groups of entries as one envelope, for one database and one release.
 
         `records` says whose entries they are when one record reaches across groups (an
-        advertiser's prices and its budget): numbers per group, or the name of a level that the
-        labels of every group have. Otherwise each group keeps its own records. Labels are kept.
+        advertiser's prices and its budget): names of any type per group, of which equal ones are
+        one record, or the name of a level that the labels of every group have. Otherwise each
+        group keeps its own records. Labels are kept.
         """
         if not envelopes:
             raise InvalidArgumentError("envelopes must name at least one group")
@@ -168,7 +178,12 @@ class Envelope:
         elif set(records) != set(envelopes):
             raise InvalidArgumentError("records must name the same groups as envelopes")
         else:
-            owners = [_records(records[name], shape) for name, shape in groups]
+            owners = joint_numbers(
+                [
+                    record_names(f"records[{name!r}]", records[name], group=name, shape=shape)
+                    for name, shape in groups
+                ]
+            )
         joined = cls.__new__(cls)
         joined._fill(
             np.concatenate([part.lower for part in parts]),
@@ -347,14 +362,6 @@ def _wanted_shape(shape: int | Shape | None, labels: Labels) -> Shape | None:
     if labels and asked not in (None, labels.shape):
         raise InvalidArgumentError(f"labels must be of the shape {asked}, they are {labels.shape}")
     return _check.shape("labels", labels.shape) if labels else asked
-
-
-def _records(records: ArrayLike, shape: Shape) -> NDArray[np.int64]:
-    owners = _check.integers("records", records)
-    try:
-        return np.broadcast_to(owners, shape).ravel()
-    except ValueError:
-        raise InvalidArgumentError(f"records must broadcast to the shape {shape}") from None
 
 
 def describe(groups: Groups) -> str:

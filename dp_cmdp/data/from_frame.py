@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dp_cmdp import _check
-from dp_cmdp.data.labels import Axis, Labels, axis_of, is_default, numbered, positions
+from dp_cmdp.data.labels import Axis, Labels, axis_of, is_default, positions
+from dp_cmdp.data.records import numbered
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -173,7 +174,8 @@ def _aligned(tables: Mapping[str, Any], name: str, labels: Labels, *, role: str)
     row, col = positions(own[0], table.index), positions(own[1], table.columns)
     if row is None or col is None:
         raise InvalidArgumentError(
-            f"frame[{name!r}] must have the rows and columns of the other tables, each once"
+            f"frame[{name!r}] must have the rows and columns of the other tables, each once, and "
+            "no other names of its axes"
         )
     return table.iloc[row, col]
 

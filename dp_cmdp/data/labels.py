@@ -8,7 +8,7 @@ public, like everything an envelope says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
@@ -149,35 +149,6 @@ def axis_of(given: Any, *, name: str) -> Axis:
     return Axis(found, names if len(names) == levels else ("",) * levels)
 
 
-def numbered(owners: Iterable[Any]) -> NDArray[np.int64]:
-    """Numbers of records: integers from 0 on as they are, others in order of appearance."""
-    keys = list(owners)
-    if all(_check.is_integer(key) and 0 <= key < LARGEST_INTEGER for key in keys):
-        return np.array(keys, dtype=np.int64)
-    numbers: dict[Any, int] = {}
-    try:
-        found = [numbers.setdefault(key, len(numbers)) for key in keys]
-    except TypeError:
-        raise InvalidArgumentError(
-            "record must name hashable values: texts, numbers, times, tuples"
-        ) from None
-    return np.array(found, dtype=np.int64)
-
-
-def records_by_level(name: str, groups: Mapping[str, Labels]) -> list[NDArray[np.int64]]:
-    """Records of several groups, named by a level that the labels of all of them have."""
-    keys: list[list[Any]] = []
-    for group, labels in groups.items():
-        if not name or name not in labels.names:
-            raise InvalidArgumentError(
-                f"records must name a level of the labels of every group; {group!r} has "
-                f"{', '.join(map(repr, labels.names)) or 'no labels'}, not {name!r}"
-            )
-        keys.append(labels.index().get_level_values(name).tolist())
-    cuts = np.cumsum([len(part) for part in keys])[:-1]
-    return np.split(numbered(key for part in keys for key in part), cuts)
-
-
 def is_default(index: pd.Index) -> bool:
     """Whether pandas numbered the rows by itself: 0, 1, … without a name. Such labels say nothing.
 
@@ -193,20 +164,38 @@ def is_default(index: pd.Index) -> bool:
 def positions(wanted: pd.Index, found: pd.Index) -> NDArray[np.intp] | None:
     """Where each of the wanted labels is in `found`; None unless both hold the same, each once.
 
-    Levels are matched by their names, where all have one, and otherwise by their order. Nothing is
-    said about what differs, and no error leaves: labels of a private table may be private.
+    Levels are matched by their names, where all have one, and otherwise by their order, which no
+    name may contradict. Nothing is said about what differs, and no error leaves: labels of a
+    private table may be private.
     """
     try:
         if found.nlevels != wanted.nlevels or len(found) != len(wanted) or is_default(found):
             return None
+        own, given = level_names(wanted), level_names(found)
         if wanted.nlevels == 1:
             found = found.get_level_values(0)
-        elif None not in (*wanted.names, *found.names):
-            found = cast(Any, found).reorder_levels(list(wanted.names))
+        elif all((*own, *given)):
+            found = cast(Any, found.set_names(given)).reorder_levels(own)
+            given = own
+        if contradict(own, given):
+            return None
         place = np.asarray(found.get_indexer(wanted)) if found.is_unique else np.array([-1])
         return None if (place < 0).any() else place
     except Exception:
         return None
+
+
+def level_names(index: pd.Index) -> list[str]:
+    """Names of the levels, "" for none."""
+    return ["" if name is None else str(name) for name in index.names]
+
+
+def contradict(wanted: Sequence[str], found: Sequence[str]) -> bool:
+    """Whether a level has another name than the one it is matched with; "" is no name."""
+    return any(
+        there and (there != name if name else there in wanted)
+        for name, there in zip(wanted, found, strict=True)
+    )
 
 
 def _renamed(axis: Axis, name: str) -> Axis:

@@ -19,7 +19,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.data.envelope import Envelope, Shape
 from dp_cmdp.data.from_frame import foreign, is_frame
-from dp_cmdp.data.labels import Labels, positions
+from dp_cmdp.data.labels import Labels, level_names, positions
 from dp_cmdp.errors import InvalidArgumentError
 
 #: Where the values are, unless said otherwise or in a column named as their group.
@@ -83,10 +83,16 @@ def _group_values(
         raise InvalidArgumentError(
             f"{what} must have {form} of the envelope, and no other. Labels are in its index, or "
             "in columns that have their names, and of the same type (1 is not '1'); an index that "
-            "only numbers the rows is none. What is missing, unknown or there twice may be private "
-            "and is not shown: compare with envelope.to_frame().index"
+            f"only numbers the rows is none{_called(labels)}. What is missing, unknown or there "
+            "twice may be private and is not shown: compare with envelope.to_frame().index"
         )
     return _check.private_array(what, found).reshape(shape)
+
+
+def _called(labels: Labels) -> str:
+    """The public names of the levels, in words."""
+    names = ", ".join(repr(name) for name in labels.names if name)
+    return f"; an index may have no name, or that of its labels ({names})" if names else ""
 
 
 def _column(table: Any, names: Sequence[str]) -> str | None:
@@ -116,9 +122,9 @@ def _found_cells(table: Any, labels: Labels, column: str | None) -> Any:
 def _wide_cells(table: Any, labels: Labels) -> Any:
     own = [Labels((axis,)).index() for axis in labels.axes]
     rows = _labelled(table, labels.axes[0].names)
-    named = [*rows.index.names, *rows.columns.names]
-    if None not in named and all(labels.names) and named != list(labels.names):
-        return None  # the axes are others, or the other way round
+    for axis, other in ((0, rows.columns), (1, rows.index)):
+        if set(labels.axes[axis].names) & set(filter(None, level_names(other))):
+            return None  # the other way round
     row, col = positions(own[0], rows.index), positions(own[1], rows.columns)
     return None if row is None or col is None else rows.to_numpy()[np.ix_(row, col)]
 

@@ -118,7 +118,7 @@ def group_of(kinds: Mapping[str, Any], name: str, part: str) -> str:
 
 
 def joined_envelope(
-    kinds: Mapping[str, PrivateCost], records: Mapping[str, ArrayLike] | None
+    kinds: Mapping[str, PrivateCost], records: Mapping[str, Any] | None
 ) -> Envelope:
     groups = {
         group_of(kinds, name, part): bounds

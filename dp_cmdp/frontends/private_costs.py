@@ -58,7 +58,7 @@ class TabularCMDP(ParametricCMDP):
         source: TabularModel,
         kinds: Mapping[str, PrivateCost],
         *,
-        records: Mapping[str, ArrayLike] | None = None,
+        records: Mapping[str, Any] | None = None,
     ) -> None:
         for name, cost in kinds.items():
             _check.text("a name of kinds", name)

@@ -142,7 +142,7 @@ class TabularModel:
         public_severity: ArrayLike | None = None,
         tolerance: Envelope | float | None = None,
         name: str = "hazard",
-        records: Mapping[str, ArrayLike] | None = None,
+        records: Mapping[str, Any] | None = None,
     ) -> TabularCMDP:
         """The model with private costs: one kind, or several by name.
 
@@ -155,8 +155,8 @@ class TabularModel:
         name : str
             Its name, for messages.
         records : mapping of str to array_like, optional
-            Labels of the entries by group, where one person's record reaches across groups (as in
-            ``Envelope.join``).
+            Names of the entries' records by group, of any type, where one person's record reaches
+            across groups (as in ``Envelope.join``).
 
         Returns
         -------

@@ -221,7 +221,7 @@ def objective_estimate(program: ParametricLP, release: Release) -> FloatArray:
 def public_release(envelope: Envelope, guess: ArrayLike | None = None) -> Release:
     """What is known before any look: the envelope, and a guess of the entries."""
     middle = (envelope.lower + envelope.upper) / 2
-    centre = middle if guess is None else _check.vector("guess", guess, size=middle.size)
+    centre = checked_guess(envelope, guess)
     return Release(
         estimate=middle,
         lower=envelope.lower,
@@ -232,8 +232,23 @@ def public_release(envelope: Envelope, guess: ArrayLike | None = None) -> Releas
         noise=(),
         secure=True,
         envelope=envelope,
-        draws=np.clip(centre, envelope.lower, envelope.upper),
+        draws=middle if centre is None else centre,
     )
+
+
+def checked_guess(envelope: Envelope, guess: ArrayLike | None) -> FloatArray | None:
+    """A public guess of the database, if there is one; raise unless it lies within the bounds."""
+    if guess is None:
+        return None
+    found = _check.vector("guess", guess, size=envelope.num_entries)
+    outside = (found < envelope.lower) | (found > envelope.upper)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise InvalidArgumentError(
+            f"guess must lie within the public bounds; it is {found[at]:g} at entry {at}, whose "
+            f"bounds are {envelope.lower[at]:g} and {envelope.upper[at]:g} (clip it)"
+        )
+    return found
 
 
 def _belief(program: ParametricLP, seen: Release) -> Posterior:

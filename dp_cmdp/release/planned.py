@@ -49,7 +49,7 @@ def release_planned(
         Which facts: intervals around all entries, bounds on totals besides, or what promises to
         lose least on public trial databases (:mod:`dp_cmdp.release.planner`).
     guess : array_like, optional
-        A public guess of the database, for the planning.
+        A public guess of the database, within its bounds, for the planning.
     rng, calibration, close, ledger
         As in :func:`dp_cmdp.release.entries.release_database`; `calibration` and `close` are read
         off the program by default (:func:`dp_cmdp.release.entries.suited_noise`,
@@ -67,11 +67,58 @@ def release_planned(
         Its `plan` says which one was followed, and how those tried did.
     Choice
 
+    Raises
+    ------
+    InvalidArgumentError
+        If the database belongs to another program.
+    AssumptionError
+        If no x is feasible for every database of the envelope, or the objective may be unbounded
+        for one of them: no facts would serve such a program. Nothing is read or spent.
+
     Notes
     -----
     **Privacy.** *Spends the budget*.
     """
     program.check_owns(database)
+    program.check_robust_feasibility()
+    program.check_boundedness()
+    return release_for_checked(
+        database,
+        budget,
+        program=program,
+        plan=plan,
+        guess=guess,
+        rng=rng,
+        calibration=calibration,
+        close=close,
+        ledger=ledger,
+        solver=solver,
+        short=short,
+        progress=progress,
+    )
+
+
+def release_for_checked(
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    program: ParametricLP,
+    plan: str | Plan = "auto",
+    guess: ArrayLike | None = None,
+    rng: np.random.Generator | None = None,
+    calibration: str | None = None,
+    close: str | Mapping[str, str] | None = None,
+    ledger: PrivacyLedger | None = None,
+    solver: Solver = solve_rows,
+    short: bool = False,
+    progress: bool = False,
+) -> tuple[Release, Choice]:
+    """:func:`release_planned` for a program with a robust answer, and a database of it.
+
+    Notes
+    -----
+    **Privacy.** *Spends the budget*, whether or not the program has an answer.
+    """
     choice = planned(
         plan, program, budget, guess=guess, solver=solver, short=short, progress=progress
     )

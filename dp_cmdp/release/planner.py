@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp._html import rows_table
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.polytope import Polytope
@@ -32,6 +33,7 @@ from dp_cmdp.noise.certificate import checked_budget
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import PolytopeRows
 from dp_cmdp.release.looks import (
+    checked_guess,
     objective_estimate,
     propose_totals,
     public_release,
@@ -98,6 +100,11 @@ class Choice:
         tried = [{"plan": str(score.plan), "losses": list(score.losses)} for score in self.scores]
         return self.plan.facts() | {"trials": tried}
 
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        rows = frame.itertuples(index=False)
+        return rows_table(f"Choice: {self.plan}", list(frame.columns), rows, count=len(frame))
+
     def to_frame(self) -> pd.DataFrame:
         """One row per plan tried: mean score, and the trials it was in."""
         import pandas as pd
@@ -133,7 +140,7 @@ def choose_plan(
     budget : PrivacyBudget
     menu : sequence of Plan
     guess : array_like, optional
-        A public guess of the database, around which plans are tried.
+        A public guess of the database, within its bounds, around which plans are tried.
     guard : float
         A plan for totals is taken when its mean score is at most this share of the database
         release's; None: always.
@@ -184,8 +191,7 @@ def planned(
     `short`: two plans for totals, and one trial, for programs whose solves are long. Where the
     trials cannot be solved, "auto" is the database release.
     """
-    if guess is not None:
-        _check.vector("guess", guess, size=program.envelope.num_entries)
+    checked_guess(program.envelope, guess)
     if isinstance(plan, Plan):
         return Choice(plan, ())
     if _check.one_of("plan", plan, PLANS) == "database":
@@ -228,8 +234,8 @@ def prior_database(
     """A database drawn from the public prior, or around a guess."""
     envelope, pairs = program.envelope, program.uncertain_rows
     width = envelope.upper - envelope.lower
-    if guess is not None:
-        centre = _check.vector("guess", guess, size=width.size)
+    centre = checked_guess(envelope, guess)
+    if centre is not None:
         moved = centre + AROUND_GUESS * width * rng.standard_normal(width.size)
         return np.clip(moved, envelope.lower, envelope.upper)
     share = rng.beta(concentration * level, concentration * (1.0 - level), size=width.size)
@@ -275,8 +281,9 @@ class Trials:
     ) -> None:
         _check.seed("seed", seed)
         self._short = short
-        self._program, self._guess, self._seed, self._solver = program, guess, seed, solver
         envelope = program.envelope
+        self._program, self._seed, self._solver = program, seed, solver
+        self._guess = checked_guess(envelope, guess)
         public = Polytope(envelope.lower, envelope.upper)
         self._robust = self._best(public, (envelope.lower + envelope.upper) / 2)
 

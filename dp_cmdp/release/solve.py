@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp._html import facts_table
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.data.database import Database
@@ -31,7 +32,7 @@ from dp_cmdp.program.polytope_rows import check_consistent
 from dp_cmdp.release.block_plans import checked_entrywise
 from dp_cmdp.release.looks import objective_estimate
 from dp_cmdp.release.plan import Plan
-from dp_cmdp.release.planned import release_planned
+from dp_cmdp.release.planned import release_for_checked
 from dp_cmdp.release.planner import Choice
 
 
@@ -61,6 +62,15 @@ class PrivateAnswer:
 
     def __repr__(self) -> str:
         return f"PrivateAnswer({self.solution!r}, robust: {self.robust.objective:.10g})"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("objective", self.solution.objective),
+            ("objective without data", self.robust.objective),
+            ("plan", self.choice.plan),
+            ("guarantee", self.release.guarantee),
+        ]
+        return facts_table("PrivateAnswer", facts) + self.solution._repr_html_()
 
 
 @door
@@ -109,7 +119,7 @@ def release_and_solve(
     """
     program.check_owns(database)
     robust = robust_solution(program)
-    release, choice = release_planned(
+    release, choice = release_for_checked(
         database,
         budget,
         program=program,

@@ -12,17 +12,22 @@ from dp_cmdp import (
     Affine,
     Database,
     Envelope,
+    ParametricCMDP,
     ParametricLP,
     Policy,
     PrivacyBudget,
     PrivacyLedger,
     Release,
     Solution,
+    release_and_solve,
+    release_and_synthesize,
     release_database,
     solve_private,
 )
 from dp_cmdp._html import MOST_ROWS, facts_table, rows_table
+from dp_cmdp.cmdp.private_policy import PrivatePolicy
 from dp_cmdp.cmdp.synthesis import safe_policy
+from dp_cmdp.release.solve import PrivateAnswer
 from tests.marked import MARKS, is_marked
 from tests.problems import SpyDatabase, two_ways
 
@@ -48,6 +53,29 @@ def release() -> Release:
     return release_database(database, BUDGET, rng=np.random.default_rng(0))
 
 
+def answer() -> PrivateAnswer:
+    database = Database(MARKS[:2], envelope())
+    return release_and_solve(program(), database, BUDGET, rng=np.random.default_rng(0))
+
+
+def private_policy() -> PrivatePolicy:
+    """A private cost of state 1, which the safest policy avoids."""
+    public = two_ways()
+    made = Envelope(0.0, 1.0, radius=0.1)
+    costs = Affine((1, 6), at=([0, 0], [2, 3]), entry=[0, 0])
+    model = ParametricCMDP(
+        made,
+        T=public.T,
+        r=public.r,
+        mu=public.mu,
+        gamma=public.gamma,
+        cost=costs,
+        tolerance=Affine(1, constant=[1.0]),
+    )
+    database = Database(MARKS[:1], made)
+    return release_and_synthesize(model, database, BUDGET, rng=np.random.default_rng(0))
+
+
 def things(tmp_path: Any) -> dict[str, Any]:
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
     ledger.create("<people>", PrivacyBudget(2, "1/100"))
@@ -62,6 +90,9 @@ def things(tmp_path: Any) -> dict[str, Any]:
         "SafePolicy": safe_policy(two_ways()),
         "PrivacyBudget": BUDGET,
         "PrivacyLedger": ledger,
+        "PrivateAnswer": answer(),
+        "PrivatePolicy": private_policy(),
+        "Choice": answer().choice,
     }
 
 
@@ -107,6 +138,18 @@ def test_a_release_shows_no_value_it_was_made_from(table):
     found = release_database(database, BUDGET, rng=np.random.default_rng(0))
     assert not is_marked(shows(found))
     assert not is_marked(found.to_frame(table).to_csv())
+
+
+def test_what_one_call_answers_is_shown_without_a_value_it_was_made_from():
+    for found in (answer(), private_policy()):
+        text = shows(found)
+        assert "without data" in text
+        assert str(found.choice.plan) in text
+        assert html.escape(str(found.release.guarantee)) in text
+        assert not is_marked(text + shows(found.choice))
+    text = shows(answer().choice)
+    assert text.count("<tr>") == 1 + len(answer().choice.scores)
+    assert html.escape(NASTY) in shows(answer())
 
 
 def test_labels_and_names_are_escaped():

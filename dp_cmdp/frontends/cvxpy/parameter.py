@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
@@ -12,7 +13,16 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.records import numbered, record_names
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+
+
+@dataclass(frozen=True)
+class _Own:
+    """The name of a record that nobody named: no label of a user equals it."""
+
+    parameter: int
+    place: int
 
 
 class PrivateParameter(cp.Parameter):
@@ -27,10 +37,10 @@ class PrivateParameter(cp.Parameter):
     radius : array_like, optional
         How far one value may move between databases that must look alike; by default its whole
         range (see :class:`~dp_cmdp.data.envelope.Envelope`).
-    records : array_like of int or text, optional
-        Whose value it is, broadcast to `shape`. Values with one label may change together, also
-        across the parameters of a problem (an advertiser's prices and its budget). By default
-        every value is a record of its own.
+    records : array_like, optional
+        Whose value it is, by labels of any hashable type, broadcast to `shape`. Values with one
+        label may change together, also across the parameters of a problem (an advertiser's prices
+        and its budget). By default every value is a record of its own.
     name : str, optional
         In messages, and as a key of values.
 
@@ -101,18 +111,10 @@ class PrivateParameter(cp.Parameter):
 
 
 def _labels(records: Any, shape: tuple[int, ...]) -> tuple[Hashable, ...]:
-    """One label per entry, in the order of rows: texts or integers."""
-    kind = isinstance(records, np.ndarray | Sequence | int)
-    plain = records if kind and _check.why_no_array(records) is None else None
-    try:
-        table = None if plain is None else np.broadcast_to(np.asarray(plain), shape)
-    except ValueError:
-        table = None
-    if table is None or table.dtype.kind not in "iuU":
-        raise InvalidArgumentError(
-            f"records must be integers or texts that broadcast to the shape {shape}"
-        )
-    return tuple(table.ravel().tolist())
+    """One label per entry, in the order of rows."""
+    found = record_names("records", records, group="values", shape=shape).tolist()
+    numbered(found)  # refuses what names nobody
+    return tuple(found)
 
 
 def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
@@ -121,7 +123,7 @@ def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
     numbers: dict[Hashable, int] = {}
     records = {}
     for name, parameter in zip(names, parameters, strict=True):
-        own = parameter.labels or tuple((parameter.id, k) for k in range(parameter.size))
+        own = parameter.labels or tuple(_Own(parameter.id, k) for k in range(parameter.size))
         found = np.array([numbers.setdefault(label, len(numbers)) for label in own])
         records[name] = found.reshape(parameter.shape)
     facts = {n: p.envelope for n, p in zip(names, parameters, strict=True)}

@@ -22,9 +22,9 @@ from dp_cmdp.program.engines.elastic import elastic_program
 from dp_cmdp.program.linear_program import FeasibilityCertificate, Solution
 from dp_cmdp.program.linear_program import solve as solve_linear
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.looks import objective_estimate
+from dp_cmdp.release.looks import checked_guess, objective_estimate
 from dp_cmdp.release.plan import Plan
-from dp_cmdp.release.planned import release_planned
+from dp_cmdp.release.planned import release_for_checked
 from dp_cmdp.release.planner import Choice
 from dp_cmdp.release.solve import release_and_solve, robust_solution
 
@@ -168,7 +168,7 @@ def solve(
     """
     budget = PrivacyBudget(epsilon, delta)
     compiled = problem if isinstance(problem, CompiledProblem) else compile(problem)
-    public = None if guess is None else compiled.flat(guess)
+    public = None if guess is None else checked_guess(compiled.envelope, compiled.flat(guess))
     if not compiled.is_linear and not (isinstance(plan, str) and plan in ("auto", "database")):
         raise InvalidArgumentError(
             'plan must be "auto" or "database" for a curved objective: totals are proposed by '
@@ -200,7 +200,7 @@ def _curved_answer(
 ) -> tuple[Solution, Solution, Release]:
     """Check, release and solve with a curved objective."""
     robust = robust_curved(compiled)
-    release, _ = release_planned(
+    release, _ = release_for_checked(
         database, budget, program=compiled.program, plan="database", **source
     )
     estimate = objective_estimate(compiled.program, release)

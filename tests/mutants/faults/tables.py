@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault, in_file
 
 LABELS = "tests/unit/data/test_labels.py"
 IN = "tests/unit/data/test_from_frame.py"
+RECORDS = "tests/unit/data/test_records.py"
 OUT = "tests/unit/data/test_to_frame.py"
 FILES = "tests/unit/data/test_label_files.py"
 HTML = "tests/unit/test_html.py"
@@ -39,9 +40,19 @@ FAULTS = (
         Fault(
             "levels-by-order",
             "levels with names are matched by their names",
-            "found = cast(Any, found).reorder_levels(list(wanted.names))",
+            "found = cast(Any, found.set_names(given)).reorder_levels(own)",
             "found = found.copy()",
         ),
+        Fault(
+            "axis-of-another-name",
+            "an axis with another name than its labels is refused",
+            "there and (there != name if name else there in wanted)",
+            "there and not name and there in wanted",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/data/records.py",
+        (LABELS, IN, RECORDS),
         Fault(
             "records-of-groups-apart",
             "a level names one record in all groups",
@@ -51,8 +62,32 @@ FAULTS = (
         Fault(
             "every-key-its-own-record",
             "entries with one name belong to one record",
-            "found = [numbers.setdefault(key, len(numbers)) for key in keys]",
+            "found = [numbers.setdefault(_plain(key), len(numbers)) for key in keys]",
             "found = list(range(len(keys)))",
+        ),
+        Fault(
+            "names-of-groups-apart",
+            "a name is one record in all groups",
+            "return np.split(numbered(key for part in names for key in part.tolist()), cuts)",
+            "return [numbered(part.tolist()) for part in names]",
+        ),
+        Fault(
+            "record-named-by-identity",
+            "names that equal nothing but themselves are refused",
+            "if type(key).__eq__ is object.__eq__:",
+            "if type(key).__eq__ is None:",
+        ),
+        Fault(
+            "record-named-nan-inside",
+            "NaN inside a tuple names no record",
+            "return all(map(_equals_its_copy, key))",
+            "return key == key",
+        ),
+        Fault(
+            "tuples-guessed",
+            "tuples that may be rows or names are refused",
+            "if names.shape != shape and any(isinstance(name, tuple) for name in names.flat):",
+            "if names.size == 0:",
         ),
     ),
     *in_file(
@@ -99,8 +134,8 @@ FAULTS = (
         Fault(
             "wide-transposed",
             "a table whose axes have the names the other way round is refused",
-            "if None not in named and all(labels.names) and named != list(labels.names):",
-            "if len(named) > 9:",
+            "if set(labels.axes[axis].names) & set(filter(None, level_names(other))):",
+            "if axis > 9:",
         ),
         Fault(
             "missing-column-quotes-others",

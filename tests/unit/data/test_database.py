@@ -97,7 +97,7 @@ def test_own_records_of_joined_groups_stay_apart():
         ((0.0, 1.0, {"radius": -1.0}), "radius must be positive"),
         ((0.0, 1.0, {"radius": 1.5}), "radius must not exceed"),
         (([0.0, 0.0], [1.0, 1.0, 1.0], {}), "broadcast"),
-        ((0.0, 1.0, {"shape": 2, "records": [0.5, 1.0]}), "records must hold integers"),
+        ((0.0, 1.0, {"shape": 2, "records": [0, -1]}), "records must hold integers"),
         ((0.0, 1.0, {"shape": 2, "records": [0, 1, 2]}), "records must broadcast"),
         ((0.0, 1.0, {"shape": 0}), "at least one entry"),
         (("x", 1.0, {}), "lower must be an array"),

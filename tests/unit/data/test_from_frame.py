@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from dp_cmdp import Database, Envelope
+from dp_cmdp.data.labels import Axis, Labels
 from dp_cmdp.errors import InvalidArgumentError
 from tests.marked import MARKS, leaks_from_error
 
@@ -214,6 +215,65 @@ def test_a_square_table_the_other_way_round_is_refused():
     assert Database.from_frame(flipped.T, envelope).values.tolist() == [0.1, 0.3, 0.2, 0.4]
     stacked = flipped.stack()
     assert Database.from_frame(stacked, envelope).values.tolist() == [0.1, 0.3, 0.2, 0.4]
+
+
+ENDS = ["a", "b"]
+SQUARE: Any = pd.DataFrame(MARKS[:4].reshape(2, 2), index=ENDS, columns=ENDS)
+STACK: Any = SQUARE.stack()
+
+
+@pytest.mark.parametrize(
+    ("labels", "table"),
+    [
+        (("from", "to"), SQUARE.rename_axis(index="to")),
+        (("from", "to"), SQUARE.rename_axis(columns="from")),
+        (("from", "to"), SQUARE.rename_axis(index="57913579")),
+        (("from", "to"), SQUARE.rename_axis(index="from", columns="57913579")),
+        (("from", "to"), STACK.rename_axis(["to", None])),
+        (("from", "to"), STACK.rename_axis([None, "from"])),
+        (("from", "to"), STACK.rename_axis(["from", "57913579"])),
+        (("", "to"), SQUARE.rename_axis(index="to")),
+        (("", "to"), STACK.rename_axis(["to", None])),
+        (("from", ""), SQUARE.rename_axis(columns="from")),
+        (("room",), pd.Series(MARKS[:2], index=ENDS).rename_axis("57913579")),
+        (("room",), pd.DataFrame({"value": MARKS[:2]}, index=ENDS).rename_axis(57913579)),
+        (("room",), pd.DataFrame({"value": MARKS[:2]}, index=pd.RangeIndex(2, name="57913579"))),
+    ],
+)
+def test_an_axis_with_another_name_than_its_labels_is_refused(labels, table):
+    """Whether one axis, both or all levels are named: a name that contradicts is a mistake."""
+    ends = [0, 1] if isinstance(table.index, pd.RangeIndex) else ENDS
+    made = Envelope(0, 1, labels=Labels(tuple(Axis(tuple(ends), (name,)) for name in labels)))
+    with pytest.raises(InvalidArgumentError, match="may have no name, or that of") as caught:
+        Database.from_frame(table, made)
+    assert leaks_from_error(caught.value) == []
+    texts = {str(caught.value)}
+    with pytest.raises(InvalidArgumentError) as caught:
+        Database.from_frame(table.rename({ends[0]: "57913579"}), made)
+    assert texts == {str(caught.value)}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        SQUARE,
+        SQUARE.rename_axis(index="from"),
+        SQUARE.rename_axis(columns="to"),
+        STACK.rename_axis(["from", None]),
+        STACK.rename_axis([None, "to"]),
+    ],
+)
+def test_an_axis_needs_no_name(table):
+    made = Envelope(0, 1, labels={"from": ENDS, "to": ENDS})
+    assert Database.from_frame(table, made).values.tolist() == MARKS[:4].tolist()
+    plain = Envelope(0, 1, labels=Labels((Axis(tuple(ENDS)), Axis(tuple(ENDS)))))
+    assert Database.from_frame(table, plain).values.tolist() == MARKS[:4].tolist()
+
+
+def test_public_tables_of_other_axes_are_refused():
+    low, high = (SQUARE * 0).rename_axis("from"), (SQUARE + 1).rename_axis("to")
+    with pytest.raises(InvalidArgumentError, match="no other names of its axes"):
+        Envelope.from_frame({"lower": low, "upper": high}, radius=0.1)
 
 
 #: Tables whose labels are wrong, each in its own way.

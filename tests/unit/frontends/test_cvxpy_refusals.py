@@ -2,6 +2,8 @@
 
 # pyright: reportArgumentType=false, reportOptionalMemberAccess=false
 
+import math
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -172,7 +174,7 @@ def test_a_private_parameter_keeps_no_value():
     assert p.value is None
 
 
-@pytest.mark.parametrize("records", [[0.5, 1.5, 2.5], [[1, 2]], {1: 2}, object()])
+@pytest.mark.parametrize("records", [[0.5, 1.5, math.nan], [[1, 2]], {1: 2}, object()])
 def test_records_are_labels_that_fit_the_shape(records):
     with pytest.raises(InvalidArgumentError, match="records"):
         PrivateParameter(3, lower=0, upper=1, records=records)

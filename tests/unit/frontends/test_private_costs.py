@@ -274,13 +274,20 @@ def test_a_cell_in_which_some_episodes_end_is_charged_on_entering_it_only():
     taxi.with_private_costs(**{**corner, "cells": [(2, 2)]})
 
 
-def test_records_may_reach_across_kinds():
+@pytest.mark.parametrize(
+    "records",
+    [
+        {"severity": [0, 0, 1, 2], "tolerance": 0},
+        {"severity": ["ann", "ann", "bob", "cid"], "tolerance": "ann"},
+    ],
+)
+def test_records_may_reach_across_kinds(records):
     model = import_gymnasium("FrozenLake-v1", gamma=0.9).with_private_costs(
         states=HOLES,
         on="entering",
         severity=bounds(4),
         tolerance=Envelope(0.1, 0.5),
-        records={"severity": [0, 0, 1, 2], "tolerance": 0},
+        records=records,
     )
     assert model.envelope.record_size == 3
 

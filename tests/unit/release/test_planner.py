@@ -1,5 +1,7 @@
 """Plans: chosen from public data, kept with the release, refused before anything is spent."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tqdm import tqdm
@@ -21,7 +23,7 @@ from dp_cmdp import (
 from dp_cmdp.advice.plans import advise_plans
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.totals import Totals
-from dp_cmdp.errors import InvalidArgumentError, SolverError
+from dp_cmdp.errors import AssumptionError, InvalidArgumentError, SolverError
 from dp_cmdp.problems.ad_auction import auction_program, random_prices
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release import solve as solving
@@ -30,8 +32,12 @@ from dp_cmdp.release.looks import posterior_mean
 from dp_cmdp.release.plan import DATABASE, MENU, SHORT_MENU
 from dp_cmdp.release.planner import Choice, planned
 from dp_cmdp.release.posterior import Posterior
+from tests.problems import SpyDatabase
 
 BUDGET = PrivacyBudget(1, "1/1000")
+#: A guess that leaves the public bounds of the large auction at its last entry.
+OUTSIDE = np.append(np.zeros(299), 1.5)
+BOUNDS = "guess must lie within the public bounds.*entry 299"
 
 
 def auction(groups: int, *, radius: float = 0.1) -> tuple[ParametricLP, Database]:
@@ -102,6 +108,47 @@ def test_one_verb_plans_looks_and_states_its_facts(large):
     assert release.plan == choice.facts()
     assert release.totals is not None
     assert release.polytope.contains(database.values)
+
+
+def hopeless(*, unbounded: bool) -> ParametricLP:
+    """x ≥ 2 and Σθx ≤ 1 with θ up to 1: no x for every database; or x may grow without limit."""
+    bounds: dict[str, Any] = {"upper": np.inf} if unbounded else {"lower": 2.0, "upper": 3.0}
+    return ParametricLP(
+        Envelope(0.0, 1.0, shape=2, radius=0.1),
+        c=[1.0, 1.0],
+        A=Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1]),
+        b=[1.0],
+        **bounds,
+    )
+
+
+@pytest.mark.parametrize("plan", ["auto", "database", "totals", Plan(1), Plan("0.5"), Plan(0)])
+@pytest.mark.parametrize("unbounded", [False, True])
+def test_for_a_program_that_has_no_private_answer_nothing_is_spent(tmp_path, plan, unbounded):
+    program = hopeless(unbounded=unbounded)
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("people", PrivacyBudget(5, "1/10"))
+    SpyDatabase.reads = 0
+    database = SpyDatabase([0.5, 0.5], program.envelope, identity="people")
+    SpyDatabase.reads = 0
+    with pytest.raises(AssumptionError, match="No data was read"):
+        release_planned(database, BUDGET, program=program, plan=plan, ledger=ledger)
+    assert ledger.entries("people") == []
+    assert SpyDatabase.reads == 0
+
+
+@pytest.mark.parametrize("plan", ["auto", "database"])
+def test_one_call_checks_a_program_once(monkeypatch, plan):
+    checks: list[ParametricLP] = []
+    own = ParametricLP.check_robust_feasibility
+    monkeypatch.setattr(
+        ParametricLP, "check_robust_feasibility", lambda self: (checks.append(self), own(self))
+    )
+    program, database = auction(4)
+    release_and_solve(program, database, BUDGET, plan=plan)
+    assert len(checks) == 1
+    release_planned(database, BUDGET, program=program, plan=plan)
+    assert len(checks) == 2
 
 
 def listed(groups: int, *, records=None) -> tuple[ParametricLP, Database]:
@@ -320,6 +367,20 @@ def test_the_robust_answer_in_place_of_a_failed_solve_is_certified_for_the_relea
         (lambda program: advise_plans(program, epsilons=[]), "epsilons"),
         (lambda program: advise_plans(program, menu=()), "menu"),
         (lambda program: planned("database", program, BUDGET, guess=[1.0]), "guess"),
+        (lambda program: choose_plan(program, BUDGET, guess=OUTSIDE), BOUNDS),
+        (lambda program: planned("database", program, BUDGET, guess=OUTSIDE), BOUNDS),
+        (lambda program: planned(Plan(1), program, BUDGET, guess=OUTSIDE), BOUNDS),
+        (lambda program: advise_plans(program, guess=OUTSIDE), BOUNDS),
+        (
+            lambda program: release_looks(
+                Database(np.zeros(300), program.envelope),
+                BUDGET,
+                program=program,
+                plan=Plan(1),
+                guess=OUTSIDE,
+            ),
+            BOUNDS,
+        ),
     ],
 )
 def test_odd_questions_about_plans_are_refused_by_name(large, call, text):
