@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from dp_cmdp import _check
 from dp_cmdp.cmdp.charges import ACTING, ENTERING, OCCUPYING, Charges, met_states
 from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.labels import Axis, Labels
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.hazard_table import Columns
 from dp_cmdp.frontends.tabular import TabularModel
@@ -35,7 +37,7 @@ class Candidates:
     owner : (places,) int
         The candidate, in the order in which they were given.
     columns : mapping
-        How a table of hazards may name the candidates.
+        How a table of hazards may name the candidates; first as they were given.
     """
 
     on: str
@@ -75,6 +77,38 @@ class Candidates:
         else:
             charges = Charges.of_actions(public, self.states, self.actions)
         return replace(charges, candidate=self.owner[charges.candidate])
+
+    @property
+    def labels(self) -> Labels:
+        """The candidates as labels of their severities, named as columns of a table are."""
+        names, places = next(iter(self.columns.items()))
+        found = sorted(places, key=places.__getitem__)
+        return Labels((Axis(tuple(p if len(names) > 1 else p[0] for p in found), names),))
+
+    def labelled(self, name: str, severity: Envelope) -> Envelope:
+        """The bounds of severities, with the candidates as their labels.
+
+        Which entry is whose severity is then a part of the envelope: a database or a release of
+        other candidates, or of these in another order, does not fit.
+        """
+        wanted = self.labels
+        if len(severity.groups) != 1:
+            raise InvalidArgumentError(f"severity of {name!r} must hold a single group")
+        given = severity.labels[0]
+        if given and not _agree(given, wanted):
+            raise InvalidArgumentError(
+                f"severity of {name!r} must have its candidates as labels, in their order: they "
+                f"are {' and '.join(wanted.names)} {wanted.shown(range(severity.num_entries))}; "
+                "leave its labels out, or correct them"
+            )
+        return Envelope(
+            severity.lower,
+            severity.upper,
+            radius=severity.radius,
+            records=severity.records,
+            labels=wanted,
+            name=severity.groups[0][0],
+        )
 
 
 def _states(source: TabularModel, cost: PrivateCost, on: str) -> Candidates:
@@ -137,6 +171,14 @@ def _pairs(source: TabularModel, cost: PrivateCost) -> Candidates:
         raise InvalidArgumentError("states and actions must name each pair once")
     columns = {("state", "action"): {pair: place for place, pair in enumerate(pairs)}}
     return Candidates(ACTING, states, actions, np.arange(states.size), columns)
+
+
+def _agree(given: Labels, wanted: Labels) -> bool:
+    """Whether labels name the same places in the same order, and nothing else by their levels."""
+    if len(given.names) != len(wanted.names):
+        return False
+    levels = zip(given.names, wanted.names, strict=True)
+    return given.flat() == wanted.flat() and all(own in ("", name) for own, name in levels)
 
 
 def _distinct(name: str, given: object, high: int) -> IntArray:

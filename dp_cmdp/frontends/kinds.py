@@ -46,7 +46,8 @@ class PrivateCost:
         end the episode included), or one action. By default acting where `actions` are given, else
         occupying.
     severity : Envelope, optional
-        Bounds and radius of one private severity per candidate.
+        Bounds and radius of one private severity per candidate. Its labels are the candidates; it
+        may have them already.
     public_severity : array_like, optional
         Numbers that everybody may know, instead.
     tolerance : Envelope or float
@@ -118,14 +119,17 @@ def group_of(kinds: Mapping[str, Any], name: str, part: str) -> str:
 
 
 def joined_envelope(
-    kinds: Mapping[str, PrivateCost], records: Mapping[str, ArrayLike] | None
+    kinds: Mapping[str, PrivateCost],
+    candidates: tuple[Candidates, ...],
+    records: Mapping[str, ArrayLike] | None,
 ) -> Envelope:
-    groups = {
-        group_of(kinds, name, part): bounds
-        for name, cost in kinds.items()
-        for part, bounds in (("severity", cost.severity), ("tolerance", cost.tolerance))
-        if isinstance(bounds, Envelope)
-    }
+    """The private numbers of all kinds; severities have their candidates as labels."""
+    groups: dict[str, Envelope] = {}
+    for (name, cost), places in zip(kinds.items(), candidates, strict=True):
+        if cost.severity is not None:
+            groups[group_of(kinds, name, "severity")] = places.labelled(name, cost.severity)
+        if isinstance(cost.tolerance, Envelope):
+            groups[group_of(kinds, name, "tolerance")] = cost.tolerance
     if not groups:
         raise InvalidArgumentError(
             "severity or tolerance must be an Envelope: with public numbers alone there is nothing "

@@ -67,7 +67,7 @@ class TabularCMDP(ParametricCMDP):
             raise InvalidArgumentError("kinds must name at least one kind of cost")
         candidates = tuple(Candidates.of(source, cost) for cost in kinds.values())
         refuse_credits(source, kinds)
-        envelope = joined_envelope(kinds, records)
+        envelope = joined_envelope(kinds, candidates, records)
         public = source.public
         ParametricCMDP.__init__(
             self,
@@ -160,7 +160,7 @@ class TabularCMDP(ParametricCMDP):
         values: dict[str, Any] = {}
         for name, bounds in private.items():
             filled = filled_severities(name, found[name], bounds)
-            values[group_of(self.kinds, name, "severity")] = filled.reshape(bounds.groups[0][1])
+            values[group_of(self.kinds, name, "severity")] = filled
         values |= self._given_tolerances(tolerance)
         return Database(values, self.envelope, identity=identity)
 

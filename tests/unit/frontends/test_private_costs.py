@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import dp_cmdp as dp
-from dp_cmdp import Envelope, PrivateCost, import_gymnasium
+from dp_cmdp import Envelope, PrivateCost, envs, import_gymnasium
 from dp_cmdp.cmdp.evaluation import evaluate
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
@@ -93,7 +93,7 @@ def test_the_imported_model_is_the_one_built_by_hand(slippery):
     by_hand = ParametricCMDP.for_states(
         public,
         HOLES,
-        severity=bounds(4),
+        severity=Envelope(0.0, 1.0, radius=0.1, labels={"state": HOLES}),
         tolerance=Envelope([0.05], [0.5], radius=0.01),
         on="entering",
     )
@@ -357,6 +357,79 @@ def test_a_limit_of_the_environments_own_counts_as_one():
         import_gymnasium(Limited(), gamma=0.9).with_private_costs(
             states=[1], severity=Envelope(-1, 1, shape=1), tolerance=9.5
         )
+
+
+ORDERS = {
+    "states": ({"states": HOLES, "on": "entering"}, ["state"]),
+    "cells": ({"cells": [(0, 1), (1, 0), (2, 2)]}, ["row", "col"]),
+    "actions": ({"actions": [0, 1, 3]}, ["action"]),
+    "pairs": ({"states": [0, 1, 0], "actions": [2, 2, 1]}, ["state", "action"]),
+}
+
+
+def turned(places):
+    return {name: v if isinstance(v, str) else v[::-1] for name, v in places.items()}
+
+
+@pytest.mark.parametrize("kind", ORDERS)
+@pytest.mark.parametrize("shape", [int, lambda count: (1, count)])
+def test_what_belongs_to_other_candidates_or_to_another_order_does_not_fit(kind, shape):
+    places, names = ORDERS[kind]
+    count = len(next(iter(places.values())))
+    facts = {"severity": Envelope(0, 1, radius=0.1, shape=shape(count)), "tolerance": 30.0}
+    curator, agent = lake(**places, **facts), lake(**turned(places), **facts)
+    database = curator.database(np.linspace(0.0, 1.0, count))
+    release = release_database(database, BUDGET, rng=np.random.default_rng(0))
+    for misread in (
+        lambda: synthesize(agent, release),
+        lambda: agent.cost_at(release),
+        lambda: dp.release_and_synthesize(agent, database, BUDGET),
+        lambda: envs.PrivateCostWrapper(gym.make("FrozenLake-v1"), release, agent),
+    ):
+        with pytest.raises(InvalidArgumentError, match="labels of their entries|share one Env"):
+            misread()
+    shown = release.to_frame(group="severity").index
+    assert list(shown.names) == names
+    given = list(zip(*(v for v in places.values() if not isinstance(v, str)), strict=True))
+    wanted = places["cells"] if kind == "cells" else [p if len(p) > 1 else p[0] for p in given]
+    assert shown.tolist() == wanted
+    assert synthesize(lake(**places, **facts), release).certificate.verified
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "fits"),
+    [
+        ("states", {"state": HOLES}, True),
+        ("states", pd.Index(HOLES), True),
+        ("states", {"state": HOLES[::-1]}, False),
+        ("states", {"action": HOLES}, False),
+        ("states", ["a", "b", "c", "d"], False),
+        ("cells", pd.MultiIndex.from_tuples([(0, 1), (1, 0), (2, 2)], names=["row", "col"]), True),
+        ("cells", pd.MultiIndex.from_tuples([(0, 1), (1, 0), (2, 2)], names=["col", "row"]), False),
+        ("cells", [1, 4, 10], False),
+        ("pairs", [(0, 2), (1, 2), (0, 1)], True),
+        ("pairs", [(2, 0), (2, 1), (1, 0)], False),
+    ],
+)
+def test_labels_of_the_users_own_are_the_candidates_or_refused(kind, labels, fits):
+    places, _ = ORDERS[kind]
+    named = {"severity": Envelope(0, 1, radius=0.1, labels=labels), "tolerance": 30.0}
+    plain = {"severity": bounds(len(labels) if kind != "states" else 4), "tolerance": 30.0}
+    if fits:
+        assert lake(**places, **named).envelope == lake(**places, **plain).envelope
+    else:
+        with pytest.raises(InvalidArgumentError, match="must have its candidates as labels"):
+            lake(**places, **named)
+
+
+def test_a_severity_of_one_candidate_needs_no_shape_and_keeps_records():
+    single = lake(states=[5], on="entering", severity=Envelope(0, 1), tolerance=0.4)
+    assert single.envelope.groups == (("severity", (1,)),)
+    assert single.database([0.5]).values.tolist() == [0.5]
+    shared = Envelope(0, 1, radius=0.1, shape=4, records=[0, 0, 1, 1])
+    assert lake(**holes(severity=shared)).envelope.record_size == 2
+    with pytest.raises(InvalidArgumentError, match="single group"):
+        lake(**holes(severity=Envelope.join({"a": bounds(2), "b": bounds(2)})))
 
 
 def frame(**columns):
