@@ -63,7 +63,7 @@ class Node(NamedTuple):
 class Explored:
     """States by key, the start, and what each action does in each of them.
 
-    Whether a limit that is not in the table was seen to cut an episode short: `is_cut`.
+    Whether a step was seen to be truncated, in the table or not: `is_cut`.
     """
 
     keys: tuple[Hashable, ...]
@@ -218,7 +218,6 @@ class _Search:
             if before is None:
                 raise self._forgets(f"a random walk met state {shown(key)}, which no search did")
             outcome = self._outcome(env, action)
-            self.is_cut |= outcome.cut and not before[action].over
             over = before[action].over if outcome.cut else outcome.over
             if (outcome.key, over) != (before[action].key, before[action].over):
                 place = f"on a random walk from state {shown(key)} action {action}"
@@ -268,6 +267,7 @@ class _Search:
         if self.reward is not None:
             earned = _check.number("reward(...)", self.reward(earned))
         over, cut = _check.truth("terminated", terminated), _check.truth("truncated", truncated)
+        self.is_cut |= cut
         key = hashable(self.name(env, observation))
         return Outcome(key, earned, over or cut, cut and not over)
 

@@ -139,13 +139,21 @@ def joined_envelope(
 
 
 def refuse_credits(source: TabularModel, kinds: Mapping[str, PrivateCost]) -> None:
+    """Refuse negative severities, unless nothing cuts off what they earn back."""
     for name, cost in kinds.items():
-        if source.is_limited and (cost.lowest < 0.0).any():
+        if source.is_endless or not (cost.lowest < 0.0).any():
+            continue
+        if source.is_limited:
             raise InvalidArgumentError(
                 f"severity of {name!r} must not be negative where a time limit cuts episodes "
-                "short: what is not earned back any more would be certified as if it were. Import "
-                "env.unwrapped if env is played without the limit"
+                "short: what is not earned back any more would be certified as if it were. If env "
+                "is played without its TimeLimit, import env.unwrapped, with endless=True"
             )
+        raise InvalidArgumentError(
+            f"severity of {name!r} must not be negative unless the model is imported with "
+            "endless=True, your word that env has no time limit of its own: one that was not seen "
+            "would cut off what is certified as earned back"
+        )
 
 
 def cost_rows(

@@ -320,9 +320,10 @@ def test_what_a_certificate_could_not_cover_is_refused(change, rule):
 
 def test_credits_are_certified_where_no_limit_cuts_episodes_short():
     env = gym.make("FrozenLake-v1").unwrapped
-    model = import_gymnasium(env, gamma=0.9).with_private_costs(
-        states=[0, 1], severity=Envelope(-1, 1, shape=2), tolerance=9.5
-    )
+    credits = {"states": [0, 1], "severity": Envelope(-1, 1, shape=2), "tolerance": 9.5}
+    with pytest.raises(InvalidArgumentError, match="endless=True"):
+        import_gymnasium(env, gamma=0.9).with_private_costs(**credits)
+    model = import_gymnasium(env, gamma=0.9, endless=True).with_private_costs(**credits)
     assert robust_policy(model).certificate.verified
 
 
