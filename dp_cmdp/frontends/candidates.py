@@ -119,6 +119,9 @@ def _states(source: TabularModel, cost: PrivateCost, on: str) -> Candidates:
         cells = [tuple(map(int, source.cells[state])) for state in states]
         if len(set(cells)) == len(cells):
             columns["row", "col"] = {cell: place for place, cell in enumerate(cells)}
+        columns["state", "row", "col"] = {
+            (state, *cells[place]): place for (state,), place in numbers.items()
+        }
     return Candidates(on, states, None, np.arange(states.size), columns)
 
 
@@ -133,12 +136,17 @@ def _cells(source: TabularModel, cost: PrivateCost, on: str) -> Candidates:
     if on == OCCUPYING:  # states in which episodes end stay in, to be refused
         met |= met_states(source.public, on=OCCUPYING)
     states, owner = [], []
+    both: dict[tuple[int, ...], int] = {}
     for number, (row, col) in enumerate(places):
         here = source.states_at(row, col)
+        both |= {(state, row, col): number for state in here.tolist()}
         charged = here[met[here]] if met[here].any() else here
         states.append(charged)
         owner.append(np.full(charged.size, number))
-    columns = {("row", "col"): {place: number for number, place in enumerate(places)}}
+    columns: dict[tuple[str, ...], Mapping[tuple[int, ...], int]] = {
+        ("row", "col"): {place: number for number, place in enumerate(places)},
+        ("state", "row", "col"): both,
+    }
     return Candidates(on, np.concatenate(states), None, np.concatenate(owner), columns)
 
 
@@ -169,7 +177,13 @@ def _pairs(source: TabularModel, cost: PrivateCost) -> Candidates:
     pairs = list(zip(states.tolist(), actions.tolist(), strict=True))
     if len(set(pairs)) != len(pairs):
         raise InvalidArgumentError("states and actions must name each pair once")
-    columns = {("state", "action"): {pair: place for place, pair in enumerate(pairs)}}
+    columns: dict[tuple[str, ...], Mapping[tuple[int, ...], int]] = {
+        ("state", "action"): {pair: place for place, pair in enumerate(pairs)}
+    }
+    if source.cells is not None:
+        columns["state", "action", "row", "col"] = {
+            (*pair, *map(int, source.cells[pair[0]])): place for place, pair in enumerate(pairs)
+        }
     return Candidates(ACTING, states, actions, np.arange(states.size), columns)
 
 

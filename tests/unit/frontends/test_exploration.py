@@ -138,6 +138,17 @@ def test_what_shows_only_after_long_is_met_by_random_walks():
     assert import_gymnasium(Homesick(), gamma=0.9, check=False).num_states == 9
 
 
+def test_pay_that_changes_only_after_long_is_met_by_random_walks():
+    class Weary(Walk):
+        def pay(self, letter):
+            return super().pay(letter) - (self.steps >= 10)
+
+    with pytest.raises(InvalidArgumentError, match="reward must depend on state.*random walk"):
+        import_gymnasium(Weary(), gamma=0.9)
+    assert import_gymnasium(Weary(), gamma=0.9, check=False).num_states == 9
+    assert import_gymnasium(Weary(), gamma=0.9, reward=lambda paid: 0.0).num_states == 9
+
+
 @pytest.mark.parametrize(
     ("env", "change", "rule"),
     [

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
+from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 import dp_cmdp as dp
 from dp_cmdp import Envelope, PrivateCost, envs, import_gymnasium
@@ -471,7 +472,93 @@ def test_a_mapping_from_place_to_severity_says_the_same():
         assert model.database(given).values.tolist() == expected
 
 
+def indexed(values, index, **names):
+    return pd.Series(values, index=pd.Index(index, **names))
+
+
+CELLS = pd.MultiIndex.from_tuples([(3, 0), (1, 1)])
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        indexed([MARKS[1], MARKS[0]], [12, 5]),
+        indexed([MARKS[1], MARKS[0]], [12, 5], name="state"),
+        indexed([0.0, MARKS[1], 0.0, MARKS[0]], HOLES[2:] + HOLES[1::-1]),
+        pd.Series([MARKS[1], MARKS[0]], index=CELLS),
+        pd.Series([MARKS[1], MARKS[0]], index=CELLS.set_names(["row", "col"])),
+        pd.Series([MARKS[1], MARKS[0]], index=CELLS.swaplevel().set_names(["col", "row"])),
+        pd.Series([MARKS[0], 0.0, 0.0, MARKS[1]], name="severity"),
+    ],
+)
+def test_a_series_is_read_by_its_index(series):
+    model, expected = lake(**holes(tolerance=0.4)), [MARKS[0], 0.0, 0.0, MARKS[1]]
+    assert model.database(series).values.tolist() == expected
+    assert model.database({"hazard": series}).values.tolist() == expected
+
+
+def test_numbers_of_pandas_own_that_could_be_candidates_are_refused():
+    facts = {"severity": bounds(3), "tolerance": 30.0}
+    series = pd.Series([0.1, 0.2, 0.3])
+    assert lake(states=[0, 1, 2], **facts).database(series).values.tolist() == [0.1, 0.2, 0.3]
+    turned_round = lake(states=[2, 1, 0], **facts)
+    with pytest.raises(InvalidArgumentError, match="without an index of its own"):
+        turned_round.database(series)
+    named = turned_round.database(series.rename_axis("state"))
+    assert named.values.tolist() == [0.3, 0.2, 0.1]
+
+
+def test_tolerances_of_a_series_are_read_by_the_names_of_kinds():
+    kinds = {
+        name: PrivateCost(
+            states=HOLES, on="entering", severity=bounds(4), tolerance=Envelope(0.05, 0.5)
+        )
+        for name in ("fall", "harm")
+    }
+    model = import_gymnasium("FrozenLake-v1", gamma=0.9).with_private_costs(kinds)
+    hazards = {name: [0.1] * 4 for name in kinds}
+    for given in ([0.2, 0.3], pd.Series([0.2, 0.3]), pd.Series({"harm": 0.3, "fall": 0.2})):
+        values = model.database(hazards, tolerance=given).values
+        assert values[model.envelope.index("fall.tolerance")].item() == 0.2
+        assert values[model.envelope.index("harm.tolerance")].item() == 0.3
+    with pytest.raises(InvalidArgumentError, match="as its index") as error:
+        model.database(hazards, tolerance=pd.Series({"harm": MARKS[0], "hurt": MARKS[1]}))
+    assert leaks_from_error(error.value) == []
+
+
+BOTH = {"row": [1, 1], "col": [1, 3], "severity": MARKS[:2]}
+
+
+@pytest.mark.parametrize("places", [{"states": [5, 7]}, {"cells": [(1, 1), (1, 3)]}])
+def test_state_and_place_in_one_table_must_agree(places):
+    model = lake(**holes(tolerance=0.4, severity=bounds(2), **{"states": None, **places}))
+    assert model.database(frame(state=[5, 7], **BOTH)).values.tolist() == list(MARKS[:2])
+    with pytest.raises(InvalidArgumentError, match="they must mean one place") as error:
+        model.database(frame(state=[7, 5], **BOTH))
+    assert leaks_from_error(error.value) == []
+
+
+def test_the_place_of_a_state_is_checked_where_many_states_share_it():
+    taxi = import_gymnasium(TaxiEnv(), gamma=0.9, cell=lambda s: (s // 100, s // 20 % 5))
+    model = taxi.with_private_costs(
+        states=[1, 2], actions=[0, 0], severity=bounds(2), tolerance=30.0
+    )
+    table = frame(state=[1], action=[0], row=[0], col=[0], severity=[0.5])
+    assert model.database(table).values.tolist() == [0.5, 0.0]
+    with pytest.raises(InvalidArgumentError, match="they must mean one place"):
+        model.database(table.assign(row=4))
+
+
 WRONG = {
+    "a Series that names no candidate": indexed(MARKS[:2], [5, 6]),
+    "a Series that names one twice": indexed(MARKS[:2], [5, 5]),
+    "a Series with another name": indexed(MARKS[:2], [5, 7], name="action"),
+    "a Series with marks for states": indexed([1.0, 0.0], MARKS[:2]),
+    "a Series with too many levels": pd.Series(
+        MARKS[:1], index=pd.MultiIndex.from_tuples([(1, 1, 1)])
+    ),
+    "a Series of too few": pd.Series(MARKS[:3]),
+    "a Series indexed by its own name": indexed(MARKS[:2], [5, 7], name="severity"),
     "a place that is no candidate": {6: MARKS[0]},
     "a place of another kind": {(1, 1, 1): MARKS[0]},
     "a text for a place": {"5": MARKS[0]},
@@ -504,7 +591,7 @@ def test_errors_show_nothing_of_the_table(fault, tmp_path):
         model.database(table, tolerance=0.1)
     assert leaks_from_error(error.value) == []
     assert "hazards" in str(error.value) or "severity" in str(error.value)
-    if isinstance(table, pd.DataFrame) and fault != "two columns of one name":
+    if isinstance(table, pd.DataFrame):
         path = tmp_path / "hazards.csv"
         table.to_csv(path, index=False)
         with pytest.raises(InvalidArgumentError) as error:
@@ -524,7 +611,19 @@ def test_messages_show_the_public_bounds():
         lake(**holes(tolerance=0.4)).database([0.1, 0.5, 0, 0], tolerance=0.3)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"state,severity\n5,0.1,7,8\n6\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"state,severity\n5,0.1,7,8\n6\n",
+        b"state,severity\n5,7,0.9\n7,5,0.1\n",
+        b"state,severity\n5,0,9\n7,0,1\n",
+        b"state,severity\n5,0.9,\n7,0.1,\n",
+        b"state,severity\n5,0.9\n7,0.1,1\n",
+        b"state,severity,severity\n5,0.9,0.1\n",
+    ],
+)
 def test_files_that_are_no_tables_are_refused(content, tmp_path):
     path = tmp_path / "hazards.csv"
     path.write_bytes(content)
