@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp import _check
-from dp_cmdp.cmdp.charges import ACTING, ENTERING, OCCUPYING, Charges, met_states
+from dp_cmdp.cmdp.charges import ACTING, ENTERING, OCCUPYING, Charges, Places, met_states
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.labels import Axis, Labels
@@ -73,10 +73,17 @@ class Candidates:
     def charges(self, public: CMDP) -> Charges:
         """What is charged for them, in the order of candidates."""
         if self.actions is None:
-            charges = Charges.of(public, self.states, on=self.on)
+            places = Places("cell" if self.labels.names == ("row", "col") else "state", self._names)
+            charges = Charges.of(public, self.states, on=self.on, places=places)
         else:
             charges = Charges.of_actions(public, self.states, self.actions)
         return replace(charges, candidate=self.owner[charges.candidate])
+
+    @property
+    def _names(self) -> list[Any]:
+        """The label of the candidate that each place belongs to."""
+        found = self.labels.axes[0].labels
+        return [found[number] for number in self.owner.tolist()]
 
     @property
     def labels(self) -> Labels:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.labels import is_default
 from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Names of columns → {numbers in them: candidate}. A way that has all columns of another is there
 #: to be checked: a table with state, row and col must mean one place by them.
@@ -122,7 +125,7 @@ def _is_table(value: Any) -> bool:
     return hasattr(type(value), "columns") or hasattr(value, "to_pandas")
 
 
-def is_series(value: Any) -> bool:
+def is_series(value: Any) -> TypeGuard[pd.Series]:
     return hasattr(type(value), "index") and hasattr(type(value), "to_frame")
 
 

@@ -21,7 +21,9 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.charges import CHARGED, Charges
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.labels import is_default
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.frontends.hazard_table import is_series
 from dp_cmdp.frontends.tabular import TabularModel
 
 if TYPE_CHECKING:
@@ -97,6 +99,11 @@ class PrivateCost:
                 "everybody may know are public_severity"
             )
         if self.public_severity is not None:
+            if is_series(self.public_severity) and not is_default(self.public_severity.index):
+                raise InvalidArgumentError(
+                    "public_severity must be in the order of the candidates: the index of a Series "
+                    "is not read here; bring it into their order and give a list"
+                )
             given = np.atleast_1d(_check.array("public_severity", self.public_severity))
             object.__setattr__(self, "public_severity", _check.vector("public_severity", given))
         if (self.severity is None) == (self.public_severity is None):

@@ -46,6 +46,9 @@ class TabularCMDP(ParametricCMDP):
 
     Notes
     -----
+    ``save`` writes the ``ParametricCMDP`` alone: ``ParametricCMDP.load`` gives one that certifies
+    the same, with the candidates as labels, but has neither ``database`` nor ``cost_at``. Import
+    the environment again for these.
     **Privacy.** *Public*: it holds no value of any database.
     """
 

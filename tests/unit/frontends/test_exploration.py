@@ -143,7 +143,7 @@ def test_pay_that_changes_only_after_long_is_met_by_random_walks():
         def pay(self, letter):
             return super().pay(letter) - (self.steps >= 10)
 
-    with pytest.raises(InvalidArgumentError, match="reward must depend on state.*random walk"):
+    with pytest.raises(InvalidArgumentError, match=r"reward must depend on state.*random walk"):
         import_gymnasium(Weary(), gamma=0.9)
     assert import_gymnasium(Weary(), gamma=0.9, check=False).num_states == 9
     assert import_gymnasium(Weary(), gamma=0.9, reward=lambda paid: 0.0).num_states == 9

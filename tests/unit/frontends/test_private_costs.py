@@ -1,5 +1,6 @@
 """Private costs of imported environments: the same as by hand, exact, and silent about data."""
 
+import re
 from fractions import Fraction
 
 import gymnasium as gym
@@ -14,7 +15,7 @@ from dp_cmdp.cmdp.evaluation import evaluate
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
 from dp_cmdp.release.entries import release_database
 from tests import rooms
@@ -312,11 +313,33 @@ def test_records_may_reach_across_kinds():
         ({"severity": None}, "severity or public_severity must be given"),
         ({"public_severity": [1] * 4}, "severity or public_severity must be given, and not both"),
         ({"kinds": {}}, "kinds must stand alone"),
+        (
+            {"states": None, "cells": [(0, 1), (0, 2), (1, 1), (3, 3)], "on": "occupying"},
+            r"cells must be left by an action.*in cells \(1, 1\), \(3, 3\), where",
+        ),
+        (
+            {"states": None, "cells": [(0, 0), (0, 1), (1, 0), (1, 1)], "on": "occupying"},
+            r"\(1, 1\)",
+        ),
+        (
+            {"severity": None, "public_severity": pd.Series([1.0] * 4, index=HOLES)},
+            "in the order of",
+        ),
     ],
 )
 def test_what_a_certificate_could_not_cover_is_refused(change, rule):
     with pytest.raises(InvalidArgumentError, match=rule):
         lake(**{**holes(), **change})
+
+
+def test_a_tolerance_below_nothing_is_refused_without_naming_states_that_pay_nothing():
+    with pytest.raises(AssumptionError) as error:
+        robust_policy(lake(slippery=False, **holes(tolerance=-0.1)))
+    assert "still pays" not in str(error.value)
+    assert not re.search(r": ;|\.$", str(error.value))
+    dear = lake(states=[0], severity=Envelope(0.5, 1, shape=1), tolerance=0.1)
+    with pytest.raises(AssumptionError, match=r"pays for what it does in: state \d+ \("):
+        robust_policy(dear)
 
 
 def test_credits_are_certified_where_no_limit_cuts_episodes_short():
@@ -388,7 +411,7 @@ def test_what_belongs_to_other_candidates_or_to_another_order_does_not_fit(kind,
         lambda: dp.release_and_synthesize(agent, database, BUDGET),
         lambda: envs.PrivateCostWrapper(gym.make("FrozenLake-v1"), release, agent),
     ):
-        with pytest.raises(InvalidArgumentError, match="labels of their entries|share one Env"):
+        with pytest.raises(InvalidArgumentError, match=r"labels of their entries|share one Env"):
             misread()
     shown = release.to_frame(group="severity").index
     assert list(shown.names) == names
@@ -655,5 +678,6 @@ def test_the_model_holds_no_private_number_and_saves_as_a_parametric_cmdp(tmp_pa
     model.database(MARKS[:4], tolerance=0.1)
     path = model.save(tmp_path / "model.npz")
     assert ParametricCMDP.load(path).document().digest == model.document().digest
+    assert type(ParametricCMDP.load(path)) is ParametricCMDP
     assert "FrozenLake" not in repr(model)
     assert same_matrix(ParametricCMDP.load(path).public.T, model.public.T)
