@@ -276,6 +276,9 @@ def _columns(layout: Layout, kind: HazardKind) -> Columns:
     return {
         ("row", "col"): {divmod(cell, layout.cols): n for n, cell in enumerate(kind.cells)},
         ("state",): {(cell,): n for n, cell in enumerate(kind.cells)},
+        ("state", "row", "col"): {
+            (cell, *divmod(cell, layout.cols)): n for n, cell in enumerate(kind.cells)
+        },
     }
 
 

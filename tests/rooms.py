@@ -129,7 +129,7 @@ class Tired(Walk):
     """Pays less the later."""
 
     def pay(self, letter: str) -> float:
-        return 5.0 - 0.1 * self.steps if letter == "G" else -1.0
+        return max(0.5, 5.0 - 0.1 * self.steps) if letter == "G" else -1.0
 
 
 class Patient(Walk):

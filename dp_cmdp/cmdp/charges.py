@@ -18,6 +18,7 @@ never meet, or meets only in part, is refused by name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,21 @@ EXCESS = 2.0**-45
 UNDERFLOWING = 2.0**-900
 
 Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What a caller calls candidates: states, or cells with several states each."""
+
+    what: str
+    names: Sequence[Any]
+
+    def shown(self, chosen: Mask) -> str:
+        """Those of the chosen states, each once."""
+        found = list(dict.fromkeys(self.names[k] for k in np.flatnonzero(chosen)))
+        text = ", ".join(map(str, found[: _check.SHOWN]))
+        more = f" and {len(found) - _check.SHOWN} more" if len(found) > _check.SHOWN else ""
+        return f"{self.what}{'s' if len(found) > 1 else ''} {text}{more}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,19 +84,25 @@ class Charges:
     excess: FloatArray
 
     @classmethod
-    def of(cls, public: CMDP, states: NDArray[np.int64], *, on: str) -> Charges:
-        """The charges of distinct candidates, or a refusal that names those not met."""
+    def of(
+        cls, public: CMDP, states: NDArray[np.int64], *, on: str, places: Places | None = None
+    ) -> Charges:
+        """The charges of distinct candidates, or a refusal that names those not met.
+
+        Messages call the candidates as `places` does, by default by the numbers of their states.
+        """
         _check.one_of("on", on, (OCCUPYING, ENTERING))
+        named = Places("state", states.tolist()) if places is None else places
         if on == ENTERING:
-            return _entering(public, states)
-        return _occupying(public, states)
+            return _entering(public, states, named)
+        return _occupying(public, states, named)
 
     @classmethod
     def of_actions(
         cls, public: CMDP, states: NDArray[np.int64], actions: NDArray[np.int64]
     ) -> Charges:
         """One term per pair of a state and an action, or a refusal that names those not met."""
-        _refuse_unmet(public, states)
+        _refuse_unmet(public, states, Places("state", states.tolist()))
         one = np.ones(states.size)
         return cls(
             pair=states * public.num_actions + actions,
@@ -99,15 +121,15 @@ class Charges:
         return exact.row_sums_up(self.pair, [self.excess, below], num_rows=num_pairs)
 
 
-def _occupying(public: CMDP, states: NDArray[np.int64]) -> Charges:
+def _occupying(public: CMDP, states: NDArray[np.int64], places: Places) -> Charges:
     acting = acting_states(public)
     ends = _ending_states(public, acting)[states]
     if ends.any():
         raise InvalidArgumentError(
-            f"states must be left by an action, or on must be {ENTERING!r}: moves end the episode "
-            f"in {_named(states[ends])}, where {OCCUPYING!r} would charge nothing for them"
+            f"{places.what}s must be left by an action, or on must be {ENTERING!r}: moves end the "
+            f"episode in {places.shown(ends)}, where {OCCUPYING!r} would charge nothing for them"
         )
-    _refuse_unmet(public, states)
+    _refuse_unmet(public, states, places)
     actions = np.arange(public.num_actions)
     pair = (states[:, None] * public.num_actions + actions).ravel()
     candidate = np.repeat(np.arange(states.size), public.num_actions)
@@ -115,30 +137,31 @@ def _occupying(public: CMDP, states: NDArray[np.int64]) -> Charges:
     return Charges(pair=pair, candidate=candidate, count=one, excess=0.0 * one)
 
 
-def _refuse_unmet(public: CMDP, states: NDArray[np.int64]) -> None:
+def _refuse_unmet(public: CMDP, states: NDArray[np.int64], places: Places) -> None:
     """Refuse states in which nobody acts, and those that stand for the time after the end."""
     never = ~acting_states(public)[states]
     if never.any():
         raise InvalidArgumentError(
-            f"states must be within reach: no policy that starts from mu ever acts in "
-            f"{_named(states[never])}, so a cost there would be certified as 0; leave them out or "
+            f"{places.what}s must be within reach: no policy that starts from mu ever acts in "
+            f"{places.shown(never)}, so a cost there would be certified as 0; leave them out or "
             "correct mu or T"
         )
     after = _after_the_end(public)[states]
     if after.any():
         raise InvalidArgumentError(
-            f"states must be places where something can happen: {_named(states[after])} stands for "
-            "the time after an episode's end (moves go on there, but none enters); leave it out"
+            f"{places.what}s must be places where something can happen: {places.shown(after)} "
+            "stands for the time after an episode's end (moves go on there, but none enters); leave "
+            "it out"
         )
 
 
-def _entering(public: CMDP, states: NDArray[np.int64]) -> Charges:
+def _entering(public: CMDP, states: NDArray[np.int64], places: Places) -> Charges:
     acting = acting_states(public)
     never = _entered(public, acting)[states] == 0
     if never.any():
         raise InvalidArgumentError(
-            f"states must be within reach: no move of a policy that starts from mu enters "
-            f"{_named(states[never])} (starting there is no entry), so a cost there would be "
+            f"{places.what}s must be within reach: no move of a policy that starts from mu enters "
+            f"{places.shown(never)} (starting there is no entry), so a cost there would be "
             f"certified as 0; leave them out, take on={OCCUPYING!r}, or say with `arrivals` "
             "(`through`, when importing from Gymnasium) which moves enter them"
         )
@@ -217,9 +240,3 @@ def _counts(
 
 def _csr(source: Any, shape: tuple[int, int] | None = None, *, copy: bool = False) -> Any:
     return sparse.csr_array(source, shape=shape, dtype=np.float64, copy=copy)
-
-
-def _named(states: NDArray[np.int64]) -> str:
-    shown = ", ".join(map(str, states[: _check.SHOWN].tolist()))
-    more = f" and {states.size - _check.SHOWN} more" if states.size > _check.SHOWN else ""
-    return f"state{'s' if states.size > 1 else ''} {shown}{more}"

@@ -297,9 +297,12 @@ def check_robust_policy(model: ParametricCMDP) -> None:
     except AssumptionError as error:
         states, shares = _costly_states(robust)
         named = ", ".join(f"state {s} ({c:.3g})" for s, c in zip(states, shares, strict=True))
+        where = (
+            f". The safest policy still pays for what it does in: {named}; fewer public candidates "
+            "there (or entered from there), or a lower highest severity, help too"
+        )
         raise AssumptionError(
-            f"{error}. The safest policy still pays for what it does in: {named}; fewer public "
-            "candidates there (or entered from there), or a lower highest severity, help too",
+            f"{error}{where if states else ''}",
             label=error.label,
             rows=error.rows,
             relaxation=error.relaxation,

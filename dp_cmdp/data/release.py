@@ -252,8 +252,8 @@ class Release:
         """Raise unless the released intervals are of these entries and within these bounds."""
         if self.groups != envelope.groups:
             fault = "their groups of entries differ"
-        elif self._labels and any(envelope.labels) and self._labels != envelope.labels:
-            fault = "the labels of their entries differ"
+        elif any(envelope.labels) and self._labels != envelope.labels:
+            fault = "the labels of their entries differ, or it has none"
         elif not envelope.encloses(self.lower, self.upper):
             fault = "its intervals leave the public bounds of the program's envelope"
         else:

@@ -46,8 +46,13 @@ REMEDY = (
 Pair = tuple[int, int]
 
 
-def refuse_departures(base: Any, table: Table, start: FloatArray, *, is_own: bool) -> None:
+def refuse_departures(base: Any, table: Table, start: FloatArray, *, is_own: bool) -> bool:
     """Refuse an environment that is seen to leave `table`, or `start` if it `is_own`.
+
+    Returns
+    -------
+    bool
+        Whether some step was truncated: the environment has a time limit of its own.
 
     Notes
     -----
@@ -55,12 +60,13 @@ def refuse_departures(base: Any, table: Table, start: FloatArray, *, is_own: boo
     are. What has no ``reset`` and ``step`` is a table: there is nothing to compare.
     """
     if not (hasattr(base, "reset") and hasattr(base, "step")):
-        return
+        return False
     with global_generators_kept():
         seen = _Seen(fresh(base), table, start if is_own else None)
         seen.walks()
         seen.pairs(table.acting(start))
         seen.compare_frequencies()
+    return seen.is_cut
 
 
 @dataclass(slots=True)
@@ -75,6 +81,7 @@ class _Seen:
     outcomes: dict[Pair, list[tuple[int, bool, float, float]]] = field(default_factory=dict)
     surplus: dict[int, float] = field(default_factory=dict)
     steps: int = 0
+    is_cut: bool = False
 
     def __post_init__(self) -> None:
         for s, a, p, n, reward, over in self.table.moves:
@@ -149,6 +156,7 @@ class _Seen:
         for i, outcome in enumerate(listed):
             self.surplus[i] = self.surplus.get(i, 0.0) + (i == rank) - outcome[3]
         self.steps += 1
+        self.is_cut |= bool(cut)
         return successor, over or bool(cut)
 
     def compare_frequencies(self) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp import _check
-from dp_cmdp.cmdp.charges import ACTING, ENTERING, OCCUPYING, Charges, met_states
+from dp_cmdp.cmdp.charges import ACTING, ENTERING, OCCUPYING, Charges, Places, met_states
 from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.labels import Axis, Labels
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.hazard_table import Columns
 from dp_cmdp.frontends.tabular import TabularModel
@@ -35,7 +37,7 @@ class Candidates:
     owner : (places,) int
         The candidate, in the order in which they were given.
     columns : mapping
-        How a table of hazards may name the candidates.
+        How a table of hazards may name the candidates; first as they were given.
     """
 
     on: str
@@ -71,10 +73,49 @@ class Candidates:
     def charges(self, public: CMDP) -> Charges:
         """What is charged for them, in the order of candidates."""
         if self.actions is None:
-            charges = Charges.of(public, self.states, on=self.on)
+            places = Places("cell" if self.labels.names == ("row", "col") else "state", self._names)
+            charges = Charges.of(public, self.states, on=self.on, places=places)
         else:
             charges = Charges.of_actions(public, self.states, self.actions)
         return replace(charges, candidate=self.owner[charges.candidate])
+
+    @property
+    def _names(self) -> list[Any]:
+        """The label of the candidate that each place belongs to."""
+        found = self.labels.axes[0].labels
+        return [found[number] for number in self.owner.tolist()]
+
+    @property
+    def labels(self) -> Labels:
+        """The candidates as labels of their severities, named as columns of a table are."""
+        names, places = next(iter(self.columns.items()))
+        found = sorted(places, key=places.__getitem__)
+        return Labels((Axis(tuple(p if len(names) > 1 else p[0] for p in found), names),))
+
+    def labelled(self, name: str, severity: Envelope) -> Envelope:
+        """The bounds of severities, with the candidates as their labels.
+
+        Which entry is whose severity is then a part of the envelope: a database or a release of
+        other candidates, or of these in another order, does not fit.
+        """
+        wanted = self.labels
+        if len(severity.groups) != 1:
+            raise InvalidArgumentError(f"severity of {name!r} must hold a single group")
+        given = severity.labels[0]
+        if given and not _agree(given, wanted):
+            raise InvalidArgumentError(
+                f"severity of {name!r} must have its candidates as labels, in their order: they "
+                f"are {' and '.join(wanted.names)} {wanted.shown(range(severity.num_entries))}; "
+                "leave its labels out, or correct them"
+            )
+        return Envelope(
+            severity.lower,
+            severity.upper,
+            radius=severity.radius,
+            records=severity.records,
+            labels=wanted,
+            name=severity.groups[0][0],
+        )
 
 
 def _states(source: TabularModel, cost: PrivateCost, on: str) -> Candidates:
@@ -85,6 +126,9 @@ def _states(source: TabularModel, cost: PrivateCost, on: str) -> Candidates:
         cells = [tuple(map(int, source.cells[state])) for state in states]
         if len(set(cells)) == len(cells):
             columns["row", "col"] = {cell: place for place, cell in enumerate(cells)}
+        columns["state", "row", "col"] = {
+            (state, *cells[place]): place for (state,), place in numbers.items()
+        }
     return Candidates(on, states, None, np.arange(states.size), columns)
 
 
@@ -99,12 +143,17 @@ def _cells(source: TabularModel, cost: PrivateCost, on: str) -> Candidates:
     if on == OCCUPYING:  # states in which episodes end stay in, to be refused
         met |= met_states(source.public, on=OCCUPYING)
     states, owner = [], []
+    both: dict[tuple[int, ...], int] = {}
     for number, (row, col) in enumerate(places):
         here = source.states_at(row, col)
+        both |= {(state, row, col): number for state in here.tolist()}
         charged = here[met[here]] if met[here].any() else here
         states.append(charged)
         owner.append(np.full(charged.size, number))
-    columns = {("row", "col"): {place: number for number, place in enumerate(places)}}
+    columns: dict[tuple[str, ...], Mapping[tuple[int, ...], int]] = {
+        ("row", "col"): {place: number for number, place in enumerate(places)},
+        ("state", "row", "col"): both,
+    }
     return Candidates(on, np.concatenate(states), None, np.concatenate(owner), columns)
 
 
@@ -135,8 +184,22 @@ def _pairs(source: TabularModel, cost: PrivateCost) -> Candidates:
     pairs = list(zip(states.tolist(), actions.tolist(), strict=True))
     if len(set(pairs)) != len(pairs):
         raise InvalidArgumentError("states and actions must name each pair once")
-    columns = {("state", "action"): {pair: place for place, pair in enumerate(pairs)}}
+    columns: dict[tuple[str, ...], Mapping[tuple[int, ...], int]] = {
+        ("state", "action"): {pair: place for place, pair in enumerate(pairs)}
+    }
+    if source.cells is not None:
+        columns["state", "action", "row", "col"] = {
+            (*pair, *map(int, source.cells[pair[0]])): place for place, pair in enumerate(pairs)
+        }
     return Candidates(ACTING, states, actions, np.arange(states.size), columns)
+
+
+def _agree(given: Labels, wanted: Labels) -> bool:
+    """Whether labels name the same places in the same order, and nothing else by their levels."""
+    if len(given.names) != len(wanted.names):
+        return False
+    levels = zip(given.names, wanted.names, strict=True)
+    return given.flat() == wanted.flat() and all(own in ("", name) for own, name in levels)
 
 
 def _distinct(name: str, given: object, high: int) -> IntArray:

@@ -63,7 +63,7 @@ class Node(NamedTuple):
 class Explored:
     """States by key, the start, and what each action does in each of them.
 
-    Whether a limit that is not in the table was seen to cut an episode short: `is_cut`.
+    Whether a step was seen to be truncated, in the table or not: `is_cut`.
     """
 
     keys: tuple[Hashable, ...]
@@ -197,16 +197,11 @@ class _Search:
                 continue
             place = f"from state {shown(self._key_of(state))} action {action}"
             if outcome._replace(reward=before.reward) == before:
-                raise InvalidArgumentError(
-                    f"reward must depend on state and action alone: {place} once paid "
-                    f"{before.reward:g} and once {outcome.reward:g}. Where the time matters "
-                    "(MiniGrid pays less the later), say what the model is to earn, for example "
-                    "reward=lambda paid: float(paid > 0), or put the steps taken into key"
-                )
+                raise _pays_otherwise(place, before, outcome)
             raise self._forgets(f"{place} once led to {_told(before)} and once to {_told(outcome)}")
 
     def walk(self, env: Any, seed: int | None) -> None:
-        """Random walks must go where the table says: what a state forgets may show late.
+        """Random walks must go and earn as the table says: what a state forgets may show late.
 
         A time limit of the environment's own may cut them short: it is no part of the model.
         """
@@ -218,11 +213,12 @@ class _Search:
             if before is None:
                 raise self._forgets(f"a random walk met state {shown(key)}, which no search did")
             outcome = self._outcome(env, action)
-            self.is_cut |= outcome.cut and not before[action].over
             over = before[action].over if outcome.cut else outcome.over
+            place = f"on a random walk from state {shown(key)} action {action}"
             if (outcome.key, over) != (before[action].key, before[action].over):
-                place = f"on a random walk from state {shown(key)} action {action}"
                 raise self._forgets(f"{place} led to {_told(outcome)}, not {_told(before[action])}")
+            if outcome.reward != before[action].reward:
+                raise _pays_otherwise(place, before[action], outcome)
             key, length = outcome.key, length + 1
             if outcome.over or length == WALK:
                 key, length = _reset(env, self.name, SEED if seed is None else seed), 0
@@ -268,6 +264,7 @@ class _Search:
         if self.reward is not None:
             earned = _check.number("reward(...)", self.reward(earned))
         over, cut = _check.truth("terminated", terminated), _check.truth("truncated", truncated)
+        self.is_cut |= cut
         key = hashable(self.name(env, observation))
         return Outcome(key, earned, over or cut, cut and not over)
 
@@ -304,6 +301,15 @@ def _generator_states(env: Any, generators: list[Any]) -> bytes:
         else:
             states.append(part.getstate())
     return pickle.dumps(states)
+
+
+def _pays_otherwise(place: str, before: Outcome, outcome: Outcome) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"reward must depend on state and action alone: {place} once paid {before.reward:g} and "
+        f"once {outcome.reward:g}. Where the time matters (MiniGrid pays less the later), say what "
+        "the model is to earn, for example reward=lambda paid: float(paid > 0), or put the steps "
+        "taken into key"
+    )
 
 
 def _told(outcome: Outcome) -> str:

@@ -5,8 +5,9 @@ FrozenLake, CliffWalking, Taxi and their kind publish their model as ``P[state][
 any more: its transition leads to one added absorbing state of zero reward and zero cost, whose
 index is the environment's number of states. Occupancy measures count the time after the end there,
 so they sum to 1/(1 − γ) as always. Time limits (``TimeLimit``) are not part of P and are ignored:
-where costs are not negative, an episode cut short costs at most what the model says. Negative
-public costs under a time limit are refused.
+where costs are not negative, an episode cut short costs at most what the model says. Negative costs
+need the caller's word (``endless``) that there is none: an environment may truncate episodes by
+itself, later than it is played here.
 
 **The environment must do what P says**, or a certificate for P says nothing about it. Wrappers that
 may change what happens are refused by name, and a copy of the environment is played against P.
@@ -40,6 +41,7 @@ from dp_cmdp.frontends.table import PassedState, Table
 from dp_cmdp.frontends.tabular import Passed, TabularModel, least_shape, own_grid, placed
 from dp_cmdp.frontends.unwrapping import (
     HARMLESS,
+    check_endless,
     is_limited,
     opened,
     played,
@@ -64,6 +66,7 @@ def cmdp_from_gymnasium(
     options: Mapping[str, Any] | None = None,
     through: PassedState | None = None,
     check: bool = True,
+    endless: bool = False,
 ) -> CMDP:
     """Read the model of a tabular Gymnasium environment.
 
@@ -93,6 +96,9 @@ def cmdp_from_gymnasium(
         Step a copy of the environment some thousand times, with a seed of its own, and refuse it
         if it is seen to leave P (:mod:`dp_cmdp.frontends.agreement`). That can find a departure,
         not exclude one. Off: P is taken on trust.
+    endless : bool
+        Your word that nothing truncates episodes. Negative costs are refused without it, and it is
+        refused where a time limit is seen.
 
     Returns
     -------
@@ -119,18 +125,19 @@ def cmdp_from_gymnasium(
     """
     source, made = opened(env, options)
     try:
-        table, start = _published(played(source), mu, check=check)
+        table, start, is_cut = _published(played(source), mu, check=check)
     finally:
         if made:
             source.close()
+    certain = check_endless(endless, limited=is_cut or is_limited(source))
     T, arrivals = table.transitions(), table.arrivals(through)
     limits = _check.vector("f0", np.atleast_1d(_check.array("f0", f0)))
     f = _costs(table, cost_reader(cost), limits.size)
-    if (f < 0.0).any() and is_limited(source):
+    if (f < 0.0).any() and not certain:
         raise InvalidArgumentError(
-            "cost must not be negative where a TimeLimit cuts episodes short: what is not earned "
-            "back any more would be certified as if it were. Pass env.unwrapped if env is played "
-            "without the limit"
+            "cost must not be negative unless endless=True says that no time limit (TimeLimit, or "
+            "one of env's own) cuts episodes short: what is not earned back any more would be "
+            "certified as if it were. Pass env.unwrapped if env is played without its TimeLimit"
         )
     mu = np.append(start, 0.0)
     return CMDP(T, table.rewards(), f=f, f0=limits, mu=mu, gamma=gamma, arrivals=arrivals)
@@ -150,6 +157,7 @@ def import_gymnasium(
     max_states: int = 10_000,
     reward: Callable[[float], float] | None = None,
     cell: Callable[[Any], Any] | None = None,
+    endless: bool = False,
 ) -> TabularModel:
     """Read the public model of an environment, to which private costs can be added.
 
@@ -161,8 +169,9 @@ def import_gymnasium(
         of one.
     gamma : float
         Discount.
-    options, mu, through, check
-        As in :func:`cmdp_from_gymnasium`; `mu` is of environments with a table.
+    options, mu, through, check, endless
+        As in :func:`cmdp_from_gymnasium`; `mu` is of environments with a table, and it is negative
+        severities that need `endless`.
     key : callable, optional
         Without a table: ``key(env)`` of the environment below its wrappers, everything that decides
         what happens next, as something hashable. By default the position, direction, load and grid
@@ -195,7 +204,7 @@ def import_gymnasium(
         named = naming(base, key) if getattr(base, "P", None) is None else None
         if named is None:
             _refuse_given({"key": key, "seed": seed, "reward": reward})
-            table, start = _published(base, mu, check=check)
+            table, start, is_cut = _published(base, mu, check=check)
             keys: tuple[Any, ...] = tuple(range(table.num_states))
         else:
             _refuse_given({"mu": mu}, why="what is explored starts where reset says")
@@ -203,9 +212,10 @@ def import_gymnasium(
             chosen = None if seed is None else _check.seed("seed", seed)
             found = explore(base, named, seed=chosen, max_states=limit, reward=reward, check=check)
             table, keys = Table.of(found.P), found.keys
-            limited |= found.is_cut
+            is_cut = found.is_cut
             start = 1.0 * (np.arange(table.num_states) == found.start)
         cells, shape = own_grid(base, keys)
+        limited |= is_cut
     finally:
         if made:
             source.close()
@@ -228,6 +238,7 @@ def import_gymnasium(
         shape=shape,
         ends=tuple(sorted(table.ends())),
         is_limited=limited,
+        is_endless=check_endless(endless, limited=limited),
         seed=seed,
         passed=_passed(table, through),
         numbers={key: number for number, key in enumerate(keys)},
@@ -235,14 +246,13 @@ def import_gymnasium(
     )
 
 
-def _published(base: Any, mu: ArrayLike | None, *, check: bool) -> tuple[Table, FloatArray]:
-    """Table and start of an environment that publishes P, and does what it says."""
+def _published(base: Any, mu: ArrayLike | None, *, check: bool) -> tuple[Table, FloatArray, bool]:
+    """Table and start of an environment that does what it says, and whether it truncates."""
     table = Table.of(table_of(base))
     given = start_of(base, table.num_states) if mu is None else mu
     start = _check.vector("mu", given, size=table.num_states)
-    if check:
-        refuse_departures(base, table, start, is_own=mu is None)
-    return table, start
+    is_cut = check and refuse_departures(base, table, start, is_own=mu is None)
+    return table, start, is_cut
 
 
 def _refuse_given(

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.labels import is_default
 from dp_cmdp.errors import InvalidArgumentError
 
-#: Names of columns → {numbers in them: candidate}.
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Names of columns → {numbers in them: candidate}. A way that has all columns of another is there
+#: to be checked: a table with state, row and col must mean one place by them.
 Columns = Mapping[tuple[str, ...], Mapping[tuple[int, ...], int]]
 #: Severities by candidate.
 Found = dict[int, float]
@@ -35,6 +40,8 @@ def read_severities(hazards: Any, kinds: Mapping[str, Columns]) -> dict[str, Fou
         return _of_table(_table(hazards), kinds)
     if _check.is_mapping(hazards):
         return _of_mapping(hazards, kinds)
+    if is_series(hazards) and not _is_unlabelled(hazards, kinds):
+        return _of_table(_table(_unfolded(hazards, kinds)), kinds)
     if len(kinds) > 1:
         raise InvalidArgumentError(
             f"hazards must say which are of which kind: a mapping with {', '.join(kinds)}, or a "
@@ -60,7 +67,7 @@ def _of_mapping(hazards: Mapping[Any, Any], kinds: Mapping[str, Columns]) -> dic
         )
     found: Found = {}
     for place, severity in zip(places, _severities(listed), strict=True):
-        known = next((way for way in columns if len(way) == len(place)), ())
+        known = next((way for way in _naming(columns) if len(way) == len(place)), ())
         _put(found, columns.get(known, {}).get(place), severity, name)
     return {name: found}
 
@@ -109,8 +116,49 @@ def _of_numbers(hazards: Any, columns: Columns) -> Found:
     return dict(enumerate(numbers.tolist()))
 
 
+def _naming(columns: Columns) -> list[tuple[str, ...]]:
+    """The ways that name a candidate with no column too many."""
+    return [way for way in columns if not any(set(other) < set(way) for other in columns)]
+
+
 def _is_table(value: Any) -> bool:
     return hasattr(type(value), "columns") or hasattr(value, "to_pandas")
+
+
+def is_series(value: Any) -> TypeGuard[pd.Series]:
+    return hasattr(type(value), "index") and hasattr(type(value), "to_frame")
+
+
+def _is_unlabelled(series: Any, kinds: Mapping[str, Columns]) -> bool:
+    """Whether pandas numbered it, and the numbers could not be taken for candidates."""
+    if not is_default(series.index):
+        return False
+    for columns in kinds.values():
+        places = [place for place, _ in sorted(next(iter(columns.values())).items(), key=_second)]
+        if places != sorted(places) and sorted(places) == [(n,) for n in range(len(places))]:
+            raise InvalidArgumentError(
+                "hazards must not be a Series without an index of its own here: its numbers from "
+                "0 on could be meant as candidates, which are in another order. Give it the "
+                "candidates as index, or give a list"
+            )
+    return True
+
+
+def _second(item: tuple[Any, int]) -> int:
+    return item[1]
+
+
+def _unfolded(series: Any, kinds: Mapping[str, Columns]) -> Any:
+    """A Series as a table: its index names the places, by its names or by their number."""
+    width = series.index.nlevels
+    ways = [way for c in kinds.values() for way in _naming(c) if len(way) == width]
+    fallback = ways[0] if len(kinds) == 1 and ways else (None,) * width
+    try:
+        given = zip(series.index.names, fallback, strict=True)
+        names = [own if own is not None else known for own, known in given]
+        return series.rename_axis(names).rename(SEVERITY).reset_index()
+    except Exception:
+        return None
 
 
 def _table(hazards: Any) -> Any:
@@ -143,7 +191,11 @@ def _read(path: Path) -> Any:
     try:
         import pandas
 
-        return _renamed(pandas.read_csv(path, skipinitialspace=True))
+        # refuses lines with more fields than the header, of which the first would become an index
+        plain = pandas.read_csv(path, skipinitialspace=True, header=None, dtype=str)
+        if not plain.iloc[0].is_unique:
+            return None
+        return _renamed(pandas.read_csv(path, skipinitialspace=True, index_col=False))
     except Exception:
         return None
 
@@ -170,7 +222,8 @@ def _of_table(frame: Any, kinds: Mapping[str, Columns]) -> dict[str, Found]:
         )
     found: dict[str, Found] = {name: {} for name in kinds}
     for name, columns in kinds.items():
-        chosen = next((c for c in columns if set(c) <= set(frame.columns)), None)
+        known = (c for c in columns if set(c) <= set(frame.columns))
+        chosen = max(known, key=len, default=None)
         if chosen is None:
             raise _no_columns(kinds, several)
         mine = [row for row, owner in enumerate(owners) if owner == name]
@@ -184,7 +237,8 @@ def _put(found: Found, candidate: int | None, severity: float, name: str) -> Non
     if candidate is None:
         raise InvalidArgumentError(
             f"hazards of kind {name!r} must lie in its public candidates; some do not (where is "
-            "not shown): make their places candidates, or remove them"
+            "not shown): make their places candidates, or remove them. Where a table has state, "
+            "row and col, they must mean one place"
         )
     if candidate in found:
         raise InvalidArgumentError(
@@ -226,5 +280,5 @@ def _no_columns(kinds: Mapping[str, Columns], several: bool) -> InvalidArgumentE
 
 
 def _wanted(columns: Any) -> str:
-    ways = dict.fromkeys(" and ".join(map(repr, way)) for one in columns for way in one)
+    ways = dict.fromkeys(" and ".join(map(repr, way)) for one in columns for way in _naming(one))
     return f"{' (or '.join(ways)}{')' * (len(ways) - 1)} and {SEVERITY!r}"

@@ -21,7 +21,9 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.charges import CHARGED, Charges
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.labels import is_default
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.frontends.hazard_table import is_series
 from dp_cmdp.frontends.tabular import TabularModel
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ class PrivateCost:
         end the episode included), or one action. By default acting where `actions` are given, else
         occupying.
     severity : Envelope, optional
-        Bounds and radius of one private severity per candidate.
+        Bounds and radius of one private severity per candidate. Its labels are the candidates; it
+        may have them already.
     public_severity : array_like, optional
         Numbers that everybody may know, instead.
     tolerance : Envelope or float
@@ -96,6 +99,11 @@ class PrivateCost:
                 "everybody may know are public_severity"
             )
         if self.public_severity is not None:
+            if is_series(self.public_severity) and not is_default(self.public_severity.index):
+                raise InvalidArgumentError(
+                    "public_severity must be in the order of the candidates: the index of a Series "
+                    "is not read here; bring it into their order and give a list"
+                )
             given = np.atleast_1d(_check.array("public_severity", self.public_severity))
             object.__setattr__(self, "public_severity", _check.vector("public_severity", given))
         if (self.severity is None) == (self.public_severity is None):
@@ -118,14 +126,17 @@ def group_of(kinds: Mapping[str, Any], name: str, part: str) -> str:
 
 
 def joined_envelope(
-    kinds: Mapping[str, PrivateCost], records: Mapping[str, Any] | None
+    kinds: Mapping[str, PrivateCost],
+    candidates: tuple[Candidates, ...],
+    records: Mapping[str, Any] | None,
 ) -> Envelope:
-    groups = {
-        group_of(kinds, name, part): bounds
-        for name, cost in kinds.items()
-        for part, bounds in (("severity", cost.severity), ("tolerance", cost.tolerance))
-        if isinstance(bounds, Envelope)
-    }
+    """The private numbers of all kinds; severities have their candidates as labels."""
+    groups: dict[str, Envelope] = {}
+    for (name, cost), places in zip(kinds.items(), candidates, strict=True):
+        if cost.severity is not None:
+            groups[group_of(kinds, name, "severity")] = places.labelled(name, cost.severity)
+        if isinstance(cost.tolerance, Envelope):
+            groups[group_of(kinds, name, "tolerance")] = cost.tolerance
     if not groups:
         raise InvalidArgumentError(
             "severity or tolerance must be an Envelope: with public numbers alone there is nothing "
@@ -135,13 +146,21 @@ def joined_envelope(
 
 
 def refuse_credits(source: TabularModel, kinds: Mapping[str, PrivateCost]) -> None:
+    """Refuse negative severities, unless nothing cuts off what they earn back."""
     for name, cost in kinds.items():
-        if source.is_limited and (cost.lowest < 0.0).any():
+        if source.is_endless or not (cost.lowest < 0.0).any():
+            continue
+        if source.is_limited:
             raise InvalidArgumentError(
                 f"severity of {name!r} must not be negative where a time limit cuts episodes "
-                "short: what is not earned back any more would be certified as if it were. Import "
-                "env.unwrapped if env is played without the limit"
+                "short: what is not earned back any more would be certified as if it were. If env "
+                "is played without its TimeLimit, import env.unwrapped, with endless=True"
             )
+        raise InvalidArgumentError(
+            f"severity of {name!r} must not be negative unless the model is imported with "
+            "endless=True, your word that env has no time limit of its own: one that was not seen "
+            "would cut off what is certified as earned back"
+        )
 
 
 def cost_rows(

@@ -16,10 +16,11 @@ from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.labels import is_default, positions
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.candidates import Candidates
-from dp_cmdp.frontends.hazard_table import filled_severities, read_severities
+from dp_cmdp.frontends.hazard_table import filled_severities, is_series, read_severities
 from dp_cmdp.frontends.kinds import (
     PrivateCost,
     cost_rows,
@@ -45,6 +46,9 @@ class TabularCMDP(ParametricCMDP):
 
     Notes
     -----
+    ``save`` writes the ``ParametricCMDP`` alone: ``ParametricCMDP.load`` gives one that certifies
+    the same, with the candidates as labels, but has neither ``database`` nor ``cost_at``. Import
+    the environment again for these.
     **Privacy.** *Public*: it holds no value of any database.
     """
 
@@ -67,7 +71,7 @@ class TabularCMDP(ParametricCMDP):
             raise InvalidArgumentError("kinds must name at least one kind of cost")
         candidates = tuple(Candidates.of(source, cost) for cost in kinds.values())
         refuse_credits(source, kinds)
-        envelope = joined_envelope(kinds, records)
+        envelope = joined_envelope(kinds, candidates, records)
         public = source.public
         ParametricCMDP.__init__(
             self,
@@ -138,14 +142,15 @@ class TabularCMDP(ParametricCMDP):
 
         Parameters
         ----------
-        hazards : DataFrame, path of a CSV file, array_like, or mapping
+        hazards : DataFrame, path of a CSV file, Series, array_like, or mapping
             A table with the columns ``state`` (or ``row`` and ``col``; ``action``, for costs on
             acting) and ``severity``, and ``kind`` where there are several. Candidates that it does
             not name have the lowest severity that is possible. Or one severity per candidate; or a
-            mapping from place (a state, or a row and a column) to severity. Of several kinds, a
-            mapping from kind to any of these.
+            mapping from place (a state, or a row and a column) to severity, or a Series with the
+            places as its index. Of several kinds, a mapping from kind to any of these.
         tolerance : array_like
-            The private tolerances, in the order of the kinds that have one.
+            The private tolerances, in the order of the kinds that have one; of a Series, by the
+            names of kinds in its index.
         identity : str, optional
             As in :class:`~dp_cmdp.data.database.Database`.
 
@@ -160,7 +165,7 @@ class TabularCMDP(ParametricCMDP):
         values: dict[str, Any] = {}
         for name, bounds in private.items():
             filled = filled_severities(name, found[name], bounds)
-            values[group_of(self.kinds, name, "severity")] = filled.reshape(bounds.groups[0][1])
+            values[group_of(self.kinds, name, "severity")] = filled
         values |= self._given_tolerances(tolerance)
         return Database(values, self.envelope, identity=identity)
 
@@ -174,7 +179,7 @@ class TabularCMDP(ParametricCMDP):
                     f"tolerance must be given: it is private for {', '.join(private)}"
                 )
             return {}
-        given = np.atleast_1d(_check.private_array("tolerance", tolerance))
+        given = np.atleast_1d(_check.private_array("tolerance", _in_order(tolerance, private)))
         if given.shape != (len(private),):
             raise InvalidArgumentError(
                 f"tolerance must hold {len(private)} numbers, one per kind with a private "
@@ -192,3 +197,18 @@ class TabularCMDP(ParametricCMDP):
 
     def __repr__(self) -> str:
         return f"TabularCMDP({self.source!r}, {self.envelope!r})"
+
+
+def _in_order(tolerance: Any, kinds: Mapping[str, Any]) -> Any:
+    """The numbers of a Series in the order of kinds, if it has an index that names them."""
+    if not is_series(tolerance) or is_default(tolerance.index):
+        return tolerance
+    import pandas as pd
+
+    place = positions(pd.Index(list(kinds)), tolerance.index)
+    if place is None:
+        raise InvalidArgumentError(
+            f"tolerance must have the kinds with a private one as its index "
+            f"({', '.join(kinds) or 'there is none'}), each once; or be a list in their order"
+        )
+    return tolerance.to_numpy()[place]

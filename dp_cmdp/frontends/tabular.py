@@ -46,7 +46,9 @@ class TabularModel:
     ends : tuple of int
         States in which some move ends the episode.
     is_limited : bool
-        Whether a time limit may cut episodes short; it is not part of the model.
+        Whether a time limit was seen to cut episodes short; it is not part of the model.
+    is_endless : bool
+        Whether the caller says that there is none; severities may then be negative.
     seed : int or None
         With which ``reset`` makes what was explored.
     passed : mapping
@@ -67,6 +69,7 @@ class TabularModel:
     shape: tuple[int, int] | None
     ends: tuple[int, ...]
     is_limited: bool
+    is_endless: bool
     seed: int | None
     passed: Passed
     numbers: Mapping[Hashable, int]

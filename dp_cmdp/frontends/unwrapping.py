@@ -56,6 +56,16 @@ def is_limited(env: Any) -> bool:
     return limit or hasattr(getattr(env, "unwrapped", env), "max_steps")
 
 
+def check_endless(endless: Any, *, limited: bool) -> bool:
+    """The caller's word that nothing cuts episodes short, unless something was seen to."""
+    if _check.truth("endless", endless) and limited:
+        raise InvalidArgumentError(
+            "endless must be False: env has a time limit (a TimeLimit, max_steps, or steps that "
+            "were truncated). Import env.unwrapped if it is played without its TimeLimit"
+        )
+    return endless
+
+
 def played(env: Any) -> Any:
     """The environment below its wrappers, if none of them changes what it does."""
     import gymnasium

@@ -87,6 +87,9 @@ def test_a_release_of_entries_with_other_labels_does_not_fit():
     with pytest.raises(InvalidArgumentError, match="the labels of their entries differ"):
         solve_private(program(["b", "a"]), release)
     assert solve_private(program(None), release).certificate
+    unnamed = Database([0.75, 0.75], program(None).envelope)
+    with pytest.raises(InvalidArgumentError, match="or it has none"):
+        solve_private(mine, release_database(unnamed, PrivacyBudget(1, "1/1000")))
 
 
 KINDS = [

@@ -12,6 +12,7 @@ from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
+from dp_cmdp import Envelope, import_gymnasium, robust_policy
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.agreement import refuse_departures
 from dp_cmdp.frontends.gymnasium import HARMLESS, cmdp_from_gymnasium
@@ -292,4 +293,47 @@ def test_negative_costs_are_refused_where_a_time_limit_takes_them_away():
     env = gymnasium.make("FrozenLake-v1")
     with pytest.raises(InvalidArgumentError, match="TimeLimit"):
         cmdp_from_gymnasium(env, **facts)
-    cmdp_from_gymnasium(env.unwrapped, **facts)
+    with pytest.raises(InvalidArgumentError, match="endless=True"):
+        cmdp_from_gymnasium(env.unwrapped, **facts)
+    with pytest.raises(InvalidArgumentError, match="endless must be False"):
+        cmdp_from_gymnasium(env, **facts, endless=True)
+    cmdp_from_gymnasium(env.unwrapped, **facts, endless=True)
+
+
+class Shift(Corridor):
+    """Truncates its episodes after some steps, which no attribute says."""
+
+    def __init__(self, length):
+        self.length = length
+
+    def reset(self, *, seed=None):
+        self.time = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.time += 1
+        *found, _, info = super().step(action)
+        return *found, self.time >= self.length, info
+
+
+def test_a_time_limit_of_the_environments_own_is_seen_in_the_play():
+    facts = {"cost": lambda s, a: -1.0, "f0": -1.0, "gamma": 0.9}
+    credits = {"states": [0], "severity": Envelope(-1, 1, shape=1), "tolerance": 9.0}
+    seen, unseen = Shift(6), Shift(10**6)
+    limited = import_gymnasium(seen, gamma=0.9)
+    assert limited.is_limited
+    with pytest.raises(InvalidArgumentError, match="where a time limit cuts episodes short"):
+        limited.with_private_costs(**credits)
+    for env in (seen, unseen):
+        with pytest.raises(InvalidArgumentError, match="endless=True"):
+            cmdp_from_gymnasium(env, **facts)
+    for said in (
+        lambda: cmdp_from_gymnasium(seen, **facts, endless=True),
+        lambda: import_gymnasium(seen, gamma=0.9, endless=True),
+    ):
+        with pytest.raises(InvalidArgumentError, match="endless must be False"):
+            said()
+    with pytest.raises(InvalidArgumentError, match="endless=True, your word"):
+        import_gymnasium(unseen, gamma=0.9).with_private_costs(**credits)
+    trusted = import_gymnasium(unseen, gamma=0.9, endless=True)
+    assert robust_policy(trusted.with_private_costs(**credits)).certificate.verified

@@ -104,6 +104,15 @@ def test_a_limit_that_only_walks_meet_is_no_part_of_the_model_and_is_known():
     assert not plain.is_limited
     with pytest.raises(InvalidArgumentError, match="time limit"):
         model.with_private_costs(states=[1], severity=Envelope(-1, 1, shape=1), tolerance=9.0)
+    with pytest.raises(InvalidArgumentError, match="endless must be False"):
+        import_gymnasium(Late(), gamma=0.9, endless=True)
+    with pytest.raises(InvalidArgumentError, match="endless=True, your word"):
+        plain.with_private_costs(states=[1], severity=Envelope(-1, 1, shape=1), tolerance=9.0)
+
+
+def test_a_limit_that_the_search_meets_is_known_without_walks():
+    clock = {"key": lambda env: (env.place, env.steps), "check": False}
+    assert import_gymnasium(rooms.Patient(), gamma=0.9, **clock).is_limited
 
 
 def test_a_key_that_forgets_what_matters_is_refused():
@@ -127,6 +136,17 @@ def test_what_shows_only_after_long_is_met_by_random_walks():
     with pytest.raises(InvalidArgumentError, match="random walk"):
         import_gymnasium(Homesick(), gamma=0.9)
     assert import_gymnasium(Homesick(), gamma=0.9, check=False).num_states == 9
+
+
+def test_pay_that_changes_only_after_long_is_met_by_random_walks():
+    class Weary(Walk):
+        def pay(self, letter):
+            return super().pay(letter) - (self.steps >= 10)
+
+    with pytest.raises(InvalidArgumentError, match=r"reward must depend on state.*random walk"):
+        import_gymnasium(Weary(), gamma=0.9)
+    assert import_gymnasium(Weary(), gamma=0.9, check=False).num_states == 9
+    assert import_gymnasium(Weary(), gamma=0.9, reward=lambda paid: 0.0).num_states == 9
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,21 @@
 """Private costs of imported environments: the same as by hand, exact, and silent about data."""
 
+import re
 from fractions import Fraction
 
 import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
+from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 import dp_cmdp as dp
-from dp_cmdp import Envelope, PrivateCost, import_gymnasium
+from dp_cmdp import Envelope, PrivateCost, envs, import_gymnasium
 from dp_cmdp.cmdp.evaluation import evaluate
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
 from dp_cmdp.release.entries import release_database
 from tests import rooms
@@ -93,7 +95,7 @@ def test_the_imported_model_is_the_one_built_by_hand(slippery):
     by_hand = ParametricCMDP.for_states(
         public,
         HOLES,
-        severity=bounds(4),
+        severity=Envelope(0.0, 1.0, radius=0.1, labels={"state": HOLES}),
         tolerance=Envelope([0.05], [0.5], radius=0.01),
         on="entering",
     )
@@ -318,6 +320,18 @@ def test_records_may_reach_across_kinds(records):
         ({"severity": None}, "severity or public_severity must be given"),
         ({"public_severity": [1] * 4}, "severity or public_severity must be given, and not both"),
         ({"kinds": {}}, "kinds must stand alone"),
+        (
+            {"states": None, "cells": [(0, 1), (0, 2), (1, 1), (3, 3)], "on": "occupying"},
+            r"cells must be left by an action.*in cells \(1, 1\), \(3, 3\), where",
+        ),
+        (
+            {"states": None, "cells": [(0, 0), (0, 1), (1, 0), (1, 1)], "on": "occupying"},
+            r"\(1, 1\)",
+        ),
+        (
+            {"severity": None, "public_severity": pd.Series([1.0] * 4, index=HOLES)},
+            "in the order of",
+        ),
     ],
 )
 def test_what_a_certificate_could_not_cover_is_refused(change, rule):
@@ -325,11 +339,22 @@ def test_what_a_certificate_could_not_cover_is_refused(change, rule):
         lake(**{**holes(), **change})
 
 
+def test_a_tolerance_below_nothing_is_refused_without_naming_states_that_pay_nothing():
+    with pytest.raises(AssumptionError) as error:
+        robust_policy(lake(slippery=False, **holes(tolerance=-0.1)))
+    assert "still pays" not in str(error.value)
+    assert not re.search(r": ;|\.$", str(error.value))
+    dear = lake(states=[0], severity=Envelope(0.5, 1, shape=1), tolerance=0.1)
+    with pytest.raises(AssumptionError, match=r"pays for what it does in: state \d+ \("):
+        robust_policy(dear)
+
+
 def test_credits_are_certified_where_no_limit_cuts_episodes_short():
     env = gym.make("FrozenLake-v1").unwrapped
-    model = import_gymnasium(env, gamma=0.9).with_private_costs(
-        states=[0, 1], severity=Envelope(-1, 1, shape=2), tolerance=9.5
-    )
+    credits = {"states": [0, 1], "severity": Envelope(-1, 1, shape=2), "tolerance": 9.5}
+    with pytest.raises(InvalidArgumentError, match="endless=True"):
+        import_gymnasium(env, gamma=0.9).with_private_costs(**credits)
+    model = import_gymnasium(env, gamma=0.9, endless=True).with_private_costs(**credits)
     assert robust_policy(model).certificate.verified
 
 
@@ -364,6 +389,79 @@ def test_a_limit_of_the_environments_own_counts_as_one():
         import_gymnasium(Limited(), gamma=0.9).with_private_costs(
             states=[1], severity=Envelope(-1, 1, shape=1), tolerance=9.5
         )
+
+
+ORDERS = {
+    "states": ({"states": HOLES, "on": "entering"}, ["state"]),
+    "cells": ({"cells": [(0, 1), (1, 0), (2, 2)]}, ["row", "col"]),
+    "actions": ({"actions": [0, 1, 3]}, ["action"]),
+    "pairs": ({"states": [0, 1, 0], "actions": [2, 2, 1]}, ["state", "action"]),
+}
+
+
+def turned(places):
+    return {name: v if isinstance(v, str) else v[::-1] for name, v in places.items()}
+
+
+@pytest.mark.parametrize("kind", ORDERS)
+@pytest.mark.parametrize("shape", [int, lambda count: (1, count)])
+def test_what_belongs_to_other_candidates_or_to_another_order_does_not_fit(kind, shape):
+    places, names = ORDERS[kind]
+    count = len(next(iter(places.values())))
+    facts = {"severity": Envelope(0, 1, radius=0.1, shape=shape(count)), "tolerance": 30.0}
+    curator, agent = lake(**places, **facts), lake(**turned(places), **facts)
+    database = curator.database(np.linspace(0.0, 1.0, count))
+    release = release_database(database, BUDGET, rng=np.random.default_rng(0))
+    for misread in (
+        lambda: synthesize(agent, release),
+        lambda: agent.cost_at(release),
+        lambda: dp.release_and_synthesize(agent, database, BUDGET),
+        lambda: envs.PrivateCostWrapper(gym.make("FrozenLake-v1"), release, agent),
+    ):
+        with pytest.raises(InvalidArgumentError, match=r"labels of their entries|share one Env"):
+            misread()
+    shown = release.to_frame(group="severity").index
+    assert list(shown.names) == names
+    given = list(zip(*(v for v in places.values() if not isinstance(v, str)), strict=True))
+    wanted = places["cells"] if kind == "cells" else [p if len(p) > 1 else p[0] for p in given]
+    assert shown.tolist() == wanted
+    assert synthesize(lake(**places, **facts), release).certificate.verified
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "fits"),
+    [
+        ("states", {"state": HOLES}, True),
+        ("states", pd.Index(HOLES), True),
+        ("states", {"state": HOLES[::-1]}, False),
+        ("states", {"action": HOLES}, False),
+        ("states", ["a", "b", "c", "d"], False),
+        ("cells", pd.MultiIndex.from_tuples([(0, 1), (1, 0), (2, 2)], names=["row", "col"]), True),
+        ("cells", pd.MultiIndex.from_tuples([(0, 1), (1, 0), (2, 2)], names=["col", "row"]), False),
+        ("cells", [1, 4, 10], False),
+        ("pairs", [(0, 2), (1, 2), (0, 1)], True),
+        ("pairs", [(2, 0), (2, 1), (1, 0)], False),
+    ],
+)
+def test_labels_of_the_users_own_are_the_candidates_or_refused(kind, labels, fits):
+    places, _ = ORDERS[kind]
+    named = {"severity": Envelope(0, 1, radius=0.1, labels=labels), "tolerance": 30.0}
+    plain = {"severity": bounds(len(labels) if kind != "states" else 4), "tolerance": 30.0}
+    if fits:
+        assert lake(**places, **named).envelope == lake(**places, **plain).envelope
+    else:
+        with pytest.raises(InvalidArgumentError, match="must have its candidates as labels"):
+            lake(**places, **named)
+
+
+def test_a_severity_of_one_candidate_needs_no_shape_and_keeps_records():
+    single = lake(states=[5], on="entering", severity=Envelope(0, 1), tolerance=0.4)
+    assert single.envelope.groups == (("severity", (1,)),)
+    assert single.database([0.5]).values.tolist() == [0.5]
+    shared = Envelope(0, 1, radius=0.1, shape=4, records=[0, 0, 1, 1])
+    assert lake(**holes(severity=shared)).envelope.record_size == 2
+    with pytest.raises(InvalidArgumentError, match="single group"):
+        lake(**holes(severity=Envelope.join({"a": bounds(2), "b": bounds(2)})))
 
 
 def frame(**columns):
@@ -404,7 +502,93 @@ def test_a_mapping_from_place_to_severity_says_the_same():
         assert model.database(given).values.tolist() == expected
 
 
+def indexed(values, index, **names):
+    return pd.Series(values, index=pd.Index(index, **names))
+
+
+CELLS = pd.MultiIndex.from_tuples([(3, 0), (1, 1)])
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        indexed([MARKS[1], MARKS[0]], [12, 5]),
+        indexed([MARKS[1], MARKS[0]], [12, 5], name="state"),
+        indexed([0.0, MARKS[1], 0.0, MARKS[0]], HOLES[2:] + HOLES[1::-1]),
+        pd.Series([MARKS[1], MARKS[0]], index=CELLS),
+        pd.Series([MARKS[1], MARKS[0]], index=CELLS.set_names(["row", "col"])),
+        pd.Series([MARKS[1], MARKS[0]], index=CELLS.swaplevel().set_names(["col", "row"])),
+        pd.Series([MARKS[0], 0.0, 0.0, MARKS[1]], name="severity"),
+    ],
+)
+def test_a_series_is_read_by_its_index(series):
+    model, expected = lake(**holes(tolerance=0.4)), [MARKS[0], 0.0, 0.0, MARKS[1]]
+    assert model.database(series).values.tolist() == expected
+    assert model.database({"hazard": series}).values.tolist() == expected
+
+
+def test_numbers_of_pandas_own_that_could_be_candidates_are_refused():
+    facts = {"severity": bounds(3), "tolerance": 30.0}
+    series = pd.Series([0.1, 0.2, 0.3])
+    assert lake(states=[0, 1, 2], **facts).database(series).values.tolist() == [0.1, 0.2, 0.3]
+    turned_round = lake(states=[2, 1, 0], **facts)
+    with pytest.raises(InvalidArgumentError, match="without an index of its own"):
+        turned_round.database(series)
+    named = turned_round.database(series.rename_axis("state"))
+    assert named.values.tolist() == [0.3, 0.2, 0.1]
+
+
+def test_tolerances_of_a_series_are_read_by_the_names_of_kinds():
+    kinds = {
+        name: PrivateCost(
+            states=HOLES, on="entering", severity=bounds(4), tolerance=Envelope(0.05, 0.5)
+        )
+        for name in ("fall", "harm")
+    }
+    model = import_gymnasium("FrozenLake-v1", gamma=0.9).with_private_costs(kinds)
+    hazards = {name: [0.1] * 4 for name in kinds}
+    for given in ([0.2, 0.3], pd.Series([0.2, 0.3]), pd.Series({"harm": 0.3, "fall": 0.2})):
+        values = model.database(hazards, tolerance=given).values
+        assert values[model.envelope.index("fall.tolerance")].item() == 0.2
+        assert values[model.envelope.index("harm.tolerance")].item() == 0.3
+    with pytest.raises(InvalidArgumentError, match="as its index") as error:
+        model.database(hazards, tolerance=pd.Series({"harm": MARKS[0], "hurt": MARKS[1]}))
+    assert leaks_from_error(error.value) == []
+
+
+BOTH = {"row": [1, 1], "col": [1, 3], "severity": MARKS[:2]}
+
+
+@pytest.mark.parametrize("places", [{"states": [5, 7]}, {"cells": [(1, 1), (1, 3)]}])
+def test_state_and_place_in_one_table_must_agree(places):
+    model = lake(**holes(tolerance=0.4, severity=bounds(2), **{"states": None, **places}))
+    assert model.database(frame(state=[5, 7], **BOTH)).values.tolist() == list(MARKS[:2])
+    with pytest.raises(InvalidArgumentError, match="they must mean one place") as error:
+        model.database(frame(state=[7, 5], **BOTH))
+    assert leaks_from_error(error.value) == []
+
+
+def test_the_place_of_a_state_is_checked_where_many_states_share_it():
+    taxi = import_gymnasium(TaxiEnv(), gamma=0.9, cell=lambda s: (s // 100, s // 20 % 5))
+    model = taxi.with_private_costs(
+        states=[1, 2], actions=[0, 0], severity=bounds(2), tolerance=30.0
+    )
+    table = frame(state=[1], action=[0], row=[0], col=[0], severity=[0.5])
+    assert model.database(table).values.tolist() == [0.5, 0.0]
+    with pytest.raises(InvalidArgumentError, match="they must mean one place"):
+        model.database(table.assign(row=4))
+
+
 WRONG = {
+    "a Series that names no candidate": indexed(MARKS[:2], [5, 6]),
+    "a Series that names one twice": indexed(MARKS[:2], [5, 5]),
+    "a Series with another name": indexed(MARKS[:2], [5, 7], name="action"),
+    "a Series with marks for states": indexed([1.0, 0.0], MARKS[:2]),
+    "a Series with too many levels": pd.Series(
+        MARKS[:1], index=pd.MultiIndex.from_tuples([(1, 1, 1)])
+    ),
+    "a Series of too few": pd.Series(MARKS[:3]),
+    "a Series indexed by its own name": indexed(MARKS[:2], [5, 7], name="severity"),
     "a place that is no candidate": {6: MARKS[0]},
     "a place of another kind": {(1, 1, 1): MARKS[0]},
     "a text for a place": {"5": MARKS[0]},
@@ -437,7 +621,7 @@ def test_errors_show_nothing_of_the_table(fault, tmp_path):
         model.database(table, tolerance=0.1)
     assert leaks_from_error(error.value) == []
     assert "hazards" in str(error.value) or "severity" in str(error.value)
-    if isinstance(table, pd.DataFrame) and fault != "two columns of one name":
+    if isinstance(table, pd.DataFrame):
         path = tmp_path / "hazards.csv"
         table.to_csv(path, index=False)
         with pytest.raises(InvalidArgumentError) as error:
@@ -457,7 +641,19 @@ def test_messages_show_the_public_bounds():
         lake(**holes(tolerance=0.4)).database([0.1, 0.5, 0, 0], tolerance=0.3)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"state,severity\n5,0.1,7,8\n6\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"state,severity\n5,0.1,7,8\n6\n",
+        b"state,severity\n5,7,0.9\n7,5,0.1\n",
+        b"state,severity\n5,0,9\n7,0,1\n",
+        b"state,severity\n5,0.9,\n7,0.1,\n",
+        b"state,severity\n5,0.9\n7,0.1,1\n",
+        b"state,severity,severity\n5,0.9,0.1\n",
+    ],
+)
 def test_files_that_are_no_tables_are_refused(content, tmp_path):
     path = tmp_path / "hazards.csv"
     path.write_bytes(content)
@@ -489,5 +685,6 @@ def test_the_model_holds_no_private_number_and_saves_as_a_parametric_cmdp(tmp_pa
     model.database(MARKS[:4], tolerance=0.1)
     path = model.save(tmp_path / "model.npz")
     assert ParametricCMDP.load(path).document().digest == model.document().digest
+    assert type(ParametricCMDP.load(path)) is ParametricCMDP
     assert "FrozenLake" not in repr(model)
     assert same_matrix(ParametricCMDP.load(path).public.T, model.public.T)
