@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import cvxpy as cp
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp._scalars import is_integer
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 
@@ -101,18 +102,38 @@ class PrivateParameter(cp.Parameter):
 
 
 def _labels(records: Any, shape: tuple[int, ...]) -> tuple[Hashable, ...]:
-    """One label per entry, in the order of rows: texts or integers."""
-    kind = isinstance(records, np.ndarray | Sequence | int)
+    """One label per entry, in the order of rows: texts or integers, each of its own type."""
+    kind = isinstance(records, np.ndarray | Sequence) or is_integer(records)
     plain = records if kind and _check.why_no_array(records) is None else None
     try:
-        table = None if plain is None else np.broadcast_to(np.asarray(plain), shape)
+        table = None if plain is None else np.broadcast_to(np.asarray(plain, dtype=object), shape)
     except ValueError:
         table = None
-    if table is None or table.dtype.kind not in "iuU":
+    labels = [None] if table is None else [_label(item) for item in table.ravel().tolist()]
+    if any(label is None for label in labels):
         raise InvalidArgumentError(
             f"records must be integers or texts that broadcast to the shape {shape}"
         )
-    return tuple(table.ravel().tolist())
+    return tuple(labels)
+
+
+def _label(item: Any) -> Hashable | None:
+    """A text or an integer as Python's own; None for anything else, such as NaN."""
+    if isinstance(item, str):
+        return str.__str__(item)
+    return int(item) if is_integer(item) else None
+
+
+def _refuse_ambiguous(labels: Iterable[Hashable]) -> None:
+    """Raise if an integer is there as a text too, as numpy makes of lists that hold both."""
+    known = set(labels)
+    both = [k for k in known if isinstance(k, int) and str(k) in known]
+    if both:
+        raise InvalidArgumentError(
+            f"records of one problem have the integer {min(both)} and the text "
+            f"{str(min(both))!r}: one record or two? Write labels in one way (numpy turns the "
+            "integers of a list with texts into texts)"
+        )
 
 
 def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
@@ -124,6 +145,7 @@ def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
         own = parameter.labels or tuple((parameter.id, k) for k in range(parameter.size))
         found = np.array([numbers.setdefault(label, len(numbers)) for label in own])
         records[name] = found.reshape(parameter.shape)
+    _refuse_ambiguous(label for p in parameters for label in p.labels or ())
     facts = {n: p.envelope for n, p in zip(names, parameters, strict=True)}
     return Envelope.join(facts, records=records)
 

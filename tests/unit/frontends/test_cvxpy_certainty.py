@@ -99,6 +99,6 @@ def test_a_constraint_that_cvxpy_states_by_equalities_of_its_own_is_refused_by_n
     for atom in atoms:
         for objective in (cp.Maximize(p @ x), cp.Minimize(atom + p @ x)):
             rows = [x >= -1, x <= 2, s >= 1, s <= 2, (atom <= 1).set_label("reach")]
-            with pytest.raises(InvalidArgumentError, match="reach has an atom.*rounding"):
+            with pytest.raises(InvalidArgumentError, match=r"reach has an atom.*rounding"):
                 compile(cp.Problem(objective, rows))
             check(cp.Problem(objective, rows[:4]))

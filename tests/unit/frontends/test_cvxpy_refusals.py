@@ -172,7 +172,33 @@ def test_a_private_parameter_keeps_no_value():
     assert p.value is None
 
 
-@pytest.mark.parametrize("records", [[0.5, 1.5, 2.5], [[1, 2]], {1: 2}, object()])
+@pytest.mark.parametrize(
+    "records",
+    [
+        *([0.5, 1.5, 2.5], [[1, 2]], {1: 2}, object(), [1, "a", np.nan], [1, 2, None], True),
+        *([1, True, 2], np.array([1, 2, np.nan]), [1, "a", b"b"], [1, "a", [2]], [["a"], "b", 1]),
+    ],
+)
 def test_records_are_labels_that_fit_the_shape(records):
     with pytest.raises(InvalidArgumentError, match="records"):
         PrivateParameter(3, lower=0, upper=1, records=records)
+
+
+@pytest.mark.parametrize("shared", [1, "a", np.int64(1), np.str_("a"), 2**70])
+def test_a_label_joins_parameters_whatever_stands_beside_it(shared):
+    other = {1: "b", "a": 7, 2**70: "c"}[shared]
+    first = PrivateParameter(2, lower=0, upper=1, records=[shared, other], name="first")
+    second = PrivateParameter((), lower=0, upper=1, records=shared, name="second")
+    envelope = compile(cp.Problem(MOST, [first @ x[:2] <= 1, x <= second + 1])).envelope
+    assert first.labels == (shared, other)
+    assert envelope.records[[*envelope.index("first"), envelope.index("second")]].tolist() in (
+        [0, 1, 0],
+        [1, 0, 1],
+    )
+
+
+def test_an_integer_and_its_text_are_not_taken_for_two_records_in_silence():
+    first = PrivateParameter(2, lower=0, upper=1, records=np.array([1, "a"]), name="first")
+    second = PrivateParameter((), lower=0, upper=1, records=1, name="second")
+    with pytest.raises(InvalidArgumentError, match="the integer 1 and the text '1'"):
+        compile(cp.Problem(MOST, [first @ x[:2] <= 1, x <= second + 1]))
