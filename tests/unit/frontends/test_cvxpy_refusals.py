@@ -6,7 +6,14 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from dp_cmdp.errors import AssumptionError, DPCMDPError, InvalidArgumentError, PrivacyLeakError
+from dp_cmdp import PrivacyBudget, PrivacyLedger
+from dp_cmdp.errors import (
+    AssumptionError,
+    BudgetExceededError,
+    DPCMDPError,
+    InvalidArgumentError,
+    PrivacyLeakError,
+)
 from dp_cmdp.frontends.cvxpy import PrivateParameter, check, compile, solve
 
 p = PrivateParameter(3, lower=0, upper=1, radius=0.1, name="p")
@@ -150,6 +157,54 @@ def test_a_mapping_that_fails_tells_nothing():
     with pytest.raises(InvalidArgumentError, match="not shown") as found:
         solve(PROBLEM, Failing(p=[1, 1, 1]), epsilon=1, delta="1/1000")
     assert found.value.__context__ is None
+
+
+UNUSABLE = {
+    "outside": [0.5, 0.5, 1.1057913579],
+    "nan": [0.5, 0.5, np.nan],
+    "a text": [0.5, 0.5, "0.1057913579"],
+    "masked": np.ma.masked_array([0.5, 0.5, 0.5], [False, False, True]),
+    "missing": [0.5, None, 0.5],
+}
+
+
+@pytest.mark.parametrize("objective", [MOST, SQUARES])
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_whether_values_keep_their_bounds_is_told_only_for_what_the_ledger_is_debited(
+    case, objective, tmp_path
+):
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("v", PrivacyBudget(1, "1/1000"))
+    problem = cp.Problem(objective, PROBLEM.constraints)
+    account = {"epsilon": 1, "delta": "1/1000", "ledger": ledger, "identity": "v"}
+    with pytest.raises(InvalidArgumentError, match=r"private values cannot be used.*is spent") as e:
+        solve(problem, {p: UNUSABLE[case]}, **account)
+    assert e.value.__context__ is None
+    for values in (UNUSABLE[case], [0.5, 0.5, 0.5]):
+        with pytest.raises(BudgetExceededError):
+            solve(problem, {p: values}, **account)
+
+
+@pytest.mark.parametrize("objective", [MOST, SQUARES])
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_a_problem_without_a_robust_answer_is_refused_whatever_the_values_are(case, objective):
+    problem = cp.Problem(objective, [p @ x <= 1, x >= 2, x <= 3])
+    with pytest.raises(AssumptionError, match="no answer is feasible for all data"):
+        solve(problem, {p: UNUSABLE[case]}, epsilon=1, delta="1/1000")
+
+
+@pytest.mark.parametrize("case", ["nothing", "another parameter", "a shape"])
+def test_keys_and_shapes_cost_nothing(case, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("v", PrivacyBudget(1, "1/1000"))
+    account = {"epsilon": 1, "delta": "1/1000", "ledger": ledger, "identity": "v"}
+    values, text = WRONG[case]
+    with pytest.raises(InvalidArgumentError, match=text):
+        solve(PROBLEM, values, **account)
+    table = type("Table", (), {"columns": ("a",)})()
+    with pytest.raises(InvalidArgumentError, match="got a table"):
+        solve(PROBLEM, {p: table}, **account)
+    solve(PROBLEM, {p: [0.5, 0.5, 0.5]}, **account)
 
 
 def test_nothing_is_read_for_a_problem_that_is_refused():
