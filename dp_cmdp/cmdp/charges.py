@@ -150,8 +150,8 @@ def _refuse_unmet(public: CMDP, states: NDArray[np.int64], places: Places) -> No
     if after.any():
         raise InvalidArgumentError(
             f"{places.what}s must be places where something can happen: {places.shown(after)} "
-            "stands for the time after an episode's end (moves go on there, but none enters); leave "
-            "it out"
+            "stands for the time after an episode's end (moves go on there, but none enters); "
+            "leave it out"
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.constraints.zero import Equality, Zero
 from cvxpy.expressions.expression import Expression
 from cvxpy.reductions.chain import Chain
 from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
@@ -21,11 +22,17 @@ from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 from cvxpy.reductions.eliminate_zero_sized import EliminateZeroSized
 from cvxpy.reductions.flip_objective import FlipObjective
 from cvxpy.reductions.solution import Solution as CvxpySolution
+from scipy import sparse
 
 from dp_cmdp._scalars import text_of
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter
-from dp_cmdp.frontends.cvxpy.refusals import constraint_name, refuse_cone, refuse_non_convex
+from dp_cmdp.frontends.cvxpy.refusals import (
+    constraint_name,
+    refuse_cone,
+    refuse_inner_equality,
+    refuse_non_convex,
+)
 from dp_cmdp.frontends.cvxpy.tensors import LINEAR, ConeProgram, cone_program
 
 
@@ -64,7 +71,9 @@ class Restated:
     """A problem with a constant for every public parameter and a row for every parametric bound.
 
     To cvxpy, a variable whose bounds are parameters is an expression in parameters, which a private
-    parameter must not multiply; as rows its bounds are in nobody's way. Constraints keep their ids.
+    parameter must not multiply; as rows its bounds are in nobody's way. Running sums are products
+    with a matrix of ones: cvxpy defines them by equalities, which hold only to the rounding of
+    floats. Constraints keep their ids.
     """
 
     def __init__(self, problem: cp.Problem) -> None:
@@ -99,7 +108,8 @@ class Restated:
 
     def _stays(self, expression: Any) -> bool:
         is_private = all(isinstance(p, PrivateParameter) for p in expression.parameters())
-        return is_private and not any(v.id in self._twins for v in expression.variables())
+        has_twin = any(v.id in self._twins for v in expression.variables())
+        return is_private and not has_twin and cp.cumsum not in expression.atoms()
 
     def _expression(self, expression: Any) -> Any:
         if isinstance(expression, list):
@@ -110,7 +120,26 @@ class Restated:
             return expression
         if isinstance(expression, cp.Parameter):
             return cp.Constant(expression.value)
-        return expression.copy([self._expression(arg) for arg in expression.args])
+        args = [self._expression(arg) for arg in expression.args]
+        if isinstance(expression, cp.cumsum):
+            return _running_sum(args[0], expression.axis)
+        return expression.copy(args)
+
+
+def _running_sum(expression: Any, axis: int | None) -> Any:
+    """A cumulative sum as a product: every sum is stated in the terms themselves."""
+    if expression.ndim == 0:
+        return expression if axis is not None else cp.reshape(expression, (1,), order="F")
+    if axis is None:
+        return _running_sum(cp.reshape(expression, (expression.size,), order="C"), 0)
+    shape = expression.shape
+    places = np.arange(expression.size).reshape(shape, order="F")
+    lines = np.moveaxis(places, axis, -1).reshape(-1, shape[axis])
+    later, sooner = np.tril_indices(shape[axis])
+    at = (lines[:, later].ravel(), lines[:, sooner].ravel())
+    ones = sparse.csr_array((np.ones(at[0].size), at), shape=(places.size, places.size))
+    flat = cp.reshape(expression, (places.size,), order="F")
+    return cp.reshape(cp.Constant(ones) @ flat, shape, order="F")
 
 
 def canonical(problem: cp.Problem) -> Canonical:
@@ -119,14 +148,35 @@ def canonical(problem: cp.Problem) -> Canonical:
     public = restated.problem
     refuse_non_convex(public)
     curved = not public.objective.expr.is_pwl()
-    if curved:  # an atom shared with the objective must not hide the curve of a constraint
-        _refuse_cones(*_reduced(cp.Problem(cp.Minimize(0), public.constraints), curved=False)[:2])
+    if curved:
+        _refuse_constraints(public)
     reduced, origin, chain, inverse = _reduced(public, curved=curved)
     if not curved:
         _refuse_cones(reduced, origin)
+        if any(_inner_equalities(reduced, origin)):
+            _refuse_constraints(public)
     with named_errors():
         cone = cone_program(reduced, curved=curved)
     return Canonical(cone, origin, restated, chain, inverse)
+
+
+def _refuse_constraints(problem: cp.Problem) -> None:
+    """Raise unless the constraints alone become linear rows that can be certain.
+
+    Alone: an atom that they share with the objective counts as the objective's otherwise.
+    """
+    alone = cp.Problem(cp.Minimize(0), problem.constraints)
+    reduced, origin, _, _ = _reduced(alone, curved=False)
+    _refuse_cones(reduced, origin)
+    for name in _inner_equalities(reduced, origin):
+        refuse_inner_equality(name)
+
+
+def _inner_equalities(reduced: cp.Problem, origin: dict[int, Row]) -> Iterator[str]:
+    """Where equalities come from that cvxpy made for atoms, with variables of its own."""
+    for constraint in reduced.constraints:
+        if isinstance(constraint, Equality | Zero) and origin[constraint.id].inner:
+            yield origin[constraint.id].name
 
 
 def _refuse_cones(reduced: cp.Problem, origin: dict[int, Row]) -> None:

@@ -73,15 +73,18 @@ class CompiledProblem:
     def database(self, values: Mapping[Any, Any], *, identity: str | None = None) -> Database:
         """The private values, by parameter or name, as the database of the program.
 
+        They are read now, and what is wrong with them is said: to their curator. :func:`solve`
+        reads them after a ledger's debit.
+
         Notes
         -----
         **Privacy.** *Curator only*.
         """
-        return Database(self._named(values), self.envelope, identity=identity)
+        return Database(self.named(values), self.envelope, identity=identity)
 
     def flat(self, values: Mapping[Any, Any]) -> FloatArray:
         """Public numbers by parameter or name, such as a guess, as one vector."""
-        given, parts = self._named(values, "guess"), []
+        given, parts = self.named(values, "guess"), []
         for name, shape in self.envelope.groups:
             part = _check.array(f"guess[{name!r}]", given[name])
             try:
@@ -155,7 +158,7 @@ class CompiledProblem:
                 parts[constraint.id] = part.reshape(constraint.shape, order="F")
         return parts
 
-    def _named(self, values: Mapping[Any, Any], argument: str = "values") -> dict[str, Any]:
+    def named(self, values: Mapping[Any, Any], argument: str = "values") -> dict[str, Any]:
         """What is said of each parameter, by the name of its group, in their order."""
         names = [name for name, _ in self.envelope.groups]
         own = {p.id: name for p, name in zip(self.parameters, names, strict=True)}

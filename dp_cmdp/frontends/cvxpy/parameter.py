@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +117,18 @@ def _labels(records: Any, shape: tuple[int, ...]) -> tuple[Hashable, ...]:
     return tuple(found)
 
 
+def _refuse_ambiguous(labels: Iterable[Hashable]) -> None:
+    """Raise if an integer is there as a text too, as numpy makes of lists that hold both."""
+    known = set(labels)
+    both = [k for k in known if isinstance(k, int) and str(k) in known]
+    if both:
+        raise InvalidArgumentError(
+            f"records of one problem have the integer {min(both)} and the text "
+            f"{str(min(both))!r}: one record or two? Write labels in one way (numpy turns the "
+            "integers of a list with texts into texts)"
+        )
+
+
 def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
     """One envelope of several parameters, with records that may cross them."""
     names = group_names(parameters)
@@ -126,6 +138,7 @@ def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
         own = parameter.labels or tuple(_Own(parameter.id, k) for k in range(parameter.size))
         found = np.array([numbers.setdefault(label, len(numbers)) for label in own])
         records[name] = found.reshape(parameter.shape)
+    _refuse_ambiguous(label for p in parameters for label in p.labels or ())
     facts = {n: p.envelope for n, p in zip(names, parameters, strict=True)}
     return Envelope.join(facts, records=records)
 

@@ -98,6 +98,16 @@ def refuse_equality(name: str, parameters: Sequence[str]) -> None:
     )
 
 
+def refuse_inner_equality(name: str) -> None:
+    """Raise: what an equality defines is known to rounding only."""
+    raise InvalidArgumentError(
+        f"{name} has an atom that cvxpy defines by equalities of variables of its own (suppfunc, "
+        "perspective, …): equalities hold only to the rounding of floats, so the constraint would "
+        "not be certain. Write its rows out in your own variables (for a support function: one row "
+        "per corner of the set), or move the atom to the objective"
+    )
+
+
 def refuse_cone(name: str, *, private: Sequence[str] = ()) -> None:
     """Raise: only linear constraints are certified."""
     if private:

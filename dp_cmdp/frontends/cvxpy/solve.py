@@ -9,7 +9,6 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from dp_cmdp._check import SHOWN
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import Number, PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
@@ -18,9 +17,9 @@ from dp_cmdp.data.release import Release
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError, SolverError
 from dp_cmdp.frontends.cvxpy.compiled import CompiledProblem, compile
 from dp_cmdp.frontends.cvxpy.curved import curved_over, robust_curved
-from dp_cmdp.program.engines.elastic import elastic_program
+from dp_cmdp.frontends.cvxpy.user_words import in_user_words
+from dp_cmdp.frontends.cvxpy.values import deferred_database
 from dp_cmdp.program.linear_program import FeasibilityCertificate, Solution
-from dp_cmdp.program.linear_program import solve as solve_linear
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.looks import checked_guess, objective_estimate
 from dp_cmdp.release.plan import Plan
@@ -115,7 +114,7 @@ def check(problem: cp.Problem | CompiledProblem) -> Checked:
         linear = compiled.is_linear
         robust = robust_solution(compiled.program) if linear else robust_curved(compiled)
     except AssumptionError as error:
-        raise _in_user_words(compiled, error) from None
+        raise in_user_words(compiled, error) from None
     middle = (compiled.envelope.lower + compiled.envelope.upper) / 2
     return Checked(compiled.user_value(robust.x, middle), robust, compiled.program)
 
@@ -160,7 +159,9 @@ def solve(
     Raises
     ------
     InvalidArgumentError, AssumptionError
-        As :func:`check`, before anything is read or spent; and if the values do not fit.
+        As :func:`check`, before anything is read or spent; so are missing values and wrong shapes.
+        Values that leave their public bounds are refused when they are read, after the debit; why
+        is said only where no ledger is: ``compile(problem).database(values)`` tells their curator.
 
     Notes
     -----
@@ -174,30 +175,34 @@ def solve(
             'plan must be "auto" or "database" for a curved objective: totals are proposed by '
             "linear programs"
         )
-    database = compiled.database(values, identity=identity)
+    database = deferred_database(compiled, values, identity=identity)
     source: dict[str, Any] = {"rng": rng, "calibration": calibration, "ledger": ledger}
+    linear = {"plan": plan, "guess": public, "progress": progress} if compiled.is_linear else {}
+    refusal = None
     try:
-        if compiled.is_linear:
-            private = release_and_solve(
-                compiled.program,
-                database,
-                budget,
-                plan=plan,
-                guess=public,
-                progress=progress,
-                **source,
-            )
-            parts = private.solution, private.robust, private.release, private.choice
-        else:
-            parts = (*_curved_answer(compiled, database, budget, **source), None)
+        answer = _linear_answer if compiled.is_linear else _curved_answer
+        parts = answer(compiled, database, budget, **source, **linear)
     except AssumptionError as error:
-        raise _in_user_words(compiled, error) from None
+        raise in_user_words(compiled, error) from None
+    except InvalidArgumentError as error:
+        refusal = error
+    if refusal is not None:
+        if ledger is None:
+            compiled.database(values)  # says what is wrong with the values, if that was the reason
+        raise refusal
     return _unpacked(compiled, *parts)
+
+
+def _linear_answer(
+    compiled: CompiledProblem, database: Database, budget: PrivacyBudget, **how: Any
+) -> tuple[Solution, Solution, Release, Choice]:
+    found = release_and_solve(compiled.program, database, budget, **how)
+    return found.solution, found.robust, found.release, found.choice
 
 
 def _curved_answer(
     compiled: CompiledProblem, database: Database, budget: PrivacyBudget, **source: Any
-) -> tuple[Solution, Solution, Release]:
+) -> tuple[Solution, Solution, Release, None]:
     """Check, release and solve with a curved objective."""
     robust = robust_curved(compiled)
     release, _ = release_for_checked(
@@ -206,9 +211,9 @@ def _curved_answer(
     estimate = objective_estimate(compiled.program, release)
     robust = replace(robust, objective=-compiled.least_value(robust.x, estimate))
     try:
-        return curved_over(compiled, release.polytope, estimate=estimate), robust, release
+        return curved_over(compiled, release.polytope, estimate=estimate), robust, release, None
     except SolverError:  # the robust answer is feasible for whatever the release says
-        return robust, robust, release
+        return robust, robust, release, None
 
 
 def _unpacked(
@@ -230,66 +235,4 @@ def _unpacked(
         release=release,
         program=compiled.program,
         choice=choice,
-    )
-
-
-def _in_user_words(compiled: CompiledProblem, error: AssumptionError) -> AssumptionError:
-    """The same refusal about the user's constraints and variables."""
-    if error.label == "ass:feast" and error.relaxation:
-        text = (
-            "no answer is feasible for all data within the public bounds, so none could be "
-            f"feasible with certainty. Smallest repair: relax {_listed(error)}; or narrow the "
-            "public bounds of the parameters in them; or give them a slack variable that the "
-            "objective charges. No data was read"
-        )
-        return AssumptionError(
-            text, label=error.label, rows=error.rows, relaxation=error.relaxation
-        )
-    if error.label == "ass:feast" and (public := _public_repair(compiled)):
-        found = AssumptionError("", label=error.label, rows=public[0], relaxation=public[1])
-        text = (
-            "the public constraints contradict each other, whatever the private data is. Smallest "
-            f"repair: relax {_listed(found)}. No data was read"
-        )
-        return AssumptionError(text, label=error.label, rows=found.rows, relaxation=public[1])
-    if error.label == "ass:bounded" and error.rows:
-        names = tuple(compiled.variable_name(int(row[2:-1])) for row in error.rows)
-        text = (
-            "the objective may be unbounded for some data within the public bounds: "
-            f"{', '.join(names[:SHOWN])} can grow without limit. Give them bounds. No data was read"
-        )
-        return AssumptionError(text, label=error.label, rows=names)
-    return error
-
-
-def _listed(error: AssumptionError) -> str:
-    """Rows and by how much each must give way, as text."""
-    pairs = list(zip(error.rows, error.relaxation, strict=True))
-    shown = ", ".join(f"{name} by {amount:.6g}" for name, amount in pairs[:SHOWN])
-    return shown + (f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else "")
-
-
-def _public_repair(compiled: CompiledProblem) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
-    """Public rows that must give way, and by how much; None if the public rows agree."""
-    program = compiled.program
-    n, m, k = program.num_variables, program.b_ub.size, program.b_eq.size
-    elastic = elastic_program(
-        program.A_ub,
-        program.b_ub,
-        A_eq=program.A_eq,
-        b_eq=program.b_eq,
-        lower=program.lower,
-        upper=program.upper,
-    )
-    try:
-        given = solve_linear(elastic, certify=False).x[n:]
-    except SolverError:
-        return None
-    amount = np.concatenate([given[:m], given[m : m + k] + given[m + k :]])
-    failing = np.flatnonzero(amount > 1e-8 * (1 + np.abs(np.append(program.b_ub, program.b_eq))))
-    names = compiled.public_row_names()
-    return (
-        (tuple(names[i] for i in failing), tuple(amount[failing].tolist()))
-        if failing.size
-        else None
     )

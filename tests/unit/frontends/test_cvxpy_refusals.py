@@ -8,7 +8,14 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from dp_cmdp.errors import AssumptionError, DPCMDPError, InvalidArgumentError, PrivacyLeakError
+from dp_cmdp import PrivacyBudget, PrivacyLedger
+from dp_cmdp.errors import (
+    AssumptionError,
+    BudgetExceededError,
+    DPCMDPError,
+    InvalidArgumentError,
+    PrivacyLeakError,
+)
 from dp_cmdp.frontends.cvxpy import PrivateParameter, check, compile, solve
 
 p = PrivateParameter(3, lower=0, upper=1, radius=0.1, name="p")
@@ -154,6 +161,54 @@ def test_a_mapping_that_fails_tells_nothing():
     assert found.value.__context__ is None
 
 
+UNUSABLE = {
+    "outside": [0.5, 0.5, 1.1057913579],
+    "nan": [0.5, 0.5, np.nan],
+    "a text": [0.5, 0.5, "0.1057913579"],
+    "masked": np.ma.masked_array([0.5, 0.5, 0.5], [False, False, True]),
+    "missing": [0.5, None, 0.5],
+}
+
+
+@pytest.mark.parametrize("objective", [MOST, SQUARES])
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_whether_values_keep_their_bounds_is_told_only_for_what_the_ledger_is_debited(
+    case, objective, tmp_path
+):
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("v", PrivacyBudget(1, "1/1000"))
+    problem = cp.Problem(objective, PROBLEM.constraints)
+    account = {"epsilon": 1, "delta": "1/1000", "ledger": ledger, "identity": "v"}
+    with pytest.raises(InvalidArgumentError, match=r"private values cannot be used.*is spent") as e:
+        solve(problem, {p: UNUSABLE[case]}, **account)
+    assert e.value.__context__ is None
+    for values in (UNUSABLE[case], [0.5, 0.5, 0.5]):
+        with pytest.raises(BudgetExceededError):
+            solve(problem, {p: values}, **account)
+
+
+@pytest.mark.parametrize("objective", [MOST, SQUARES])
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_a_problem_without_a_robust_answer_is_refused_whatever_the_values_are(case, objective):
+    problem = cp.Problem(objective, [p @ x <= 1, x >= 2, x <= 3])
+    with pytest.raises(AssumptionError, match="no answer is feasible for all data"):
+        solve(problem, {p: UNUSABLE[case]}, epsilon=1, delta="1/1000")
+
+
+@pytest.mark.parametrize("case", ["nothing", "another parameter", "a shape"])
+def test_keys_and_shapes_cost_nothing(case, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("v", PrivacyBudget(1, "1/1000"))
+    account = {"epsilon": 1, "delta": "1/1000", "ledger": ledger, "identity": "v"}
+    values, text = WRONG[case]
+    with pytest.raises(InvalidArgumentError, match=text):
+        solve(PROBLEM, values, **account)
+    table = type("Table", (), {"columns": ("a",)})()
+    with pytest.raises(InvalidArgumentError, match="got a table"):
+        solve(PROBLEM, {p: table}, **account)
+    solve(PROBLEM, {p: [0.5, 0.5, 0.5]}, **account)
+
+
 def test_nothing_is_read_for_a_problem_that_is_refused():
     class Untouched(dict):
         def items(self):
@@ -174,7 +229,30 @@ def test_a_private_parameter_keeps_no_value():
     assert p.value is None
 
 
-@pytest.mark.parametrize("records", [[0.5, 1.5, math.nan], [[1, 2]], {1: 2}, object()])
+@pytest.mark.parametrize(
+    "records",
+    [[0.5, 1.5, math.nan], [[1, 2]], {1: 2}, object(), [1, "a", math.nan], [1, 2, None]],
+)
 def test_records_are_labels_that_fit_the_shape(records):
     with pytest.raises(InvalidArgumentError, match="records"):
         PrivateParameter(3, lower=0, upper=1, records=records)
+
+
+@pytest.mark.parametrize("shared", [1, "a", np.int64(1), np.str_("a"), 2**70])
+def test_a_label_joins_parameters_whatever_stands_beside_it(shared):
+    other = {1: "b", "a": 7, 2**70: "c"}[shared]
+    first = PrivateParameter(2, lower=0, upper=1, records=[shared, other], name="first")
+    second = PrivateParameter((), lower=0, upper=1, records=shared, name="second")
+    envelope = compile(cp.Problem(MOST, [first @ x[:2] <= 1, x <= second + 1])).envelope
+    assert first.labels == (shared, other)
+    assert envelope.records[[*envelope.index("first"), envelope.index("second")]].tolist() in (
+        [0, 1, 0],
+        [1, 0, 1],
+    )
+
+
+def test_an_integer_and_its_text_are_not_taken_for_two_records_in_silence():
+    first = PrivateParameter(2, lower=0, upper=1, records=np.array([1, "a"]), name="first")
+    second = PrivateParameter((), lower=0, upper=1, records=1, name="second")
+    with pytest.raises(InvalidArgumentError, match="the integer 1 and the text '1'"):
+        compile(cp.Problem(MOST, [first @ x[:2] <= 1, x <= second + 1]))
