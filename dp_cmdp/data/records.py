@@ -109,7 +109,7 @@ def _nested(what: str, given: Any, *, depth: int = 0) -> NDArray[Any]:
     if isinstance(given, np.ndarray):  # of times as they are: as objects they would be integers
         times = given.dtype.kind in "mM"
         return _objects(list(given.ravel()) if times else given.ravel().tolist(), given.shape)
-    if isinstance(given, str):
+    if isinstance(given, str) or _check.is_integer(given):
         return _objects([given], ())
     if not isinstance(given, list | tuple) or depth > DEEPEST:
         raise InvalidArgumentError(
