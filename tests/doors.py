@@ -226,6 +226,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.release.looks.checked_guess": CHECKED,
     "dp_cmdp.release.looks.public_release": CHECKED,
     "dp_cmdp.release.planner.Trials": CHECKED,
+    "dp_cmdp.release.plan.check_menu": CHECKED,
     "dp_cmdp.release.planned.release_for_checked": CHECKED,
     "dp_cmdp.release.planner.planned": CHECKED,
     "dp_cmdp.release.planner.prior_database": CHECKED,
