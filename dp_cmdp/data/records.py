@@ -23,6 +23,8 @@ from dp_cmdp.errors import InvalidArgumentError
 KINDS = "integers, texts, times, tuples of these, or other hashable values"
 #: Lists in lists: an array has no more dimensions.
 DEEPEST = 32
+#: More names than this are a mistake: views that repeat one number without end.
+MOST = 10**8
 
 
 def numbered(owners: Iterable[Any]) -> NDArray[np.int64]:
@@ -95,20 +97,17 @@ def _integers(what: str, given: Any) -> NDArray[np.int64] | None:
     """Numbers of records as they are given, or None if they are no integers."""
     if (reason := _check.why_no_array(given)) is not None:
         raise InvalidArgumentError(f"{what} must hold {KINDS}; {reason}")
-    try:
-        plain = np.asarray(given).dtype.kind in "iu"
-    except Exception:
-        plain = False
-    return _check.integers(what, given) if plain else None
+    found = _array(given)
+    return None if found is None or found.dtype.kind not in "iu" else _check.integers(what, given)
 
 
 def _nested(what: str, given: Any, *, depth: int = 0) -> NDArray[Any]:
     """Names as an array of objects: lists are its axes."""
-    if not isinstance(given, str | list | tuple | np.ndarray) and hasattr(given, "__array__"):
-        given = np.asarray(given)
-    if isinstance(given, np.ndarray):  # of times as they are: as objects they would be integers
-        times = given.dtype.kind in "mM"
-        return _objects(list(given.ravel()) if times else given.ravel().tolist(), given.shape)
+    if not isinstance(given, str | list | tuple) and hasattr(type(given), "__array__"):
+        given = _array(given)
+    if isinstance(given, np.ndarray) and given.size <= MOST:
+        flat = given.ravel()  # times as they are: as objects they would be integers
+        return _objects(list(flat) if flat.dtype.kind in "mM" else flat.tolist(), given.shape)
     if isinstance(given, str) or _check.is_integer(given):
         return _objects([given], ())
     if not isinstance(given, list | tuple) or depth > DEEPEST:
@@ -121,6 +120,14 @@ def _nested(what: str, given: Any, *, depth: int = 0) -> NDArray[Any]:
     if len({row.shape for row in rows}) > 1:
         raise InvalidArgumentError(f"{what} must have rows of one length")
     return np.stack(rows)
+
+
+def _array(given: Any) -> NDArray[Any] | None:
+    """What numpy reads, as a plain array; its errors, and those of `given`, end here."""
+    try:
+        return np.asarray(np.asarray(given).view(np.ndarray))
+    except Exception:
+        return None
 
 
 def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:

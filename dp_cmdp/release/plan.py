@@ -93,9 +93,10 @@ SHORT_MENU = (DATABASE, MENU[1], MENU[4])
 
 def check_menu(menu: Sequence[Plan]) -> tuple[Plan, ...]:
     """The plans of a menu, each once; raise unless there are some."""
-    plans = tuple(dict.fromkeys(_check.items("menu", menu)))
-    for plan in plans:
+    given = _check.items("menu", menu)
+    for plan in given:
         _check.instance("an item of menu", plan, Plan)
+    plans = tuple(dict.fromkeys(given))
     if not plans:
         raise InvalidArgumentError("menu must not be empty: give at least one Plan")
     return plans
