@@ -52,7 +52,7 @@ class Places:
 
     def shown(self, chosen: Mask) -> str:
         """Those of the chosen states, each once."""
-        found = list(dict.fromkeys(self.names[k] for k in np.flatnonzero(chosen)))
+        found = list(dict.fromkeys(self.names[k] for k in np.flatnonzero(chosen).tolist()))
         text = ", ".join(map(str, found[: _check.SHOWN]))
         more = f" and {len(found) - _check.SHOWN} more" if len(found) > _check.SHOWN else ""
         return f"{self.what}{'s' if len(found) > 1 else ''} {text}{more}"

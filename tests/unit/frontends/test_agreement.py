@@ -217,7 +217,7 @@ class Corridor:
         self.place = self.s = 0
         return 0, {}
 
-    def step(self, action):
+    def step(self, action: int) -> Any:
         forward = action == 0 if self.slip and self.place == 1 else action == 1
         self.place = self.s = min(self.place + 1, 4) if forward else max(self.place - 1, 0)
         return self.place, 0.0, self.place == 4, False, {}
@@ -310,10 +310,10 @@ class Shift(Corridor):
         self.time = 0
         return super().reset(seed=seed)
 
-    def step(self, action):
+    def step(self, action: int) -> Any:
         self.time += 1
-        *found, _, info = super().step(action)
-        return *found, self.time >= self.length, info
+        seen, reward, over, _, info = super().step(action)
+        return seen, reward, over, self.time >= self.length, info
 
 
 def test_a_time_limit_of_the_environments_own_is_seen_in_the_play():

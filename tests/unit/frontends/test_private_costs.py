@@ -422,9 +422,15 @@ def test_what_belongs_to_other_candidates_or_to_another_order_does_not_fit(kind,
             misread()
     shown = release.to_frame(group="severity").index
     assert list(shown.names) == names
-    given = list(zip(*(v for v in places.values() if not isinstance(v, str)), strict=True))
-    wanted = places["cells"] if kind == "cells" else [p if len(p) > 1 else p[0] for p in given]
-    assert shown.tolist() == wanted
+    assert (
+        shown.tolist()
+        == {
+            "states": HOLES,
+            "cells": [(0, 1), (1, 0), (2, 2)],
+            "actions": [0, 1, 3],
+            "pairs": [(0, 2), (1, 2), (0, 1)],
+        }[kind]
+    )
     assert synthesize(lake(**places, **facts), release).certificate.verified
 
 
