@@ -153,6 +153,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.frontends.lp_file.shown": CHECKED,
     "dp_cmdp.frontends.lp_grammar": CHECKED,
     "dp_cmdp.frontends.lp_places": CHECKED,
+    "dp_cmdp.frontends.lp_repairs": CHECKED,
     "dp_cmdp.frontends.lp_rows": CHECKED,
     "dp_cmdp.frontends.lp_sides": CHECKED,
     "dp_cmdp.frontends.lp_values": CHECKED,

@@ -16,7 +16,7 @@ _QUADRATIC = ("QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX")
 _SENSES = ("MIN", "MAX", "MINIMIZE", "MAXIMIZE", "MINIMISE", "MAXIMISE")
 #: The ends of a column that each kind of bound sets; the first ones come with a number.
 _NUMBERED = {"UP": "u", "LO": "l", "FX": "lu", "UI": "u", "LI": "l", "SC": "u"}
-_BARE = {"MI": "l", "PL": "u", "FR": "lu", "BV": "lu"}
+_ALONE = {"MI": "l", "PL": "u", "FR": "lu", "BV": "lu"}
 _NO_NUMBER = (
     "a number is none (it may be private and is not shown); write decimal points and no thousands "
     "separators"
@@ -153,8 +153,8 @@ class _Reader:
 
     def _bounds(self, at: int, fields: list[str]) -> None:
         kind = fields[0].upper()
-        if kind not in _NUMBERED and kind not in _BARE:
-            known = ", ".join((*_NUMBERED, *_BARE))
+        if kind not in _NUMBERED and kind not in _ALONE:
+            known = ", ".join((*_NUMBERED, *_ALONE))
             raise GrammarError(at, f"a bound must begin with one of {known}")
         rest, value = fields[1:], None
         if kind in _NUMBERED:
@@ -165,15 +165,15 @@ class _Reader:
             raise GrammarError(
                 at,
                 "a bound must be its kind, the name of the set, a column and, but for "
-                f"{', '.join(_BARE)}, a number (names hold no spaces)",
+                f"{', '.join(_ALONE)}, a number (names hold no spaces)",
             )
         self._one_set(at, rest[0] if len(rest) == 2 else None)
         if rest[-1] not in self.found.columns:
             raise GrammarError(at, "the section COLUMNS has no column of this name")
-        for end in (_NUMBERED | _BARE)[kind]:
+        for end in (_NUMBERED | _ALONE)[kind]:
             self._once(at, end, rest[-1])
-            bare = {"l": -inf, "u": inf} if kind != "BV" else {"l": 0.0, "u": 1.0}
-            self.found.bounds[end, rest[-1]] = bare[end] if value is None else value
+            alone = {"l": -inf, "u": inf} if kind != "BV" else {"l": 0.0, "u": 1.0}
+            self.found.bounds[end, rest[-1]] = alone[end] if value is None else value
 
     def _check_name(self, at: int, name: str) -> None:
         if name.upper() in _SECTIONS:

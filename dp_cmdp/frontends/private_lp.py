@@ -13,7 +13,6 @@ Two ways to hand over the private numbers:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 from dp_cmdp.frontends.lp_file import ENDINGS, LpModel, read_lp
 from dp_cmdp.frontends.lp_places import Group, groups_of, place
+from dp_cmdp.frontends.lp_repairs import in_file_words
 from dp_cmdp.frontends.lp_rows import private_rows
 from dp_cmdp.frontends.lp_sides import check_sides
 from dp_cmdp.frontends.lp_spec import PrivateBlock
@@ -50,6 +50,8 @@ class PrivateLp:
     model : LpModel
         The public part of the file: at private places stand 0 and, for sides and bounds, an end
         of their public bounds.
+    public_rows : tuple of str
+        Names of the rows of ``program.A_ub``.
 
     Notes
     -----
@@ -59,6 +61,7 @@ class PrivateLp:
     program: ParametricLP
     groups: tuple[Group, ...]
     model: LpModel
+    public_rows: tuple[str, ...]
 
     @door
     def values(self, source: str | Path | LpModel) -> FloatArray:
@@ -98,17 +101,8 @@ class PrivateLp:
 
     @door
     def renamed(self, error: AssumptionError) -> AssumptionError:
-        """An error of the program with the file's names for its variables."""
-
-        def name(found: re.Match[str]) -> str:
-            return self.model.column_names[int(found[1])]
-
-        return AssumptionError(
-            re.sub(r"x\[(\d+)\]", name, str(error)),
-            label=error.label,
-            rows=tuple(re.sub(r"^x\[(\d+)\]$", name, row) for row in error.rows),
-            relaxation=error.relaxation,
-        )
+        """An error of the program about the file's rows and columns, with what to change there."""
+        return in_file_words(error, self.program, self.model, self.public_rows)
 
     def __repr__(self) -> str:
         return f"PrivateLp({self.model.name!r}, {self.program!r})"
@@ -172,7 +166,7 @@ def private_program(
         upper=rows.upper,
         row_names=rows.names,
     )
-    return PrivateLp(program, tuple(groups), public)
+    return PrivateLp(program, tuple(groups), public, rows.public_names)
 
 
 def _envelope(

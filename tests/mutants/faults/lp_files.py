@@ -148,6 +148,16 @@ FAULTS = (
         ),
     ),
     *in_file(
+        "dp_cmdp/frontends/lp_repairs.py",
+        (PRIVATE,),
+        Fault(
+            "lp-repair-the-wrong-way",
+            "the repair that is named repairs",
+            'verb = "raise" if np.isfinite(model.row_upper[at]) else "lower"',
+            'verb = "raise"',
+        ),
+    ),
+    *in_file(
         "dp_cmdp/frontends/lp_rows.py",
         (PRIVATE, COMMAND),
         Fault(

@@ -264,7 +264,7 @@ def test_the_answer_keeps_the_true_rows_of_the_file_in_fractions(tmp_path, plan)
 
 def test_rows_and_columns_at_fault_have_the_files_names(tmp_path):
     impossible = made(planning(tmp_path), {**ORDER, "lower": 0, "upper": 90})
-    with pytest.raises(AssumptionError, match=r"raise the right-hand side of ORDER by") as error:
+    with pytest.raises(AssumptionError, match=r"relax ORDER by \d.*lower that of a row ≥") as error:
         impossible.program.check_robust_feasibility()
     assert error.value.rows == ("ORDER",)
     text = planning(tmp_path).read_text().replace("CHAIR WOOD 4", "CHAIR WOOD -4")
@@ -276,6 +276,69 @@ def test_rows_and_columns_at_fault_have_the_files_names(tmp_path):
     renamed = free.renamed(error.value)
     assert "CHAIR can grow without limit" in str(renamed)
     assert renamed.rows == ("CHAIR",)
+
+
+#: Blocks that no answer can keep for every database, the repair, and its change of the block.
+REPAIRS = [
+    ({**HOURS, "lower": -40}, "raise the right-hand side of HOURS by", "lower", 1),
+    ({**ORDER, "upper": 90}, "lower the right-hand side of ORDER by", "upper", -1),
+    (
+        {**ROOM, "lower": -4, "upper": 60},
+        "raise the upper side of SPACE by",
+        "lower",
+        1,
+    ),
+    (
+        {**FLOOR, "lower": -9, "upper": 44},
+        "lower the lower side of SPACE by",
+        "upper",
+        -1,
+    ),
+    ({**STOCK, "lower": 0}, "raise the upper bound of STOCK by", "lower", 1),
+    (
+        {**STOCK, "side": "lower", "lower": 0, "upper": 19},
+        "lower the lower bound of STOCK by",
+        "upper",
+        -1,
+    ),
+]
+
+
+@pytest.mark.parametrize(("block", "words", "key", "sign"), REPAIRS)
+def test_the_repair_that_is_named_repairs_whichever_side_it_is(tmp_path, block, words, key, sign):
+    text = planning(tmp_path).read_text()
+    path = tmp_path / "tight.mps"
+    # tables and so stock, at least 1 or at most 12, leave too little room for the block
+    bound = " LO BND TABLE 1" if sign > 0 else " UP BND TABLE 12"
+    text = text.replace("RNG SPACE 50", "RNG SPACE 99")
+    path.write_text(text.replace("ENDATA", f"{bound}\nENDATA"))
+    private = made(path, block, public_model=True)
+    with pytest.raises(AssumptionError) as refused:
+        private.program.check_robust_feasibility()
+    error = private.renamed(refused.value)
+    assert words in str(error)
+    amount = error.relaxation[0] + 1e-6
+    repaired = {**block, key: block[key] + sign * amount}
+    made(path, repaired, public_model=True).program.check_robust_feasibility()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("RHS SPACE", "RHS BALANCE 50\n RHS SPACE", "move the right-hand side of BALANCE by"),
+        ("WOOD 240", "WOOD -240", "raise the right-hand side of WOOD by"),
+        ("RHS SPACE 45", "RHS SPACE 145", "lower the lower side of SPACE by"),
+    ],
+)
+def test_public_rows_that_contradict_each_other_are_named(tmp_path, old, new, words):
+    path = tmp_path / "contradiction.mps"
+    path.write_text(planning(tmp_path).read_text().replace(old, new))
+    private = made(path, {**HOURS, "upper": 1000}, public_model=True)
+    with pytest.raises(AssumptionError) as refused:
+        private.program.check_robust_feasibility()
+    error = private.renamed(refused.value)
+    assert "public rows and bounds contradict each other" in str(error)
+    assert words in str(error)
 
 
 def test_a_database_says_nothing_of_its_numbers(tmp_path):
