@@ -33,7 +33,7 @@ from dp_cmdp.frontends.lp_repairs import in_file_words
 from dp_cmdp.frontends.lp_rows import private_rows
 from dp_cmdp.frontends.lp_sides import check_sides
 from dp_cmdp.frontends.lp_spec import PrivateBlock
-from dp_cmdp.frontends.lp_values import blanked, own_numbers, read_csv, read_values
+from dp_cmdp.frontends.lp_values import blanked, check_bounds, own_numbers, read_csv, read_values
 from dp_cmdp.program.parametric import ParametricLP
 
 
@@ -67,16 +67,25 @@ class PrivateLp:
     def values(self, source: str | Path | LpModel) -> FloatArray:
         """The private numbers that a CSV file, a model file or a model holds, entry by entry.
 
+        Raises
+        ------
+        InvalidArgumentError
+            If something is wrong with them, or one lies outside its public bounds.
+
         Notes
         -----
-        **Privacy.** *Curator only*. Errors name rows and columns, no numbers.
+        **Privacy.** *Curator only*. Errors name lines, rows and columns, no numbers.
         """
+        envelope, lines = self.program.envelope, None
         if isinstance(source, LpModel):
-            return read_values(source, self.groups, self.model, self.program.envelope)
-        path = check_is_file(source, "CSV, MPS or LP")
-        if path.name.lower().endswith(ENDINGS):
-            return self.values(read_lp(path, relax=True))
-        return read_csv(path, self.groups, self.model)
+            values = read_values(source, self.groups, self.model, envelope)
+        else:
+            path = check_is_file(source, "CSV, MPS or LP")
+            if path.name.lower().endswith(ENDINGS):
+                return self.values(read_lp(path, relax=True))
+            values, lines = read_csv(path, self.groups, self.model)
+        check_bounds(values, self.groups, self.model, envelope, lines)
+        return values
 
     @door
     def database(self, source: str | Path | LpModel, *, identity: str | None = None) -> Database:

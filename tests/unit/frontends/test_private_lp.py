@@ -213,6 +213,8 @@ def test_private_numbers_come_from_a_table_or_a_file_of_the_same_model(tmp_path)
         ("row,value\nWOOD,7351\n", "line 2: no private number stands there"),
         ("row,value\nHOURS,x7351\n", "line 2: the value is not a finite number"),
         ("row,value\nHOURS,nan\n", "line 2: the value is not a finite number"),
+        ("row,value\n\nHOURS,7351\n", r"bounds: the right-hand side of HOURS \(hours, line 3\)$"),
+        ("row,value\nHOURS,-7351\n", r"bounds: the right-hand side of HOURS \(hours, line 2\)$"),
         ("row,value\n", "must have a line for every private number; hours, HOURS is missing"),
         ("HOURS,7351\n", "must have the header group,row,column,value"),
         ("", "must have the header group,row,column,value"),
@@ -225,6 +227,24 @@ def test_a_table_that_does_not_fit_is_refused_by_line_and_quotes_no_number(tmp_p
     with pytest.raises(InvalidArgumentError, match=rule) as refused:
         private.values(table)
     assert "7351" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("block", "key", "words"),
+    [
+        (HOURS, "hours", "the right-hand side of HOURS"),
+        (CHAIR, "chair", "the coefficient of CHAIR in HOURS"),
+        (PROFIT, "profit", "the cost of CHAIR"),
+        (STOCK, "stock", "the bound of STOCK"),
+    ],
+)
+def test_the_curator_learns_which_number_of_a_model_file_is_out_of_bounds(
+    tmp_path, block, key, words
+):
+    private = made(planning(tmp_path), block, public_model=True)
+    with pytest.raises(InvalidArgumentError, match=f"outside their public bounds: {words}") as no:
+        private.values(planning(tmp_path, "other.mps", **{key: 7351}))
+    assert "7351" not in str(no.value)
 
 
 def test_a_second_file_must_agree_wherever_numbers_are_public(tmp_path):
