@@ -31,7 +31,7 @@ from dp_cmdp.frontends.lp_file import ENDINGS, LpModel, read_lp
 from dp_cmdp.frontends.lp_places import Group, groups_of, place
 from dp_cmdp.frontends.lp_repairs import in_file_words
 from dp_cmdp.frontends.lp_rows import private_rows
-from dp_cmdp.frontends.lp_sides import check_sides
+from dp_cmdp.frontends.lp_sides import check_crossed, check_sides
 from dp_cmdp.frontends.lp_spec import PrivateBlock
 from dp_cmdp.frontends.lp_values import blanked, check_bounds, own_numbers, read_csv, read_values
 from dp_cmdp.program.parametric import ParametricLP
@@ -151,6 +151,7 @@ def private_program(
     envelope = _envelope(model, given, groups, public_model=public_model)
     check_sides(model, groups, envelope, given, public_model=public_model)
     public = blanked(model, groups, envelope)
+    check_crossed(public)
     entry = {group.name: envelope.index(group.name) for group in groups}
     costs = [group for group in groups if group.kind == "objective"]
     at = np.concatenate([np.empty(0, dtype=np.int64), *(group.column for group in costs)])

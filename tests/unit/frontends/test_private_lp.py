@@ -117,13 +117,16 @@ MEETING = {"lower": -5, "upper": 60}  # the other side of SPACE lies 50 below
         ([SPACE], 'pattern = "file" if it is public which of them the file has'),
         ([{**PROFIT, "columns": ["*"]}], "say which of the coefficients may be non-zero"),
         ([{**CHAIR, "rows": ["BALANCE"], "columns": ["TABLE"]}], "BALANCE is an equality row"),
-        ([{**HOURS, "rows": ["BALANCE"]}], "BALANCE have two sides. No answer can satisfy an eq"),
+        (
+            [{**HOURS, "rows": ["BALANCE"]}],
+            "equalities: BALANCE.*No answer can satisfy an eq",
+        ),
         ([{**HOURS, "rows": ["BALANCE"], "side": "upper"}], "BALANCE is an equality row, or a ran"),
         ([{**ROOM, "side": "lower", "rows": ["HOURS"]}], r"HOURS has no lower side \(≥\)"),
         ([ROOM], "SPACE is a range: its file states both sides by one right-hand side"),
         ([ROOM, FLOOR], 'both with record = "row"'),
         ([{**TOGETHER[0], **MEETING}, TOGETHER[1]], "two sides may meet within the public bounds"),
-        ([{**ROOM, "side": None}], "SPACE have two sides.*Of a range, say which side is private"),
+        ([{**ROOM, "side": None}], "equalities: SPACE. Of a range, say which side is private"),
         ([{**STOCK, "lower": 0}], "the two bounds of STOCK may meet"),
         ([{**STOCK, "lower": -2}], "the two bounds of STOCK may meet"),
         ([{**STOCK, "side": None}], "say which bound of the columns is private"),
@@ -359,6 +362,16 @@ def test_public_rows_that_contradict_each_other_are_named(tmp_path, old, new, wo
     error = private.renamed(refused.value)
     assert "public rows and bounds contradict each other" in str(error)
     assert words in str(error)
+
+
+def test_public_bounds_that_cross_are_refused_by_name_of_the_column(tmp_path):
+    path = tmp_path / "crossed.mps"
+    path.write_text(planning(tmp_path).read_text().replace("ENDATA", " UP BND CHAIR -4\nENDATA"))
+    for public_model in (True, False):
+        said = refusal(path, HOURS, public_model=public_model)
+        assert said == (
+            "the lower bound must not exceed the upper one; in the model it does for CHAIR"
+        )
 
 
 def test_a_database_says_nothing_of_its_numbers(tmp_path):
