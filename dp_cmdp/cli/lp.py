@@ -30,10 +30,14 @@ FILES = SOLUTION, TABLE, RELEASE, PROGRAM, CERTIFICATE = (
     "certificate.json",
 )
 
+#: What --check --curator writes, for the curator.
+VALUES = "values.json"
+
 EPILOG = """examples:
   dp-cmdp lp model.mps --private spec.toml --data values.csv --epsilon 1 --delta 1e-6 --out out/lp
   dp-cmdp lp model.mps.gz --private spec.toml --epsilon 1 --delta 1e-6 --out out/lp --json
   dp-cmdp lp model.mps --private spec.toml --check
+  dp-cmdp lp model.mps --private spec.toml --data values.csv --check --curator --out out/lp
 
 spec.toml says which numbers are private and what is public about them:
 
@@ -49,7 +53,9 @@ private numbers come from a table (group,row,column,value) or from a second file
 Without it the model's own numbers are the private ones, and bounds must be absolute.
 
 The ledger is debited before private numbers are used; that they are wrong is said then, not how,
-and nothing is refunded. --check reads no private number of --data and spends nothing.
+and nothing is refunded. --check reads no private number of --data and spends nothing. With
+--curator it reads them too, and writes what is wrong, by line and name, to
+DIR/curator_only/values.json: for their curator alone. What it prints does not depend on them.
 
 DIR gets solution.npz, solution.csv, release.npz, program.npz and certificate.json, all safe to
 publish, in place of those of an earlier run (dp-cmdp verify judges the three .npz files)."""
@@ -75,7 +81,12 @@ def add_parser(commands) -> None:
     parser.add_argument("--relax", action="store_true", help="take integer columns as continuous")
     parser.add_argument("--out", type=Path, default=Path("out/lp"), metavar="DIR")
     parser.add_argument(
-        "--check", action="store_true", help="check the public side alone; spend and write nothing"
+        "--check", action="store_true", help="check the public side alone; spend nothing"
+    )
+    parser.add_argument(
+        "--curator",
+        action="store_true",
+        help="with --check: what is wrong with the private numbers goes to DIR/curator_only/",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
@@ -84,6 +95,8 @@ def add_parser(commands) -> None:
 def run(options: argparse.Namespace) -> int:
     from dp_cmdp.accounting.budget import PrivacyBudget
 
+    if options.curator and not options.check:
+        raise InvalidArgumentError("--curator needs --check: an answer tells no more to a curator")
     if options.check:
         return _check(options)
     if options.epsilon is None or options.delta is None:
@@ -144,19 +157,36 @@ def _check(options: argparse.Namespace) -> int:
     """What can be known without data: is there an answer for every database?"""
     from dp_cmdp.release.solve import robust_solution
 
-    private, _ = _open(options)
+    private, model = _open(options)
     try:
         robust = robust_solution(private.program)
     except AssumptionError as error:
         raise private.renamed(error) from None
     report = {**_facts(options, private), "robust_value": private.value(robust.objective)}
+    if options.curator:
+        report["curator_only"] = str(_tell_curator(options, private, model))
     if options.json:
         print_json(report)
     else:
         _print_model(private, report)
         print(f"robust    objective {report['robust_value']:.9g} with no data at all (ε = 0)")
         print("          every row holds for every database within the public bounds: ready")
+        if options.curator:
+            print(f"curator-only results written to {report['curator_only']}")
     return 0
+
+
+def _tell_curator(options: argparse.Namespace, private: PrivateLp, model: LpModel) -> Path:
+    """Are the private numbers as they should be? Only their curator learns it."""
+    from dp_cmdp.data.curator import report_to_curator
+
+    source = model if options.data is None else options.data
+
+    def look(_: Path) -> dict[str, Any]:
+        return {"usable": True, "numbers": private.values(source).size}
+
+    with writable_folder(options.out) as folder:
+        return report_to_curator(folder, VALUES, look)
 
 
 def _facts(options: argparse.Namespace, private: PrivateLp) -> dict[str, Any]:

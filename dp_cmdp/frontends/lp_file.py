@@ -3,10 +3,12 @@
     minimise or maximise  cᵀx + offset
     subject to            row_lower ≤ A x ≤ row_upper,   lower ≤ x ≤ upper
 
-HiGHS is lenient: it leaves out what it does not understand and says so in its log. Here whatever
-its log warns of is refused, but for coefficients of 1e-12 and less, which are read as 0. Which of
-the numbers are private is said elsewhere (:mod:`dp_cmdp.frontends.private_lp`); until then the
-whole model may be, so that nothing shows its numbers.
+HiGHS is lenient: it leaves out what it does not understand, and says so in its log at best. Here a
+file must keep to a strict grammar (:mod:`dp_cmdp.frontends.file_outline`), HiGHS must have made of
+it what that grammar reads, and whatever its log warns of is refused, but for coefficients of 1e-12
+and less, which are read as 0. Which of the numbers are private is said elsewhere
+(:mod:`dp_cmdp.frontends.private_lp`); until then the whole model may be, so that nothing shows its
+numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp._storage import check_is_file
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
-from dp_cmdp.frontends.mps_numbers import check_numbers
+from dp_cmdp.frontends import lp_grammar, mps_grammar
+from dp_cmdp.frontends.file_outline import GrammarError, Outline, numbered_lines
 from dp_cmdp.program.linear_program import LinearProgram
 
 ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
@@ -152,7 +155,7 @@ def read_lp(path: str | Path, *, relax: bool = False) -> LpModel:
         raise InvalidArgumentError(
             f"path must name a file that ends in {', '.join(ENDINGS)}; got {source.name!r}"
         )
-    check_numbers(source, ending)
+    stated = _outline(source, ending)
     found = _read(source)
     lp = found.lp_
     if found.hessian_.dim_:
@@ -176,7 +179,21 @@ def read_lp(path: str | Path, *, relax: bool = False) -> LpModel:
     )
     if not all(np.isfinite(part).all() for part in (model.c, model.A.data, [model.offset])):
         raise InvalidArgumentError(f"{source.name} has a coefficient or cost that is not finite")
+    if not stated.fits(model, SMALLEST):
+        raise InvalidArgumentError(
+            f"{source.name}: HiGHS read other rows, columns or numbers than stand there; name rows "
+            "and columns by letters, digits and underscores, or write the file in the other format"
+        )
     return model
+
+
+def _outline(source: Path, ending: str) -> Outline:
+    """What the file says by the strict grammar, which HiGHS does not keep to."""
+    grammar = mps_grammar if ending.startswith(".mps") else lp_grammar
+    try:
+        return grammar.outline(numbered_lines(source, zipped=ending.endswith(".gz")))
+    except GrammarError as error:
+        raise InvalidArgumentError(f"{source.name}, line {error.line}: {error.rule}") from None
 
 
 def _read(source: Path) -> highspy.HighsModel:

@@ -210,10 +210,10 @@ def _side_of_rows(model: LpModel, block: PrivateBlock, rows: IntArray) -> str:
     both = [model.row_names[i] for i in rows[up & down]]
     if both:
         raise InvalidArgumentError(
-            f"{block.name}: {shown(both)} have two sides. No answer can satisfy an equality with a "
-            "private right-hand side with certainty: write it as two inequalities with room "
-            'between them. Of a range, say which side is private: side = "lower" or "upper", a '
-            "block for each"
+            f"{block.name}: these rows are ranges or equalities: {shown(both)}. Of a range, say "
+            'which side is private: side = "lower" or "upper", a block for each. No answer can '
+            "satisfy an equality with a private right-hand side with certainty: write it as two "
+            "inequalities with room between them"
         )
     if up.any() and down.any():
         raise InvalidArgumentError(

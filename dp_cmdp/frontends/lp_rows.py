@@ -31,6 +31,7 @@ class PrivateRows:
     lower: FloatArray
     upper: FloatArray
     names: tuple[str, ...]
+    public_names: tuple[str, ...]
 
 
 def private_rows(
@@ -83,6 +84,7 @@ def private_rows(
             *(sides.name(k) for k in sensitive),
             *(f"{g.side} bound of {model.column_names[j]}" for g in bounds for j in g.column),
         ),
+        public_names=tuple(sides.name(int(k)) for k in np.flatnonzero(public)),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.frontends.lp_file import LpModel
+from dp_cmdp.frontends.lp_file import LpModel, shown
 from dp_cmdp.frontends.lp_places import Group
 from dp_cmdp.frontends.lp_spec import PrivateBlock
 
@@ -37,6 +37,16 @@ def check_sides(
             sides.check_columns(group, public_model=public_model)
     if not public_model:
         _check_shared_numbers(model, groups, blocks)
+
+
+def check_crossed(public: LpModel) -> None:
+    """Raise if bounds of a column cross in the public part of a model."""
+    crossed = np.flatnonzero(public.lower > public.upper)
+    if crossed.size:
+        raise InvalidArgumentError(
+            "the lower bound must not exceed the upper one; in the model it does for "
+            + shown([public.column_names[j] for j in crossed])
+        )
 
 
 def _refuse_equalities(model: LpModel, group: Group) -> None:

@@ -22,8 +22,8 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.frontends.lp_file import LpModel
-from dp_cmdp.frontends.lp_places import Group
+from dp_cmdp.frontends.lp_file import LpModel, shown
+from dp_cmdp.frontends.lp_places import Group, place
 
 _COLUMNS = ("group", "row", "column", "value")
 _PARTS = ("c", "row_lower", "row_upper", "lower", "upper")
@@ -112,18 +112,48 @@ def _order(names: tuple[str, ...], wanted: tuple[str, ...], what: str) -> IntArr
     return np.array([number[name] for name in wanted], dtype=np.int64)
 
 
-def read_csv(path: Path, groups: Sequence[Group], public: LpModel) -> FloatArray:
-    """One number for every private place, from a table group, row, column, value."""
-    place = {}
+def check_bounds(
+    values: FloatArray,
+    groups: Sequence[Group],
+    public: LpModel,
+    envelope: Envelope,
+    lines: Sequence[int] | None = None,
+) -> None:
+    """Raise unless every number lies within its public bounds; by place and line, not by number."""
+    outside = np.flatnonzero(~((values >= envelope.lower) & (values <= envelope.upper)))
+    if not outside.size:
+        return
+    places = [
+        (group, int(i), int(j))
+        for group in groups
+        for i, j in zip(group.row, group.column, strict=True)
+    ]
+
+    def words(at: int) -> str:
+        group, row, column = places[at]
+        line = "" if lines is None else f", line {lines[at]}"
+        return f"{place(public, group.kind, row, column)} ({group.name}{line})"
+
+    raise InvalidArgumentError(
+        f"{outside.size} private number(s) lie outside their public bounds: "
+        + shown([words(int(at)) for at in outside])
+    )
+
+
+def read_csv(
+    path: Path, groups: Sequence[Group], public: LpModel
+) -> tuple[FloatArray, tuple[int, ...]]:
+    """One number for every private place, from a table group, row, column, value; and its line."""
+    places = {}
     start = 0
     for group in groups:
         for k, (i, j) in enumerate(zip(group.row.tolist(), group.column.tolist(), strict=True)):
             row = public.row_names[i] if i >= 0 else ""
             column = public.column_names[j] if j >= 0 else ""
-            place[group.name, row, column] = start + k
+            places[group.name, row, column] = start + k
         start += group.size
     only = groups[0].name if len(groups) == 1 else None
-    values = np.full(start, np.nan)
+    values, where = np.full(start, np.nan), [0] * start
     with path.open(newline="", encoding="utf-8-sig") as lines:
         table = csv.DictReader(lines, skipinitialspace=True)
         if not set(table.fieldnames or ()) <= set(_COLUMNS) or "value" not in (
@@ -132,20 +162,21 @@ def read_csv(path: Path, groups: Sequence[Group], public: LpModel) -> FloatArray
             raise InvalidArgumentError(f"{path.name} must have the header {','.join(_COLUMNS)}")
         for line in table:
             key = (line.get("group") or only, line.get("row") or "", line.get("column") or "")
-            at = place.get(key)  # pyright: ignore[reportArgumentType]
+            at = places.get(key)  # pyright: ignore[reportArgumentType]
             if at is None or not np.isnan(values[at]):
                 raise InvalidArgumentError(
                     f"{path.name}, line {table.line_num}: "
                     + ("no private number stands there" if at is None else "it is there twice")
                 )
             values[at] = _number(line["value"], path, table.line_num)
+            where[at] = table.line_num
     if np.isnan(values).any():
-        group, row, column = list(place)[int(np.argmax(np.isnan(values)))]
+        group, row, column = list(places)[int(np.argmax(np.isnan(values)))]
         raise InvalidArgumentError(
             f"{path.name} must have a line for every private number; {group}, "
             f"{', '.join(filter(None, (row, column)))} is missing"
         )
-    return values
+    return values, tuple(where)
 
 
 def _number(text: str | None, path: Path, line: int) -> float:

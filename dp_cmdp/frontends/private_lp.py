@@ -13,7 +13,6 @@ Two ways to hand over the private numbers:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +29,11 @@ from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 from dp_cmdp.frontends.lp_file import ENDINGS, LpModel, read_lp
 from dp_cmdp.frontends.lp_places import Group, groups_of, place
+from dp_cmdp.frontends.lp_repairs import in_file_words
 from dp_cmdp.frontends.lp_rows import private_rows
-from dp_cmdp.frontends.lp_sides import check_sides
+from dp_cmdp.frontends.lp_sides import check_crossed, check_sides
 from dp_cmdp.frontends.lp_spec import PrivateBlock
-from dp_cmdp.frontends.lp_values import blanked, own_numbers, read_csv, read_values
+from dp_cmdp.frontends.lp_values import blanked, check_bounds, own_numbers, read_csv, read_values
 from dp_cmdp.program.parametric import ParametricLP
 
 
@@ -50,6 +50,8 @@ class PrivateLp:
     model : LpModel
         The public part of the file: at private places stand 0 and, for sides and bounds, an end
         of their public bounds.
+    public_rows : tuple of str
+        Names of the rows of ``program.A_ub``.
 
     Notes
     -----
@@ -59,21 +61,31 @@ class PrivateLp:
     program: ParametricLP
     groups: tuple[Group, ...]
     model: LpModel
+    public_rows: tuple[str, ...]
 
     @door
     def values(self, source: str | Path | LpModel) -> FloatArray:
         """The private numbers that a CSV file, a model file or a model holds, entry by entry.
 
+        Raises
+        ------
+        InvalidArgumentError
+            If something is wrong with them, or one lies outside its public bounds.
+
         Notes
         -----
-        **Privacy.** *Curator only*. Errors name rows and columns, no numbers.
+        **Privacy.** *Curator only*. Errors name lines, rows and columns, no numbers.
         """
+        envelope, lines = self.program.envelope, None
         if isinstance(source, LpModel):
-            return read_values(source, self.groups, self.model, self.program.envelope)
-        path = check_is_file(source, "CSV, MPS or LP")
-        if path.name.lower().endswith(ENDINGS):
-            return self.values(read_lp(path, relax=True))
-        return read_csv(path, self.groups, self.model)
+            values = read_values(source, self.groups, self.model, envelope)
+        else:
+            path = check_is_file(source, "CSV, MPS or LP")
+            if path.name.lower().endswith(ENDINGS):
+                return self.values(read_lp(path, relax=True))
+            values, lines = read_csv(path, self.groups, self.model)
+        check_bounds(values, self.groups, self.model, envelope, lines)
+        return values
 
     @door
     def database(self, source: str | Path | LpModel, *, identity: str | None = None) -> Database:
@@ -98,17 +110,8 @@ class PrivateLp:
 
     @door
     def renamed(self, error: AssumptionError) -> AssumptionError:
-        """An error of the program with the file's names for its variables."""
-
-        def name(found: re.Match[str]) -> str:
-            return self.model.column_names[int(found[1])]
-
-        return AssumptionError(
-            re.sub(r"x\[(\d+)\]", name, str(error)),
-            label=error.label,
-            rows=tuple(re.sub(r"^x\[(\d+)\]$", name, row) for row in error.rows),
-            relaxation=error.relaxation,
-        )
+        """An error of the program about the file's rows and columns, with what to change there."""
+        return in_file_words(error, self.program, self.model, self.public_rows)
 
     def __repr__(self) -> str:
         return f"PrivateLp({self.model.name!r}, {self.program!r})"
@@ -148,6 +151,7 @@ def private_program(
     envelope = _envelope(model, given, groups, public_model=public_model)
     check_sides(model, groups, envelope, given, public_model=public_model)
     public = blanked(model, groups, envelope)
+    check_crossed(public)
     entry = {group.name: envelope.index(group.name) for group in groups}
     costs = [group for group in groups if group.kind == "objective"]
     at = np.concatenate([np.empty(0, dtype=np.int64), *(group.column for group in costs)])
@@ -172,7 +176,7 @@ def private_program(
         upper=rows.upper,
         row_names=rows.names,
     )
-    return PrivateLp(program, tuple(groups), public)
+    return PrivateLp(program, tuple(groups), public, rows.public_names)
 
 
 def _envelope(

@@ -70,8 +70,9 @@ def _refuse(program: ParametricLP, relaxation: np.ndarray, failing: np.ndarray) 
     more = f" and {failing.size - _check.SHOWN} more" if failing.size > _check.SHOWN else ""
     raise AssumptionError(
         "no point is feasible for every database in the envelope, so no private answer could be "
-        f"feasible with certainty. Smallest repair: raise the right-hand side of {shown}{more}; "
-        "or narrow the public bounds of the entries in these rows. No data was read",
+        f"feasible with certainty. Smallest repair: relax {shown}{more} (raise the right-hand side "
+        "of a row ≤, lower that of a row ≥); or narrow the public bounds of the entries in these "
+        "rows. No data was read",
         label="ass:feast",
         rows=names,
         relaxation=amounts,

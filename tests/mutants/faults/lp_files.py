@@ -11,12 +11,6 @@ FAULTS = (
         "dp_cmdp/frontends/lp_file.py",
         (FILE,),
         Fault(
-            "lp-warnings-ignored",
-            "a file of which HiGHS leaves something out is refused",
-            "if status == highspy.HighsStatus.kError or warned:",
-            "if status == highspy.HighsStatus.kError:",
-        ),
-        Fault(
             "lp-integers-relaxed-silently",
             "integer columns are relaxed only on the user's word",
             "if integer and not relax:",
@@ -36,13 +30,45 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/frontends/mps_numbers.py",
+        "dp_cmdp/frontends/file_outline.py",
         (FILE,),
         Fault(
-            "mps-first-of-two-numbers-unchecked",
-            "numbers that HiGHS would misread are refused",
-            "return fields[-3::2] if len(fields) >= 4 and fields[-4] in rows else fields[-1:]",
-            "return fields[-1:]",
+            "lp-bounds-not-compared",
+            "HiGHS made what the file states",
+            "and _close(bounds, made).all()",
+            "and made.size >= 0",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/frontends/mps_grammar.py",
+        (FILE,),
+        Fault(
+            "mps-third-pair-unread",
+            "numbers that HiGHS would drop are refused",
+            "if len(fields) not in (2, 4):",
+            "if len(fields) % 2:",
+        ),
+        Fault(
+            "mps-bound-of-no-column",
+            "a misspelt column is refused",
+            "if rest[-1] not in self.found.columns:",
+            "if not rest[-1]:",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/frontends/lp_grammar.py",
+        (FILE,),
+        Fault(
+            "lp-constant-on-the-left",
+            "numbers that HiGHS would drop are refused",
+            "self.found.coefficients += self._terms(constants=0)",
+            "self.found.coefficients += self._terms(constants=1)",
+        ),
+        Fault(
+            "lp-cost-stated-twice",
+            "numbers that HiGHS would drop are refused",
+            "if name.text in names:",
+            "if not name.text:",
         ),
     ),
     *in_file(
@@ -119,6 +145,16 @@ FAULTS = (
             "no public bound follows from a private one",
             "wrong |= (lower == upper) | (model.lower[column] == model.upper[column])",
             "wrong |= model.lower[column] == model.upper[column]",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/frontends/lp_repairs.py",
+        (PRIVATE,),
+        Fault(
+            "lp-repair-the-wrong-way",
+            "the repair that is named repairs",
+            'verb = "raise" if np.isfinite(model.row_upper[at]) else "lower"',
+            'verb = "raise"',
         ),
     ),
     *in_file(

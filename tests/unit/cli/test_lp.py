@@ -92,6 +92,33 @@ def test_check_reads_no_private_number_spends_nothing_and_writes_nothing(folder,
     assert json.loads(out)["record_size"] == 1
 
 
+@pytest.mark.parametrize("json_too", [(), ("--json",)])
+def test_the_curators_check_is_free_and_only_the_curator_learns_of_it(folder, capsys, json_too):
+    wrong = {
+        "97.25": '"usable": true',
+        "7351": "the right-hand side of HOURS (hours, line 2)",
+        "97,25": "values.csv",
+        "abc": "values.csv, line 2: the value is not a finite number",
+    }
+    printed = set()
+    for text, verdict in wrong.items():
+        lines = f'group,row,column,value\nhours,HOURS,,"{text}"\nchair,HOURS,CHAIR,2\n'
+        (folder / "values.csv").write_text(lines)
+        printed.add(run(capsys, "--data", "values.csv", "--check", "--curator", *json_too))
+        report = folder / "out/curator_only/values.json"
+        assert verdict in json.loads(report.read_text()).get("failed", report.read_text())
+        assert "7351" not in report.read_text()
+        assert report.stat().st_mode & 0o77 == 0
+    ((code, out, err),) = printed
+    assert (code, err) == (0, "")
+    assert "curator_only/values.json" in out
+    planning(folder, hours=7351)
+    assert run(capsys, "--check", "--curator")[0] == 0
+    assert "HOURS (hours)" in (folder / "out/curator_only/values.json").read_text()
+    code, _, err = run(capsys, *BUDGET, "--curator")
+    assert (code, "--curator needs --check" in err) == (2, True)
+
+
 def test_the_ledger_is_debited_once_and_not_for_what_public_data_refuse(folder, capsys):
     ledger = PrivacyLedger(folder / "ledger.sqlite")
     ledger.create("plant", PrivacyBudget(3, "1/100"))

@@ -3,6 +3,7 @@
 import copy
 import gzip
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from dp_cmdp import solve
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp.frontends import lp_grammar
+from dp_cmdp.frontends.file_outline import numbered_lines
 from dp_cmdp.frontends.lp_file import read_lp
 from tests.lp_files import plain_optimum, planning, random_model, written
 
@@ -72,11 +75,11 @@ def test_integer_columns_are_refused_by_name_unless_relaxed(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "rule"),
     [
-        ("a.mps", "hello", "must be an MPS or LP file that HiGHS reads without a warning"),
-        ("a.mps", "", "without a warning"),
+        ("a.mps", "hello", "line 1: a section must begin at the line's start, one of NAME"),
+        ("a.mps", "", "ends without ENDATA"),
         ("a.lp", "min\n obj: x + [x^2]/2\nst\n c: x >= 1\nend\n", "quadratic objective"),
         ("a.lp", "min\n obj: x\nst\n c: x >= 1\n c: x >= 2\nend\n", "name each row once"),
-        ("a.lp", "min\n obj: x\nst\n c: x >= 1,5\nend\n", "without a warning"),
+        ("a.lp", "min\n obj: x\nst\n c: x >= 1,5\nend\n", "line 4: a number, name or sign is none"),
         (
             "a.lp",
             "min\n obj: x\nst\n c: x >= 1\nbounds\n x <= 4\nsemi-continuous\n x\nend\n",
@@ -132,3 +135,148 @@ def test_rows_and_columns_without_names_are_numbered(tmp_path):
     found = read_lp(written(model, tmp_path / "model.mps"))
     assert len(set(found.row_names)) == found.num_rows
     assert len(set(found.column_names)) == found.num_columns
+
+
+#: What HiGHS 1.15 drops, changes or guesses without a word, in a file that is else in order.
+WORKSHOP = """Maximize
+ obj: 3 x + 2 y - z
+Subject To
+ cap: 2 x + 1.7 y <= 20
+ low: x + z >= -3
+Bounds
+ 0 <= x <= 8
+ -5 <= z <= -1
+ -2 <= y <= 30
+End
+"""
+
+
+def test_the_lp_file_that_the_spoilt_ones_are_made_from_is_read(tmp_path):
+    (tmp_path / "a.lp").write_text(WORKSHOP)
+    model = read_lp(tmp_path / "a.lp")
+    assert model.A.toarray().tolist() == [[2.0, 1.7, 0.0], [1.0, 0.0, 1.0]]
+    assert (model.row_lower.tolist(), model.row_upper.tolist()) == ([-np.inf, -3], [20, np.inf])
+    assert (model.lower.tolist(), model.upper.tolist()) == ([0, -2, -5], [8, 30, -1])
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        (1, "Maximize", "hello world\nMaximize"),
+        (2, "Maximize", "Minimize\nMaximize"),
+        (2, "Maximize", "Maximize\nMaximize"),
+        (2, "3 x", "3 x + 73.51 x"),
+        (2, "- z", "- z + 73.51 + 5"),
+        (2, "3 x", "3 x 73.51"),
+        (3, "Subject To", "Subjekt To"),
+        (4, "1.7 y", "1.7 y + 73.51"),
+        (4, "1.7 y", "73.51 + 1.7 y"),
+        (4, "1.7 y", "1 73.51 y"),
+        (4, "1.7 y", "1.73.51 y"),
+        (4, "1.7 y", "1,73 y"),
+        (4, "1.7 y", "nan y"),
+        (4, "1.7 y", "inf y"),
+        (4, "1.7 y", "1.7e y"),
+        (4, "1.7 y", "1.7y"),
+        (4, "1.7 y", "0x1p3 y"),
+        (4, "1.7 y", "- 73.51 y"),
+        (4, "1.7 y", "73.51 (y + x)"),
+        (4, "1.7 y", "1.7 y + 73.51 x"),
+        (4, "1.7 y", "1.7 y + 73.51 infeed"),
+        (4, "1.7 y", "1.7 y + 73.51 end"),
+        (4, "<= 20", "<= 20 <= 73.51"),
+        (4, "<= 20", "<= 20 + 73.51"),
+        (4, "<= 20", "<= 20 73.51"),
+        (4, "<= 20", "<= 20 73.51 x + y >= 2"),
+        (4, "<= 20", "<= 73.51 y"),
+        (4, "<= 20", "=< 20"),
+        (4, "<= 20", "< 20"),
+        (4, "<= 20", "<= nan"),
+        (4, "cap: 2 x + 1.7 y <= 20", "20 >= 2 x"),
+        (4, "cap: 2 x + 1.7 y <= 20", "cap: -3 <= x + y <= 73.51"),
+        (4, "cap: 2 x + 1.7 y <= 20", "<= 73.51"),
+        (5, "low:", "cap:"),
+        (7, "0 <= x <= 8", "x <= 8 73.51"),
+        (7, "0 <= x <= 8", "0 <= 2 x <= 8"),
+        (7, "0 <= x <= 8", "0 <= xx <= 8"),
+        (7, "0 <= x <= 8", "8 >= x"),
+        (8, "0 <= x <= 8", "x <= 8\n x <= 73.51"),
+        (10, "End\n", "Bounds\n x <= 3\nEnd\n"),
+        (9, "End\n", ""),
+        (11, "End\n", "End\n c: x <= 73.51\n"),
+    ],
+)
+def test_lp_files_in_which_highs_would_guess_are_refused_by_line(tmp_path, line, old, new):
+    (tmp_path / "a.lp").write_text(WORKSHOP.replace(old, new))
+    with pytest.raises(InvalidArgumentError, match=rf"a\.lp, line {line}: ") as refusal:
+        read_lp(tmp_path / "a.lp")
+    assert "73" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        (3, "    MAX", "    MAXI"),
+        (7, " L WOOD", " L WO OD"),
+        (8, " G ORDER", " GE ORDER"),
+        (11, " N NOTE", " N RHS"),
+        (13, " HOURS 2", " HOURS 2 WOOD 73.51"),
+        (13, " HOURS 2", " HOURS 73 51"),
+        (14, " CHAIR WOOD 4", " CHAIR HOURS 73.51\n CHAIR WOOD 4"),
+        (14, "WOOD 4", "WOD 4"),
+        (18, " STOCK BALANCE", " CHAIR SPACE 1\n STOCK BALANCE"),
+        (21, " WOOD 240", " WOOD 240 ORDER 73.51"),
+        (21, "HOURS 100 WOOD 240", "HOURS 17 123"),
+        (21, "HOURS 100", "HORS 100"),
+        (22, " RHS ORDER", " RHS2 ORDER"),
+        (22, " RHS ORDER", " BOUNDS ORDER"),
+        (22, " RHS ORDER", " RHS HOURS 73.51\n RHS ORDER"),
+        (25, " RNG SPACE 50", " RNG PROFIT 50"),
+        (27, " UP BND STOCK 20", " UP BND STOKC 73.51"),
+        (27, " UP BND STOCK 20", " UP BND STOCK 73 51"),
+        (27, " UP BND STOCK 20", " UP BND STOCK"),
+        (27, " UP BND STOCK 20", " XX BND STOCK 73.51"),
+        (28, " LO BND CHAIR", " FX BND STOCK 73.51\n LO BND CHAIR"),
+        (28, " LO BND CHAIR", " LO BND2 CHAIR"),
+        (30, "ENDATA\n", "ENDATA\nRHS\n RHS HOURS 73.51\n"),
+        (28, "ENDATA\n", ""),
+        (29, "ENDATA\n", "LAZYCONS\n L LAZY\nENDATA\n"),
+        (21, " RHS HOURS", " RHS\u00a0HOURS"),
+    ],
+)
+def test_mps_files_in_which_highs_would_guess_are_refused_by_line(tmp_path, line, old, new):
+    text = planning(tmp_path).read_text()
+    assert old in text
+    (tmp_path / "a.mps").write_text(text.replace(old, new))
+    with pytest.raises(InvalidArgumentError, match=rf"a\.mps, line {line}: ") as refusal:
+        read_lp(tmp_path / "a.mps")
+    assert "73" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "part", ["c", "row_lower", "row_upper", "lower", "upper", "A", "column_names"]
+)
+def test_what_highs_made_is_compared_with_what_the_file_states(tmp_path, part):
+    path = tmp_path / "a.lp"
+    path.write_text(WORKSHOP)
+    stated = lp_grammar.outline(numbered_lines(path, zipped=False))
+    model = read_lp(path)
+    assert stated.fits(model, 1e-12)
+    if part == "column_names":
+        other = replace(model, column_names=("x", "y", "zz"))
+    else:
+        changed = getattr(model, part).copy()
+        numbers = changed.data if part == "A" else changed
+        numbers[np.isfinite(numbers)] += 1e-9
+        other = replace(model, **{part: changed})
+    assert not stated.fits(other, 1e-12)
+
+
+def test_rows_over_several_lines_unnamed_and_empty_rows_are_read(tmp_path):
+    text = WORKSHOP.replace(
+        "cap: 2 x + 1.7 y <= 20", "\\ so much\n 2 x\n + 1.7 y\n <= 20\n no: <= 4"
+    )
+    (tmp_path / "a.lp").write_text(text)
+    model = read_lp(tmp_path / "a.lp")
+    assert model.A.toarray().tolist() == [[2.0, 1.7, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]
+    assert model.row_upper.tolist() == [20, 4, np.inf]

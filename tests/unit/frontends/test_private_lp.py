@@ -117,13 +117,16 @@ MEETING = {"lower": -5, "upper": 60}  # the other side of SPACE lies 50 below
         ([SPACE], 'pattern = "file" if it is public which of them the file has'),
         ([{**PROFIT, "columns": ["*"]}], "say which of the coefficients may be non-zero"),
         ([{**CHAIR, "rows": ["BALANCE"], "columns": ["TABLE"]}], "BALANCE is an equality row"),
-        ([{**HOURS, "rows": ["BALANCE"]}], "BALANCE have two sides. No answer can satisfy an eq"),
+        (
+            [{**HOURS, "rows": ["BALANCE"]}],
+            "equalities: BALANCE.*No answer can satisfy an eq",
+        ),
         ([{**HOURS, "rows": ["BALANCE"], "side": "upper"}], "BALANCE is an equality row, or a ran"),
         ([{**ROOM, "side": "lower", "rows": ["HOURS"]}], r"HOURS has no lower side \(≥\)"),
         ([ROOM], "SPACE is a range: its file states both sides by one right-hand side"),
         ([ROOM, FLOOR], 'both with record = "row"'),
         ([{**TOGETHER[0], **MEETING}, TOGETHER[1]], "two sides may meet within the public bounds"),
-        ([{**ROOM, "side": None}], "SPACE have two sides.*Of a range, say which side is private"),
+        ([{**ROOM, "side": None}], "equalities: SPACE. Of a range, say which side is private"),
         ([{**STOCK, "lower": 0}], "the two bounds of STOCK may meet"),
         ([{**STOCK, "lower": -2}], "the two bounds of STOCK may meet"),
         ([{**STOCK, "side": None}], "say which bound of the columns is private"),
@@ -213,6 +216,8 @@ def test_private_numbers_come_from_a_table_or_a_file_of_the_same_model(tmp_path)
         ("row,value\nWOOD,7351\n", "line 2: no private number stands there"),
         ("row,value\nHOURS,x7351\n", "line 2: the value is not a finite number"),
         ("row,value\nHOURS,nan\n", "line 2: the value is not a finite number"),
+        ("row,value\n\nHOURS,7351\n", r"bounds: the right-hand side of HOURS \(hours, line 3\)$"),
+        ("row,value\nHOURS,-7351\n", r"bounds: the right-hand side of HOURS \(hours, line 2\)$"),
         ("row,value\n", "must have a line for every private number; hours, HOURS is missing"),
         ("HOURS,7351\n", "must have the header group,row,column,value"),
         ("", "must have the header group,row,column,value"),
@@ -225,6 +230,24 @@ def test_a_table_that_does_not_fit_is_refused_by_line_and_quotes_no_number(tmp_p
     with pytest.raises(InvalidArgumentError, match=rule) as refused:
         private.values(table)
     assert "7351" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("block", "key", "words"),
+    [
+        (HOURS, "hours", "the right-hand side of HOURS"),
+        (CHAIR, "chair", "the coefficient of CHAIR in HOURS"),
+        (PROFIT, "profit", "the cost of CHAIR"),
+        (STOCK, "stock", "the bound of STOCK"),
+    ],
+)
+def test_the_curator_learns_which_number_of_a_model_file_is_out_of_bounds(
+    tmp_path, block, key, words
+):
+    private = made(planning(tmp_path), block, public_model=True)
+    with pytest.raises(InvalidArgumentError, match=f"outside their public bounds: {words}") as no:
+        private.values(planning(tmp_path, "other.mps", **{key: 7351}))
+    assert "7351" not in str(no.value)
 
 
 def test_a_second_file_must_agree_wherever_numbers_are_public(tmp_path):
@@ -264,7 +287,7 @@ def test_the_answer_keeps_the_true_rows_of_the_file_in_fractions(tmp_path, plan)
 
 def test_rows_and_columns_at_fault_have_the_files_names(tmp_path):
     impossible = made(planning(tmp_path), {**ORDER, "lower": 0, "upper": 90})
-    with pytest.raises(AssumptionError, match=r"raise the right-hand side of ORDER by") as error:
+    with pytest.raises(AssumptionError, match=r"relax ORDER by \d.*lower that of a row ≥") as error:
         impossible.program.check_robust_feasibility()
     assert error.value.rows == ("ORDER",)
     text = planning(tmp_path).read_text().replace("CHAIR WOOD 4", "CHAIR WOOD -4")
@@ -276,6 +299,79 @@ def test_rows_and_columns_at_fault_have_the_files_names(tmp_path):
     renamed = free.renamed(error.value)
     assert "CHAIR can grow without limit" in str(renamed)
     assert renamed.rows == ("CHAIR",)
+
+
+#: Blocks that no answer can keep for every database, the repair, and its change of the block.
+REPAIRS = [
+    ({**HOURS, "lower": -40}, "raise the right-hand side of HOURS by", "lower", 1),
+    ({**ORDER, "upper": 90}, "lower the right-hand side of ORDER by", "upper", -1),
+    (
+        {**ROOM, "lower": -4, "upper": 60},
+        "raise the upper side of SPACE by",
+        "lower",
+        1,
+    ),
+    (
+        {**FLOOR, "lower": -9, "upper": 44},
+        "lower the lower side of SPACE by",
+        "upper",
+        -1,
+    ),
+    ({**STOCK, "lower": 0}, "raise the upper bound of STOCK by", "lower", 1),
+    (
+        {**STOCK, "side": "lower", "lower": 0, "upper": 19},
+        "lower the lower bound of STOCK by",
+        "upper",
+        -1,
+    ),
+]
+
+
+@pytest.mark.parametrize(("block", "words", "key", "sign"), REPAIRS)
+def test_the_repair_that_is_named_repairs_whichever_side_it_is(tmp_path, block, words, key, sign):
+    text = planning(tmp_path).read_text()
+    path = tmp_path / "tight.mps"
+    # tables and so stock, at least 1 or at most 12, leave too little room for the block
+    bound = " LO BND TABLE 1" if sign > 0 else " UP BND TABLE 12"
+    text = text.replace("RNG SPACE 50", "RNG SPACE 99")
+    path.write_text(text.replace("ENDATA", f"{bound}\nENDATA"))
+    private = made(path, block, public_model=True)
+    with pytest.raises(AssumptionError) as refused:
+        private.program.check_robust_feasibility()
+    error = private.renamed(refused.value)
+    assert words in str(error)
+    amount = error.relaxation[0] + 1e-6
+    repaired = {**block, key: block[key] + sign * amount}
+    made(path, repaired, public_model=True).program.check_robust_feasibility()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("RHS SPACE", "RHS BALANCE 50\n RHS SPACE", "move the right-hand side of BALANCE by"),
+        ("WOOD 240", "WOOD -240", "raise the right-hand side of WOOD by"),
+        ("RHS SPACE 45", "RHS SPACE 145", "lower the lower side of SPACE by"),
+    ],
+)
+def test_public_rows_that_contradict_each_other_are_named(tmp_path, old, new, words):
+    path = tmp_path / "contradiction.mps"
+    path.write_text(planning(tmp_path).read_text().replace(old, new))
+    private = made(path, {**HOURS, "upper": 1000}, public_model=True)
+    with pytest.raises(AssumptionError) as refused:
+        private.program.check_robust_feasibility()
+    error = private.renamed(refused.value)
+    assert "public rows and bounds contradict each other" in str(error)
+    assert words in str(error)
+
+
+def test_public_bounds_that_cross_are_refused_by_name_of_the_column(tmp_path):
+    path = tmp_path / "crossed.mps"
+    path.write_text(planning(tmp_path).read_text().replace("ENDATA", " UP BND CHAIR -4\nENDATA"))
+    for public_model in (True, False):
+        said = refusal(path, HOURS, public_model=public_model)
+        assert said == (
+            "the lower bound must not exceed the upper one; in the model it does for CHAIR"
+        )
 
 
 def test_a_database_says_nothing_of_its_numbers(tmp_path):
