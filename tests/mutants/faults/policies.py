@@ -127,13 +127,13 @@ FAULTS = (
         Fault(
             "departures-not-looked-for",
             "an environment is compared with its table",
-            "if check:",
-            "if not check:",
+            "is_cut = check and refuse_departures(base, table, start, is_own=mu is None)",
+            "is_cut = not check and refuse_departures(base, table, start, is_own=mu is None)",
         ),
         Fault(
             "negative-costs-under-a-limit",
             "a credit that a time limit takes away is not certified",
-            "if (f < 0.0).any() and is_limited(source):",
+            "if (f < 0.0).any() and not certain:",
             "if (f < 0.0).all() and not f.size:",
         ),
     ),

@@ -172,8 +172,8 @@ FAULTS = (
         Fault(
             "release-fits-other-labels",
             "a release of entries with other labels does not fit",
-            "elif self._labels and any(envelope.labels) and self._labels != envelope.labels:",
-            "elif self._labels and not envelope.groups:",
+            "elif any(envelope.labels) and self._labels != envelope.labels:",
+            "elif any(envelope.labels) and not envelope.groups:",
         ),
         Fault(
             "labels-in-the-old-format",

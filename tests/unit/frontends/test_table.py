@@ -90,7 +90,7 @@ def test_expected_costs_are_those_of_the_normalised_table_and_never_less(p, pric
     count = len(p)
     listed = [(q, n, 0.0, False) for n, q in enumerate(p)]
     P = {s: {0: listed} for s in range(count)}
-    f = imported(P, cost=lambda s, a, n: price[n % 3]).f[0, 0, 0]
+    f = imported(P, cost=lambda s, a, n: price[n % 3], endless=True).f[0, 0, 0]
     total = sum(Fraction(q) * Fraction(price[n % 3]) for n, q in enumerate(p))
     true = total / sum(map(Fraction, p))
     assert Fraction(float(f)) >= true
