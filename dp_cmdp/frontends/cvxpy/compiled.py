@@ -123,7 +123,7 @@ class CompiledProblem:
 
     def _public_value(self, z: FloatArray) -> float | None:
         """The value of an objective that reads no private parameter; None if it does."""
-        objective = self._canonical.restated.problem.objective
+        objective: Any = self._canonical.restated.problem.objective
         if objective.parameters():
             return None
         found = self._inverted(z, {}, value=0.0, status=cp.OPTIMAL).primal_vars

@@ -7,7 +7,6 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from scipy import sparse
 
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter
@@ -86,9 +85,9 @@ def refuse_non_convex(problem: cp.Problem) -> None:
             )
 
 
-def _has_nan(constant: cp.Constant) -> bool:
-    found: Any = constant.value
-    return bool(np.isnan(found.data if sparse.issparse(found) else found).any())
+def _has_nan(constant: Any) -> bool:
+    table = constant.value
+    return bool(np.isnan(table.tocoo().data if hasattr(table, "tocoo") else table).any())
 
 
 def _names(part: Any) -> str:

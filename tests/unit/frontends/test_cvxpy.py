@@ -1,6 +1,7 @@
 """Answers through the cvxpy door: the same as by hand, certified, and silent about the truth."""
 
-# pyright: reportArgumentType=false, reportOptionalMemberAccess=false
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false
 
 import pickle
 import sys
