@@ -65,8 +65,8 @@ class Database:
         )
         if not envelope.contains(flat):  # NaN fails too
             raise InvalidArgumentError(
-                "values must lie inside the envelope; some do not (their values and positions are "
-                "private and not shown): clip them or widen the public bounds"
+                "values must lie within their public bounds; some do not (which ones is private "
+                "and not shown): clip them or widen the public bounds"
             )
         object.__setattr__(self, "values", _check.frozen(flat))
         object.__setattr__(self, "envelope", envelope)

@@ -126,7 +126,7 @@ class Restated:
         return expression.copy(args)
 
 
-def _running_sum(expression: Any, axis: int | None) -> Any:
+def _running_sum(expression: Any, axis: Any) -> Any:
     """A cumulative sum as a product: every sum is stated in the terms themselves."""
     if expression.ndim == 0:
         return expression if axis is not None else cp.reshape(expression, (1,), order="F")

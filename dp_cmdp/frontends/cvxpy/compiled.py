@@ -21,7 +21,11 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.cvxpy.affine_map import Columns, Rows, Terms
 from dp_cmdp.frontends.cvxpy.canonical import Canonical, canonical
 from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter, group_names, joined
-from dp_cmdp.frontends.cvxpy.refusals import private_parameters, refuse_unfit
+from dp_cmdp.frontends.cvxpy.refusals import (
+    private_parameters,
+    refuse_not_finite,
+    refuse_unfit,
+)
 from dp_cmdp.frontends.cvxpy.rows import curve_of, linear_program, row_names, variable_name
 from dp_cmdp.frontends.cvxpy.tensors import LINEAR, num_rows
 from dp_cmdp.program.linear_program import Solution
@@ -93,6 +97,12 @@ class CompiledProblem:
                 raise InvalidArgumentError(
                     f"guess[{name!r}] must broadcast to the shape {shape}, got {part.shape}"
                 ) from None
+            index = self.envelope.index(name).ravel()
+            low, high = self.envelope.lower[index], self.envelope.upper[index]
+            if not ((low <= parts[-1]) & (parts[-1] <= high)).all():  # NaN fails too
+                raise InvalidArgumentError(
+                    f"guess[{name!r}] must lie within the public bounds of {name}"
+                )
         return np.concatenate(parts)
 
     def least_value(self, z: FloatArray, estimate: FloatArray) -> float:
@@ -100,9 +110,44 @@ class CompiledProblem:
         return float(-self.program.c.at(estimate) @ z + 0.5 * (z @ (self.curve @ z)))
 
     def user_value(self, z: FloatArray, estimate: FloatArray) -> float:
-        """The user's objective at a point of the program and an estimate of the database."""
+        """The user's objective at a point of the program and an estimate of the database.
+
+        As the user's expression gives it, if no private parameter is in it: an engine's bound of an
+        atom may lie a little beside the atom.
+        """
+        public = self._public_value(z)
+        if public is not None:
+            return public
         least = self.least_value(z, estimate) + float(self.offset.at(estimate)[0])
         return (-least if isinstance(self.problem.objective, cp.Maximize) else least) + 0.0
+
+    def _public_value(self, z: FloatArray) -> float | None:
+        """The value of an objective that reads no private parameter; None if it does."""
+        objective: Any = self._canonical.restated.problem.objective
+        if objective.parameters():
+            return None
+        found = self._inverted(z, {}, value=0.0, status=cp.OPTIMAL).primal_vars
+        before = [(variable, variable._value) for variable in objective.variables()]
+        try:
+            for variable, _ in before:
+                variable.save_value(found.get(variable.id))
+            value = objective.value
+        finally:
+            for variable, old in before:
+                variable._value = old
+        return None if value is None or np.isnan(value) else float(value) + 0.0
+
+    def _inverted(
+        self, z: FloatArray, duals: dict[int, Any], *, value: float, status: str
+    ) -> CvxpySolution:
+        """A point of the program and multipliers as cvxpy's solution of the restated problem."""
+        cone = self._canonical.cone
+        parts = {
+            v.id: (z[start : start + v.size] + 0.0).reshape(v.shape, order="F")
+            for v in cone.variables
+            for start in (cone.variable_start[v.id],)
+        }
+        return self._canonical.inverted(CvxpySolution(status, value, parts, duals, {}))
 
     def cone_constraints(self) -> list[Any]:
         """The canonical constraints that are not linear: of the objective's atoms."""
@@ -124,12 +169,7 @@ class CompiledProblem:
     def unpack(self, solution: Solution, *, value: float, status: str) -> None:
         """Set the values of variables, constraints and problem as cvxpy does."""
         canon = self._canonical
-        parts = {
-            v.id: (solution.x[start : start + v.size] + 0.0).reshape(v.shape, order="F")
-            for v in canon.cone.variables
-            for start in (canon.cone.variable_start[v.id],)
-        }
-        found = canon.inverted(CvxpySolution(status, value, parts, self._duals(solution), {}))
+        found = self._inverted(solution.x, self._duals(solution), value=value, status=status)
         for variable in self.problem.variables():
             variable.save_value(found.primal_vars.get(canon.restated.twin(variable).id))
         for constraint in self.problem.constraints:
@@ -221,6 +261,8 @@ def compile(problem: cp.Problem) -> CompiledProblem:
     cone, width = canon.cone, canon.cone.size
     columns = Columns.of(cone, envelope, names)
     q = columns.terms(cone.q, height=width + 1)
+    if not np.isfinite(q.coefficient).all():
+        refuse_not_finite("the objective")
     last = q.where(q.row == width)
     offset = Terms(0 * last.row, last.col, last.entry, last.coefficient).vector(1)
     cost = q.where(q.row < width).negated().vector(width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,8 @@ class PrivateParameter(cp.Parameter):
         and its budget). By default every value is a record of its own.
     name : str, optional
         In messages, and as a key of values.
+    **attributes
+        Refused, by name: ``value``, ``symmetric``, … of ``cvxpy.Parameter``.
 
     Notes
     -----
@@ -61,7 +63,10 @@ class PrivateParameter(cp.Parameter):
         radius: ArrayLike | None = None,
         records: Any = None,
         name: str | None = None,
+        **attributes: Any,
     ) -> None:
+        if attributes:
+            _refuse_attributes(attributes)
         size = _check.shape("shape", shape)
         if name is not None and not name.strip():
             raise InvalidArgumentError("name must be a non-empty text or None")
@@ -108,6 +113,20 @@ class PrivateParameter(cp.Parameter):
     def __repr__(self) -> str:
         low, high = self._facts.lower.min(), self._facts.upper.max()
         return f"PrivateParameter({self.name()}, {self.shape}, within [{low:g}, {high:g}])"
+
+
+def _refuse_attributes(attributes: Mapping[str, Any]) -> None:
+    """Raise: what ``cvxpy.Parameter`` takes and a private one does not."""
+    if "value" in attributes:
+        raise PrivacyLeakError(
+            "value: the values of a private parameter are not stored: hand them to "
+            "dp_cmdp.cvxpy.solve(problem, {parameter: values}, epsilon=…, delta=…)"
+        )
+    raise InvalidArgumentError(
+        f"PrivateParameter takes no {', '.join(sorted(attributes))}: signs follow from lower and "
+        "upper, and entries that are equal or zero are stated by an expression of a smaller "
+        "parameter (cp.diag(p), cp.vec_to_upper_tri(p), …)"
+    )
 
 
 def _labels(records: Any, shape: tuple[int, ...]) -> tuple[Hashable, ...]:

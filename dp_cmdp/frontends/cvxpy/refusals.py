@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter
@@ -68,6 +69,8 @@ def refuse_non_convex(problem: cp.Problem) -> None:
     parts = [("the objective", problem.objective)]
     parts += [(constraint_name(k, c), c) for k, c in enumerate(problem.constraints)]
     for name, part in parts:
+        if not all(arg.is_affine() for arg in part.args) and any(map(_has_nan, part.constants())):
+            refuse_not_finite(name)  # inside an atom; those of rows are told with their place
         if not part.is_dcp():
             raise InvalidArgumentError(
                 f"{name} is not convex by cvxpy's rules (DCP): state it with convex functions"
@@ -80,6 +83,11 @@ def refuse_non_convex(problem: cp.Problem) -> None:
                 "variable, and a few atoms (kron, convolve, …) are not. Make one PrivateParameter "
                 "of the product, move one factor to the other side, or write the sums out"
             )
+
+
+def _has_nan(constant: Any) -> bool:
+    table = constant.value
+    return bool(np.isnan(table.tocoo().data if hasattr(table, "tocoo") else table).any())
 
 
 def _names(part: Any) -> str:
@@ -120,4 +128,12 @@ def refuse_cone(name: str, *, private: Sequence[str] = ()) -> None:
         f"{name} is curved (a square, a 2-norm, an exponential, a matrix cone, …), and only what "
         "is linear after cvxpy's reductions is certified in exact arithmetic. Put the curve into "
         "the objective, or use norms 1 or inf, abs, max, or tangents"
+    )
+
+
+def refuse_not_finite(name: str) -> None:
+    """Raise: a public number of the problem is none."""
+    raise InvalidArgumentError(
+        f"{name} has a NaN or infinite number among its public constants: replace it, or leave the "
+        "row out if it says nothing"
     )

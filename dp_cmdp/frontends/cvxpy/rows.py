@@ -11,6 +11,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.data.affine import Affine, IntArray
 from dp_cmdp.errors import AssumptionError
 from dp_cmdp.frontends.cvxpy.affine_map import (
+    BoolArray,
     Columns,
     Rows,
     Terms,
@@ -19,7 +20,7 @@ from dp_cmdp.frontends.cvxpy.affine_map import (
     sorted_rows,
 )
 from dp_cmdp.frontends.cvxpy.canonical import Canonical
-from dp_cmdp.frontends.cvxpy.refusals import refuse_cone, refuse_equality
+from dp_cmdp.frontends.cvxpy.refusals import refuse_cone, refuse_equality, refuse_not_finite
 from dp_cmdp.frontends.cvxpy.tensors import ConeProgram, num_rows
 from dp_cmdp.program.parametric import ParametricLP
 
@@ -35,8 +36,9 @@ def linear_program(
     private = np.zeros(m, dtype=bool)
     private[A.row[A.private]] = private[b.row[b.private]] = True
     public = inequalities(cone) & ~private
-    bounds, lower, upper = bounds_of(A, constant, public, n)
     vacuous = public & (constant == np.inf)  # x <= inf
+    _refuse_not_finite(canon, (A, b), ~vacuous)
+    bounds, lower, upper = bounds_of(A, constant, public, n)
     rows = sorted_rows(cone, private, bounds | vacuous)
     _refuse_private_rows(canon, columns, rows, (A, b))
     _refuse_contradiction(canon, lower, upper)
@@ -81,6 +83,14 @@ def _refuse_private_rows(
                 if kind is rows.equality and not where.inner:
                     refuse_equality(where.name, columns.names(read.entry))
                 refuse_cone(where.name, private=columns.names(read.entry))
+
+
+def _refuse_not_finite(canon: Canonical, terms: tuple[Terms, Terms], kept: BoolArray) -> None:
+    """Raise if a number of a row is NaN or infinite, but for bounds that say nothing."""
+    A, b = terms
+    wrong = [A.row[~np.isfinite(A.coefficient)], b.row[~np.isfinite(b.coefficient) & kept[b.row]]]
+    for row in np.concatenate(wrong)[:1]:
+        refuse_not_finite(row_names(canon, np.array([row]))[0])
 
 
 def _refuse_contradiction(canon: Canonical, lower: FloatArray, upper: FloatArray) -> None:

@@ -27,6 +27,9 @@ from dp_cmdp.release.planned import release_for_checked
 from dp_cmdp.release.planner import Choice
 from dp_cmdp.release.solve import release_and_solve, robust_solution
 
+#: Answer, robust answer, release, choice of its plan.
+_Parts = tuple[Solution, Solution, Release, Choice | None]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
@@ -178,31 +181,31 @@ def solve(
     database = deferred_database(compiled, values, identity=identity)
     source: dict[str, Any] = {"rng": rng, "calibration": calibration, "ledger": ledger}
     linear = {"plan": plan, "guess": public, "progress": progress} if compiled.is_linear else {}
-    refusal = None
+    answer = _linear_answer if compiled.is_linear else _curved_answer
+    found: _Parts | InvalidArgumentError
     try:
-        answer = _linear_answer if compiled.is_linear else _curved_answer
-        parts = answer(compiled, database, budget, **source, **linear)
+        found = answer(compiled, database, budget, **source, **linear)
     except AssumptionError as error:
         raise in_user_words(compiled, error) from None
     except InvalidArgumentError as error:
-        refusal = error
-    if refusal is not None:
+        found = error
+    if isinstance(found, InvalidArgumentError):
         if ledger is None:
             compiled.database(values)  # says what is wrong with the values, if that was the reason
-        raise refusal
-    return _unpacked(compiled, *parts)
+        raise found
+    return _unpacked(compiled, *found)
 
 
 def _linear_answer(
     compiled: CompiledProblem, database: Database, budget: PrivacyBudget, **how: Any
-) -> tuple[Solution, Solution, Release, Choice]:
+) -> _Parts:
     found = release_and_solve(compiled.program, database, budget, **how)
     return found.solution, found.robust, found.release, found.choice
 
 
 def _curved_answer(
     compiled: CompiledProblem, database: Database, budget: PrivacyBudget, **source: Any
-) -> tuple[Solution, Solution, Release, None]:
+) -> _Parts:
     """Check, release and solve with a curved objective."""
     robust = robust_curved(compiled)
     release, _ = release_for_checked(

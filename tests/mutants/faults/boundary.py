@@ -27,8 +27,8 @@ FAULTS = (
         Fault(
             "outside-value-quoted",
             "an error never quotes a private value",
-            '"values must lie inside the envelope; some do not (their values and positions are "',
-            'f"values must lie inside the envelope, got {flat} (their values and positions are "',
+            '"values must lie within their public bounds; some do not (which ones is private "',
+            'f"values must lie within their public bounds, got {flat} (which ones is private "',
         ),
         Fault(
             "outside-value-accepted",

@@ -1,6 +1,7 @@
 """Answers through the cvxpy door: the same as by hand, certified, and silent about the truth."""
 
-# pyright: reportArgumentType=false, reportOptionalMemberAccess=false
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false
 
 import pickle
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 import dp_cmdp
 from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget, PrivacyLedger
-from dp_cmdp.errors import BudgetExceededError
+from dp_cmdp.errors import BudgetExceededError, SolverError
 from dp_cmdp.frontends.cvxpy import PrivateParameter, check, compile, solve
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.solve import release_and_solve
@@ -333,3 +334,48 @@ def test_exactness_does_not_depend_on_how_a_bound_is_spelled():
         solve(problem, {p: 0.5}, **DRAW)
         found.append(shortfall(problem, {"p": fractions(0.5)}))
     assert max(found) <= 0
+
+
+@pytest.mark.parametrize("name", [*CURVES, "a kink"])
+def test_the_value_of_a_public_objective_is_the_objective_at_the_answer(name):
+    a = PrivateParameter(3, lower=0.1, upper=1, radius=0.05, name="a")
+    x = cp.Variable(3, nonneg=True)
+    goal = CURVES[name](x) if name in CURVES else cp.Minimize(cp.max(cp.abs(x - 3)))
+    problem = cp.Problem(goal, [a @ x <= 2])
+    checked = check(problem)
+    assert x.value is None
+    answer = solve(problem, {a: [0.3, 0.4, 0.5]}, **DRAW, rng=np.random.default_rng(0))
+    assert problem.value == answer.value == problem.objective.value
+    assert answer.robust_value == checked.value
+
+
+@pytest.mark.parametrize("curved", [False, True])
+def test_an_engine_that_fails_after_the_release_leaves_the_robust_answer_and_says_so(
+    curved, monkeypatch
+):
+    a = PrivateParameter(3, lower=0.1, upper=1, radius=0.05, name="a")
+    x = cp.Variable(3, nonneg=True)
+    objective = cp.Minimize(cp.sum_squares(x - 3)) if curved else cp.Maximize(cp.sum(x))
+    problem = cp.Problem(objective, [a @ x <= 2])
+    robust = check(problem)
+
+    def failing(*_, **__):
+        raise SolverError("the engine failed")
+
+    module = "frontends.cvxpy.solve" if curved else "release.solve"
+    name = "curved_over" if curved else "solve_private"
+    monkeypatch.setattr(sys.modules[f"dp_cmdp.{module}"], name, failing)
+    answer = solve(problem, {a: [0.3, 0.4, 0.5]}, **DRAW, plan="database")
+    assert problem.status == "optimal_inaccurate"
+    assert answer.certificate.verified
+    assert np.array_equal(answer.solution.x, robust.robust.x)
+    assert shortfall(problem, {"a": fractions([0.3, 0.4, 0.5])}) <= 0
+
+
+def test_expressions_have_values_where_private_bounds_are_rows():
+    cap = PrivateParameter(2, lower=1, upper=2, name="cap")
+    inside, beside = cp.Variable(2, bounds=[0, cap]), cp.Variable(2, nonneg=True)
+    problem = cp.Problem(cp.Maximize(cp.sum(inside) + cp.sum(beside)), [beside <= cap])
+    answer = solve(problem, {cap: [1.5, 1.5]}, **DRAW)
+    assert cp.sum(inside).value is None  # cvxpy's rule: a parameter of its bounds has no value
+    assert inside.value.sum() + cp.sum(beside).value == pytest.approx(answer.value)

@@ -137,8 +137,8 @@ WRONG = {
     "an unknown name": ({p: np.ones(3) / 2, "r": 1}, "other key"),
     "twice": ({p: np.ones(3) / 2, "p": np.ones(3)}, "twice"),
     "a shape": ({p: [0.5, 0.5]}, r"shape \(3,\), got \(2,\)"),
-    "outside": ({p: [0.5, 0.5, 1.1057913579]}, "must lie inside.*not shown"),
-    "nan": ({p: [0.5, 0.5, np.nan]}, "must lie inside"),
+    "outside": ({p: [0.5, 0.5, 1.1057913579]}, "within their public bounds.*not shown"),
+    "nan": ({p: [0.5, 0.5, np.nan]}, "within their public bounds"),
 }
 
 
@@ -256,3 +256,41 @@ def test_an_integer_and_its_text_are_not_taken_for_two_records_in_silence():
     second = PrivateParameter((), lower=0, upper=1, records=1, name="second")
     with pytest.raises(InvalidArgumentError, match="the integer 1 and the text '1'"):
         compile(cp.Problem(MOST, [first @ x[:2] <= 1, x <= second + 1]))
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        (x <= [1, np.nan, 2], r"constraint 1 \(x <= .*\[1\]"),
+        (labelled(x + x[0] <= [1, 2, np.nan], "cap"), r"cap\[2\]"),
+        (labelled(np.array([1, np.inf, 1]) @ x <= 1, "cap"), "cap"),
+        (labelled(x >= np.inf, "floor"), "floor"),
+        (labelled(x[0] + x[1] == np.inf, "sum"), "sum"),
+        (labelled(cp.multiply(p, [1, np.nan, 1]) @ x <= 1, "cap"), "cap"),
+        (labelled(x <= p + np.array([1, np.inf, 1]), "cap"), r"cap\[1\]"),
+        (labelled(cp.norm1(x - [0, np.nan, 1]) <= 1, "cap"), "cap"),
+    ],
+)
+def test_numbers_that_are_none_are_refused_by_the_name_of_their_constraint(row, name):
+    with pytest.raises(InvalidArgumentError, match=f"^{name}.* NaN or infinite"):
+        compile(cp.Problem(MOST, [p @ x <= 1, row]))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_an_objective_with_numbers_that_are_none_is_refused(number):
+    with pytest.raises(InvalidArgumentError, match="the objective has a NaN or infinite"):
+        compile(cp.Problem(cp.Maximize(np.array([1, number, 1]) @ x), [p @ x <= 1, x <= 1]))
+
+
+def test_attributes_of_public_parameters_are_refused_by_name():
+    with pytest.raises(PrivacyLeakError, match=r"value.*hand them to") as found:
+        PrivateParameter(3, lower=0, upper=1, value=[0.1057913579, 0, 0])
+    assert "57913579" not in str(found.value)
+    with pytest.raises(InvalidArgumentError, match=r"takes no nonneg, symmetric.*lower and upper"):
+        PrivateParameter((2, 2), lower=0, upper=1, symmetric=True, nonneg=True)
+
+
+@pytest.mark.parametrize("guess", [2.0, -0.5, np.nan, [0.5, 0.5, 1.5]])
+def test_a_guess_outside_the_public_bounds_is_refused_by_name(guess):
+    with pytest.raises(InvalidArgumentError, match=r"guess\['p'\] must lie within the public bou"):
+        solve(PROBLEM, {p: [0.5, 0.5, 0.5]}, epsilon=1, delta="1/1000", guess={p: guess})

@@ -73,7 +73,7 @@ def test_every_estimate_of_a_database_lies_in_the_public_bounds():
 
 @pytest.mark.parametrize("values", [[-1e-9, 0.5], [0.5, 1.0 + 1e-9], [-2.0, 0.5], [0.5, 2.0]])
 def test_values_on_either_side_of_the_bounds_are_refused(values):
-    with pytest.raises(InvalidArgumentError, match="inside the envelope"):
+    with pytest.raises(InvalidArgumentError, match="within their public bounds"):
         Database(values, Envelope(0.0, 1.0, shape=2))
 
 
