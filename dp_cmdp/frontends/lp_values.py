@@ -161,6 +161,11 @@ def read_csv(
         ):
             raise InvalidArgumentError(f"{path.name} must have the header {','.join(_COLUMNS)}")
         for line in table:
+            if None in line:
+                raise InvalidArgumentError(
+                    f"{path.name}, line {table.line_num}: it has more fields than the header; "
+                    "write numbers with a point, and quote names with commas"
+                )
             key = (line.get("group") or only, line.get("row") or "", line.get("column") or "")
             at = places.get(key)  # pyright: ignore[reportArgumentType]
             if at is None or not np.isnan(values[at]):

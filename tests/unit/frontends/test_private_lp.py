@@ -216,6 +216,7 @@ def test_private_numbers_come_from_a_table_or_a_file_of_the_same_model(tmp_path)
         ("row,value\nWOOD,7351\n", "line 2: no private number stands there"),
         ("row,value\nHOURS,x7351\n", "line 2: the value is not a finite number"),
         ("row,value\nHOURS,nan\n", "line 2: the value is not a finite number"),
+        ("row,value\nHOURS,7351,5\n", "line 2: it has more fields than the header"),
         ("row,value\n\nHOURS,7351\n", r"bounds: the right-hand side of HOURS \(hours, line 3\)$"),
         ("row,value\nHOURS,-7351\n", r"bounds: the right-hand side of HOURS \(hours, line 2\)$"),
         ("row,value\n", "must have a line for every private number; hours, HOURS is missing"),
