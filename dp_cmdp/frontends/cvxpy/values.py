@@ -40,6 +40,8 @@ def _check_form(name: str, value: Any, shape: tuple[int, ...]) -> None:
 
 def _shape(value: Any) -> tuple[int, ...] | None:
     """The shape of nested lists or of an array; None if it cannot be told."""
+    if isinstance(value, np.ndarray):
+        return value.shape
     try:
         return np.asarray(value, dtype=object).shape
     except Exception:
