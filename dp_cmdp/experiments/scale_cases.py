@@ -109,8 +109,14 @@ class PolicyCase:
                 self.database, budget, program=self.program, alphas=shares, rng=rng
             )
             return synthesize(self.model, release)
-        options = {"plan": "database", "calibration": "tight"} if plan is None else {"plan": plan}
-        return release_and_synthesize(self.model, self.database, budget, rng=rng, **options).safe
+        return release_and_synthesize(
+            self.model,
+            self.database,
+            budget,
+            rng=rng,
+            plan="database" if plan is None else plan,
+            calibration="tight" if plan is None else None,
+        ).safe
 
 
 @lru_cache(maxsize=16)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,10 +166,14 @@ def test_a_plan_for_entries_alone_is_bounded_as_a_database_release(case):
 @pytest.mark.parametrize("case", ["private_auction", "list_price_auction"])
 def test_the_plan_called_database_is_the_database_release(case):
     program, database = CASES[case]()
-    options = {"calibration": suited_noise(program, BUDGET), "close": harmful_sides(program)}
+    options: dict[str, Any] = {
+        "calibration": suited_noise(program, BUDGET),
+        "close": harmful_sides(program),
+    }
+    planned: dict[str, Any] = {"mechanism": "planned", "plan": "database"}
     entries, bound = (
         accuracy_bound(program, database, BUDGET, draws=5, rng=np.random.default_rng(1), **kind)
-        for kind in (options, {"mechanism": "planned", "plan": "database"})
+        for kind in (options, planned)
     )
     assert replace(bound, plan=None) == entries
 
