@@ -71,6 +71,7 @@ class Envelope:
     groups: Groups
     records: NDArray[np.int64]
     labels: tuple[Labels, ...]
+    _has_names: bool
 
     @door
     def __init__(
@@ -98,14 +99,16 @@ class Envelope:
                 "lower, upper and radius must broadcast to one shape (see the shape argument)"
             ) from None
         shaped = tuple(int(d) for d in full)
+        has_names = isinstance(records, str)
         if records is None:
             owners = np.arange(lo.size)
         elif isinstance(records, str):
             (owners,) = records_by_level(records, {name: named})
         else:
             whose = record_names("records", records, group=name, shape=shaped)
-            (owners,) = joint_numbers([whose])
+            (owners,), has_names = joint_numbers([whose]), whose.dtype.kind != "i"
         self._fill(lo, hi, rad, ((name, shaped),), owners, (named,))
+        object.__setattr__(self, "_has_names", has_names)
 
     def _fill(
         self,
@@ -118,6 +121,7 @@ class Envelope:
     ) -> None:
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "_has_names", False)
         if lower.size == 0:
             raise InvalidArgumentError("an Envelope must hold at least one entry")
         if (lower >= upper).any():
@@ -159,7 +163,8 @@ class Envelope:
         `records` says whose entries they are when one record reaches across groups (an
         advertiser's prices and its budget): names of any type per group, of which equal ones are
         one record, or the name of a level that the labels of every group have. Otherwise each
-        group keeps its own records. Labels are kept.
+        group keeps its own records, unless several have names for them: one person could be in
+        more than one group, so that is refused. Labels are kept.
         """
         if not envelopes:
             raise InvalidArgumentError("envelopes must name at least one group")
@@ -169,6 +174,13 @@ class Envelope:
         parts = list(envelopes.values())
         groups = tuple((name, part._single_shape(name)) for name, part in envelopes.items())
         if records is None:
+            several = [name for name, part in envelopes.items() if part._has_names]
+            if len(several) > 1:
+                raise InvalidArgumentError(
+                    f"records must say again whose entries are whose: {', '.join(several)} have "
+                    "names of records, and a name that is in two of them is one person; give "
+                    "records={group: names, …} for every group, or a level of the labels"
+                )
             offsets = np.cumsum([0, *(int(part.records.max()) + 1 for part in parts[:-1])])
             owners = [part.records + shift for part, shift in zip(parts, offsets, strict=True)]
         elif isinstance(records, str):

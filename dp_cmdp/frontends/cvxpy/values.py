@@ -33,6 +33,12 @@ def _check_form(name: str, value: Any, shape: tuple[int, ...]) -> None:
         reason = _check.why_no_array(value)
         if reason is not None:
             raise InvalidArgumentError(f"{name} must be {_check.PURE}; {reason}")
+    index = getattr(value, "index", None)
+    if hasattr(index, "dtype") and type(index).__name__ != "RangeIndex":
+        raise InvalidArgumentError(
+            f"{name} has an index of its own, which would not be read: pass its numbers in the "
+            "order of the parameter's entries (.to_numpy())"
+        )
     found = _shape(value)
     if found is not None and found != shape:
         raise InvalidArgumentError(f"{name} must have shape {shape}, got {found}")

@@ -177,3 +177,15 @@ def test_labels_of_a_user_never_meet_records_that_nobody_named():
     named = PrivateParameter(1, lower=0, upper=1, records=owners)
     assert named.labels == ((plain.id, 0),)
     assert joined([plain, named]).record_size == 1
+
+
+def test_groups_whose_records_have_names_are_joined_only_with_names_again():
+    named = Envelope(0, 1, radius=0.1, shape=2, records=["ann", "bob"])
+    plain = Envelope(0, 1, radius=0.1, shape=2)
+    both = {"price": named, "budget": named}
+    with pytest.raises(InvalidArgumentError, match="price, budget have names of records"):
+        Envelope.join(both)
+    again = Envelope.join(both, records={key: ["ann", "bob"] for key in both})
+    assert again.record_size == 2
+    assert Envelope.join({"price": named, "limit": plain}).record_size == 1
+    assert named == Envelope(0, 1, radius=0.1, shape=2)  # a name is no part of the promise

@@ -6,6 +6,7 @@ import math
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 import pytest
 
 from dp_cmdp import PrivacyBudget, PrivacyLedger
@@ -294,3 +295,12 @@ def test_attributes_of_public_parameters_are_refused_by_name():
 def test_a_guess_outside_the_public_bounds_is_refused_by_name(guess):
     with pytest.raises(InvalidArgumentError, match=r"guess\['p'\] must lie within the public bou"):
         solve(PROBLEM, {p: [0.5, 0.5, 0.5]}, epsilon=1, delta="1/1000", guess={p: guess})
+
+
+def test_values_with_an_index_of_their_own_are_refused():
+    p = PrivateParameter(2, lower=0, upper=3, name="p")
+    z = cp.Variable(2, nonneg=True)
+    problem = cp.Problem(cp.Maximize(cp.sum(z)), [z <= p])
+    with pytest.raises(InvalidArgumentError, match="index of its own"):
+        solve(problem, {p: pd.Series([1.0, 2.0], index=[1, 0])}, epsilon=1, delta="1/1000")
+    assert solve(problem, {p: pd.Series([1.0, 2.0])}, epsilon=1, delta="1/1000").certificate
