@@ -162,6 +162,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.frontends.lp_values": CHECKED,
     "dp_cmdp.frontends.mps_grammar": CHECKED,
     "dp_cmdp.frontends.table": "the checks themselves, tested in unit/frontends/test_table.py",
+    "dp_cmdp.program.assumptions.public_repair": CHECKED,
     "dp_cmdp.program.engines": CHECKED,
     "dp_cmdp._exact": CHECKED,
     "dp_cmdp.experiments.ad_budget": "a reproduction: called by its sweep",

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dp_cmdp import _check
-from dp_cmdp.errors import AssumptionError, SolverError
+from dp_cmdp.errors import AssumptionError
 from dp_cmdp.frontends.lp_file import LpModel
-from dp_cmdp.program.engines.elastic import elastic_program
-from dp_cmdp.program.linear_program import solve
+from dp_cmdp.program.assumptions import public_repair
 from dp_cmdp.program.parametric import ParametricLP
 
 _BOUND = re.compile(r"(lower|upper) bound of \S+")
@@ -36,7 +35,8 @@ def in_file_words(
         return AssumptionError(
             text, label=error.label, rows=error.rows, relaxation=error.relaxation
         )
-    if error.label == "ass:feast" and (found := _public_repair(program, model, public_rows)):
+    equal = [model.row_names[i] for i in np.flatnonzero(model.equal)]
+    if error.label == "ass:feast" and (found := public_repair(program, [*public_rows, *equal])):
         text = (
             "the public rows and bounds contradict each other, whatever the private numbers are. "
             f"Smallest repair: {_repairs(model, *found)}. No data was read"
@@ -74,29 +74,3 @@ def _repair(model: LpModel, row: str, amount: float) -> str:
         return f"move the right-hand side of {row} by {amount:.6g}"
     verb = "raise" if np.isfinite(model.row_upper[at]) else "lower"
     return f"{verb} the right-hand side of {row} by {amount:.6g}"
-
-
-def _public_repair(
-    program: ParametricLP, model: LpModel, public_rows: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
-    """Public rows that must give way, and by how much; None if it is not they."""
-    n, m, k = program.num_variables, program.b_ub.size, program.b_eq.size
-    elastic = elastic_program(
-        program.A_ub,
-        program.b_ub,
-        A_eq=program.A_eq,
-        b_eq=program.b_eq,
-        lower=program.lower,
-        upper=program.upper,
-    )
-    try:
-        given = solve(elastic, certify=False).x[n:]
-    except SolverError:
-        return None
-    amount = np.concatenate([given[:m], given[m : m + k] + given[m + k :]])
-    failing = np.flatnonzero(amount > 1e-8 * (1 + np.abs(np.append(program.b_ub, program.b_eq))))
-    equal = (model.row_names[i] for i in np.flatnonzero(model.equal))
-    names = (*public_rows, *equal)
-    if not failing.size:
-        return None
-    return tuple(names[i] for i in failing), tuple(amount[failing].tolist())

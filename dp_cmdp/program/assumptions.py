@@ -12,7 +12,7 @@ on the perturbed variables (``any_objective``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -20,7 +20,8 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
-from dp_cmdp.errors import AssumptionError, InfeasibleError
+from dp_cmdp.errors import AssumptionError, InfeasibleError, SolverError
+from dp_cmdp.program.engines.elastic import elastic_program
 from dp_cmdp.program.linear_program import LinearProgram, Solution, solve
 from dp_cmdp.program.parametric import ParametricLP
 
@@ -77,6 +78,33 @@ def _refuse(program: ParametricLP, relaxation: np.ndarray, failing: np.ndarray) 
         rows=names,
         relaxation=amounts,
     )
+
+
+def public_repair(
+    program: ParametricLP, names: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
+    """Public rows that must give way, and by how much; None if the public rows agree.
+
+    `names` are those of the inequality rows, then of the equality rows.
+    """
+    n, m, k = program.num_variables, program.b_ub.size, program.b_eq.size
+    elastic = elastic_program(
+        program.A_ub,
+        program.b_ub,
+        A_eq=program.A_eq,
+        b_eq=program.b_eq,
+        lower=program.lower,
+        upper=program.upper,
+    )
+    try:
+        given = solve(elastic, certify=False).x[n:]
+    except SolverError:
+        return None
+    amount = np.concatenate([given[:m], given[m : m + k] + given[m + k :]])
+    failing = np.flatnonzero(amount > 1e-8 * (1 + np.abs(np.append(program.b_ub, program.b_eq))))
+    if not failing.size:
+        return None
+    return tuple(names[i] for i in failing.tolist()), tuple(amount[failing].tolist())
 
 
 @door

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dp_cmdp._check import SHOWN
-from dp_cmdp.errors import AssumptionError, SolverError
+from dp_cmdp.errors import AssumptionError
 from dp_cmdp.frontends.cvxpy.compiled import CompiledProblem
-from dp_cmdp.program.engines.elastic import elastic_program
-from dp_cmdp.program.linear_program import solve as solve_linear
+from dp_cmdp.program.assumptions import public_repair
 
 
 def in_user_words(compiled: CompiledProblem, error: AssumptionError) -> AssumptionError:
@@ -23,7 +20,9 @@ def in_user_words(compiled: CompiledProblem, error: AssumptionError) -> Assumpti
         return AssumptionError(
             text, label=error.label, rows=error.rows, relaxation=error.relaxation
         )
-    if error.label == "ass:feast" and (public := _public_repair(compiled)):
+    if error.label == "ass:feast" and (
+        public := public_repair(compiled.program, compiled.public_row_names())
+    ):
         found = AssumptionError("", label=error.label, rows=public[0], relaxation=public[1])
         text = (
             "the public constraints contradict each other, whatever the private data is. Smallest "
@@ -45,29 +44,3 @@ def _listed(error: AssumptionError) -> str:
     pairs = list(zip(error.rows, error.relaxation, strict=True))
     shown = ", ".join(f"{name} by {amount:.6g}" for name, amount in pairs[:SHOWN])
     return shown + (f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else "")
-
-
-def _public_repair(compiled: CompiledProblem) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
-    """Public rows that must give way, and by how much; None if the public rows agree."""
-    program = compiled.program
-    n, m, k = program.num_variables, program.b_ub.size, program.b_eq.size
-    elastic = elastic_program(
-        program.A_ub,
-        program.b_ub,
-        A_eq=program.A_eq,
-        b_eq=program.b_eq,
-        lower=program.lower,
-        upper=program.upper,
-    )
-    try:
-        given = solve_linear(elastic, certify=False).x[n:]
-    except SolverError:
-        return None
-    amount = np.concatenate([given[:m], given[m : m + k] + given[m + k :]])
-    failing = np.flatnonzero(amount > 1e-8 * (1 + np.abs(np.append(program.b_ub, program.b_eq))))
-    names = compiled.public_row_names()
-    return (
-        (tuple(names[i] for i in failing), tuple(amount[failing].tolist()))
-        if failing.size
-        else None
-    )
