@@ -10,7 +10,9 @@ STAMP := $(VENV)/.installed
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
 
-$(STAMP): pyproject.toml constraints.txt
+KERNELS := $(wildcard dp_cmdp/cmdp/solvers/kernels/*.[ch])
+
+$(STAMP): pyproject.toml constraints.txt hatch_build.py $(KERNELS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(STAMP)

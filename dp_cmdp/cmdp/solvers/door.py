@@ -1,33 +1,26 @@
 """One door to both CMDP engines.
 
-``"policies"`` mixes policies in compiled code, by Newton's method for one cost
-(:mod:`dp_cmdp.cmdp.solvers.newton`) and by column generation (:mod:`dp_cmdp.cmdp.solvers.columns`);
-``"lp"`` (:mod:`dp_cmdp.cmdp.solvers.lp_engine`) the occupancy program in HiGHS. Both return a
-certified gap. ``"auto"`` takes policies with a pool or from :data:`LP_STATES` states on. Below, one
-linear program is answered in less time than loading the compiled engine takes (half a second; some
-twenty when it is compiled for the first time). Where one engine does not reach the gap, ``"auto"``
-tries the other (HiGHS up to :data:`LP_LIMIT` states).
+``"policies"`` (:mod:`dp_cmdp.cmdp.solvers.pool`) mixes policies in compiled code, by Newton's method;
+``"lp"`` (:mod:`dp_cmdp.cmdp.solvers.lp_engine`) solves the occupancy program in HiGHS. Both return a
+certified gap. ``"auto"`` takes policies where the compiled kernels are at hand, and the linear program
+where they are not, or where policies do not reach the gap (in models of at most :data:`LP_LIMIT`
+states).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
-from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp.cmdp.solvers.compiled import kernels, required
+from dp_cmdp.cmdp.solvers.lp_engine import solve_lp
+from dp_cmdp.cmdp.solvers.pool import PolicyPool
 from dp_cmdp.cmdp.solvers.solution import CMDPSolution
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError, UnboundedError
 
-if TYPE_CHECKING:
-    from dp_cmdp.cmdp.solvers.pool import PolicyPool
-
 ENGINES = ("auto", "policies", "lp")
-#: "auto" solves models with fewer states as one linear program.
-LP_STATES = 800
 #: "auto" does not turn to a linear program, where policies fail, in models with more states.
 LP_LIMIT = 20_000
 
@@ -79,28 +72,14 @@ def solve_cmdp(
         raise InvalidArgumentError("pool serves engine='policies'; drop it for engine='lp'")
     if pool is not None and not pool.fits(cmdp):
         raise InvalidArgumentError("pool must have been built for the T, r, mu and gamma of cmdp")
-    if engine != "auto":
-        return _solve(cmdp, b, engine=engine, gap=accuracy, pool=pool)
-    first, second = "policies", "lp"
-    if pool is None and cmdp.num_states < LP_STATES:
-        first, second = "lp", "policies"
+    if engine == "policies":
+        required()
+    if engine == "lp" or (engine == "auto" and pool is None and kernels() is None):
+        return solve_lp(cmdp, b, gap=accuracy)
     try:
-        return _solve(cmdp, b, engine=first, gap=accuracy, pool=pool)
+        return (pool or PolicyPool(cmdp)).solve(cmdp.f, b, gap=accuracy)
     except SolverError as error:
         decided = isinstance(error, InfeasibleError | UnboundedError)
-        if decided or (second == "lp" and cmdp.num_states > LP_LIMIT):
+        if engine != "auto" or decided or cmdp.num_states > LP_LIMIT:
             raise
-    return _solve(cmdp, b, engine=second, gap=accuracy, pool=pool)
-
-
-def _solve(
-    cmdp: CMDP, b: FloatArray, *, engine: str, gap: float, pool: PolicyPool | None
-) -> CMDPSolution:
-    if engine == "lp":
-        from dp_cmdp.cmdp.solvers.lp_engine import solve_lp
-
-        return solve_lp(cmdp, b, gap=gap)
-    from dp_cmdp.cmdp.solvers.pool import PolicyPool
-
-    own = PolicyPool(cmdp) if pool is None else pool
-    return own.solve(cmdp.f, b, gap=gap)
+    return solve_lp(cmdp, b, gap=accuracy)

@@ -1,15 +1,19 @@
 """A pool of policies shared by every CMDP with the same dynamics and reward.
 
 Dynamics are public, so the occupancy measure of a policy is a valid column for every draw of the
-costs f and tolerances f0, and a good start for the next. Where states are few, batches of draws are
-offered the mixtures that the pool knows (:mod:`dp_cmdp.cmdp.solvers.batch`). What these do not
-settle is solved by Newton's method when there is one cost (:mod:`dp_cmdp.cmdp.solvers.newton`), and
-by column generation (:mod:`dp_cmdp.cmdp.solvers.columns`).
+costs f and tolerances f0, and a good start for the next: the best mixture of pooled policies gives the
+first multipliers and policy of Newton's method (``kernels/newton.c``; where that does not settle, column
+generation, ``kernels/columns.c``). Sweeps are solved in batches. The draws of a batch all start from what
+was known before it, so answers do not depend on how many threads share the work.
+
+Without the compiled kernels every draw is a linear program.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,17 +22,15 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.solvers.batch import FEW_STATES, solve_batch
-from dp_cmdp.cmdp.solvers.columns import ColumnGeneration
-from dp_cmdp.cmdp.solvers.library import PolicyLibrary
-from dp_cmdp.cmdp.solvers.newton import solve_one_row
-from dp_cmdp.cmdp.solvers.solution import CMDPSolution, SweepSolution
+from dp_cmdp.cmdp.solvers.compiled import INFEASIBLE, SOLVED, Outcome, Workspace, kernels
+from dp_cmdp.cmdp.solvers.library import PolicyLibrary, occupancy_measure
+from dp_cmdp.cmdp.solvers.lp_engine import solve_lp
+from dp_cmdp.cmdp.solvers.refined_bound import refined_bound
+from dp_cmdp.cmdp.solvers.solution import CMDPSolution, SweepSolution, infeasible, relative_gap
 from dp_cmdp.errors import ConvergenceError, InvalidArgumentError, SolverError
 
-#: In models with more states, columns are loose where that will do.
-EXACT_COLUMN_STATES = 500
-#: Draws in a batch: few at first, while the pool still learns.
-FIRST_BATCH, LARGEST_BATCH = 16, 128
+#: Draws in the largest batch; the first is of one draw, each next one twice as large.
+LARGEST_BATCH = 64
 
 
 class PolicyPool:
@@ -50,24 +52,28 @@ class PolicyPool:
     """
 
     def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:
-        self.library = PolicyLibrary(cmdp, capacity=capacity)
+        _check.instance("cmdp", cmdp, CMDP)
+        self._cmdp = cmdp
+        self.library = None if kernels() is None else PolicyLibrary(cmdp, capacity=capacity)
+        self._values: dict[int, FloatArray] = {}  # of the last draw, by its number of costs
+        self._twins: list[Workspace] = []
 
     def __len__(self) -> int:
         """Number of policies it knows."""
-        return len(self.library)
+        return 0 if self.library is None else len(self.library)
 
     @door
     def fits(self, cmdp: CMDP) -> bool:
         """Whether `cmdp` has the pool's dynamics, reward, start and discount."""
-        library, own = self.library, self.library.dynamics
+        own = self._cmdp
         return (
-            cmdp.r.shape == library.shape
+            cmdp.r.shape == own.r.shape
             and cmdp.gamma == own.gamma
-            and cmdp.T.nnz == own.data.size
-            and np.array_equal(cmdp.T.indptr, own.indptr)
-            and np.array_equal(cmdp.T.indices, own.indices)
-            and np.array_equal(cmdp.T.data, own.data)
-            and np.array_equal(cmdp.r.reshape(-1), library.reward)
+            and cmdp.T.nnz == own.T.nnz
+            and np.array_equal(cmdp.T.indptr, own.T.indptr)
+            and np.array_equal(cmdp.T.indices, own.T.indices)
+            and np.array_equal(cmdp.T.data, own.T.data)
+            and np.array_equal(cmdp.r, own.r)
             and np.array_equal(cmdp.mu, own.mu)
         )
 
@@ -93,24 +99,29 @@ class PolicyPool:
         -----
         **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of f and f0.
         """
-        table = self._costs(f, form="(K, {}, {})").reshape(-1, self.library.reward.size)
+        table = self._costs(f, form="(K, {}, {})").reshape(-1, self._cmdp.r.size)
         tolerance = _check.vector("f0", f0, size=len(table))
         tolerance = tolerance - _check.vector("margin", margin, size=len(table))
         accuracy = _check.real("gap", gap, low=0.0)
-        return self._solve(table, tolerance, gap=accuracy)
+        (answer,) = self._solve_batch(table[None], tolerance[None], gap=accuracy, threads=1)
+        if isinstance(answer, SolverError):
+            raise answer
+        return answer
 
     @door
     def solve_many(
-        self, f: ArrayLike, f0: ArrayLike, *, gap: float = 1e-8, margin: ArrayLike = 0.0
+        self,
+        f: ArrayLike,
+        f0: ArrayLike,
+        *,
+        gap: float = 1e-8,
+        margin: ArrayLike = 0.0,
+        threads: int | None = None,
     ) -> SweepSolution:
         """Solve a sweep of draws; the same answers as one :meth:`solve` per draw, within the gap.
 
         A draw without a solution does not end the sweep: it is named, with the reason, in the
         result.
-
-        In models of at most :data:`~dp_cmdp.cmdp.solvers.batch.FEW_STATES` states, batches of draws
-        are first offered the mixtures that the pool knows; what these do not settle, and all draws
-        of larger models, are solved one after the other.
 
         Parameters
         ----------
@@ -118,6 +129,9 @@ class PolicyPool:
         f0 : (draws, K), or (draws,) for K = 1
         gap : float
         margin : (K,)
+        threads : int, optional
+            How many share the work, by default as many as there are cores. The answers are the
+            same for any number.
 
         Notes
         -----
@@ -125,8 +139,9 @@ class PolicyPool:
         """
         tables = self._costs(f, form="(draws, K, {}, {})")
         draws, rows = len(tables), 1 if tables.ndim == 3 else tables.shape[1]
-        tables = tables.reshape(draws, rows, self.library.reward.size)
+        tables = tables.reshape(draws, rows, self._cmdp.r.size)
         accuracy = _check.real("gap", gap, low=0.0)
+        workers = os.cpu_count() or 1 if threads is None else _check.size("threads", threads, low=1)
         b = _check.float_array(f0)
         if b is not None and b.shape == (draws,) and rows == 1:
             b = b[:, None]
@@ -135,10 +150,10 @@ class PolicyPool:
         _check.reject_non_finite("f0", b.ravel())
         b = b - _check.vector("margin", margin, size=rows)
         answers: list[CMDPSolution | SolverError] = []
-        size = FIRST_BATCH
+        size = 1
         while len(answers) < draws:
             own = slice(len(answers), len(answers) + size)
-            answers += self._solve_batch(tables[own], b[own], gap=accuracy)
+            answers += self._solve_batch(tables[own], b[own], gap=accuracy, threads=workers)
             size = min(2 * size, LARGEST_BATCH)
         return SweepSolution(
             solutions=tuple(None if isinstance(a, SolverError) else a for a in answers),
@@ -148,47 +163,119 @@ class PolicyPool:
     def _costs(self, f: ArrayLike, *, form: str) -> FloatArray:
         """The costs as an array of the given form, in which K may be left out."""
         table, dimensions = _check.float_array(f), form.count(",") + 1
+        shape = self._cmdp.r.shape
         if (
             table is None
             or table.ndim not in (dimensions - 1, dimensions)
-            or table.shape[-2:] != self.library.shape
+            or table.shape[-2:] != shape
         ):
             found = "no array of numbers" if table is None else str(table.shape)
-            shape = form.format(*self.library.shape)
-            raise InvalidArgumentError(f"f must have shape {shape}, with or without K; got {found}")
+            raise InvalidArgumentError(
+                f"f must have shape {form.format(*shape)}, with or without K; got {found}"
+            )
         _check.reject_non_finite("f", table.ravel())
         return table
 
     def _solve_batch(
-        self, tables: FloatArray, b: FloatArray, *, gap: float
+        self, tables: FloatArray, b: FloatArray, *, gap: float, threads: int
     ) -> list[CMDPSolution | SolverError]:
-        """Settle together, where states are few, what can be; the others one by one."""
-        found: list[CMDPSolution | None] = [None] * len(tables)
-        if self.library.shape[0] <= FEW_STATES:
-            self.library.prepare()
-            found = solve_batch(self.library, tables, b, gap=gap)
+        """Answers to draws that all start from what is known now; the pool then learns from them."""
+        library = self.library
+        if library is None:
+            return [self._by_lp(table, own, gap=gap) for table, own in zip(tables, b, strict=True)]
+        library.make_room()
+        given = library.policies, library.occupancies, library.values
+        n, columns = library.shape[0], tables.shape[1] + 1
+        start = self._values.get(columns, np.zeros((n, columns)))
+        spaces: SimpleQueue[Workspace] = SimpleQueue()
+        workers = min(threads, len(tables))
+        for k in range(workers):
+            spaces.put(library.workspace if k == 0 else self._twin(k - 1))
+
+        def solve(d: int) -> tuple[Outcome, FloatArray]:
+            x, space = start.copy(), spaces.get()
+            try:
+                return space.solve(tables[d], b[d], gap=gap, given=given, x=x), x
+            finally:
+                spaces.put(space)
+
+        if workers <= 1:
+            found = [solve(d) for d in range(len(tables))]
+        else:
+            with ThreadPoolExecutor(workers) as threads_at_work:
+                found = list(threads_at_work.map(solve, range(len(tables))))
+        for outcome, x in found:
+            if outcome.status == SOLVED:
+                names = [library.insert(*p) for p in zip(outcome.policies, outcome.occupancies, strict=True)]
+                library.touch(names)
+                self._values[columns] = x
         return [
-            self._solve_or_say_why(table, tolerance, gap=gap) if answer is None else answer
-            for answer, table, tolerance in zip(found, tables, b, strict=True)
+            self._answer(outcome, table, own, x=x, gap=gap)
+            for (outcome, x), table, own in zip(found, tables, b, strict=True)
         ]
 
-    def _solve_or_say_why(
+    def _twin(self, k: int) -> Workspace:
+        """Workspace of another thread, kept for the next batch."""
+        assert self.library is not None
+        while len(self._twins) <= k:
+            self._twins.append(self.library.workspace.twin())
+        return self._twins[k]
+
+    def _answer(
+        self, outcome: Outcome, table: FloatArray, b: FloatArray, *, x: FloatArray, gap: float
+    ) -> CMDPSolution | SolverError:
+        """The solution, or the error that says why there is none."""
+        if outcome.status == INFEASIBLE:
+            return infeasible(outcome.multiplier, outcome.value)
+        scale, bound = float(np.abs(self._cmdp.r).max()), outcome.bound
+        reached = np.inf
+        if outcome.weights.size:
+            if outcome.status != SOLVED:  # rounding may be all that is left of the bound
+                bound = min(bound, self._refined_bound(outcome, table, b, x=x))
+            reached = relative_gap(bound, outcome.value, reward_scale=scale)
+        if reached > gap:
+            return ConvergenceError(
+                f"the policies found reach a relative gap of {reached:.2g}, above the {gap:g} asked "
+                "for: double precision does not decide; use engine='lp' or a larger gap"
+            )
+        measure = occupancy_measure(
+            outcome.policies, outcome.occupancies, outcome.weights, actions=self._cmdp.num_actions
+        )
+        return CMDPSolution(
+            occupancy=frozen(measure),
+            value=outcome.value,
+            costs=frozen(outcome.costs),
+            dual=frozen(outcome.multiplier),
+            upper_bound=bound,
+            gap=reached,
+            engine="policies",
+            iterations=outcome.steps,
+            weights=frozen(outcome.weights),
+            policies=frozen(outcome.policies),
+        )
+
+    def _refined_bound(
+        self, outcome: Outcome, table: FloatArray, b: FloatArray, *, x: FloatArray
+    ) -> float:
+        """The bound once more, in extended precision."""
+        own, dual = self._cmdp, outcome.multiplier
+        return refined_bound(
+            own.T,
+            own.r.ravel(),
+            f=table,
+            f0=np.maximum(b, outcome.costs),  # raised by rounding where they can just not be kept
+            dual=dual,
+            mu=own.mu,
+            gamma=own.gamma,
+            v=x[:, 0] - x[:, 1:] @ dual,
+        )
+
+    def _by_lp(
         self, table: FloatArray, b: FloatArray, *, gap: float
     ) -> CMDPSolution | SolverError:
+        """One draw without the compiled kernels."""
+        own = self._cmdp.with_constraints(table.reshape(-1, *self._cmdp.r.shape), b)
         try:
-            return self._solve(table, b, gap=gap)
+            return solve_lp(own, own.f0, gap=gap)
         except SolverError as error:
             return error.with_traceback(None)  # which would keep the tables of the draw alive
-
-    def _solve(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution:
-        """Newton's method, then column generation; in large models with loose columns first."""
-        self.library.prepare()
-        table = frozen(table.view())  # to compiled code, read-only arrays are of another type
-        if b.size == 1:
-            answer = solve_one_row(self.library, table, b, gap=gap)
-            if answer is not None:
-                return answer
-        if self.library.shape[0] > EXACT_COLUMN_STATES:
-            with suppress(ConvergenceError):
-                return ColumnGeneration(self.library, table, b, gap=gap, exact=False).run()
-        return ColumnGeneration(self.library, table, b, gap=gap, exact=True).run()

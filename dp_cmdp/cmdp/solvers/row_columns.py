@@ -8,7 +8,7 @@ thousands of rows and auxiliary variables u, but x is still a mixture Σ w_p x_p
 
     optimum ≤ max_π (c − Aᵀy)ᵀx_π + bᵀy        for every y ≥ 0 with Eᵀy ≥ 0 (= 0 where u is free),
 
-one unconstrained MDP (:mod:`dp_cmdp.cmdp.solvers.pricing`). Priced is not y itself but a point
+one unconstrained MDP (``kernels/columns.c``). Priced is not y itself but a point
 between y and the best y so far (in-out; Wentges 1997): where y jumps about, as it does in thousands
 of dimensions, that point does not. When its policy does not improve the master, the next point is
 closer to y. Where no mixture satisfies the rows, the same loop first removes the excess.
@@ -24,9 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._check import FloatArray, frozen
-from dp_cmdp.cmdp.solvers.library import FLOW, PolicyLibrary
-from dp_cmdp.cmdp.solvers.mixture import occupancy_measure
-from dp_cmdp.cmdp.solvers.pricing import price_at
+from dp_cmdp.cmdp.solvers.library import PolicyLibrary
 from dp_cmdp.cmdp.solvers.row_solution import RowSolution
 from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, infeasible, relative_gap
 from dp_cmdp.errors import ConvergenceError
@@ -75,8 +73,10 @@ class RowColumns:
         self.unit = self.reward_scale * self.horizon or 1.0
         self.policy = np.zeros(library.shape[0], np.int32)
         self.iterations = 0
-        library.refine_all(residual=FLOW)
-        self.no_table: FloatArray = frozen(np.zeros((1, pairs)))
+        library.make_room()
+        if not len(library):  # the first policy is good without costs
+            library.workspace.price(objective, library.guess, self.policy, tolerance=self.unit)
+            library.add(self.policy, library.workspace.mu * self.horizon)
         self.rows = [self._row(p) for p in range(len(library))]
         self.master = _Master(self)
 
@@ -88,10 +88,7 @@ class RowColumns:
         self.master.fix_excess(max(excess, 0.0))
         value, bound, dual = self._improve(self.objective, elastic=False)
         names, mix = self._mixture()
-        occupancy = np.zeros(self.library.shape)
-        occupancy_measure(
-            self.library.policies[names], self.library.occupancies[names], mix, occupancy
-        )
+        occupancy = self.library.measure(names, mix)
         self.library.touch(names)
         return RowSolution(
             occupancy=frozen(occupancy),
@@ -150,12 +147,8 @@ class RowColumns:
     def _price(self, reward: FloatArray, dual: FloatArray, *, tolerance: float) -> float:
         """The best policy for reward − Aᵀy; an upper bound on the optimum."""
         self.iterations += 1
-        library = self.library
-        income = reward - self.A.T @ dual
-        upper = price_at(
-            library.dynamics, frozen(income), 1.0, self.no_table, np.zeros(1), library.guess,
-            self.policy, library.rank, tolerance, np.inf, False,
-        )  # fmt: skip
+        income, library = reward - self.A.T @ dual, self.library
+        upper = library.workspace.price(income, library.guess, self.policy, tolerance=tolerance)
         return float(upper + self.b @ dual + self._allowance(dual))
 
     def _allowance(self, dual: FloatArray) -> float:
@@ -166,7 +159,7 @@ class RowColumns:
     def _add(self, reward: FloatArray, dual: FloatArray, *, value: float) -> float:
         """Make the policy just priced a column; return what it gains at the multipliers y."""
         names, mix = self._mixture()
-        p = self.library.add(self.policy, names, mix, residual=FLOW)
+        p = self.library.add(self.policy, mix @ self.library.occupancies[names])
         if p == len(self.rows):
             self.rows.append(self._row(p))
             self.master.add(self.worth(p), self.rows[p])
@@ -179,9 +172,7 @@ class RowColumns:
 
     def _occupancy(self, p: int) -> FloatArray:
         """x of one policy."""
-        x, library = np.zeros(self.library.shape), self.library
-        x[np.arange(len(x)), library.policies[p]] = library.occupancies[p]
-        return x.ravel()
+        return self.library.measure([p], np.ones(1)).ravel()
 
     def _row(self, p: int) -> FloatArray:
         return self.A @ self._occupancy(p)

@@ -76,10 +76,9 @@ def solve_rows_of(
     With a pool, by column generation, which learns from it and teaches it; where that is slow in a
     model that is not large, and without a pool, as one linear program.
     """
-    if pool is not None:
+    if pool is not None and pool.library is not None:
         from dp_cmdp.cmdp.solvers.row_columns import GOOD_GAP, RowColumns
 
-        pool.library.prepare()
         large = cmdp.num_states > LARGE
         try:
             found = RowColumns(pool.library, rows, objective=objective, gap=gap).run()

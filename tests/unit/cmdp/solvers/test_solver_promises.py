@@ -7,31 +7,6 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.safest import optimal_actions
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.cmdp.solvers.lp_engine import lagrangian_bound
-from dp_cmdp.cmdp.solvers.newton import mix
-
-
-def mixed(costs, b):
-    """What `mix` says of two policies of one state that earn 1 and 2, and cost `costs`."""
-    policies = np.array([[0], [1]], dtype=np.int32)
-    earned, occupancies = np.array([1.0, 2.0]), np.ones((2, 1))
-    _, weight, _, paid = mix(earned, np.array(costs), b, policies, occupancies, 0.0)
-    return weight, paid
-
-
-@pytest.mark.parametrize("costs", [(2.0, 3.0), (3.0, 2.0), (2.0, 2.0)])
-def test_policies_that_both_cost_too_much_are_not_mixed(costs):
-    assert mixed(costs, 1.0)[0] == -1.0
-
-
-@pytest.mark.parametrize("costs", [(0.0, 4.0), (4.0, 0.0)])
-def test_a_mixture_costs_exactly_its_tolerance(costs):
-    weight, paid = mixed(costs, 1.0)
-    assert paid == pytest.approx(1.0)
-    assert weight == pytest.approx(0.75 if costs[0] == 0.0 else 0.25)
-
-
-def test_a_policy_within_its_tolerance_is_taken_alone():
-    assert mixed((0.5, 0.7), 1.0) == (1.0, 0.5)
 
 
 def random_model(rng) -> CMDP:

@@ -1,7 +1,7 @@
 """Column generation: known answers, certificates, pools and refusals."""
 
-import subprocess
-import sys
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from scipy import sparse
 
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
-from dp_cmdp.cmdp.solvers.batch import FEW_STATES
-from dp_cmdp.cmdp.solvers.door import LP_STATES, solve_cmdp
-from dp_cmdp.cmdp.solvers.pool import EXACT_COLUMN_STATES, PolicyPool
+from dp_cmdp.cmdp.solvers.compiled import LOST
+from dp_cmdp.cmdp.solvers.door import solve_cmdp
+from dp_cmdp.cmdp.solvers.pool import PolicyPool
 from dp_cmdp.errors import (
     ConvergenceError,
     InfeasibleError,
@@ -142,7 +142,7 @@ def test_a_repeated_draw_is_recognised_by_the_pool():
 
 
 @pytest.mark.parametrize("K", [1, 2])
-@pytest.mark.parametrize("length", [40, FEW_STATES + 20])
+@pytest.mark.parametrize("length", [40, 320])
 def test_a_batch_of_draws_is_answered_as_one_by_one(length, K):
     cmdp = corridor(length, f0=10.0)
     rng = np.random.default_rng(3)
@@ -157,7 +157,7 @@ def test_a_batch_of_draws_is_answered_as_one_by_one(length, K):
         np.testing.assert_allclose((answer.occupancy * table).sum(axis=(1, 2)), answer.costs)
         residual = flow_matrix(cmdp) @ answer.occupancy.ravel() - cmdp.mu
         assert np.abs(residual).sum() < 1e-11
-    assert sum(answer.iterations == 1 for answer in together) > 5
+    assert np.median([answer.iterations for answer in together]) < together[0].iterations
 
 
 def test_a_batch_of_several_costs_keeps_every_margin():
@@ -176,7 +176,7 @@ def test_a_batch_of_several_costs_keeps_every_margin():
 
 
 @pytest.mark.parametrize("K", [1, 2])
-@pytest.mark.parametrize("length", [40, FEW_STATES + 20])
+@pytest.mark.parametrize("length", [40, 320])
 def test_infeasible_draws_are_named_and_do_not_end_the_batch(length, K):
     cmdp = corridor(length, f0=10.0)
     draws, impossible = 40, (0, 7, 20, 39)
@@ -204,20 +204,38 @@ def test_infeasible_draws_are_named_and_do_not_end_the_batch(length, K):
 
 def test_a_draw_that_does_not_converge_is_no_infeasible_one(monkeypatch):
     cmdp = corridor(40, f0=5.0)
-    pool, solve = PolicyPool(cmdp), PolicyPool._solve
+    pool = PolicyPool(cmdp)
+    space = pool.library.workspace
+    solve = space.solve
 
-    def stubborn(self, table, b, *, gap):
-        if b[0] == 4.0:
-            raise ConvergenceError("stopped")
-        return solve(self, table, b, gap=gap)
+    def stubborn(costs, b, **options):
+        outcome = solve(costs, b, **options)
+        return replace(outcome, status=LOST, bound=np.inf) if b[0] == 4.0 else outcome
 
-    monkeypatch.setattr(PolicyPool, "_solve", stubborn)
-    monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.FEW_STATES", 0)  # one by one
-    found = pool.solve_many(np.repeat(cmdp.f, 3, axis=0), [5.0, 4.0, 6.0])
+    monkeypatch.setattr(space, "solve", stubborn)
+    monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.refined_bound", lambda *_, **__: np.inf)
+    found = pool.solve_many(np.repeat(cmdp.f, 3, axis=0), [5.0, 4.0, 6.0], threads=1)
     assert (found.infeasible, list(found.errors)) == ((), [1])
     assert [answer is None for answer in found.solutions] == [False, True, False]
-    with pytest.raises(SolverError, match=r"1 of 3 draws .*: 1\. .*stopped"):
+    with pytest.raises(SolverError, match=r"1 of 3 draws .*: 1\. .*relative gap"):
         found.all()
+
+
+@pytest.mark.parametrize("K", [1, 2, 3])
+def test_answers_do_not_depend_on_the_number_of_threads(K):
+    cmdp = corridor(60, f0=10.0)
+    rng = np.random.default_rng(5)
+    f = cmdp.f[0] * rng.uniform(0.9, 1.1, (90, K, *cmdp.f[0].shape))
+    f0 = rng.uniform(3.0, 6.0, (90, K))
+    f0[13] = -1.0
+    one, *others = (PolicyPool(cmdp).solve_many(f, f0, threads=count) for count in (1, 2, 5))
+    for other in others:
+        assert other.infeasible == one.infeasible == (13,)
+        for ours, theirs in zip(one.solutions, other.solutions, strict=True):
+            assert (ours is None) == (theirs is None)
+            if ours is not None and theirs is not None:
+                np.testing.assert_array_equal(ours.occupancy, theirs.occupancy)
+                assert (ours.value, ours.upper_bound) == (theirs.value, theirs.upper_bound)
 
 
 @pytest.mark.parametrize(
@@ -281,14 +299,14 @@ def test_a_gap_below_double_precision_is_refused_honestly():
         solve_cmdp(corridor(100, f0=11.3, gamma=0.999), engine="policies", gap=0.0)
 
 
-def test_auto_takes_the_linear_program_for_small_models_only():
-    assert solve_cmdp(corridor(LP_STATES - 1, f0=9.0)).engine == "lp"
-    assert solve_cmdp(corridor(LP_STATES, f0=9.0)).engine == "policies"
+def test_auto_takes_policies_where_there_are_kernels():
+    assert solve_cmdp(corridor(5, f0=9.0)).engine == "policies"
+    assert solve_cmdp(corridor(900, f0=9.0)).engine == "policies"
 
 
 def test_a_large_model_with_a_cost_that_is_the_same_everywhere_is_solved():
     rng = np.random.default_rng(7)
-    size, num_actions = EXACT_COLUMN_STATES + 1000, 3
+    size, num_actions = 1500, 3
     pairs = size * num_actions
     rows, successors = np.repeat(np.arange(pairs), 4), rng.integers(0, size, pairs * 4)
     T = sparse.csr_array(
@@ -328,12 +346,7 @@ def test_auto_turns_to_the_other_engine_where_one_gives_up(monkeypatch):
     assert solve_cmdp(cmdp, pool=pool).engine == "lp"
     with pytest.raises(ConvergenceError):
         solve_cmdp(cmdp, pool=pool, engine="policies")
-    monkeypatch.setattr("dp_cmdp.cmdp.solvers.lp_engine.solve_lp", give_up)
+    monkeypatch.setattr("dp_cmdp.cmdp.solvers.door.solve_lp", give_up)
     assert solve_cmdp(cmdp).engine == "policies"
     with pytest.raises(ConvergenceError):
         solve_cmdp(cmdp, pool=pool)
-
-
-def test_importing_the_solver_does_not_load_the_compiler():
-    code = "import sys, dp_cmdp.cmdp.solvers.door; assert 'numba' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)

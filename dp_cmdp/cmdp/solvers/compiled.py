@@ -1,0 +1,253 @@
+"""The compiled kernels, and what the solvers ask of them.
+
+The library is made when the package is built (``kernels/build.py``) and loaded when it is first needed.
+Where it is missing, or does not belong to the sources beside it, :func:`kernels` is None and models are
+solved as linear programs by HiGHS: the same answers, certified in the same way, more slowly.
+``DP_CMDP_WITHOUT_KERNELS=1`` asks for that.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import warnings
+import weakref
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int64, c_void_p
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp.solvers.kernels import build
+from dp_cmdp.errors import InvalidArgumentError, SolverError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Set to 1 to do without the compiled kernels.
+SWITCH = "DP_CMDP_WITHOUT_KERNELS"
+#: Steps of Newton's method before column generation takes over; usual are 5 to 20.
+NEWTON_STEPS = 40
+#: How a solve ended, as kernels/solve.h numbers it.
+SOLVED, NO_MEMORY, LOST, _, INFEASIBLE = range(5)
+
+
+class _Dynamics(Structure):
+    _fields_ = (
+        ("num_states", c_int64),
+        ("num_actions", c_int64),
+        ("indptr", c_void_p),
+        ("indices", c_void_p),
+        ("data", c_void_p),
+        ("mu", c_void_p),
+        ("gamma", c_double),
+    )
+
+
+class _Given(Structure):
+    _fields_ = (
+        ("count", c_int64),
+        ("policies", c_void_p),
+        ("occupancies", c_void_p),
+        ("values", c_void_p),
+    )
+
+
+class _Answer(Structure):
+    _fields_ = (
+        ("value", c_double),
+        ("bound", c_double),
+        ("steps", c_int64),
+        ("count", c_int64),
+        ("costs", c_void_p),
+        ("multiplier", c_void_p),
+        ("weights", c_void_p),
+        ("policies", c_void_p),
+        ("occupancies", c_void_p),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """How one solve ended: a mixture of policies and its bound, or the proof that there is none."""
+
+    status: int
+    value: float  # of the mixture; the excess where there is none
+    bound: float
+    steps: int
+    costs: FloatArray
+    multiplier: FloatArray
+    weights: FloatArray
+    policies: NDArray[np.int32]
+    occupancies: FloatArray
+
+
+@cache
+def kernels() -> ctypes.CDLL | None:
+    """The library, or None where models are solved without it."""
+    if os.environ.get(SWITCH) == "1" or not build.LIBRARY.exists():
+        return None
+    try:
+        library = ctypes.CDLL(str(build.LIBRARY))
+        made_of = c_char_p.in_dll(library, "kernels_digest").value
+    except (OSError, ValueError):
+        return None
+    if build.sources() and (made_of or b"").decode() != build.digest():
+        warnings.warn(
+            "the compiled kernels are older than their sources and are not used; run "
+            f"python {build.__file__}",
+            stacklevel=2,
+        )
+        return None
+    library.chain_room.argtypes, library.chain_room.restype = [c_void_p], c_int64
+    library.chain_new.argtypes, library.chain_new.restype = [c_int64, c_int64], c_void_p
+    library.chain_free.argtypes, library.chain_free.restype = [c_void_p], None
+    library.rank_states.argtypes = [c_void_p] * 3
+    library.chain_of.argtypes = [c_void_p] * 3
+    library.evaluate.argtypes = [
+        c_void_p, c_int64, c_int64, c_void_p, c_void_p, c_void_p, c_double, c_double,
+    ]  # fmt: skip
+    library.occupy.argtypes = [c_void_p, c_void_p, c_void_p, c_double]
+    library.price.argtypes = [c_void_p] * 5 + [c_double, c_double, c_int]
+    library.price.restype = c_double
+    library.bound_of.argtypes = [c_void_p, c_int, c_void_p, c_void_p, c_void_p]
+    library.bound_of.restype = c_double
+    library.solve.argtypes = [
+        c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_double, c_int, POINTER(_Given), c_void_p,
+        c_void_p, c_void_p, POINTER(_Answer),
+    ]  # fmt: skip
+    return library
+
+
+def required() -> ctypes.CDLL:
+    """The library; raise where there is none."""
+    library = kernels()
+    if library is None:
+        raise SolverError(
+            "the compiled kernels are not at hand (no C compiler when the package was built, or "
+            f"{SWITCH}=1); use engine='lp' or engine='auto'"
+        )
+    return library
+
+
+class Workspace:
+    """Transitions, and room in which one thread at a time solves on them.
+
+    Parameters
+    ----------
+    T : (pairs, num_states), compressed rows
+    reward : (num_states, num_actions)
+    mu : (num_states,)
+    gamma : float
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of its arguments.
+    """
+
+    def __init__(
+        self, T: sparse.csr_array, *, reward: FloatArray, mu: FloatArray, gamma: float
+    ) -> None:
+        if T.nnz >= 2**31:
+            raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros for engine='policies'")
+        self.indptr = np.ascontiguousarray(T.indptr, np.uint32)
+        self.indices = np.ascontiguousarray(T.indices, np.uint32)
+        self.data = np.ascontiguousarray(T.data, np.float64)
+        self.mu = np.ascontiguousarray(mu, np.float64)
+        self.reward = np.ascontiguousarray(reward, np.float64).reshape(-1)
+        self.shape, self.gamma = reward.shape, float(gamma)
+        self._open()
+
+    def _open(self) -> None:
+        library = required()
+        arrays = (self.indptr, self.indices, self.data, self.mu)
+        self._dynamics = _Dynamics(*self.shape, *(a.ctypes.data for a in arrays), self.gamma)
+        room = library.chain_room(byref(self._dynamics))
+        chains = [library.chain_new(self.shape[0], room) for _ in range(2)]
+        for chain in filter(None, chains):
+            weakref.finalize(self, library.chain_free, chain)
+        if not all(chains):
+            raise MemoryError
+        self._library, (self._chain, self._other) = library, chains
+
+    def twin(self) -> Workspace:
+        """Another one for the same dynamics, which are shared."""
+        other = object.__new__(Workspace)
+        for name in ("indptr", "indices", "data", "mu", "reward", "shape", "gamma"):
+            setattr(other, name, getattr(self, name))
+        other._open()
+        return other
+
+    def solve(
+        self,
+        costs: FloatArray,
+        b: FloatArray,
+        *,
+        gap: float,
+        given: Sequence[FloatArray | NDArray[np.int32]],
+        x: FloatArray,
+        newton_steps: int = NEWTON_STEPS,
+    ) -> Outcome:
+        """Solve for costs (K, pairs) of at most b, from policies given with occupancies and values.
+
+        `x` (num_states, K + 1) are values to start from if any are given, and those it ended with.
+        """
+        costs, b = np.ascontiguousarray(costs, np.float64), np.ascontiguousarray(b, np.float64)
+        rows, n = len(b), self.shape[0]
+        paid, multiplier, weights = np.zeros(rows), np.zeros(rows), np.zeros(rows + 1)
+        policies, occupancies = np.empty((rows + 1, n), np.int32), np.empty((rows + 1, n))
+        outputs = (paid, multiplier, weights, policies, occupancies)
+        answer = _Answer(0.0, np.inf, 0, 0, *(a.ctypes.data for a in outputs))
+        known = _Given(len(given[0]), *(a.ctypes.data for a in given))
+        status = self._library.solve(
+            byref(self._dynamics), rows, self.reward.ctypes.data, costs.ctypes.data, b.ctypes.data,
+            gap, newton_steps, byref(known), x.ctypes.data, self._chain, self._other, byref(answer),
+        )  # fmt: skip
+        if status == NO_MEMORY:
+            raise MemoryError
+        mixed = slice(answer.count)
+        return Outcome(
+            status, answer.value, answer.bound, answer.steps, paid, multiplier, weights[mixed],
+            policies[mixed], occupancies[mixed],
+        )  # fmt: skip
+
+    def price(
+        self, income: FloatArray, w: FloatArray, policy: NDArray[np.int32], *, tolerance: float
+    ) -> float:
+        """The best policy for one reward, from the guesses `w` and `policy`, in place.
+
+        Returns an upper bound on its value, every rounding allowed for.
+        """
+        dynamics, net = byref(self._dynamics), np.ascontiguousarray(income, np.float64)
+        self._library.price(
+            dynamics, net.ctypes.data, w.ctypes.data, policy.ctypes.data, self._chain, tolerance,
+            np.inf, 0,
+        )  # fmt: skip
+        one = np.ones(1)
+        return self._library.bound_of(dynamics, 1, net.ctypes.data, one.ctypes.data, w.ctypes.data)
+
+    def enter(self, policy: NDArray[np.int32]) -> None:
+        """Make ready the chain of a policy, for :meth:`occupancy` and :meth:`values`."""
+        dynamics = byref(self._dynamics)
+        self._library.rank_states(self._other, dynamics, policy.ctypes.data)
+        if self._library.chain_of(self._other, dynamics, policy.ctypes.data) < 0:
+            raise MemoryError
+        self._policy = policy
+
+    def occupancy(self, start: FloatArray, y: FloatArray, *, residual: float = 0.0) -> bool:
+        """Occupancy of the states from `start`, from the guess y, in place; whether it is exact."""
+        first = np.ascontiguousarray(start, np.float64)
+        return self._library.occupy(self._other, first.ctypes.data, y.ctypes.data, residual) >= 0
+
+    def values(self, reward: FloatArray, v: FloatArray) -> bool:
+        """Values of a reward (num_states, num_actions), from the guess v, in place; exact?"""
+        table = np.ascontiguousarray(reward, np.float64)
+        steps = self._library.evaluate(
+            self._other, self.shape[1], 1, table.ctypes.data, self._policy.ctypes.data,
+            v.ctypes.data, 0.0, 0.0,
+        )  # fmt: skip
+        return steps >= 0

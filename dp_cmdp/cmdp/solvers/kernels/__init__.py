@@ -1,0 +1,1 @@
+"""C sources of the compiled solver, and how they are built."""
