@@ -77,7 +77,7 @@ def solve_cmdp(
     if engine == "lp" or (engine == "auto" and pool is None and kernels() is None):
         return solve_lp(cmdp, b, gap=accuracy)
     try:
-        return (pool or PolicyPool(cmdp)).solve(cmdp.f, b, gap=accuracy)
+        return (PolicyPool(cmdp) if pool is None else pool).solve(cmdp.f, b, gap=accuracy)
     except SolverError as error:
         decided = isinstance(error, InfeasibleError | UnboundedError)
         if engine != "auto" or decided or cmdp.num_states > LP_LIMIT:

@@ -68,7 +68,7 @@ class RowColumns:
         self.E = sparse.csc_array(whole[:, pairs:])
         self.b = np.concatenate([rows.b, rows.b_aux])
         self.num_rows, self.num_positive = rows.b.size, rows.num_positive
-        self.horizon = 1.0 / (1.0 - library.dynamics.gamma)
+        self.horizon = 1.0 / (1.0 - library.workspace.gamma)
         self.reward_scale = float(np.abs(objective).max())
         self.unit = self.reward_scale * self.horizon or 1.0
         self.policy = np.zeros(library.shape[0], np.int32)

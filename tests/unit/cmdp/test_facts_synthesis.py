@@ -121,7 +121,6 @@ def both_engines(model, rows):
     program, objective = model.program(), model.public.r.ravel()
     one = solve_row_lp(program, model.public, rows, objective=objective)
     pool = PolicyPool(model.public)
-    pool.library.prepare()
     other = RowColumns(pool.library, rows, objective=objective, gap=1e-8).run()
     assert one.value <= other.upper_bound + 1e-7
     assert other.value <= one.upper_bound + 1e-7
@@ -244,7 +243,6 @@ def test_rows_that_no_policy_satisfies_are_proved_infeasible():
     with pytest.raises(InfeasibleError):
         both_engines(model, tight)
     pool = PolicyPool(model.public)
-    pool.library.prepare()
     with pytest.raises(InfeasibleError):
         RowColumns(pool.library, tight, objective=model.public.r.ravel(), gap=1e-8).run()
 

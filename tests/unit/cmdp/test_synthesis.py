@@ -11,7 +11,7 @@ from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.rollout import rollout
-from dp_cmdp.cmdp.solvers import lp_engine
+from dp_cmdp.cmdp.solvers import door
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.cmdp.synthesis import check_robust_policy, robust_policy, safe_policy, synthesize
 from dp_cmdp.data.affine import Affine
@@ -183,7 +183,7 @@ def test_where_the_program_is_given_up_the_other_engine_answers(monkeypatch):
     def give_up(*args, **options):
         raise SolverError("HiGHS stopped; use engine='policies'")
 
-    monkeypatch.setattr(lp_engine, "solve_lp", give_up)
+    monkeypatch.setattr(door, "solve_lp", give_up)
     assert safe_policy(shortcut()).value == pytest.approx(expected)
     with pytest.raises(SolverError, match="HiGHS stopped"):
         solve_cmdp(shortcut(), engine="lp")

@@ -28,7 +28,9 @@
 #define RELATIVE_TIE 1e-13
 /* Gains of a column that are taken for rounding, relative to max|r|/(1 - gamma) or max|f|/(1 - gamma). */
 #define GAIN_ROUNDING 1e-14
-/* Excess that is neither removed nor proved: more is refused. */
+/* Excess that no policy reduces, relative to max|f|/(1 - gamma): up to the first it is taken for rounding of
+ * the tolerances; up to the second where it is not proved. More that is not proved is refused. */
+#define FEASIBILITY 1e-10
 #define UNDECIDED 1e-9
 /* Weight of the best multipliers so far in those that are priced. */
 #define STABILITY 0.5
@@ -113,30 +115,26 @@ static double gain_of(const Solve *f, int j, int elastic, double mixture) {
 
 /* A mixture that keeps b, or the proof that there is none. */
 static int find_feasible(Solve *f, double *net, Answer *answer) {
-    for (int turn = 0, stuck = 0; turn < COLUMNS; turn++) {
+    int least = 0; /* no policy reduces the excess */
+    for (int turn = 0; turn < COLUMNS; turn++) {
         double excess;
         if (mix(f, 1, &excess) < 0) return LOST;
-        if (excess <= 0.1 * FEASIBILITY || (stuck && excess <= UNDECIDED)) {
+        if (excess <= ROUNDED || (least && excess <= UNDECIDED)) {
             for (int k = 0; k < f->K && excess > 0.0; k++)
                 f->b[k] += excess * f->peak[k + 1] / (1.0 - f->dyn->gamma);
             return SOLVED;
         }
-        if (stuck) return LOST;
+        if (least) return LOST;
         answer->steps++;
         f->prices[0] = 0.0;
         for (int k = 0; k < f->K; k++) f->prices[k + 1] = -f->next[k];
         price_at(f, net, 0.1 * FEASIBILITY, INFINITY, turn > 0);
         double certain = -lagrangian_bound(f, f->prices, f->w);
-        if (certain > 0.5 * excess || (certain > 0.0 && turn == COLUMNS - 1)) {
-            memcpy(answer->multiplier, f->next, f->K * sizeof(double));
-            answer->value = certain;
-            return INFEASIBLE;
-        }
         int j = keep(f, f->policy);
-        stuck = f->kept[j].exact;
+        least = f->kept[j].exact;
         complete(f, j);
-        stuck = stuck || gain_of(f, j, 1, -excess) <= 0.1 * FEASIBILITY;
-        if (stuck && certain > FEASIBILITY) {
+        least = least || gain_of(f, j, 1, -excess) <= 1e-3 * excess;
+        if (certain > FEASIBILITY && (least || certain > 0.5 * excess)) {
             memcpy(answer->multiplier, f->next, f->K * sizeof(double));
             answer->value = certain;
             return INFEASIBLE;
@@ -152,7 +150,7 @@ static int optimise(Solve *f, double *net, Answer *answer) {
     double bound = INFINITY, unit = f->scale / (1.0 - f->dyn->gamma);
     for (int turn = 0; turn < COLUMNS; turn++) {
         double excess;
-        if (mix(f, 0, &excess) < 0 || excess > FEASIBILITY) break;
+        if (mix(f, 0, &excess) < 0 || excess > ROUNDED) break;
         answer_with_mixture(f, answer);
         answer->bound = bound;
         if (meets(f, answer)) {

@@ -135,7 +135,9 @@ static int finish(Solve *f, double allowed, Answer *answer) {
     }
     double *at_model = f->base, excess; /* the base is not needed any more */
     memcpy(at_model, f->next, f->K * sizeof(double));
-    int found = mix(f, 0, &excess) == 0 && excess <= FEASIBILITY;
+    memcpy(f->model_basis, f->basis, f->m * sizeof(i64));
+    memcpy(f->model_weights, f->weights, f->m * sizeof(double));
+    int found = mix(f, 0, &excess) == 0 && excess <= ROUNDED;
     if (found) {
         answer_with_mixture(f, answer);
         answer->bound = INFINITY;
@@ -149,6 +151,8 @@ static int finish(Solve *f, double allowed, Answer *answer) {
         }
     }
     memcpy(f->next, at_model, f->K * sizeof(double));
+    memcpy(f->basis, f->model_basis, f->m * sizeof(i64));
+    memcpy(f->weights, f->model_weights, f->m * sizeof(double));
     return found && meets(f, answer);
 }
 
@@ -174,7 +178,7 @@ static void start(Solve *f) {
 
 int run_newton(Solve *f, int warm, int steps, Answer *answer) {
     i64 n = f->n, changes = n, history[4] = {n, n, n, n};
-    int exact = 0, with_known = 0, cut_steps = 0, dear = 0, wild = 0, slow = 1, turn = 0;
+    int exact = warm, with_known = 0, cut_steps = 0, dear = 0, wild = 0, slow = 1, turn = 0;
     if (!warm) start(f);
     for (int step = 0; step < steps; step++) {
         answer->steps = step + 1;

@@ -109,9 +109,10 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     double **vectors[] = {&f.y, &f.w, &f.net};
     for (int k = 0; k < 3; k++) *vectors[k] = place(&at, n * sizeof(double));
     double **few[] = {&f.b, &f.multiplier, &f.next, &f.base, &f.prices, &f.least_unit,
-                      &f.least_multiplier, &f.weights};
-    for (int k = 0; k < 8; k++) *few[k] = place(&at, m * sizeof(double));
+                      &f.least_multiplier, &f.weights, &f.model_weights};
+    for (int k = 0; k < 9; k++) *few[k] = place(&at, m * sizeof(double));
     f.basis = place(&at, m * sizeof(i64));
+    f.model_basis = place(&at, m * sizeof(i64));
     f.policy = place(&at, n * sizeof(i32));
     f.mixed = place(&at, m * n * sizeof(i32));
     f.cuts.room = cuts;

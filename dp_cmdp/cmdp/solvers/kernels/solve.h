@@ -6,8 +6,8 @@
 
 /* Flow residual of the occupancies that are mixed. */
 #define FLOW 1e-14
-/* Excess over a tolerance that is taken for rounding, relative to max|f|/(1 - gamma). */
-#define FEASIBILITY 1e-10
+/* Excess of a mixture that is rounding of its weights, relative to max|f|/(1 - gamma). */
+#define ROUNDED 1e-15
 /* More than one state in this many: states are then ranked anew, and what follows is rough. */
 #define MANY 50
 
@@ -38,8 +38,8 @@ typedef struct {
     double *least_unit, *least_multiplier;
     i32 *mixed;                       /* K + 1 policies */
     double *w, *net;                  /* n each */
-    i64 *basis;                       /* K + 1: of the last mixture, with its weights */
-    double *weights;
+    i64 *basis, *model_basis;         /* K + 1: of the last mixture, with its weights; of the model's */
+    double *weights, *model_weights;
     Known *kept;
     int known, given, room, clock;    /* policies kept; those of the caller come first, and stay */
     Cuts cuts;

@@ -95,10 +95,11 @@ EXPORT void advantages(const Dynamics *dyn, int m, const double *table, const do
  *     mu'w + max_{s,a} delta(s, a) sum_t gamma^t,    delta = prices . table + gamma T w - w.
  *
  * Extended precision, with every rounding allowed for: sums of N products are off by at most N units of
- * rounding times the sum of their sizes. Rows of T may sum to a little more than 1 in doubles. */
+ * rounding times the sum of their sizes. In doubles, rows of T may sum to a little more or less than 1. */
 EXPORT double bound_of(const Dynamics *dyn, int m, const double *table, const double *prices,
                        const double *w) {
-    long double most = 0.0L, largest = 0.0L, longest_sum = 0.0L, start = 0.0L, mass = 0.0L;
+    long double most = -INFINITY, largest = 0.0L, start = 0.0L, mass = 0.0L;
+    long double longest = 0.0L, shortest = INFINITY;
     for (i64 s = 0; s < dyn->num_states; s++) {
         long double size = fabsl((long double)w[s]);
         largest = size > largest ? size : largest;
@@ -117,16 +118,18 @@ EXPORT double bound_of(const Dynamics *dyn, int m, const double *table, const do
             size += fabsl(term);
         }
         long double length = (long double)(dyn->indptr[p + 1] - dyn->indptr[p]);
-        long double off = (length + m + 8) * LDBL_EPSILON * (size + 3.0L * largest);
-        long double delta = net + (long double)dyn->gamma * next - w[p / dyn->num_actions] + off;
-        sum *= 1.0L + (length + 1) * LDBL_EPSILON;
+        long double off = (length + m + 8) * LDBL_EPSILON;
+        long double delta = net + (long double)dyn->gamma * next - w[p / dyn->num_actions];
+        delta += off * (size + 3.0L * largest);
         most = delta > most ? delta : most;
-        longest_sum = sum > longest_sum ? sum : longest_sum;
+        longest = sum * (1.0L + off) > longest ? sum * (1.0L + off) : longest;
+        shortest = sum * (1.0L - off) < shortest ? sum * (1.0L - off) : shortest;
     }
-    long double left = 1.0L - (long double)dyn->gamma * longest_sum - 4 * LDBL_EPSILON;
+    long double off = ((long double)dyn->num_states + 8) * LDBL_EPSILON, gamma = dyn->gamma;
+    long double left = most > 0.0L ? 1.0L - gamma * longest : 1.0L - gamma * shortest;
+    left += most > 0.0L ? -4 * LDBL_EPSILON : 4 * LDBL_EPSILON;
     if (!(left > 0.0L)) return INFINITY;
-    long double count = (long double)dyn->num_states + 2;
-    long double bound = start + count * LDBL_EPSILON * largest * mass +
-                        most * mass * (1.0L + count * LDBL_EPSILON) / left;
+    long double visits = mass / left * (most > 0.0L ? 1.0L + off : 1.0L - off);
+    long double bound = start + off * largest * mass + most * visits;
     return nextafter((double)bound, INFINITY);
 }
