@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-long test-mutants test-oracle test-rl bench-quick bench lint format clean
+.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl bench-quick bench lint format clean
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -32,6 +32,15 @@ test-long: $(STAMP) ## the tests that take minutes, and new examples for the pro
 
 test-mutants: $(STAMP) ## one-line faults where promises are kept: each must be caught by a test
 	$(BIN)/python -m tests.mutants.run --table docs/mutants.md
+
+test-kernels: $(STAMP) ## the compiled solver's tests, with address and undefined-behaviour sanitizers
+	CFLAGS="-g -O1 -fsanitize=address,undefined" $(BIN)/python dp_cmdp/cmdp/solvers/kernels/build.py
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+		$(BIN)/python -m pytest -q -s tests/unit/cmdp/solvers; status=$$?; \
+		$(BIN)/python dp_cmdp/cmdp/solvers/kernels/build.py; exit $$status
+
+test-without-kernels: $(STAMP) ## the CMDP tests that must hold without the compiled kernels
+	DP_CMDP_WITHOUT_KERNELS=1 $(BIN)/python -m pytest -n 2 -q -m "not kernels" tests/unit/cmdp tests/property/test_cmdp.py tests/unit/release
 
 test-oracle: $(STAMP) ## the tests against optional peer libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracle]'

@@ -1,4 +1,4 @@
-"""Compiles the solver's kernels into wheels and editable installs; without a compiler, leaves them out."""
+"""Compiles the solver's kernels, for wheels and editable installs, where there is a compiler."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("numpy", "scipy", "numba", "highspy", "cvxpy", "clarabel", "stormpy")
+LIBRARIES = ("numpy", "scipy", "highspy", "cvxpy", "clarabel", "stormpy")
 
 
 class Records:

@@ -9,7 +9,10 @@ discounted about it is one matrix M = I − γP_π:
 M is a row-diagonally dominant M-matrix, so elimination on the diagonal is stable and keeps a
 symmetric ordering: on planar models its factors stay small (2·10⁷ bytes per 10⁵ states and less
 than a second). Where they would not, in well-mixed graphs, a Krylov method converges in a few dozen
-products; large chains are probed with it first. Each answer is refined against its own residual.
+products. The compiled kernels (:mod:`dp_cmdp.cmdp.solvers.compiled`) combine both, incomplete
+factors and Krylov steps, and are asked first; without them, or where they do not reach rounding,
+large chains are probed with plain Krylov steps, and the others are eliminated. Each answer is
+refined against its own residual.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from scipy.sparse.linalg import bicgstab, splu
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.solvers.compiled import Workspace, kernels
 from dp_cmdp.errors import InvalidArgumentError
 
 #: Chains up to this size are factorised at once.
@@ -47,7 +51,7 @@ class DiscountedChain:
     **Privacy.** *Post-processing* of `cmdp` and `policy`.
     """
 
-    __slots__ = ("_factors", "matrix", "policy")
+    __slots__ = ("_compiled", "_factors", "matrix", "policy")
 
     def __init__(self, cmdp: CMDP, policy: Policy) -> None:
         if policy.probs.shape != cmdp.r.shape:
@@ -56,9 +60,11 @@ class DiscountedChain:
                 f"{policy.probs.shape}"
             )
         identity = sparse.eye_array(cmdp.num_states, format="csr")
+        chances = sparse.csr_array(choice_matrix(policy) @ cmdp.T)
         self.policy = policy
-        self.matrix = sparse.csr_array(identity - cmdp.gamma * (choice_matrix(policy) @ cmdp.T))
+        self.matrix = sparse.csr_array(identity - cmdp.gamma * chances)
         self._factors: Any = None
+        self._compiled = _compiled_chain(chances, cmdp)
 
     def average(self, table: FloatArray) -> FloatArray:
         """g_π: the mean over the policy's actions of a (num_states, num_actions) table."""
@@ -73,6 +79,9 @@ class DiscountedChain:
         return self._solve(start, transposed=True)
 
     def _solve(self, right: FloatArray, *, transposed: bool) -> FloatArray:
+        answer = self._by_kernels(right, transposed=transposed)
+        if answer is not None:
+            return answer
         matrix = sparse.csr_array(self.matrix.T) if transposed else self.matrix
         if self._factors is None and right.size > DIRECT_LIMIT:
             answer = _krylov(matrix, right)
@@ -80,6 +89,16 @@ class DiscountedChain:
                 return answer
         factors = self._factorised()
         return _refined(matrix, right, lambda b: factors.solve(b, trans="T" if transposed else "N"))
+
+    def _by_kernels(self, right: FloatArray, *, transposed: bool) -> FloatArray | None:
+        """By compiled code, to rounding; None where it is not at hand or does not get there."""
+        if self._compiled is None:
+            return None
+        answer = np.zeros(right.size)
+        if not transposed:
+            return answer if self._compiled.values(right, answer) else None
+        positive = bool((right >= 0.0).all())  # the kernels cut off negative mass as rounding
+        return answer if positive and self._compiled.occupancy(right, answer) else None
 
     def _factorised(self) -> Any:
         if self._factors is None:
@@ -90,6 +109,15 @@ class DiscountedChain:
                 options={"SymmetricMode": True},
             )
         return self._factors
+
+
+def _compiled_chain(chances: sparse.csr_array, cmdp: CMDP) -> Workspace | None:
+    """The chain as a model with one action, ready in the kernels."""
+    if kernels() is None:
+        return None
+    chain = Workspace(chances, reward=np.zeros((cmdp.num_states, 1)), mu=cmdp.mu, gamma=cmdp.gamma)
+    chain.enter(np.zeros(cmdp.num_states, np.int32))
+    return chain
 
 
 def choice_matrix(policy: Policy) -> sparse.csr_array:

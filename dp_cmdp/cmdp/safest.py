@@ -8,7 +8,7 @@ A policy minimises a discounted cost exactly when it uses, in every state, only 
 min_a g(s, a) + γ Σ T(s, a, s')v(s') for the optimal v. So the lexicographic optimum takes two runs
 of policy iteration: the second maximises the reward over the actions the first leaves. Each
 evaluates its policies by a direct solve, since ties are what is asked for; the iteration of
-:mod:`dp_cmdp.cmdp.solvers.pricing` evaluates approximately, stops at a gap, and knows no mask.
+``solvers/kernels/columns.c`` evaluates approximately, stops at a gap, and knows no mask.
 """
 
 from __future__ import annotations

@@ -16,14 +16,15 @@ FEWEST = 300
 
 
 @pytest.mark.parametrize("path", sorted({fault.path for fault in FAULTS}))
-def test_the_line_of_every_fault_stands_exactly_once_and_the_faulty_file_is_python(path):
+def test_the_line_of_every_fault_stands_exactly_once_and_a_faulty_module_is_python(path):
     text = (ROOT / path).read_text(encoding="utf-8")
     for fault in (fault for fault in FAULTS if fault.path == path):
         assert len(fault.places(text)) == 1, fault.name
         faulty = fault.put_into(text)
         pairs = zip(text.split("\n"), faulty.split("\n"), strict=True)
         assert [old.strip() for old, new in pairs if old != new] == [fault.line], fault.name
-        ast.parse(faulty)
+        if path.endswith(".py"):
+            ast.parse(faulty)
 
 
 def test_there_are_hundreds_of_faults_with_names_promises_and_tests_of_their_own():

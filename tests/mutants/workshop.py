@@ -24,8 +24,6 @@ LEFT_OUT = {".git", ".venv", "out", "dist", ".pytest_cache", ".ruff_cache", ".hy
 OWN_SECONDS, ALL_SECONDS = 300, 3600
 #: pytest found no tests, or was stopped from outside.
 NO_VERDICT = (5, -2, -9, -15)
-#: Marks code that numba compiles, and caches by the date of its own file only.
-COMPILED = "@compiled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +102,7 @@ class Workshop:
         original, dates = target.read_text(encoding="utf-8"), target.stat()
         self._replace(target, fault.put_into(original))
         try:
-            with tempfile.TemporaryDirectory() as cache:
-                own = {"NUMBA_CACHE_DIR": cache} if COMPILED in original else {}
-                return self.run(tests, seconds=seconds, **own)
+            return self.run(tests, seconds=seconds)
         finally:
             self._replace(target, original)
             os.utime(target, ns=(dates.st_atime_ns, dates.st_mtime_ns))
@@ -115,17 +111,19 @@ class Workshop:
     def _replace(target: Path, content: str) -> None:
         """New content; bytecode is told apart by seconds and size only, so it goes."""
         target.write_text(content, encoding="utf-8")
+        if target.suffix == ".c":
+            subprocess.run([sys.executable, target.parent / "build.py"], check=True)
         for cached in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
             cached.unlink()
 
-    def run(self, tests: Sequence[str], *, seconds: float, **variables: str) -> Outcome:
+    def run(self, tests: Sequence[str], *, seconds: float) -> Outcome:
         """Run tests in the copy until one fails."""
         options = ("-q", "-x", "--tb=no", "-rfE", "-p", "no:xdist", "-p", "no:cacheprovider")
         try:
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", *options, *self._deselected, *tests],
                 cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": str(self.folder), **variables},
+                env={**os.environ, "PYTHONPATH": str(self.folder)},
                 capture_output=True,
                 text=True,
                 timeout=seconds,

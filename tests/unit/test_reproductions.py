@@ -10,7 +10,7 @@ import pytest
 from dp_cmdp.experiments.sweep import name_of
 from dp_cmdp.reproductions import REPRODUCTIONS, Study
 
-HEAVY = {"gymnasium", "cvxpy", "matplotlib", "distributed", "pandas", "numba", "joblib"}
+HEAVY = {"gymnasium", "cvxpy", "matplotlib", "distributed", "pandas", "joblib"}
 
 
 @pytest.mark.parametrize("name", REPRODUCTIONS)

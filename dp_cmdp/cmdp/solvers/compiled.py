@@ -1,9 +1,9 @@
 """The compiled kernels, and what the solvers ask of them.
 
-The library is made when the package is built (``kernels/build.py``) and loaded when it is first needed.
-Where it is missing, or does not belong to the sources beside it, :func:`kernels` is None and models are
-solved as linear programs by HiGHS: the same answers, certified in the same way, more slowly.
-``DP_CMDP_WITHOUT_KERNELS=1`` asks for that.
+The library is made when the package is built (``kernels/build.py``) and loaded when it is first
+needed. Where it is missing, or does not belong to the sources beside it, :func:`kernels` is None
+and models are solved as linear programs by HiGHS: the same answers, certified in the same way, more
+slowly. ``DP_CMDP_WITHOUT_KERNELS=1`` asks for that.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """One door to both CMDP engines.
 
-``"policies"`` (:mod:`dp_cmdp.cmdp.solvers.pool`) mixes policies in compiled code, by Newton's method;
-``"lp"`` (:mod:`dp_cmdp.cmdp.solvers.lp_engine`) solves the occupancy program in HiGHS. Both return a
-certified gap. ``"auto"`` takes policies where the compiled kernels are at hand, and the linear program
-where they are not, or where policies do not reach the gap (in models of at most :data:`LP_LIMIT`
-states).
+``"policies"`` (:mod:`dp_cmdp.cmdp.solvers.pool`) mixes policies in compiled code, by Newton's
+method; ``"lp"`` (:mod:`dp_cmdp.cmdp.solvers.lp_engine`) solves the occupancy program in HiGHS. Both
+return a certified gap. ``"auto"`` takes policies where the compiled kernels are at hand, and the
+linear program where they are not, or where policies do not reach the gap (in models of at most
+:data:`LP_LIMIT` states).
 """
 
 from __future__ import annotations

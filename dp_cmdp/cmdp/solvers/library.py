@@ -111,9 +111,7 @@ class PolicyLibrary:
         self._clock += 1
         self._used[names] = self._clock
 
-    def measure(
-        self, names: Sequence[int] | NDArray[np.int64], weights: FloatArray
-    ) -> FloatArray:
+    def measure(self, names: Sequence[int] | NDArray[np.int64], weights: FloatArray) -> FloatArray:
         """The occupancy measure (num_states, num_actions) of a mixture."""
         return occupancy_measure(
             self.policies[names], self.occupancies[names], weights, actions=self.shape[1]

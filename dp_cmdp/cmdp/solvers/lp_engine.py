@@ -17,7 +17,7 @@ from scipy import sparse
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
-from dp_cmdp.cmdp.solvers.refined_bound import refined_bound
+from dp_cmdp.cmdp.solvers.refined_bound import refined_bound, row_sums
 from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, CMDPSolution, infeasible, relative_gap
 from dp_cmdp.errors import ConvergenceError, InfeasibleError, SolverError
 from dp_cmdp.program.engines.highs import HighsEngine
@@ -48,7 +48,7 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
         raise SolverError("HiGHS finds no policy where there is one; use engine='policies'")
     x, v, dual = np.maximum(answer.x, 0.0), answer.dual_eq, answer.dual
     value = float(cmdp.r.ravel() @ x)
-    bound = lagrangian_bound(cmdp, dual, v=v) + float(dual @ b)
+    bound = lagrangian_bound(cmdp, dual, v=v, b=b)
     largest = float(np.abs(cmdp.r).max())
     reached = relative_gap(bound, value, reward_scale=largest)
     if reached > gap:
@@ -75,11 +75,32 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
     )
 
 
-def lagrangian_bound(cmdp: CMDP, dual: FloatArray, *, v: FloatArray, reward: bool = True) -> float:
-    """μᵀv + max δ/(1 − γ): no policy has a larger Lagrangian value at `dual`."""
-    table = (cmdp.r if reward else 0.0) - np.tensordot(dual, cmdp.f, axes=1)
-    residual = table + cmdp.gamma * (cmdp.T @ v).reshape(table.shape) - v[:, None]
-    return float(cmdp.mu @ v + residual.max() / (1.0 - cmdp.gamma))
+def lagrangian_bound(
+    cmdp: CMDP, dual: FloatArray, *, v: FloatArray, b: FloatArray, reward: bool = True
+) -> float:
+    """μᵀv + λᵀb + max δ Σγᵗ: no policy has a larger Lagrangian value at `dual`, rounding included.
+
+    In extended precision, where there is one; sums of N products are off by at most N units of
+    rounding times the sum of their sizes.
+    """
+    multiplier, values = dual.astype(np.longdouble), v.astype(np.longdouble)
+    gamma, unit = np.longdouble(cmdp.gamma), np.finfo(np.longdouble).eps
+    own = cmdp.r.ravel().astype(np.longdouble) if reward else np.zeros(1, np.longdouble)
+    rows = cmdp.f.reshape(dual.size, -1)
+    length, largest = np.diff(cmdp.T.indptr), np.abs(values).max()
+    states = np.repeat(np.arange(cmdp.num_states), cmdp.num_actions)
+    delta = own - multiplier @ rows + gamma * row_sums(cmdp.T, values) - values[states]
+    off = (length + dual.size + 9) * unit
+    delta = delta + off * (np.abs(own) + multiplier @ np.abs(rows) + 3 * largest)
+    sums, most = row_sums(cmdp.T, np.ones(cmdp.num_states, np.longdouble)), delta.max()
+    edge = (sums * (1 + off)).max() if most > 0 else (sums * (1 - off)).min()
+    mu, slack = cmdp.mu.astype(np.longdouble), (cmdp.num_states + 8) * unit
+    left = 1 - gamma * edge - (4 * unit if most > 0 else -4 * unit)
+    visits = mu.sum() / left * (1 + slack if most > 0 else 1 - slack)
+    paid, size = multiplier @ b, multiplier @ np.abs(b)
+    bound = mu @ values + slack * largest * mu.sum() + most * visits + paid
+    bound += (dual.size + 2) * unit * (size + np.abs(bound))
+    return float(np.nextafter(float(bound), np.inf))
 
 
 def _run(engine: HighsEngine, b: FloatArray) -> RawSolution | None:
@@ -109,6 +130,6 @@ def _prove_infeasible(cmdp: CMDP, program: LinearProgram, *, scale: FloatArray) 
     if answer is None:
         return
     v, dual = answer.dual_eq, answer.dual
-    excess = -lagrangian_bound(cmdp, dual, v=v, reward=False) - float(dual @ program.b)
+    excess = -lagrangian_bound(cmdp, dual, v=v, b=program.b, reward=False)
     if excess > FEASIBILITY * float(dual @ scale) / (1.0 - cmdp.gamma):
         raise infeasible(dual, excess)

@@ -1,10 +1,11 @@
 """A pool of policies shared by every CMDP with the same dynamics and reward.
 
 Dynamics are public, so the occupancy measure of a policy is a valid column for every draw of the
-costs f and tolerances f0, and a good start for the next: the best mixture of pooled policies gives the
-first multipliers and policy of Newton's method (``kernels/newton.c``; where that does not settle, column
-generation, ``kernels/columns.c``). Sweeps are solved in batches. The draws of a batch all start from what
-was known before it, so answers do not depend on how many threads share the work.
+costs f and tolerances f0, and a good start for the next: the best mixture of pooled policies gives
+the first multipliers and policy of Newton's method (``kernels/newton.c``; where that does not
+settle, column generation, ``kernels/columns.c``). Sweeps are solved in batches. The draws of a
+batch all start from what was known before it, so answers do not depend on how many threads share
+the work.
 
 Without the compiled kernels every draw is a linear program.
 """
@@ -179,7 +180,7 @@ class PolicyPool:
     def _solve_batch(
         self, tables: FloatArray, b: FloatArray, *, gap: float, threads: int
     ) -> list[CMDPSolution | SolverError]:
-        """Answers to draws that all start from what is known now; the pool then learns from them."""
+        """Answers to draws that start from what is known now; then the pool learns from them."""
         library = self.library
         if library is None:
             return [self._by_lp(table, own, gap=gap) for table, own in zip(tables, b, strict=True)]
@@ -206,8 +207,8 @@ class PolicyPool:
                 found = list(threads_at_work.map(solve, range(len(tables))))
         for outcome, x in found:
             if outcome.status == SOLVED:
-                names = [library.insert(*p) for p in zip(outcome.policies, outcome.occupancies, strict=True)]
-                library.touch(names)
+                mixed = zip(outcome.policies, outcome.occupancies, strict=True)
+                library.touch([library.insert(policy, y) for policy, y in mixed])
                 self._values[columns] = x
         return [
             self._answer(outcome, table, own, x=x, gap=gap)
@@ -235,8 +236,8 @@ class PolicyPool:
             reached = relative_gap(bound, outcome.value, reward_scale=scale)
         if reached > gap:
             return ConvergenceError(
-                f"the policies found reach a relative gap of {reached:.2g}, above the {gap:g} asked "
-                "for: double precision does not decide; use engine='lp' or a larger gap"
+                f"the policies found reach a relative gap of {reached:.2g}, above the {gap:g} "
+                "asked for: double precision does not decide; use engine='lp' or a larger gap"
             )
         measure = occupancy_measure(
             outcome.policies, outcome.occupancies, outcome.weights, actions=self._cmdp.num_actions
@@ -270,9 +271,7 @@ class PolicyPool:
             v=x[:, 0] - x[:, 1:] @ dual,
         )
 
-    def _by_lp(
-        self, table: FloatArray, b: FloatArray, *, gap: float
-    ) -> CMDPSolution | SolverError:
+    def _by_lp(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution | SolverError:
         """One draw without the compiled kernels."""
         own = self._cmdp.with_constraints(table.reshape(-1, *self._cmdp.r.shape), b)
         try:

@@ -69,15 +69,20 @@ def refined_bound(
     return float(np.nextafter(best, np.inf))
 
 
-def _residual(
-    T: sparse.csr_array, reward: np.ndarray, *, gamma: float, v: np.ndarray
-) -> np.ndarray:
-    """δ(s, a), every product and sum in long double."""
+def row_sums(T: sparse.csr_array, v: np.ndarray) -> np.ndarray:
+    """T v, every product and sum in long double."""
     terms = T.data * v[T.indices]
     sums = np.zeros(T.shape[0], np.longdouble)
     filled = np.flatnonzero(np.diff(T.indptr))
-    sums[filled] = np.add.reduceat(terms, T.indptr[filled])
-    return (reward + np.longdouble(gamma) * sums).reshape(v.size, -1) - v[:, None]
+    sums[filled] = np.add.reduceat(terms, T.indptr[filled]) if filled.size else 0.0
+    return sums
+
+
+def _residual(
+    T: sparse.csr_array, reward: np.ndarray, *, gamma: float, v: np.ndarray
+) -> np.ndarray:
+    """δ(s, a) in long double."""
+    return (reward + np.longdouble(gamma) * row_sums(T, v)).reshape(v.size, -1) - v[:, None]
 
 
 def _refined(

@@ -119,7 +119,7 @@ def relative_gap(upper_bound: float, value: float, *, reward_scale: float) -> fl
 
 def infeasible(dual: FloatArray, excess: float) -> InfeasibleError:
     """The error for multipliers with dualᵀ(cost − f0) ≥ `excess` > 0 under every policy."""
-    total = dual.sum()
+    total = 2.0 ** np.ceil(np.log2(dual.sum()))  # a power of two: nothing is rounded
     return InfeasibleError(
         "no policy keeps all tolerances f0 (less the margin, if one is asked for): raise them or "
         "drop a cost. The attributes `ray` and `violation` of this error prove it: Σ ray·(cost − "

@@ -8,7 +8,7 @@ CHARGES = "tests/unit/cmdp/test_charges.py"
 SYNTHESIS = "tests/unit/cmdp/test_synthesis.py"
 OCCUPANCY = "tests/unit/cmdp/test_occupancy.py"
 POLICY = "tests/unit/cmdp/test_policy.py"
-COLUMNS = "tests/unit/cmdp/solvers/test_columns.py"
+ENGINES = "tests/unit/cmdp/solvers/test_engines.py"
 NEWTON = "tests/unit/cmdp/solvers/test_newton.py"
 PROPERTY = "tests/property/test_cmdp.py"
 
@@ -246,41 +246,55 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/cmdp/solvers/newton.py",
-        (SOLVERS, NEWTON, COLUMNS),
+        "dp_cmdp/cmdp/solvers/kernels/kept.c",
+        (SOLVERS, NEWTON, ENGINES),
         Fault(
-            "mixture-above-its-tolerance",
+            "excess-costs-nothing",
             "a mixture costs at most its tolerance",
-            "weight = (b - other) / (one - other) if between else 1.0",
-            "weight = (one - b) / (one - other) if between else 1.0",
+            "price[k] = elastic ? 1.0 : PENALTY;",
+            "price[k] = elastic ? 1.0 : 0.0;",
         ),
         Fault(
-            "costly-policy-accepted",
-            "a policy that costs too much is no answer",
-            "if weight == 1.0 and one > b:",
-            "if weight == 1.0 and one < b:",
-        ),
-        Fault(
-            "newton-bound-without-residual",
-            "the upper bound counts the Bellman residual",
-            "return inner(dyn.mu, w) + (most + rounding) / (1.0 - dyn.gamma)",
-            "return inner(dyn.mu, w)",
-        ),
-        Fault(
-            "newton-gap-unchecked",
+            "gap-unchecked",
             "an answer is certified to the gap asked for",
-            "if abs(upper - value) <= gap * max(abs(value), scale):",
-            "if abs(upper - value) <= 1.0 * max(abs(value), scale):",
+            "return distance <= f->gap * larger(fabs(answer->value), f->scale);",
+            "return distance <= larger(fabs(answer->value), f->scale);",
+        ),
+        Fault(
+            "tolerances-not-paid-for",
+            "the upper bound counts what the tolerances allow",
+            "bound += paid + (f->K + 2) * LDBL_EPSILON * (size + fabsl(bound));",
+            "bound += (f->K + 2) * LDBL_EPSILON * (size + fabsl(bound));",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/solvers/kernels/sweep.c",
+        (SOLVERS, NEWTON, ENGINES),
+        Fault(
+            "bound-without-residual",
+            "the upper bound counts the Bellman residual",
+            "long double bound = start + off * largest * mass + most * visits;",
+            "long double bound = start + off * largest * mass;",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/solvers/kernels/columns.c",
+        (SOLVERS, NEWTON, ENGINES),
+        Fault(
+            "infeasible-without-proof",
+            "infeasible is said with a proof",
+            "if (certain > FEASIBILITY && (least || certain > 0.5 * excess)) {",
+            "if (excess > FEASIBILITY && (least || certain > 0.5 * excess)) {",
         ),
     ),
     *in_file(
         "dp_cmdp/cmdp/solvers/lp_engine.py",
-        (SOLVERS, COLUMNS, SYNTHESIS),
+        (SOLVERS, ENGINES, SYNTHESIS),
         Fault(
             "lp-bound-without-residual",
             "the upper bound counts the Bellman residual",
-            "return float(cmdp.mu @ v + residual.max() / (1.0 - cmdp.gamma))",
-            "return float(cmdp.mu @ v)",
+            "bound = mu @ values + slack * largest * mu.sum() + most * visits + paid",
+            "bound = mu @ values + slack * largest * mu.sum() + paid",
         ),
         Fault(
             "infeasibility-unproved",

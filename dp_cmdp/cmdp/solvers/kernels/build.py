@@ -1,8 +1,9 @@
-"""Compiles the kernels: ``python dp_cmdp/cmdp/solvers/kernels/build.py``, run when the package is built.
+"""Compiles the kernels: ``python dp_cmdp/cmdp/solvers/kernels/build.py``.
 
-One shared library without any dependency, called through ctypes: it does not depend on the version of
-Python. Needs a C compiler (``CC``, or cc, gcc, clang) when the package is *built*, not where a wheel is
-installed. The standard library alone is used, because the build hook imports this file by its path.
+Run when the package is built. One shared library without any dependency, called through ctypes: it
+does not depend on the version of Python. Needs a C compiler (``CC``, or cc, gcc, clang) where the
+package is *built*, not where a wheel is installed. The standard library alone is used, because the
+build hook imports this file by its path.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def compiler() -> list[str] | None:
 
 
 def build(target: Path = LIBRARY) -> Path | None:
-    """Compile the library to `target`; None, with a word on standard error, where that cannot be."""
+    """Compile the library to `target`; None, and a word on standard error, where it cannot be."""
     command = compiler()
     if command is None:
         print("dp_cmdp: no C compiler found; models are solved by HiGHS alone", file=sys.stderr)
@@ -51,7 +52,7 @@ def build(target: Path = LIBRARY) -> Path | None:
         made = Path(scratch) / target.name
         name = f'-DKERNELS_DIGEST="{digest()}"'
         done = subprocess.run(
-            [*command, *FLAGS, name, *map(str, sources()), "-lm", "-o", str(made)],
+            [*command, *FLAGS, *shlex.split(os.environ.get("CFLAGS", "")), name, *map(str, sources()), "-lm", "-o", str(made)],
             capture_output=True,
             text=True,
             check=False,

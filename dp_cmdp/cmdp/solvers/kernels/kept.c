@@ -138,5 +138,6 @@ double lagrangian_bound(const Solve *f, const double *prices, const double *w) {
 
 /* Whether bound and value meet, from above or, by rounding of the value, from below. */
 int meets(const Solve *f, const Answer *answer) {
-    return fabs(answer->bound - answer->value) <= f->gap * larger(fabs(answer->value), f->scale);
+    double distance = fabs(answer->bound - answer->value);
+    return distance <= f->gap * larger(fabs(answer->value), f->scale);
 }

