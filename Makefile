@@ -40,7 +40,7 @@ test-kernels: $(STAMP) ## the compiled solver's tests, with address and undefine
 		$(BIN)/python dp_cmdp/cmdp/solvers/kernels/build.py; exit $$status
 
 test-without-kernels: $(STAMP) ## the CMDP tests that must hold without the compiled kernels
-	DP_CMDP_WITHOUT_KERNELS=1 $(BIN)/python -m pytest -n 2 -q -m "not kernels" tests/unit/cmdp tests/property/test_cmdp.py tests/unit/release
+	DP_CMDP_WITHOUT_KERNELS=1 $(BIN)/python -m pytest -n 2 -q -m "not kernels" --ignore tests/unit/cmdp/solvers tests/unit/cmdp tests/unit/release
 
 test-oracle: $(STAMP) ## the tests against optional peer libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracle]'

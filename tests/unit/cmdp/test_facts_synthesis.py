@@ -127,6 +127,7 @@ def both_engines(model, rows):
     return one, other
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(
     ("n", "radius"), [(6, 0.1), (8, 0.1), (11, 0.1), (15, 0.1), (10, 1.0), (13, 1.0)]
 )
@@ -143,6 +144,7 @@ def test_linear_program_and_column_generation_agree_on_grids(n, radius):
     assert other.value == pytest.approx(one.value, rel=1e-6)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.usefixtures("patient")
@@ -202,6 +204,7 @@ def test_large_models_are_served_by_column_generation(monkeypatch):
     assert small.value <= large.upper_bound + 1e-9
 
 
+@pytest.mark.kernels
 def test_an_unconverged_answer_is_safe_and_says_how_far_it_may_be_from_the_best(monkeypatch):
     model, database = grid(9, radius=1.0)
     release = release_looks(
@@ -234,6 +237,7 @@ def test_where_masters_cycle_the_linear_program_answers(monkeypatch, limit):
     assert found.value == pytest.approx(best.value, rel=1e-6)
 
 
+@pytest.mark.kernels
 def test_rows_that_no_policy_satisfies_are_proved_infeasible():
     model, _ = grid(6)
     full = np.ones(model.envelope.num_entries)

@@ -177,6 +177,7 @@ def test_a_long_horizon_that_no_policy_survives_is_an_assumption_and_not_a_statu
         robust_policy(HazardGridEnv("islands", gamma=0.9999999, goal_reward=1e12).model())
 
 
+@pytest.mark.kernels
 def test_where_the_program_is_given_up_the_other_engine_answers(monkeypatch):
     expected = safe_policy(shortcut()).value
 
