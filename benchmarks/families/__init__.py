@@ -4,7 +4,8 @@
     model = Case("corridor", 10_000, gamma=0.999, costs=2, seed=100).build()
     model = Case.of("corridor/10000/0.999/2/tight/uniform/100").build()
 
-Constants of a solver are chosen on :data:`CHOOSING` and its times are reported on :data:`REPORTING`.
+Constants of a solver are chosen on the seeds :data:`CHOOSING`, its times reported on
+:data:`REPORTING`.
 """
 
 from benchmarks.families.case import (

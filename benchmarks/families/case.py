@@ -41,7 +41,7 @@ REPORTING = (100, 101, 102)
 #: How far just infeasible tolerances lie below what is possible, and how far loose ones above what
 #: the best policy needs, relative to the largest cost at stake.
 SHORT, WIDE = 1e-4, 0.05
-#: Weight of the costs in the reward of the policy that is nearly indifferent to them: it breaks ties.
+#: Weight of the costs for the policy that is nearly indifferent to them: it breaks ties.
 TIE = 1e-3
 
 

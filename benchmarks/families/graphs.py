@@ -18,7 +18,8 @@ def garnet(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     moves = _random_moves(S, SUCCESSORS, rng=rng)
     shape = (S, ACTIONS)
     T = transitions(moves, num_states=S, num_actions=ACTIONS)
-    return Structure(T, rng.uniform(0.0, 1.0, shape), rng.uniform(0.0, 1.0, (num_costs, *shape)))
+    r, f = rng.uniform(0.0, 1.0, shape), rng.uniform(0.0, 1.0, (num_costs, *shape))
+    return Structure(T, r, f, tangled=True)
 
 
 def absorbing(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
@@ -36,7 +37,8 @@ def absorbing(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     paid = np.where(ends, rng.choice([0.0, 0.0, 0.5, 1.0], S), rng.uniform(-0.5, 0.5, S))
     f = hazards(num_costs, moving=np.ones(S, dtype=bool), num_actions=ACTIONS, rng=rng)
     r = np.repeat(paid[:, None], ACTIONS, axis=1)
-    return Structure(transitions(moves, num_states=S, num_actions=ACTIONS), r, f)
+    T = transitions(moves, num_states=S, num_actions=ACTIONS)
+    return Structure(T, r, f, tangled=True)
 
 
 def deterministic(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
@@ -51,7 +53,7 @@ def deterministic(size: int, num_costs: int, rng: np.random.Generator) -> Struct
     pay[int(rng.integers(S))] = 1.0
     f = hazards(num_costs, moving=np.ones(S, dtype=bool), num_actions=ACTIONS, rng=rng)
     r = np.repeat(pay[:, None], ACTIONS, axis=1)
-    return Structure(transitions(moves, num_states=S, num_actions=ACTIONS), r, f, banded=True)
+    return Structure(transitions(moves, num_states=S, num_actions=ACTIONS), r, f)
 
 
 def _random_moves(num_states: int, successors: int, *, rng: np.random.Generator) -> list[Moves]:

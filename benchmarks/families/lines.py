@@ -25,7 +25,7 @@ def corridor(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     f = hazards(num_costs, moving=moving, num_actions=3, rng=rng)
     f[:, :, 2] *= 0.4
     r = np.repeat(np.where(moving, -1.0, 0.0)[:, None], 3, axis=1)
-    return Structure(transitions(moves, num_states=S, num_actions=3), r, f, banded=True)
+    return Structure(transitions(moves, num_states=S, num_actions=3), r, f)
 
 
 def ring(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
@@ -38,7 +38,7 @@ def ring(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     pay[int(rng.integers(S))] = 1.0
     f = hazards(num_costs, moving=np.ones(S, dtype=bool), num_actions=3, rng=rng)
     r = np.repeat(pay[:, None], 3, axis=1)
-    return Structure(transitions(moves, num_states=S, num_actions=3), r, f, banded=True)
+    return Structure(transitions(moves, num_states=S, num_actions=3), r, f)
 
 
 def _line_moves(
@@ -71,7 +71,7 @@ def tree(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     f = hazards(num_costs, moving=np.ones(S, dtype=bool), num_actions=BRANCHES, rng=rng)
     f[:, ~leaf, 1:] *= 0.5  # a cheaper way down
     r = np.repeat(pay[:, None], BRANCHES, axis=1)
-    return Structure(transitions(moves, num_states=S, num_actions=BRANCHES), r, f, banded=True)
+    return Structure(transitions(moves, num_states=S, num_actions=BRANCHES), r, f)
 
 
 def inventory(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
@@ -98,7 +98,7 @@ def inventory(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     weights = rng.uniform(0.5, 1.5, max(num_costs, 2))
     rows += [lost * weights[k] / DEMAND + 0.1 * k * storage for k in range(2, num_costs)]
     f = np.array([np.asarray(row, dtype=float) for row in rows[:num_costs]])
-    return Structure(transitions(moves, num_states=S, num_actions=A), r, f, banded=True)
+    return Structure(transitions(moves, num_states=S, num_actions=A), r, f)
 
 
 def uncontrolled(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
@@ -116,4 +116,4 @@ def uncontrolled(size: int, num_costs: int, rng: np.random.Generator) -> Structu
             moves.append((own * 3 + action, place, np.where(steered, biased, chances[:, k])))
     f = hazards(num_costs, moving=np.ones(S, dtype=bool), num_actions=3, rng=rng)
     r = np.repeat(rng.uniform(0.0, 1.0, S)[:, None], 3, axis=1)
-    return Structure(transitions(moves, num_states=S, num_actions=3), r, f, banded=True)
+    return Structure(transitions(moves, num_states=S, num_actions=3), r, f)

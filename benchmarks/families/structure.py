@@ -1,7 +1,7 @@
 """What a family makes of a size and a seed: transitions, rewards and rows of costs.
 
-Probabilities are multiples of 2⁻³⁰ and each row sums to 1 exactly, so that a model means the same in
-floats and in fractions.
+Probabilities are multiples of 2⁻³⁰ and each row sums to 1 exactly, so that a model means the same
+in floats and in fractions.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class Structure:
     f : (K, S, A)
     far : int
         The state from which there is most to decide, for starts in a single state.
-    banded : bool
-        Whether one policy's equations can be factorised without much fill at any size.
+    tangled : bool
+        Whether the equations of one policy have many fill-ins in every order of the states.
     """
 
     T: sparse.csr_array
     r: Floats
     f: Floats
     far: int = 0
-    banded: bool = False
+    tangled: bool = False
 
     @property
     def ends(self) -> NDArray[np.bool_]:
