@@ -56,8 +56,8 @@ def highs_program(model: CMDP) -> Any:
     return lp
 
 
-def highs(model: CMDP, *, method: str) -> Run:
-    """HiGHS by one of its methods; interior points without crossover."""
+def highs(model: CMDP, *, method: str, tolerance: float | None = None) -> Run:
+    """HiGHS by one of its methods; interior points without crossover; its own tolerances."""
     import highspy
 
     lp = highs_program(model)
@@ -70,6 +70,9 @@ def highs(model: CMDP, *, method: str) -> Run:
         if solver.setOptionValue("solver", method) != highspy.HighsStatus.kOk:
             raise ImportError(f"HiGHS without {method}")
         solver.setOptionValue("run_crossover", "off")
+        if tolerance is not None:
+            solver.setOptionValue("primal_feasibility_tolerance", tolerance)
+            solver.setOptionValue("dual_feasibility_tolerance", tolerance)
         solver.passModel(lp)
         solver.run()
         if solver.getModelStatus() not in accepted:
