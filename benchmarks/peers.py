@@ -1,7 +1,8 @@
 """One function per solver of a single CMDP: ``prepare(model)`` returns a run without arguments.
 
-A run returns (value, gap): the optimal discounted reward and the certified relative gap (None for
-solvers that certify none). Building a peer's input is left out of its time; ours has no such step.
+A run returns (value, gap): the optimal discounted reward, −∞ where the solver says that there is no
+solution, and the certified relative gap (None for solvers that certify none). Building a peer's
+input is left out of its time; ours has no such step.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ Run = Callable[[], Answer]
 STORM_PRECISION = "1/1000000"
 
 
-def ours(model: CMDP, *, gap: float = 1e-8) -> Run:
-    """Column generation from nothing."""
+def ours(model: CMDP, *, gap: float = 1e-8, engine: str = "policies") -> Run:
+    """Mixing policies, or what ``auto`` makes of it, from nothing."""
     from dp_cmdp.cmdp.solvers.door import solve_cmdp
+    from dp_cmdp.errors import InfeasibleError
 
     def run() -> Answer:
-        solution = solve_cmdp(model, engine="policies", gap=gap)
+        try:
+            solution = solve_cmdp(model, engine=engine, gap=gap)
+        except InfeasibleError:
+            return -np.inf, 0.0
         return solution.value, solution.gap
 
     return run
@@ -75,6 +80,8 @@ def highs(model: CMDP, *, method: str, tolerance: float | None = None) -> Run:
             solver.setOptionValue("dual_feasibility_tolerance", tolerance)
         solver.passModel(lp)
         solver.run()
+        if solver.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+            return -np.inf, None
         if solver.getModelStatus() not in accepted:
             raise RuntimeError("HiGHS did not reach optimality")
         return float(solver.getInfo().objective_function_value), None
@@ -165,11 +172,13 @@ def _storm_model(stormpy: Any, model: CMDP) -> Any:
     return stormpy.models.SparseMdp[float](parts)
 
 
-#: General LP solvers, the most promising first.
+#: HiGHS's methods, the most promising first.
+HIGHS: dict[str, Callable[[CMDP], Run]] = {
+    f"highs {method}": partial(highs, method=method) for method in ("hipo", "ipx", "simplex")
+}
+#: General LP solvers.
 GENERAL: dict[str, Callable[[CMDP], Run]] = {
-    "highs hipo": partial(highs, method="hipo"),
-    "highs ipx": partial(highs, method="ipx"),
+    **HIGHS,
     "cvxpy clarabel": clarabel,
-    "highs simplex": partial(highs, method="simplex"),
     "scipy linprog": scipy_linprog,
 }

@@ -16,8 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from records import read_lines, select
-
+from benchmarks.records import read_lines, select
 from dp_cmdp._storage import write_text
 
 Lines = list[dict[str, Any]]

@@ -187,6 +187,8 @@ def float_optimum(model: CMDP) -> tuple[float | None, float]:
     run = highs(scaled, method="simplex", tolerance=TIGHTEST)
     begin = time.perf_counter()
     try:
-        return run()[0] * largest, time.perf_counter() - begin
+        value = run()[0]
     except RuntimeError:
-        return None, time.perf_counter() - begin
+        value = -np.inf
+    seconds = time.perf_counter() - begin
+    return value * largest if np.isfinite(value) else None, seconds
