@@ -41,8 +41,9 @@ def first_use(*, records: Records, clock: Clock) -> None:
     for kind, install in (("wheel", _wheel), ("checkout", _checkout)):
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
+            limit = min(300.0, clock.left())
             try:
-                python = _environment(place, install(place))
+                python = _environment(place, install(place, limit), limit)
             except subprocess.SubprocessError as error:
                 records.add("first use", 16, peer=kind, status=f"failed: {type(error).__name__}")
                 continue
@@ -64,32 +65,32 @@ def _solve_line(
                 solve_s=solve_s)  # fmt: skip
 
 
-def _wheel(place: Path) -> list[str]:
+def _wheel(place: Path, limit: float) -> list[str]:
     """What pip is to install: a wheel of this checkout."""
     source = place / "source"
     shutil.copytree(ROOT, source, ignore=LEFT_OUT)
     _run(Path(sys.executable), "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir",
-         str(place / "wheels"), str(source), cwd=place, limit=300.0)  # fmt: skip
+         str(place / "wheels"), str(source), cwd=place, limit=limit)  # fmt: skip
     return [str(path) for path in (place / "wheels").glob("*.whl")]
 
 
-def _checkout(place: Path) -> list[str]:
+def _checkout(place: Path, limit: float) -> list[str]:
     source = place / "checkout"
     shutil.copytree(ROOT, source, ignore=LEFT_OUT)
     return ["--editable", str(source)]
 
 
-def _environment(place: Path, wanted: list[str]) -> Path:
+def _environment(place: Path, wanted: list[str], limit: float) -> Path:
     """A new environment with `wanted`, and in sight of our dependencies."""
     home = place / "environment"
-    _run(Path(sys.executable), "-m", "venv", "--without-pip", str(home), cwd=place, limit=120.0)
+    _run(Path(sys.executable), "-m", "venv", "--without-pip", str(home), cwd=place, limit=limit)
     python = home / "bin" / "python"
     ours = sysconfig.get_path("purelib")
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     # a path file inside `ours` is not read again: our own editable dp_cmdp stays out of sight
     (home / "lib" / version / "site-packages" / "dependencies.pth").write_text(ours + "\n")
     _run(Path(sys.executable), "-m", "pip", "--python", str(python), "install", "--quiet",
-         "--no-deps", "--force-reinstall", *wanted, cwd=place, limit=300.0)  # fmt: skip
+         "--no-deps", "--force-reinstall", *wanted, cwd=place, limit=limit)  # fmt: skip
     return python
 
 
