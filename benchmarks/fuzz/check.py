@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.families.planning import Dynamics
 from benchmarks.families.structure import Structure
-from benchmarks.fuzz.exact_model import exact_optimum, exact_worth, least_exactly
+from benchmarks.fuzz.exact_model import exact_optimum, exact_worth, least_exactly, scaled
 from benchmarks.fuzz.problem import Problem, problem
 from benchmarks.peers import highs
 from dp_cmdp.cmdp.model import CMDP
@@ -87,13 +87,11 @@ def answers_of(own: Problem) -> tuple[list[Answer], float]:
 
 def small_faults(model: CMDP, answer: Answer, *, gap: float) -> list[str]:
     """Everything that is claimed, in rational numbers."""
-    optimum = exact_optimum(model)
     if isinstance(answer, InfeasibleError):
-        if optimum is not None:
-            return [f"called infeasible; its optimum is {float(optimum):.12g}"]
         return ray_faults(model, answer)
     if isinstance(answer, SolverError):
         return [f"no answer ({type(answer).__name__}: {str(answer)[:80]})"]
+    optimum = exact_optimum(model)
     scale = np.abs(model.f).max(axis=(1, 2)) / (1.0 - model.gamma)
     policy = policy_from_occupancy(model, answer.occupancy, noise=0.0)
     value, *costs = exact_worth(model, policy.probs)
@@ -134,9 +132,16 @@ def ray_faults(model: CMDP, error: InfeasibleError) -> list[str]:
     allowed = sum((Fraction(float(w)) * Fraction(float(b))
                    for w, b in zip(error.ray, model.f0, strict=True)), Fraction(0))  # fmt: skip
     excess = least_exactly(model, error.ray) - allowed
-    if excess < Fraction(error.violation):
-        return [f"the proof of infeasibility has {float(excess):.12g}, not {error.violation:.12g}"]
-    return []
+    if excess >= Fraction(error.violation):
+        return []
+    if excess <= 0:
+        optimum = exact_optimum(model)
+        found = (
+            "nothing is feasible" if optimum is None else f"the optimum is {float(optimum):.12g}"
+        )
+        return [f"called infeasible, which its ray does not prove; in truth {found}"]
+    relative = float(1 - excess / Fraction(error.violation))
+    return [f"the violation {error.violation:.6g} is too large by {relative:.2g} of itself"]
 
 
 def large_faults(model: CMDP, answer: Answer, optimum: float | None, *, gap: float) -> list[str]:
@@ -179,12 +184,8 @@ def float_optimum(model: CMDP) -> tuple[float | None, float]:
 
     It gets rewards and costs on one scale and its tightest tolerances.
     """
-    unit = np.abs(model.f).max(axis=(1, 2))
-    unit = np.where(unit > 0.0, unit, 1.0)
     largest = float(np.abs(model.r).max()) or 1.0
-    scaled = CMDP(model.T, model.r / largest, f=model.f / unit[:, None, None], f0=model.f0 / unit,
-                  mu=model.mu, gamma=model.gamma)  # fmt: skip
-    run = highs(scaled, method="simplex", tolerance=TIGHTEST)
+    run = highs(scaled(model), method="simplex", tolerance=TIGHTEST)
     begin = time.perf_counter()
     try:
         value = run()[0]

@@ -7,6 +7,8 @@ from fractions import Fraction
 import highspy
 import numpy as np
 
+from benchmarks.families.planning import Dynamics
+from benchmarks.families.structure import Structure
 from benchmarks.fuzz.rational import ExactProgram, Row, SingularError, solve_exactly
 from benchmarks.peers import highs_program
 from dp_cmdp.cmdp.model import CMDP
@@ -66,16 +68,36 @@ def float_basis(model: CMDP) -> list[int]:
     solver.setOptionValue("presolve", "off")  # so that there is a basis even without a solution
     for kind in ("primal", "dual"):
         solver.setOptionValue(f"{kind}_feasibility_tolerance", TOLERANCE)
-    solver.passModel(highs_program(model))
+    solver.passModel(highs_program(scaled(model)))
     solver.run()
     found = solver.getBasis()
     basic = highspy.HighsBasisStatus.kBasic
-    columns = [j for j, status in enumerate(found.col_status) if status == basic]
-    slacks = [k for k in range(K) if found.row_status[S + k] == basic]
-    basis = columns + [model.r.size + k for k in slacks]
-    if len(basis) == S + K and _spans(model, basis):
+    basis = [j for j, status in enumerate(found.col_status) if status == basic]
+    rows = [i for i, status in enumerate(found.row_status) if status == basic]
+    if unvisited := [row for row in rows if row < S]:
+        dual = -np.abs(np.array(solver.getSolution().row_dual[S:]))
+        basis += _pairs(model, unvisited, dual)
+    basis += [model.r.size + row - S for row in rows if row >= S]
+    if len(set(basis)) == S + K and _spans(model, basis):
         return basis
     return list(range(0, model.r.size, model.num_actions)) + [model.r.size + k for k in range(K)]
+
+
+def _pairs(model: CMDP, states: list[int], dual: np.ndarray) -> list[int]:
+    """What is best to do in states that HiGHS leaves out, at its multipliers."""
+    own = scaled(model)
+    dynamics = Dynamics(Structure(own.T, own.r, own.f), own.gamma, own.mu)
+    actions, _, _ = dynamics.best(own.r + np.tensordot(dual, own.f, axes=1))
+    return [state * model.num_actions + int(actions[state]) for state in states]
+
+
+def scaled(model: CMDP) -> CMDP:
+    """The model with rewards and costs on one scale, as HiGHS's tolerances want it."""
+    unit = np.abs(model.f).max(axis=(1, 2))
+    unit = np.where(unit > 0.0, unit, 1.0)
+    largest = float(np.abs(model.r).max()) or 1.0
+    f, f0 = model.f / unit[:, None, None], model.f0 / unit
+    return CMDP(model.T, model.r / largest, f=f, f0=f0, mu=model.mu, gamma=model.gamma)
 
 
 def _spans(model: CMDP, basis: list[int]) -> bool:

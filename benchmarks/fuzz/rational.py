@@ -77,13 +77,14 @@ class ExactProgram:
         lowered = [c - more for c, more in zip(self.c, dearer, strict=True)]
         if not self._make_feasible(lowered):
             return None
-        for _ in range(PIVOTS):
+        for pivot in range(PIVOTS):
             reduced = self._reduced(self.c)
-            entering = next((j for j, d in enumerate(reduced) if d > 0), None)
-            if entering is None:
+            gains = [j for j, d in enumerate(reduced) if d > 0]
+            if not gains:
                 x = self.point()
                 return sum((self.c[j] * v for j, v in zip(self.basis, x, strict=True)), Fraction(0))
-            self._enter(entering)
+            bland = pivot >= PIVOTS // 2  # never circles
+            self._enter(min(gains) if bland else max(gains, key=reduced.__getitem__))
         raise ArithmeticError(f"no optimum after {PIVOTS} exact pivots")
 
     def point(self) -> Row:
@@ -111,13 +112,14 @@ class ExactProgram:
         return [own - used for own, used in zip(c, self._against(y), strict=True)]
 
     def _make_feasible(self, c: Row) -> bool:
-        """Dual simplex at costs for which the basis is dual feasible; Bland's rule."""
-        for _ in range(PIVOTS):
+        """Dual simplex at costs for which the basis is dual feasible; Bland's rule in the end."""
+        for pivot in range(PIVOTS):
             x = self.point()
             wrong = [place for place, value in enumerate(x) if value < 0]
             if not wrong:
                 return True
-            leaving = min(wrong, key=lambda place: self.basis[place])
+            order = x if pivot < PIVOTS // 2 else self.basis
+            leaving = min(wrong, key=order.__getitem__)
             unit = [Fraction(int(place == leaving)) for place in range(len(x))]
             row = self._against(self._transposed(unit))
             reduced = self._reduced(c)
