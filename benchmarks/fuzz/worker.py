@@ -60,7 +60,10 @@ class Worker:
 
 def _serve(connection: Any) -> None:
     while True:
-        key = connection.recv()
+        try:
+            key = connection.recv()
+        except EOFError:
+            return
         try:
             connection.send(check(key).line)
         except Exception as error:
