@@ -29,6 +29,8 @@ def certified(model: CMDP) -> Callable[[], None]:
     """`safe_policy`, from nothing."""
     from dp_cmdp.cmdp.synthesis import safe_policy
 
+    peers.load_compiled()
+
     def run() -> None:
         safe_policy(model)
 
@@ -38,6 +40,8 @@ def certified(model: CMDP) -> Callable[[], None]:
 def private(problem: tuple[ParametricCMDP, Release]) -> Callable[[], None]:
     """`synthesize`, from a release."""
     from dp_cmdp.cmdp.synthesis import synthesize
+
+    peers.load_compiled()
 
     def run() -> None:
         synthesize(*problem)

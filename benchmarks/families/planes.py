@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isqrt
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,13 @@ MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 SPOTS = 0.02
 #: Side of a room, its walls not counted.
 ROOM = 7
+#: Share of cells that the walls of rooms leave free.
+OPEN_SHARE = 0.78
 
 
 def grid(size: int, num_costs: int, rng: np.random.Generator, *, rough: bool = False) -> Structure:
     """A goal in the corner of a square; a step costs 1, or between ½ and 3⁄2 on rough terrain."""
-    n = max(2, isqrt(size))
+    n = max(2, ceil(sqrt(size)))
     return _walk(np.ones((n, n), dtype=bool), num_costs, rng, rough=rough)
 
 
@@ -30,7 +32,7 @@ def rough_grid(size: int, num_costs: int, rng: np.random.Generator) -> Structure
 
 def open_grid(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     """No goal: a few cells pay for every visit, for ever."""
-    n = max(2, isqrt(size))
+    n = max(2, ceil(sqrt(size)))
     free = np.ones((n, n), dtype=bool)
     pay = np.where(rng.random(n * n) < SPOTS, rng.uniform(0.2, 1.0, n * n), 0.0)
     pay[int(rng.integers(n * n))] = 1.0
@@ -42,7 +44,7 @@ def open_grid(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
 
 def maze(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     """One serpentine way: every second line is a wall with a gap at alternating ends."""
-    n = max(3, isqrt(2 * size))
+    n = max(3, ceil(sqrt(2 * size)))
     free = np.ones((n, n), dtype=bool)
     free[1::2] = False
     free[1::4, -1] = True
@@ -54,7 +56,7 @@ def maze(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
 
 def rooms(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     """Square rooms with a door in every wall, at a random place."""
-    n = max(3, isqrt(size))
+    n = max(3, ceil(sqrt(size / OPEN_SHARE)))
     free = np.ones((n, n), dtype=bool)
     walls = np.arange(ROOM, n - 1, ROOM + 1)
     free[walls], free[:, walls] = False, False
@@ -106,7 +108,7 @@ def queues(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     Action 2q + m serves queue q in mode m. The first cost is effort; the others are long queues,
     beyond levels of their own.
     """
-    n = max(2, isqrt(size))
+    n = max(2, ceil(sqrt(size)))
     one, two = np.divmod(np.arange(n * n), n)
     arrive, serve = rng.uniform(0.1, 0.2, 2), np.array([0.3, 0.55])
     own, moves = np.arange(n * n), []
