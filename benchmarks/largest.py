@@ -46,11 +46,10 @@ def build(work: Work) -> tuple[CMDP, float]:
 def cost(structure: Structure, mu: np.ndarray, *, careful: bool) -> float:
     """Discounted cost of a policy that sweeps find for the cost, or for the reward."""
     r, f = structure.r, structure.f[0]
-    v = np.zeros(len(r))
+    gain, v, own = (-f if careful else r - 1e-3 * f), np.zeros(len(r)), np.arange(len(r))
     for _ in range(SWEEPS // 4):
-        ahead = (-f if careful else r - 1e-3 * f) + GAMMA * (structure.T @ v).reshape(r.shape)
-        v = ahead.max(axis=1)
-    own, actions = np.arange(len(r)), ahead.argmax(axis=1)
+        v = (gain + GAMMA * (structure.T @ v).reshape(r.shape)).max(axis=1)
+    actions = (gain + GAMMA * (structure.T @ v).reshape(r.shape)).argmax(axis=1)
     chain, u = structure.T[own * r.shape[1] + actions], np.zeros(len(r))
     for _ in range(SWEEPS):
         u = f[own, actions] + GAMMA * (chain @ u)

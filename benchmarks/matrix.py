@@ -179,9 +179,11 @@ def storm_applies(case: Case) -> bool:
     return case.costs == 1 and plain and case.size <= 100_000
 
 
-def families(cases: Iterable[Case], *, records: Records, clock: Clock, most: float = MOST) -> None:
+def families(
+    cases: Iterable[Case], *, records: Records, clock: Clock, most: float = MOST, storm: bool = True
+) -> None:
     """Run the cases that the file does not hold yet."""
-    stable = Stable(records, clock, most=most)
+    stable = Stable(records, clock, most=most, storm=storm)
     try:
         for case in cases:
             if clock.left() < 3.0:

@@ -81,7 +81,7 @@ def _styled(structure: Structure, style: str, rng: np.random.Generator) -> Struc
     if style == "integers":
         r, f = np.round(2.0 * r), np.ceil(f)
     if style == "scaled":
-        f = f * 10.0 ** rng.integers(-4, 5, (len(f), 1, 1))
+        f = f * np.power(10.0, rng.integers(-4, 5, (len(f), 1, 1)))
         r = r * 10.0 ** float(rng.integers(-3, 4))
     if style == "signed":
         f = f - rng.uniform(0.0, 0.5, f.shape)
