@@ -40,7 +40,7 @@ class Records:
         self.path, self.pending = path, []
         self.lines: list[dict[str, Any]] = []
         if resume and path.exists():
-            self.lines = read_lines(path)
+            self.lines = resumed_lines(path)
             found = {line["sources"] for line in self.select("machine")}
             if found - {sources()}:
                 raise ValueError(f"{path} was written by other sources; --fresh begins anew")
@@ -115,6 +115,13 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     """The lines of a file; what follows the last line break was cut off and does not count."""
     whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
     return [json.loads(line) for line in whole.splitlines() if line.strip()]
+
+
+def resumed_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file to be continued, from which a line that was cut off is removed."""
+    content = path.read_bytes()
+    os.truncate(path, content.rfind(b"\n") + 1)
+    return read_lines(path)
 
 
 def sources() -> str:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from benchmarks.families import FAMILIES
 from benchmarks.fuzz.check import check
-from benchmarks.records import read_lines
+from benchmarks.records import resumed_lines
 
 #: Seconds for one problem, its exact check included.
 LIMIT = 60.0
@@ -77,7 +77,7 @@ def run(
 ) -> list[dict[str, Any]]:
     """Check the first problems; those that the file holds already are not checked again."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = read_lines(path) if path.exists() else []
+    lines = resumed_lines(path) if path.exists() else []
     done = {line["key"] for line in lines}
     wanted = [key for key in keys(number) if key not in done]
     worker = Worker()
