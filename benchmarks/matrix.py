@@ -27,6 +27,8 @@ DISAGREEMENT = 1e-5
 BEHIND = 1.2
 #: Peers get so many times our time, but at least and at most so many seconds.
 PATIENCE, LEAST, MOST = 150.0, 20.0, 300.0
+#: HiGHS keeps its limits itself, but none shorter than this; it is stopped at so many times them.
+SHORTEST, GRACE = 0.05, 3.0
 #: Our own limit.
 OURS = 300.0
 #: From so many states on, the general LP solvers are not asked, and a gap of 1e-6 will do.
@@ -83,28 +85,35 @@ class Stable:
             gap: Child(partial(peers.ours, gap=gap, engine="auto"), small=small)
             for gap in (1e-8, 1e-6)
         }
-        self.highs = {name: Child(run, small=small) for name, run in peers.HIGHS.items()}
+        self.highs = {
+            f"highs {method}": Child(
+                partial(peers.highs_within, method=method), small=(small, LEAST)
+            )
+            for method in peers.METHODS
+        }
         self.storm = Child(peers.storm, small=small) if storm else None
 
     def run(self, case: Case) -> None:
         """Solve a case with everything that applies, and add its lines."""
         model = case.build()
+        self.alone = model.num_states >= ALONE
         mine = self._time(self.ours[1e-6 if case.size >= HUGE else 1e-8], model, OURS)
         limit = min(max(LEAST, PATIENCE * (mine.seconds or 0.0)), self.most)
         found: dict[str, Measured] = {}
         if case.size < LARGE:
             for name, child in self.highs.items():
                 done = [m.seconds for m in found.values() if agrees(mine, m, model) and m.seconds]
-                found[name] = self._time(child, model, min([limit, *(BEHIND * s for s in done)]))
+                own = max(min([limit, *(BEHIND * s for s in done)]), SHORTEST)
+                found[name] = self._time(child, (model, own), GRACE * own)
+                found[name].limit = own
         self._line(case, model, mine, best(mine, found, model), found)
         if self.storm is not None and storm_applies(case):
             self._line(case, model, mine, "storm", {"storm": self._time(self.storm, model, limit)})
 
-    def _time(self, child: Child, model: CMDP, limit: float) -> Measured:
-        if model.num_states >= ALONE:
+    def _time(self, child: Child, problem: Any, limit: float) -> Measured:
+        if self.alone:
             child.stop()
-        limit = max(limit, 0.05)
-        return child.measure(model, limit=limit, clock=self.clock, repeats=3, enough=1.0)
+        return child.measure(problem, limit=limit, clock=self.clock, repeats=3, enough=1.0)
 
     def stop(self) -> None:
         for child in (*self.ours.values(), *self.highs.values(), self.storm):

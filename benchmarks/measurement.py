@@ -121,7 +121,8 @@ class Child:
                 return
             kind, content = self.connection.recv()
             if kind == "status":
-                found.status = content
+                late = content == "time limit" and bool(found.times)
+                found.status = "ok" if late else content
                 return
             seconds, found.answer, found.peak_gib = content
             found.times.append(seconds)
@@ -179,6 +180,9 @@ def _guarded(connection: Any, work: Callable[[], object]) -> bool:
     """Whether the work was done; otherwise the parent is told why not."""
     try:
         work()
+    except TimeoutError:  # of a solver that keeps a time limit itself
+        connection.send(("status", "time limit"))
+        return False
     except ImportError as error:
         connection.send(("status", f"not installed: {error.name or error}"))
         return False

@@ -74,8 +74,13 @@ def highs_program(model: CMDP) -> Any:
     return lp
 
 
-def highs(model: CMDP, *, method: str, tolerance: float | None = None) -> Run:
-    """HiGHS by one of its methods; interior points without crossover; its own tolerances."""
+def highs(
+    model: CMDP, *, method: str, tolerance: float | None = None, limit: float = np.inf
+) -> Run:
+    """HiGHS by one of its methods; interior points without crossover; its own tolerances.
+
+    A run that takes more than `limit` seconds raises TimeoutError.
+    """
     import highspy
 
     lp = highs_program(model)
@@ -91,8 +96,11 @@ def highs(model: CMDP, *, method: str, tolerance: float | None = None) -> Run:
         if tolerance is not None:
             solver.setOptionValue("primal_feasibility_tolerance", tolerance)
             solver.setOptionValue("dual_feasibility_tolerance", tolerance)
+        solver.setOptionValue("time_limit", limit)
         solver.passModel(lp)
         solver.run()
+        if solver.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+            raise TimeoutError
         if solver.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
             return -np.inf, None
         if solver.getModelStatus() not in accepted:
@@ -100,6 +108,12 @@ def highs(model: CMDP, *, method: str, tolerance: float | None = None) -> Run:
         return float(solver.getInfo().objective_function_value), None
 
     return run
+
+
+def highs_within(problem: tuple[CMDP, float], *, method: str) -> Run:
+    """HiGHS with a time limit of its own, so that its process can go on with the next model."""
+    model, limit = problem
+    return highs(model, method=method, limit=limit)
 
 
 def scipy_linprog(model: CMDP) -> Run:
@@ -186,12 +200,10 @@ def _storm_model(stormpy: Any, model: CMDP) -> Any:
 
 
 #: HiGHS's methods, the most promising first.
-HIGHS: dict[str, Callable[[CMDP], Run]] = {
-    f"highs {method}": partial(highs, method=method) for method in ("hipo", "ipx", "simplex")
-}
+METHODS = ("hipo", "ipx", "simplex")
 #: General LP solvers.
 GENERAL: dict[str, Callable[[CMDP], Run]] = {
-    **HIGHS,
+    **{f"highs {method}": partial(highs, method=method) for method in METHODS},
     "cvxpy clarabel": clarabel,
     "scipy linprog": scipy_linprog,
 }
