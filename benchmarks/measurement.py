@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 #: Seconds for imports, compilation and the preparation of a problem.
-PREPARATION = 400.0
+PREPARATION = 150.0
 #: No run is repeated once this many seconds have been measured.
 ENOUGH = 2.0
 
@@ -60,8 +60,8 @@ class Clock:
 class Child:
     """A process with one solver, for any number of problems; started when it is first needed."""
 
-    def __init__(self, prepare: Prepare, *, small: Any) -> None:
-        self.prepare, self.small = prepare, small
+    def __init__(self, prepare: Prepare, *, small: Any, preparation: float = PREPARATION) -> None:
+        self.prepare, self.small, self.preparation = prepare, small, preparation
         self.context = multiprocessing.get_context("spawn")
         self.process: Any = None
 
@@ -73,7 +73,7 @@ class Child:
         if clock.left() < 1.0:
             found.status = "skipped, the suite was out of time"
             return found
-        patience = min(PREPARATION, clock.left())
+        patience = min(self.preparation, clock.left())
         try:
             if self.process is None:
                 self._start()
@@ -137,9 +137,10 @@ def measure(
     clock: Clock,
     repeats: int = 5,
     enough: float = ENOUGH,
+    preparation: float = PREPARATION,
 ) -> Measured:
     """Time ``prepare(problem)()`` in a new child process."""
-    child = Child(prepare, small=small)
+    child = Child(prepare, small=small, preparation=preparation)
     try:
         return child.measure(problem, limit=limit, clock=clock, repeats=repeats, enough=enough)
     finally:
