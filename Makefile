@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl bench-quick bench lint format clean
+.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl bench-quick bench fuzz lint format clean
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -50,13 +50,16 @@ test-rl: $(STAMP) ## the tests that train learners of Stable-Baselines3 (downloa
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[rl]'
 	$(BIN)/python -m pytest -q -m rl
 
-bench-quick: $(STAMP) ## the benchmarks against peer libraries, in five minutes
+bench-quick: $(STAMP) ## a sample of every family of models against peer libraries, in five minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
 	@$(BIN)/python benchmarks/run.py --quick
 
-bench: $(STAMP) ## the benchmarks in full, up to a million states
+bench: $(STAMP) ## the benchmarks in full, up to a million states (hours; goes on where it was stopped)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
 	@$(BIN)/python benchmarks/run.py
+
+fuzz: $(STAMP) ## 50,000 random CMDPs against exact rationals and HiGHS (hours; goes on where it was stopped)
+	@$(BIN)/python -m benchmarks.fuzz --problems 50000
 
 lint: $(STAMP) ## ruff (lint and format), import-linter and pyright
 	$(BIN)/ruff check .

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from records import select
-
+from benchmarks.records import select
 from dp_cmdp.figures.style import new_figure, save_figure
 
 COLOURS = {

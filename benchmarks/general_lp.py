@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from measurement import Clock, measure
-from records import Records
 
+from benchmarks.measurement import Clock, measure
+from benchmarks.records import Records
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.data.database import Database
 from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction

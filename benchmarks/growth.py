@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-import peers
-from measurement import Clock, measure
-from problems import grid_cmdp
-from records import Records
 
+from benchmarks import peers
+from benchmarks.measurement import Clock, measure
+from benchmarks.problems import grid_cmdp
+from benchmarks.records import Records
 from dp_cmdp.cmdp.model import CMDP
 
 DISCOUNTS = (0.9, 0.97, 0.99, 0.997, 0.999)

@@ -24,10 +24,10 @@ from typing import Any
 
 import highspy
 import numpy as np
-from lp_families import FAMILIES, write_file
-from measurement import Clock, measure
-from records import Records
 
+from benchmarks.lp_families import FAMILIES, write_file
+from benchmarks.measurement import Clock, measure
+from benchmarks.records import Records
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.errors import SolverError
 from dp_cmdp.frontends.lp_file import LpModel, read_lp

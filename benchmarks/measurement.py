@@ -1,9 +1,9 @@
-"""Wall time of one solver on one problem, in a process of its own that can be stopped.
+"""Wall time of a solver, in a process of its own that can be stopped.
 
 A solver is a function ``prepare(problem) -> run``. The child process imports it, prepares and runs
-a small problem (imports, compilation and first-call costs stay outside the measurement), prepares
-the real one and then times ``run()`` several times. A child that passes its time limit is killed;
-the limit is then a lower bound on its time. One child runs at a time.
+a small problem (imports, compilation and first-call costs stay outside the measurement), then for
+each problem prepares it and times ``run()`` several times. A child that passes its time limit is
+killed; the limit is then a lower bound on its time. One child runs at a time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class Measured:
     answer: Any = None
     status: str = "ok"
     peak_gib: float = 0.0
-    warm_up: float = 0.0
     limit: float = 0.0
 
     @property
@@ -58,6 +57,77 @@ class Clock:
         return float("inf") if self.end is None else self.end - time.monotonic()
 
 
+class Child:
+    """A process with one solver, for any number of problems; started when it is first needed."""
+
+    def __init__(self, prepare: Prepare, *, small: Any, preparation: float = PREPARATION) -> None:
+        self.prepare, self.small, self.preparation = prepare, small, preparation
+        self.context = multiprocessing.get_context("spawn")
+        self.process: Any = None
+
+    def measure(
+        self, problem: Any, *, limit: float, clock: Clock, repeats: int = 5, enough: float = ENOUGH
+    ) -> Measured:
+        """Time ``prepare(problem)()``; a child that is late or broken is ended."""
+        found = Measured(limit=min(limit, clock.left()))
+        if clock.left() < 1.0:
+            found.status = "skipped, the suite was out of time"
+            return found
+        patience = min(self.preparation, clock.left())
+        try:
+            if self.process is None:
+                self._start()
+                self._expect(found, patience)
+            if found.status == "ok":
+                self.connection.send((problem, repeats, enough))
+                self._collect(found, clock, patience)
+        except (EOFError, ConnectionError):
+            found.status = "ok" if found.times else "failed: the process died"
+            self.stop()
+        return found
+
+    def _start(self) -> None:
+        self.connection, theirs = self.context.Pipe()
+        job = (theirs, self.prepare, self.small)
+        self.process = self.context.Process(target=_serve, args=job, daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.process = None
+
+    def _expect(self, found: Measured, patience: float) -> None:
+        """Wait until the child is ready for the next step."""
+        if not self.connection.poll(max(patience, 0.0)):
+            found.status = "preparation took too long"
+        else:
+            kind, content = self.connection.recv()
+            if kind == "status":
+                found.status = content
+        if found.status != "ok":
+            self.stop()
+
+    def _collect(self, found: Measured, clock: Clock, patience: float) -> None:
+        """Take the child's messages until it is done or late."""
+        self._expect(found, patience)
+        while self.process is not None:
+            patience = min(found.limit - sum(found.times), clock.left())
+            if not self.connection.poll(max(patience, 0.0)):
+                found.status = "ok" if found.times else "time limit"
+                self.stop()
+                return
+            kind, content = self.connection.recv()
+            if kind == "status":
+                late = content == "time limit" and bool(found.times)
+                found.status = "ok" if late else content
+                return
+            seconds, found.answer, found.peak_gib = content
+            found.times.append(seconds)
+
+
 def measure(
     prepare: Prepare,
     problem: Any,
@@ -67,74 +137,57 @@ def measure(
     clock: Clock,
     repeats: int = 5,
     enough: float = ENOUGH,
+    preparation: float = PREPARATION,
 ) -> Measured:
-    """Time ``prepare(problem)()`` in a child process."""
-    found = Measured(limit=min(limit, clock.left()))
-    if found.limit < 1.0:
-        found.status = "skipped, the suite was out of time"
-        return found
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    job = (theirs, prepare, problem, small, repeats, enough)
-    child = context.Process(target=_child, args=job, daemon=True)
-    child.start()
-    theirs.close()
+    """Time ``prepare(problem)()`` in a new child process."""
+    child = Child(prepare, small=small, preparation=preparation)
     try:
-        _collect(ours, found, clock)
+        return child.measure(problem, limit=limit, clock=clock, repeats=repeats, enough=enough)
     finally:
-        child.kill()
-        child.join()
-    return found
+        child.stop()
 
 
-def _collect(connection: Any, found: Measured, clock: Clock) -> None:
-    """Take the child's messages until it is done or late."""
-    patience = min(PREPARATION, clock.left())
-    spent = 0.0
+def _serve(connection: Any, prepare: Prepare, small: Any) -> None:
+    """The child: warm up, then serve problems until the parent is gone."""
+    if not _guarded(connection, lambda: prepare(small)()):
+        return
+    connection.send(("ready", None))
     while True:
         try:
-            if not connection.poll(max(patience, 0.0)):
-                found.status = "ok" if found.times else "time limit"
-                if not found.warm_up:
-                    found.status = "preparation took too long"
-                return
-            kind, content = connection.recv()
+            problem, repeats, enough = connection.recv()
         except EOFError:
-            found.status = "ok" if found.times else "failed: the process died"
             return
-        if kind == "ready":
-            found.warm_up = content
-        elif kind == "time":
-            seconds, found.answer, found.peak_gib = content
-            found.times.append(seconds)
-            spent += seconds
-        else:
-            found.status = content
-            return
-        patience = min(found.limit - spent, clock.left()) if found.times else found.limit
+        if _guarded(
+            connection, lambda p=problem, r=repeats, e=enough: _times(connection, prepare, p, r, e)
+        ):
+            connection.send(("status", "ok"))
 
 
-def _child(
-    connection: Any, prepare: Prepare, problem: Any, small: Any, repeats: int, enough: float
-) -> None:
-    try:
+def _times(connection: Any, prepare: Prepare, problem: Any, repeats: int, enough: float) -> None:
+    run, total = prepare(problem), 0.0
+    connection.send(("ready", None))
+    for _ in range(repeats):
         begin = time.perf_counter()
-        prepare(small)()
-        warm_up = time.perf_counter() - begin
-        run = prepare(problem)
-        connection.send(("ready", warm_up))
-        total = 0.0
-        for _ in range(repeats):
-            begin = time.perf_counter()
-            answer = run()
-            seconds = time.perf_counter() - begin
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-            connection.send(("time", (seconds, answer, peak)))
-            total += seconds
-            if total > enough:
-                break
-        connection.send(("status", "ok"))
+        answer = run()
+        seconds = time.perf_counter() - begin
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        connection.send(("time", (seconds, answer, peak)))
+        total += seconds
+        if total > enough:
+            break
+
+
+def _guarded(connection: Any, work: Callable[[], object]) -> bool:
+    """Whether the work was done; otherwise the parent is told why not."""
+    try:
+        work()
+    except TimeoutError:  # of a solver that keeps a time limit itself
+        connection.send(("status", "time limit"))
+        return False
     except ImportError as error:
         connection.send(("status", f"not installed: {error.name or error}"))
+        return False
     except Exception as error:
         connection.send(("status", f"failed: {type(error).__name__}"))
+        return False
+    return True

@@ -1,13 +1,14 @@
 """One function per solver of a single CMDP: ``prepare(model)`` returns a run without arguments.
 
-A run returns (value, gap): the optimal discounted reward and the certified relative gap (None for
-solvers that certify none). Building a peer's input is left out of its time; ours has no such step.
+A run returns (value, gap): the optimal discounted reward, −∞ where the solver says that there is no
+solution, and the certified relative gap (None for solvers that certify none). Building a peer's
+input is left out of its time; ours has no such step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,32 @@ Run = Callable[[], Answer]
 STORM_PRECISION = "1/1000000"
 
 
-def ours(model: CMDP, *, gap: float = 1e-8) -> Run:
-    """Column generation from nothing."""
+def ours(model: CMDP, *, gap: float = 1e-8, engine: str = "policies") -> Run:
+    """Mixing policies, or what ``auto`` makes of it, from nothing."""
     from dp_cmdp.cmdp.solvers.door import solve_cmdp
+    from dp_cmdp.errors import InfeasibleError
+
+    load_compiled()
 
     def run() -> Answer:
-        solution = solve_cmdp(model, engine="policies", gap=gap)
+        try:
+            solution = solve_cmdp(model, engine=engine, gap=gap)
+        except InfeasibleError:
+            return -np.inf, 0.0
         return solution.value, solution.gap
 
     return run
+
+
+@cache
+def load_compiled() -> None:
+    """Load what the solver compiles, which `auto` does not need for a small warm-up problem."""
+    from dp_cmdp.cmdp.solvers.door import solve_cmdp
+
+    for K in (1, 2):
+        r = np.array([[1.0, 0.0], [0.0, 1.0]])
+        f, T = np.array([r] * K), np.full((2, 2, 2), 0.5)
+        solve_cmdp(CMDP(T, r, f=f, f0=[0.7] * K, mu=[0.5, 0.5], gamma=0.5), engine="policies")
 
 
 def highs_program(model: CMDP) -> Any:
@@ -56,8 +74,13 @@ def highs_program(model: CMDP) -> Any:
     return lp
 
 
-def highs(model: CMDP, *, method: str) -> Run:
-    """HiGHS by one of its methods; interior points without crossover."""
+def highs(
+    model: CMDP, *, method: str, tolerance: float | None = None, limit: float = np.inf
+) -> Run:
+    """HiGHS by one of its methods; interior points without crossover; its own tolerances.
+
+    A run that takes more than `limit` seconds raises TimeoutError.
+    """
     import highspy
 
     lp = highs_program(model)
@@ -70,13 +93,27 @@ def highs(model: CMDP, *, method: str) -> Run:
         if solver.setOptionValue("solver", method) != highspy.HighsStatus.kOk:
             raise ImportError(f"HiGHS without {method}")
         solver.setOptionValue("run_crossover", "off")
+        if tolerance is not None:
+            solver.setOptionValue("primal_feasibility_tolerance", tolerance)
+            solver.setOptionValue("dual_feasibility_tolerance", tolerance)
+        solver.setOptionValue("time_limit", limit)
         solver.passModel(lp)
         solver.run()
+        if solver.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+            raise TimeoutError
+        if solver.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+            return -np.inf, None
         if solver.getModelStatus() not in accepted:
             raise RuntimeError("HiGHS did not reach optimality")
         return float(solver.getInfo().objective_function_value), None
 
     return run
+
+
+def highs_within(problem: tuple[CMDP, float], *, method: str) -> Run:
+    """HiGHS with a time limit of its own, so that its process can go on with the next model."""
+    model, limit = problem
+    return highs(model, method=method, limit=limit)
 
 
 def scipy_linprog(model: CMDP) -> Run:
@@ -162,11 +199,11 @@ def _storm_model(stormpy: Any, model: CMDP) -> Any:
     return stormpy.models.SparseMdp[float](parts)
 
 
-#: General LP solvers, the most promising first.
+#: HiGHS's methods, the most promising first.
+METHODS = ("hipo", "ipx", "simplex")
+#: General LP solvers.
 GENERAL: dict[str, Callable[[CMDP], Run]] = {
-    "highs hipo": partial(highs, method="hipo"),
-    "highs ipx": partial(highs, method="ipx"),
+    **{f"highs {method}": partial(highs, method=method) for method in METHODS},
     "cvxpy clarabel": clarabel,
-    "highs simplex": partial(highs, method="simplex"),
     "scipy linprog": scipy_linprog,
 }

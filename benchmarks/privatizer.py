@@ -10,10 +10,10 @@ import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
-from measurement import Clock, measure
-from problems import grid_cmdp
-from records import Records
 
+from benchmarks.measurement import Clock, measure
+from benchmarks.problems import grid_cmdp
+from benchmarks.records import Records
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP

@@ -29,6 +29,9 @@ MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 #: Radius of a severity, and of the tolerance relative to itself: those of the shipped layouts.
 RADIUS = 0.1
 
+#: Costs (K, S, A) and tolerances (K,).
+Draw = tuple[np.ndarray, np.ndarray]
+
 
 def grid_cmdp(
     n: int,
@@ -115,17 +118,18 @@ def private_grid(model: CMDP, *, radius: float = RADIUS) -> tuple[ParametricCMDP
     return program, Database(values, program.envelope)
 
 
-def private_draws(
-    model: CMDP, number: int, *, radius: float = RADIUS
-) -> list[tuple[np.ndarray, float]]:
-    """(f, f0) of the tightened models of simulated releases at ε = 1, δ = 1/10."""
-    program, database = private_grid(model, radius=radius)
+def private_draws(model: CMDP, number: int, *, radius: float = RADIUS) -> list[Draw]:
+    """(f, f0) of the tightened models of simulated releases, each row at ε = 1, δ = 1/10."""
     rng = np.random.default_rng(1)
-    draws = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)
-        budget = PrivacyBudget(1, "1/10")
-        for _ in range(number):
-            tight = program.tightened(release_database(database, budget, rng=rng))
-            draws.append((tight.f, float(tight.f0[0])))
-    return draws
+    rows = []
+    for f, f0 in zip(model.f, model.f0, strict=True):
+        program, database = private_grid(model.with_constraints(f, f0), radius=radius)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)
+            budget = PrivacyBudget(1, "1/10")
+            releases = (release_database(database, budget, rng=rng) for _ in range(number))
+            rows.append([program.tightened(release) for release in releases])
+    return [
+        (np.concatenate([m.f for m in draw]), np.concatenate([m.f0 for m in draw]))
+        for draw in zip(*rows, strict=True)
+    ]

@@ -3,8 +3,9 @@
     python benchmarks/report.py                                    the newest run in out/bench
     python benchmarks/report.py --rows out/bench/quick.jsonl --rows out/bench/full.jsonl
 
-Where two runs have lines of the same name and size, those of the last count. A table stands between
-``<!-- bench:begin NAME -->`` and ``<!-- bench:end -->``; without lines for it, it stays as it is.
+Where two runs have lines of the same name, size and case, those of the last count. A table stands
+between ``<!-- bench:begin NAME -->`` and ``<!-- bench:end -->``; without lines for it, it stays as
+it is.
 """
 
 from __future__ import annotations
@@ -16,28 +17,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from records import read_lines, select
-
+from benchmarks.records import read_lines, select
+from benchmarks.required import cell_medians, requirement_rows
 from dp_cmdp._storage import write_text
 
 Lines = list[dict[str, Any]]
 MARKED = re.compile(r"(<!-- bench:begin ([\w-]+) -->\n).*?(<!-- bench:end -->)", re.DOTALL)
-#: What is required: label, line name, size, peer, smallest ratio.
-REQUIRED = (
-    ("one solve", "single", 1024, "best general LP solver", 10.0),
-    ("one solve", "single", 10_000, "best general LP solver", 30.0),
-    ("one solve", "single", 10_000, "storm", 4.0),
-    ("one solve", "single", 99_856, "storm", 1.0),
-    ("sweep", "sweep", 100, "cvxpy parameters (clarabel)", 25.0),
-    ("sweep", "sweep", 100, "highs cold", 15.0),
-    ("sweep", "sweep", 100, "highs warm", 4.0),
-    ("sweep", "sweep", 1024, "cvxpy, its best", 20.0),
-    ("sweep", "sweep", 1024, "highs cold", 30.0),
-    ("sweep", "sweep", 1024, "highs warm", 8.0),
-    ("privatizer against one solve", "privatizer", 99_856, "one solve of that size (ours)", 10.0),
-    ("privatizer against one solve", "privatizer", 10**6, "one solve of that size (ours)", 10.0),
-    ("private general LP (at most 1.3×)", "general LP", 200_000, "plain HiGHS solve", 1 / 1.3),
-)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -70,32 +55,86 @@ def _bound(line: dict[str, Any], text: str) -> str:
 
 
 def requirements(lines: Lines) -> str:
-    rows = []
-    for label, name, size, peer, least in REQUIRED:
-        for line in [row for row in select(lines, name, size=size, peer=peer) if row["ratio"]]:
-            ratio = line["ratio"]
-            met = "yes" if ratio >= least else "**no**"
-            radius = f", radius {line['radius']:g}" if "radius" in line else ""
-            rows.append([label + radius, f"{size:,}", peer, f"{least:.2g}×",
-                         _bound(line, number(ratio, unit="×")), met])  # fmt: skip
-    return table(["", "size", "against", "at least", "measured", "met"], rows + _large(lines))
+    """Empty for a run without families: it says nothing about them."""
+    rows = requirement_rows(lines) if select(lines, "family") else []
+    return table(["", "required", "measured", "met"], rows)
 
 
-def _large(lines: Lines) -> list[list[str]]:
-    """The gap at the two largest sizes, and memory at the largest."""
+def family_table(lines: Lines) -> str:
+    """Median ratios over seeds, to the best of HiGHS's methods: a row per family and size."""
+    usual = [
+        line
+        for line in select(lines, "family", tolerance="tight", start="uniform")
+        if line["peer"] != "storm" and line["ratio"]
+    ]
+    cells = cell_medians(usual, ("family", "size", "costs", "gamma"))
+    late = {(x["family"], x["size"], x["costs"], x["gamma"]) for x in usual if x["status"] != "ok"}
+    heads = sorted({key[2:] for key in cells})
     rows = []
-    for size, most in ((99_856, 1e-6), (10**6, 1e-6)):
-        for line in [row for row in select(lines, "single", size=size) if row["gap"] is not None]:
-            gap, peak = line["gap"], line["peak_gib"]
-            met = "yes" if gap <= most else "**no**"
-            rows.append(["certified gap", f"{size:,}", "–", f"{most:g} (at most)",
-                         number(gap, digits=2), met])  # fmt: skip
-            if size == 10**6:
-                met = "yes" if peak < 8.0 else "**no**"
-                rows.append(["peak memory", f"{size:,}", "–", "8 GiB (at most)",
-                             number(peak, unit=" GiB"), met])  # fmt: skip
-            break
-    return rows
+    for family, size in sorted({key[:2] for key in cells}):
+        row = [family, f"{size:,}"]
+        for head in heads:
+            key = (family, size, *head)
+            mark = "> " if key in late else ""
+            row.append(mark + number(cells[key], unit="×") if key in cells else "")
+        rows.append(row)
+    return table(["family", "states", *(f"K = {K}, γ = {g:g}" for K, g in heads)], rows)
+
+
+def variants(lines: Lines) -> str:
+    """Other tolerances and starts, one line per case."""
+    rows = [
+        [line["family"], f"{line['size']:,}", f"{line['gamma']:g}", str(line["costs"]),
+         line["tolerance"], line["start"], seconds(line["ours_s"]), line["peer"] or "–",
+         _bound(line, seconds(line["peer_s"])), _bound(line, number(line["ratio"], unit="×"))]
+        for line in select(lines, "family")
+        if (line["tolerance"], line["start"]) != ("tight", "uniform")
+    ]  # fmt: skip
+    head = ["family", "states", "γ", "K", "tolerances", "start", "ours", "best peer", "its time",
+            "ratio"]  # fmt: skip
+    return table(head, rows)
+
+
+def storm(lines: Lines) -> str:
+    rows = [
+        [line["family"], f"{line['size']:,}", f"{line['gamma']:g}", str(line["seed"]),
+         seconds(line["ours_s"]), _bound(line, seconds(line["peer_s"])),
+         _bound(line, number(line["ratio"], unit="×"))]
+        for line in select(lines, "family", peer="storm")
+    ]  # fmt: skip
+    return table(["family", "states", "γ", "seed", "ours", "Storm", "ratio"], rows)
+
+
+def lost(lines: Lines) -> str:
+    """Where the best peer is faster: every such case."""
+    rows = [
+        [line["key"], seconds(line["ours_s"]), line["peer"], seconds(line["peer_s"]),
+         number(line["ratio"], unit="×")]
+        for line in select(lines, "family") if line["ratio"] and line["ratio"] < 1.0
+    ]  # fmt: skip
+    return table(["case", "ours", "peer", "its time", "ratio"], rows)
+
+
+def synthesis(lines: Lines) -> str:
+    rows = [
+        [line["call"], line["family"], f"{line['size']:,}", seconds(line["ours_s"]),
+         seconds(line["peer_s"]), number(line["overhead"], unit="×")]
+        for line in select(lines, "synthesis")
+    ]  # fmt: skip
+    return table(["call", "family", "states", "its time", "solve_cmdp", "overhead"], rows)
+
+
+def largest(lines: Lines) -> str:
+    rows = [
+        [line["family"], f"{line['size']:,}", _bound(line, seconds(line["ours_s"])),
+         number(line["gap"], digits=2), number(line["peak_gib"], unit=" GiB"),
+         number(line.get("peak_bytes_per_state")), number(line.get("us_per_state")),
+         number(line.get("us_per_transition"))]
+        for line in select(lines, "largest")
+    ]  # fmt: skip
+    head = ["family", "states", "solve", "gap", "peak memory", "bytes per state", "µs per state",
+            "µs per transition"]  # fmt: skip
+    return table(head, rows)
 
 
 def single(lines: Lines) -> str:
@@ -129,11 +168,12 @@ def sweep(lines: Lines) -> str:
 
 def grids(lines: Lines) -> str:
     rows = [
-        [f"{line['size']:,}", number(line["radius"]), str(line["grid"]), seconds(line["ours_s"]),
-         seconds(line["peer_s"]), number(line["ratio"], unit="×")]
+        [f"{line['size']:,}", str(line.get("costs", 1)), number(line["radius"]), str(line["grid"]),
+         seconds(line["ours_s"]), seconds(line["peer_s"]),
+         number(line.get("median_ratio", line["ratio"]), unit="×")]
         for line in select(lines, "grids")
     ]  # fmt: skip
-    return table(["states", "radius", "grid", "ours per solve", "highs warm", "ratio"], rows)
+    return table(["states", "K", "radius", "seed", "ours per solve", "highs warm", "ratio"], rows)
 
 
 def general(lines: Lines) -> str:
@@ -199,12 +239,15 @@ def limit(lines: Lines) -> str:
 
 
 def first_use(lines: Lines) -> str:
-    rows = [[line["peer"], seconds(line["ours_s"])] for line in select(lines, "first use")]
-    return table(["first solve of a process", "time"], rows)
+    rows = [
+        [line["peer"], seconds(line["ours_s"]), seconds(line.get("solve_s"))]
+        for line in select(lines, "first use")
+    ]
+    return table(["installation", "imports and solve", "solve alone"], rows)
 
 
 def machine(lines: Lines) -> str:
-    skipped = ("name", "size", "ours_s", "peer", "peer_s", "ratio", "gap")
+    skipped = ("name", "size", "ours_s", "peer", "peer_s", "ratio", "gap", "part")
     found = [line for line in lines if line["name"] == "machine"]
     rows = [[key, str(x)] for line in found for key, x in line.items() if key not in skipped]
     return table(["", ""], rows)
@@ -212,6 +255,12 @@ def machine(lines: Lines) -> str:
 
 TABLES: dict[str, Callable[[Lines], str]] = {
     "requirements": requirements,
+    "families": family_table,
+    "variants": variants,
+    "storm": storm,
+    "lost": lost,
+    "synthesis": synthesis,
+    "largest": largest,
     "single": single,
     "sweep": sweep,
     "grids": grids,
@@ -236,12 +285,12 @@ def filled(text: str, lines: Lines) -> str:
 
 
 def merged(runs: Sequence[Lines]) -> Lines:
-    """The lines of several runs; a later one replaces all of a name and size that it measured."""
-    found: dict[tuple[str, int | None], Lines] = {}
+    """The lines of several runs; a later one replaces all of a name, size and case it measured."""
+    found: dict[tuple[str, int | None, str], Lines] = {}
     for lines in runs:
-        parts: dict[tuple[str, int | None], Lines] = {}
+        parts: dict[tuple[str, int | None, str], Lines] = {}
         for line in lines:
-            parts.setdefault((line["name"], line["size"]), []).append(line)
+            parts.setdefault((line["name"], line["size"], line.get("key", "")), []).append(line)
         found |= parts
     return [line for part in found.values() for line in part]
 

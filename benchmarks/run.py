@@ -1,12 +1,13 @@
-"""The benchmark suite: one JSON line per comparison, and a figure.
+"""The benchmark suite: one JSON line per comparison, and its figures.
 
-    python benchmarks/run.py --quick     under five minutes
-    python benchmarks/run.py             everything, up to 10⁶ states
-    python benchmarks/run.py --quick --only sweep --only general
+    python benchmarks/run.py --quick     a sample of every family, under five minutes
+    python benchmarks/run.py             everything, up to 10⁶ states, in many hours
+    python benchmarks/run.py --only family --only sweep
+    python benchmarks/run.py --choosing  on the seeds on which constants are chosen
 
-Lines go to standard output and to out/bench/quick.jsonl or full.jsonl; the figure lies beside them.
-Peers have time limits, and are left out with a note where they are not installed. Exit code 1 when
-a section failed.
+Lines go to standard output and to out/bench/quick.jsonl or full.jsonl; figures lie beside them. The
+full run goes on where it was stopped (``--fresh`` begins anew). Peers have time limits; those that
+are not installed are left out with a note. Exit code 1 when a section failed.
 """
 
 from __future__ import annotations
@@ -18,75 +19,71 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from figure import benchmark_figure
-from first_use import first_use
-from general_lp import general_lp
-from growth import growth, physical_limit
-from lp_files import lp_files
-from measurement import Clock
-from privatizer import privatizer
-from problems import RADIUS
-from records import Records, machine
-from single import single
-from sweep import grids, sweep
+from benchmarks.families import CHOOSING, REPORTING
+from benchmarks.family_figure import family_figures
+from benchmarks.figure import benchmark_figure
+from benchmarks.first_use import first_use
+from benchmarks.general_lp import general_lp
+from benchmarks.growth import growth, physical_limit
+from benchmarks.lp_files import lp_files
+from benchmarks.matrix import families, full_cases, quick_cases
+from benchmarks.measurement import Clock
+from benchmarks.privatizer import privatizer
+from benchmarks.problems import RADIUS
+from benchmarks.records import Records, machine
+from benchmarks.single import single
+from benchmarks.sweep import grids, sweep
+from benchmarks.synthesis import SIZES, synthesis
 
 #: Radius of sweeps whose draws lie close together, which suits warm starts.
 CALM = 0.02
 
-Section = tuple[str, Callable[[], None]]
+#: Name, key of the part ("" where the section has parts of its own), work.
+Section = tuple[str, str, Callable[[], None]]
 
 
-def quick(records: Records, clock: Clock, lps: Path) -> list[Section]:
+def quick(records: Records, clock: Clock, lps: Path, seeds: tuple[int, ...]) -> list[Section]:
     """The sections of ``make bench-quick``, the most telling first."""
-    one = partial(single, records=records, clock=clock)
-    many = partial(sweep, number=2000, peer_number=20, records=records, clock=clock)
-    calm = partial(many, radius=CALM, only=["highs warm"])
+    kit = {"records": records, "clock": clock}
+    families_s = Clock(min(clock.left(), 200.0))
+    warm = partial(grids, 32, number=300, peer_number=20, seeds=seeds[:1], **kit)
     return [
-        ("single", partial(one, 32, limit=10.0)),
-        ("sweep", partial(many, 10, peer_number=200, limit=10.0)),
-        ("sweep", partial(many, 32, number=600, limit=8.0)),
-        ("single", partial(one, 100, limit=10.0)),
-        ("single", partial(one, 316, limit=40.0, general=False)),
-        ("single", partial(one, 10, limit=10.0)),
-        ("sweep", partial(calm, 10, peer_number=200, limit=10.0)),
-        ("sweep", partial(calm, 32, number=600, limit=10.0)),
-        ("privatizer", partial(privatizer, 316, records=records, clock=clock)),
-        ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=40.0,
-                            enough=10.0)),
-        ("privatizer", partial(privatizer, 1000, records=records, clock=clock)),
-        ("lp-files", partial(lp_files, lps, seeds=1, sizes=1, records=records, clock=clock)),
-        ("growth", partial(growth, 32, records=records, clock=clock, limit=20.0)),
-        ("limit", partial(physical_limit, (32, 100, 316), records=records)),
-        ("first-use", partial(first_use, records=records, clock=clock)),
+        ("family", "", partial(families, quick_cases(seeds[:1]), records=records,
+                               clock=families_s, most=5.0, storm=False)),
+        ("sweep", "sweep 1", partial(warm, radius=RADIUS)),
+        ("sweep", "sweep 2", partial(warm, radius=RADIUS, costs=2)),
+        ("synthesis", "synthesis", partial(synthesis, (1_000,), seed=seeds[0], **kit)),
+        ("first-use", "first use", partial(first_use, **kit)),
+        ("privatizer", "privatizer", partial(privatizer, 316, **kit)),
+        ("single", "single 32", partial(single, 32, limit=5.0, **kit)),
     ]  # fmt: skip
 
 
-def full(records: Records, clock: Clock, lps: Path) -> list[Section]:
+def full(records: Records, clock: Clock, lps: Path, seeds: tuple[int, ...]) -> list[Section]:
     """The sections of ``make bench``."""
-    one = partial(single, records=records, clock=clock)
-    many = partial(sweep, number=2000, peer_number=100, records=records, clock=clock)
+    kit = {"records": records, "clock": clock}
+    one = partial(single, **kit)
+    many = partial(sweep, number=2000, peer_number=100, **kit)
     calm = partial(many, radius=CALM, only=["highs warm"])
+    five = partial(grids, 32, number=2000, peer_number=100, **kit)
     return [
-        ("single", partial(one, 32, limit=60.0)),
-        ("sweep", partial(many, 10, peer_number=2000, limit=60.0)),
-        ("sweep", partial(many, 32, limit=120.0)),
-        ("single", partial(one, 100, limit=100.0)),
-        ("single", partial(one, 316, limit=150.0)),
-        ("single", partial(one, 10, limit=30.0)),
-        ("sweep", partial(calm, 10, peer_number=2000, limit=60.0)),
-        ("sweep", partial(calm, 32, limit=60.0)),
-        *(("grids", partial(grids, n, number=400, peer_number=count, records=records, clock=clock,
-                            radius=radius))
-          for n, count in ((10, 400), (32, 60)) for radius in (RADIUS, CALM)),
-        ("general", partial(general_lp, 1000, 200, records=records, clock=clock, limit=300.0,
-                            enough=60.0)),
-        ("million", partial(one, 1000, limit=300.0, general=False, gap=1e-6)),
-        ("privatizer", partial(privatizer, 316, records=records, clock=clock)),
-        ("privatizer", partial(privatizer, 1000, records=records, clock=clock)),
-        ("lp-files", partial(lp_files, lps, seeds=3, sizes=3, records=records, clock=clock)),
-        ("growth", partial(growth, 100, records=records, clock=clock, limit=300.0)),
-        ("limit", partial(physical_limit, (32, 100, 316, 1000), records=records)),
-        ("first-use", partial(first_use, records=records, clock=clock)),
+        *(("single", f"single {n}", partial(one, n, limit=limit))
+          for n, limit in ((10, 30.0), (32, 60.0), (100, 100.0), (316, 150.0))),
+        ("family", "", partial(families, full_cases(seeds), **kit)),
+        *(("sweep", f"sweep {costs} {radius:g}", partial(five, radius=radius, costs=costs))
+          for costs in (1, 2) for radius in (RADIUS, CALM)),
+        ("sweep", "sweep peers 10", partial(many, 10, peer_number=2000, limit=60.0)),
+        ("sweep", "sweep peers 32", partial(many, 32, limit=120.0)),
+        ("sweep", "sweep calm 10", partial(calm, 10, peer_number=2000, limit=60.0)),
+        *(("synthesis", f"synthesis {size}", partial(synthesis, (size,), seed=seeds[0], **kit))
+          for size in SIZES),
+        ("first-use", "first use", partial(first_use, **kit)),
+        ("general", "general", partial(general_lp, 1000, 200, limit=300.0, enough=60.0, **kit)),
+        ("million", "million", partial(one, 1000, limit=300.0, general=False, gap=1e-6)),
+        *(("privatizer", f"privatizer {n}", partial(privatizer, n, **kit)) for n in (316, 1000)),
+        ("lp-files", "lp files", partial(lp_files, lps, seeds=3, sizes=3, **kit)),
+        ("growth", "growth", partial(growth, 100, limit=300.0, **kit)),
+        ("limit", "limit", partial(physical_limit, (32, 100, 316, 1000), records=records)),
     ]  # fmt: skip
 
 
@@ -100,19 +97,29 @@ def main() -> int:
     parser.add_argument(
         "--lps", type=Path, default=Path("../shared/lp"), help="folder of .mps.gz files, if at hand"
     )
-    parser.add_argument("--budget", type=float, help="seconds for the suite; quick: 270")
+    parser.add_argument("--budget", type=float, help="seconds for the suite; quick: 280")
+    parser.add_argument("--fresh", action="store_true", help="do not go on from an earlier run")
+    parser.add_argument("--choosing", action="store_true", help="seeds for choosing constants")
     options = parser.parse_args()
-    budget = options.budget or (270.0 if options.quick else None)
-    clock = Clock(budget)
-    kind = "quick" if options.quick else "full"
-    records = Records(options.out / f"{kind}.jsonl")
-    sections = (quick if options.quick else full)(records, clock, options.lps)
-    known = sorted({name for name, _ in sections})
+    clock = Clock(options.budget or (280.0 if options.quick else None))
+    kind = ("quick" if options.quick else "full") + ("-choosing" if options.choosing else "")
+    resume = not (options.fresh or options.quick)
+    try:
+        records = Records(options.out / f"{kind}.jsonl", resume=resume)
+    except ValueError as error:
+        parser.error(str(error))
+    build = quick if options.quick else full
+    sections = build(records, clock, options.lps, CHOOSING if options.choosing else REPORTING)
+    known = sorted({name for name, _, _ in sections})
     if unknown := set(options.only or ()) - set(known):
         parser.error(f"--only must be one of {', '.join(known)}; got {', '.join(unknown)}")
-    records.add("machine", None, **machine())
+    with records.part("machine") as due:
+        if due:
+            records.add("machine", None, **machine())
     failed = _run_all(sections, options.only, records=records, clock=clock)
     print(benchmark_figure(records.lines, options.out / f"{kind}.png"), file=sys.stderr)
+    for path in family_figures(records.lines, options.out / kind):
+        print(path, file=sys.stderr)
     return 1 if failed else 0
 
 
@@ -121,17 +128,23 @@ def _run_all(
 ) -> bool:
     """Run the chosen sections; one that fails leaves a line and the others run."""
     failed = False
-    for name, section in sections:
+    for name, key, section in sections:
         if only and name not in only:
             continue
-        if clock.left() < 3.0:
-            records.add("skipped", None, section=name, status="the suite was out of time")
-            continue
         try:
-            section()
+            if not key:
+                section()
+                continue
+            with records.part(key) as due:
+                if due and clock.left() > 3.0:
+                    section()
+                elif due:
+                    records.add("skipped", None, section=name, status="the suite was out of time")
         except Exception as error:
             traceback.print_exc()
-            records.add("failed", None, section=name, status=type(error).__name__)
+            records.drop()
+            with records.part(f"failed {name} {key}"):
+                records.add("failed", None, section=name, status=type(error).__name__)
             failed = True
     return failed
 

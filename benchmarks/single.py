@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-import peers
-from measurement import Clock, Measured, measure
-from problems import grid_cmdp
-from records import Records
-
+from benchmarks import peers
+from benchmarks.measurement import Clock, Measured, measure
+from benchmarks.problems import grid_cmdp
+from benchmarks.records import Records
 from dp_cmdp.cmdp.model import CMDP
 
 #: Relative difference of two values that is more than their tolerances explain.

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-from measurement import Clock, measure
-from problems import RADIUS, grid_cmdp, private_draws
-from records import Records
-from single import DISAGREEMENT
-from sweep_peers import PEERS, pool
+
+from benchmarks.measurement import Clock, measure
+from benchmarks.problems import RADIUS, grid_cmdp, private_draws
+from benchmarks.records import Records
+from benchmarks.single import DISAGREEMENT
+from benchmarks.sweep_peers import PEERS, pool
 
 #: Peers that get so many times the draws, to be measured as long as the others.
 QUICK_PEERS = {"highs warm": 5}
-#: Random grids of the comparison with the warm simplex.
-GRIDS = 5
+#: Seeds of the random grids of the comparison with the warm simplex.
+SEEDS = (100, 101, 102, 103, 104)
 
 
 def sweep(
@@ -32,7 +33,7 @@ def sweep(
     """`number` draws with a pool of policies; peers solve the first `peer_number` or more."""
     model, tiny = grid_cmdp(n), grid_cmdp(4)
     draws = private_draws(model, number, radius=radius)
-    small = (tiny, [(tiny.f, float(tiny.f0[0]))] * 2)
+    small = (tiny, [(tiny.f, tiny.f0)] * 2)
     mine = measure(pool, (model, draws), small=small, limit=1200, clock=clock, repeats=2)
     counts = {name: peer_number * (QUICK_PEERS.get(name, 1)) for name in PEERS if name in only}
     found = {
@@ -69,26 +70,36 @@ def sweep(
 
 
 def grids(
-    n: int, *, number: int, peer_number: int, records: Records, clock: Clock, radius: float
+    n: int,
+    *,
+    number: int,
+    peer_number: int,
+    records: Records,
+    clock: Clock,
+    radius: float,
+    costs: int = 1,
+    seeds: Sequence[int] = SEEDS,
 ) -> None:
-    """Five random grids against the warm simplex: a line per grid, and one for all of them."""
-    tiny = grid_cmdp(4)
-    small, totals = (tiny, [(tiny.f, float(tiny.f0[0]))] * 2), np.zeros(2)
-    for seed in range(GRIDS):
-        model = grid_cmdp(n, seed=seed)
+    """Random grids against the warm simplex: a line per grid, and one with the medians."""
+    tiny = grid_cmdp(4, num_constraints=costs)
+    small, times = (tiny, [(tiny.f, tiny.f0)] * 2), []
+    for seed in seeds:
+        model = grid_cmdp(n, seed=seed, num_constraints=costs)
         draws = private_draws(model, number, radius=radius)
-        mine = measure(pool, (model, draws), small=small, limit=120, clock=clock, repeats=2)
+        mine = measure(pool, (model, draws), small=small, limit=300, clock=clock, repeats=2)
         theirs = measure(
-            PEERS["highs warm"], (model, draws[:peer_number]), small=small, limit=120, clock=clock
+            PEERS["highs warm"], (model, draws[:peer_number]), small=small, limit=300, clock=clock
         )
-        times = _per(mine.seconds, number), _per(theirs.seconds, peer_number)
-        totals += [np.nan if time is None else time for time in times]
-        gap = mine.answer[1] if mine.answer else None
-        line = {"peer": "highs warm", "gap": gap, "grid": seed, "radius": radius}
-        records.add("grids", n * n, ours_s=times[0], peer_s=times[1], **line)
-    ours, warm = (totals / GRIDS).tolist()
-    line = {"peer": "highs warm", "gap": None, "grid": "all", "radius": radius}
-    records.add("grids", n * n, ours_s=ours, peer_s=warm, **line)
+        ours_s, warm_s = _per(mine.seconds, number), _per(theirs.seconds, peer_number)
+        line = {"status": theirs.status, "gap": mine.answer[1] if mine.answer else None}
+        line |= {"grid": seed, "radius": radius, "costs": costs, "draws": number}
+        records.add("grids", n * n, ours_s=ours_s, peer="highs warm", peer_s=warm_s, **line)
+        if ours_s and warm_s:
+            times.append((ours_s, warm_s, warm_s / ours_s))
+    ours_s, warm_s, ratio = np.median(times, axis=0).tolist() if times else (None, None, None)
+    line = {"grid": "median", "radius": radius, "costs": costs, "draws": number}
+    records.add("grids", n * n, ours_s=ours_s, peer="highs warm", peer_s=warm_s, **line,
+                median_ratio=ratio)  # fmt: skip
 
 
 def _per(seconds: float | None, number: int) -> float | None:

@@ -1,6 +1,6 @@
 """Solvers of a sweep: ``prepare((model, draws))`` returns a run that solves every draw.
 
-A draw is (f, f0) on the dynamics of the model, K = 1. A run returns (values, largest gap or None).
+A draw is (f, f0) on the dynamics of the model. A run returns (values, largest gap or None).
 Preparing solves a first draw where a solver keeps state, so that compilation, canonicalization and
 the first basis are not counted; the runs of the stateful ones are made once.
 """
@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import peers
 
+from benchmarks import peers
+from benchmarks.problems import Draw
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
 
-Draw = tuple[np.ndarray, float]
 Problem = tuple[CMDP, list[Draw]]
 Run = Callable[[], tuple[list[float], float | None]]
 
@@ -54,13 +54,15 @@ def highs_warm(problem: Problem) -> Run:
     solver.setOptionValue("simplex_strategy", 4)
     solver.passModel(peers.highs_program(model))
     solver.run()
-    row, sensitive = model.num_states, np.flatnonzero(model.f[0].ravel()).tolist()
+    rows = [model.num_states + k for k in range(model.num_constraints)]
+    sensitive = [np.flatnonzero(table.ravel()).tolist() for table in model.f]
 
-    def solve(f: np.ndarray, f0: float) -> float:
-        costs = f.ravel()
-        for pair in sensitive:
-            solver.changeCoeff(row, pair, float(costs[pair]))
-        solver.changeRowBounds(row, -highspy.kHighsInf, f0)
+    def solve(f: np.ndarray, f0: np.ndarray) -> float:
+        for row, pairs, table, limit in zip(rows, sensitive, f, f0, strict=True):
+            costs = table.ravel()
+            for pair in pairs:
+                solver.changeCoeff(row, pair, float(costs[pair]))
+            solver.changeRowBounds(row, -highspy.kHighsInf, float(limit))
         solver.run()
         return float(solver.getInfo().objective_function_value)
 
@@ -68,7 +70,7 @@ def highs_warm(problem: Problem) -> Run:
 
 
 def cvxpy_parameters(problem: Problem, *, solver: str) -> Run:
-    """cvxpy with Parameters (DPP): canonicalized once."""
+    """cvxpy with Parameters (DPP), one row of costs: canonicalized once."""
     import cvxpy as cp
 
     model, draws = problem
@@ -78,8 +80,8 @@ def cvxpy_parameters(problem: Problem, *, solver: str) -> Run:
     rows = [flow_matrix(model) @ x == model.mu, costs @ x[chosen] <= tolerance]
     program: Any = cp.Problem(cp.Maximize(gain @ x), rows)
 
-    def solve(f: np.ndarray, f0: float) -> float:
-        costs.value, tolerance.value = f.ravel()[chosen], f0
+    def solve(f: np.ndarray, f0: np.ndarray) -> float:
+        costs.value, tolerance.value = f.ravel()[chosen], float(f0[0])
         return float(program.solve(solver=solver, warm_start=False))
 
     solve(*draws[0])

@@ -1,0 +1,85 @@
+"""Policy iteration in plain scipy, which shares no code with the solver that is measured.
+
+Its policies and bounds decide where tolerances lie: mixtures of two policies that were evaluated
+keep them, and what is below a certain bound nobody keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import linalg
+
+from benchmarks.families.structure import Floats, Ints, Structure
+
+#: Up to so many states policies are improved until they are best.
+THOROUGH = 20_000
+#: Improvements of larger models, and at most.
+FEW, MOST = 4, 60
+#: Sweeps of value iteration before the first policy is evaluated.
+SWEEPS = 100
+#: Residual, relative to the right-hand side, at which an iterative evaluation stops.
+RESIDUAL = 1e-11
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dynamics:
+    """Transitions, discount and start."""
+
+    structure: Structure
+    gamma: float
+    mu: Floats
+
+    def action_values(self, reward: Floats, v: Floats) -> Floats:
+        return reward + self.gamma * (self.structure.T @ v).reshape(reward.shape)
+
+    def values(self, actions: Ints, tables: Floats) -> Floats:
+        """(rows, S) discounted sums of each (S, A) table under a deterministic policy."""
+        S, A = self.structure.r.shape
+        own = np.arange(S)
+        chain = self.structure.T[own * A + actions]
+        equations = sparse.csc_array(sparse.eye_array(S) - self.gamma * chain)
+        sides = tables[:, own, actions]
+        if self.structure.tangled:
+            return np.array([_iterate(equations, side) for side in sides])
+        factor = linalg.splu(equations, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
+        return np.array([factor.solve(side) for side in sides])
+
+    def best(self, reward: Floats) -> tuple[Ints, float, float]:
+        """A policy that maximises `reward`, or nearly, and certain bounds of the largest value."""
+        v = np.zeros(self.mu.size)
+        for _ in range(SWEEPS):
+            v = self.action_values(reward, v).max(axis=1)
+        actions = self.action_values(reward, v).argmax(axis=1)
+        own, most = np.arange(v.size), MOST if v.size <= THOROUGH else FEW
+        bounds = -np.inf, np.inf
+        for _ in range(most):
+            v = self.values(actions, reward[None])[0]
+            ahead = self.action_values(reward, v)
+            gain = ahead.max(axis=1) - v
+            bounds = self._bounds(v, gain, bounds)
+            better = ahead.max(axis=1) > ahead[own, actions] + 1e-11 * np.abs(v).max()
+            if not better.any():
+                break
+            actions = np.where(better, ahead.argmax(axis=1), actions)
+        return actions, *bounds
+
+    def _bounds(self, v: Floats, gain: Floats, known: tuple[float, float]) -> tuple[float, float]:
+        """The best value lies between these, whatever v is; with room for rounding."""
+        reached, horizon = float(self.mu @ v), 1.0 / (1.0 - self.gamma)
+        room = 1e-12 * float(np.abs(v).max()) * horizon
+        low = reached + float(gain.min()) * horizon - room
+        high = reached + float(gain.max()) * horizon + room
+        return max(low, known[0]), min(high, known[1])
+
+    def costs(self, actions: Ints, f: Floats) -> Floats:
+        """(K,) discounted costs of a deterministic policy."""
+        return self.values(actions, f) @ self.mu
+
+
+def _iterate(equations: sparse.csc_array, side: Floats) -> Floats:
+    """Random graphs mix fast: few steps, whatever the discount."""
+    x, _ = linalg.bicgstab(equations, side, rtol=RESIDUAL, atol=0.0, maxiter=3_000)
+    return x

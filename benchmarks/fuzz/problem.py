@@ -1,0 +1,104 @@
+"""The problem of a key: small/FAMILY/NUMBER (a few states) or large/FAMILY/NUMBER (hundreds).
+
+Beside the families' own tolerances there is the *brink*: a policy's exact costs, or the least cost,
+rounded to a float, or missed by a little more or less.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from benchmarks.families import FAMILIES, STARTS, TOLERANCES
+from benchmarks.families.case import constrained, start_of
+from benchmarks.families.planning import Dynamics
+from benchmarks.families.structure import Structure
+from benchmarks.fuzz.exact_model import exact_worth, least_exactly
+from dp_cmdp.cmdp.model import CMDP
+
+GAMMAS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
+SIZES = {"small": (2, 26), "large": (60, 800)}
+#: How far tolerances at the brink lie beside the least cost, relative to it.
+BESIDE = (0.0, 0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9, 1e-6, -1e-6)
+STYLES = ("plain", "integers", "scaled", "signed", "sparse reward")
+KINDS = (*TOLERANCES, "tight", "brink")
+#: Draws of a problem that goes through a pool.
+DRAWS = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """A model, how it is to be solved, and in words what it is."""
+
+    model: CMDP
+    engine: str
+    gap: float
+    words: str
+
+    @property
+    def draws(self) -> list[CMDP]:
+        """The model itself, and for a pool a few with other costs and tolerances."""
+        if self.engine != "pool":
+            return [self.model]
+        rng, model = np.random.default_rng(0), self.model
+        draws = [model]
+        for _ in range(DRAWS - 1):
+            f = model.f * rng.uniform(0.9, 1.1, model.f.shape)
+            f0 = model.f0 * rng.uniform(0.98, 1.1, model.f0.shape)
+            draws.append(model.with_constraints(f, f0))
+        return draws
+
+
+def problem(key: str) -> Problem:
+    """Build the problem of a key; the same key always gives the same one."""
+    tier, family, number = key.split("/")
+    rng = np.random.default_rng([int(number), zlib.crc32(f"{tier}/{family}".encode())])
+    low, high = SIZES[tier]
+    size = int(np.exp(rng.uniform(np.log(low), np.log(high))))
+    K, gamma = int(rng.integers(1, 6)), float(rng.choice(GAMMAS[1 if tier == "large" else 0 :]))
+    kind, style = str(rng.choice(KINDS)), str(rng.choice(STYLES))
+    if kind == "brink" and tier == "large":
+        kind = "tight"
+    start = str(rng.choice(STARTS))
+    structure = _styled(FAMILIES[family](size, K, rng), style, rng)
+    mu = start_of(structure, start, rng)
+    if kind == "brink":
+        model = _brink(structure, mu, gamma, rng)
+    else:
+        model = constrained(structure, mu, gamma=gamma, tolerance=kind, rng=rng)
+    engine = str(rng.choice(["policies", "policies", "auto", "pool"]))
+    gap = float(rng.choice([1e-8, 1e-8, 1e-6, 1e-10])) if gamma < 0.999 else 1e-8
+    words = f"S={model.num_states} K={K} γ={gamma:g} {kind} {style} {start} {engine} gap={gap:g}"
+    return Problem(model, engine, gap, words)
+
+
+def _styled(structure: Structure, style: str, rng: np.random.Generator) -> Structure:
+    """Ties everywhere, costs on unlike scales, costs of both signs, or rewards nearly nowhere."""
+    r, f = structure.r, structure.f
+    if style == "integers":
+        r, f = np.round(2.0 * r), np.ceil(f)
+    if style == "scaled":
+        f = f * np.power(10.0, rng.integers(-4, 5, (len(f), 1, 1)))
+        r = r * 10.0 ** float(rng.integers(-3, 4))
+    if style == "signed":
+        f = f - rng.uniform(0.0, 0.5, f.shape)
+    if style == "sparse reward":
+        r = np.where(rng.random(r.shape) < 0.1, r, 0.0)
+    return Structure(structure.T, r, f, structure.far, structure.tangled)
+
+
+def _brink(structure: Structure, mu: np.ndarray, gamma: float, rng: np.random.Generator) -> CMDP:
+    """Tolerances at the exact costs of the safest policy, or its only one at the least cost."""
+    dynamics, f = Dynamics(structure, gamma, mu), structure.f
+    wide = np.full(len(f), 1e9)
+    model = CMDP(structure.T, structure.r, f=f, f0=wide, mu=mu, gamma=gamma)
+    if len(f) == 1:
+        costs = [least_exactly(model, np.ones(1))]
+    else:
+        actions = dynamics.best(-f.sum(axis=0))[0]
+        costs = exact_worth(model, np.eye(model.num_actions)[actions])[1:]
+    beside = Fraction(float(rng.choice(BESIDE)))
+    return model.with_constraints(f, [float(cost + abs(cost) * beside) for cost in costs])
