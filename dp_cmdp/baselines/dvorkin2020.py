@@ -39,6 +39,7 @@ from scipy import linalg, sparse
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp._extras import require
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
@@ -148,6 +149,7 @@ def _decision_rule(
     truth: LinearProgram, query: FloatArray, released: Any, margin: float
 ) -> tuple[FloatArray, FloatArray]:
     """x̄ and X of the chance-constrained program; x is scaled to numbers near 1."""
+    require("cvxpy")
     import cvxpy as cp
 
     n, k = query.shape
