@@ -23,6 +23,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import release_facts
@@ -39,8 +40,8 @@ OPTIONS = {
 }
 #: Examples with an extra of their own, which is not installed: they must say so.
 UNMET = {"ppo_lagrangian.py": "pip install 'dp-cmdp[rl]'"}
-#: No example takes longer, on a busy machine.
-PATIENCE_SECONDS = 900
+#: No command takes longer, a slow network included.
+PATIENCE_SECONDS = 1800
 PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
 
 
@@ -70,7 +71,7 @@ def attempt(step: str, work: Callable[[], str], *, python: str = "") -> Result:
         outcome, note = PASSED, work()
     except StepSkipped as reason:
         outcome, note = SKIPPED, str(reason)
-    except StepError as error:
+    except (StepError, subprocess.TimeoutExpired) as error:
         outcome, note = FAILED, str(error)
     return Result(step, python, outcome, round(time.perf_counter() - start, 1), note)
 
@@ -254,7 +255,7 @@ def run_example(python: Path, script: Path, *, cwd: Path) -> None:
             raise StepError(f"{script.name} ran without its extra")
 
 
-def results(check: ReleaseCheck, pythons: dict[str, Path], *, partial: bool) -> Iterator[Result]:
+def results(check: ReleaseCheck, pythons: dict[str, Path], *, some: bool) -> Iterator[Result]:
     """Every step, as it ends."""
     yield attempt("facts agree", check.facts)
     yield attempt("citation", check.citation)
@@ -262,13 +263,10 @@ def results(check: ReleaseCheck, pythons: dict[str, Path], *, partial: bool) -> 
     yield attempt("metadata", check.metadata)
     tried = []
     for name, python in pythons.items():
-        pair = [
-            attempt("core", lambda n=name, p=python: check.core(n, p), python=name),
-            attempt("examples", lambda n=name, p=python: check.examples(n, p), python=name),
-        ]
-        yield from pair
-        tried += [name] if all(result.outcome == PASSED for result in pair) else []
-    if not partial:
+        yield (core := attempt("core", partial(check.core, name, python), python=name))
+        yield (full := attempt("examples", partial(check.examples, name, python), python=name))
+        tried += [name] if core.outcome == full.outcome == PASSED else []
+    if not some:
         yield attempt("classifiers", lambda: check.classifiers(tried))
     yield attempt("documentation", check.documentation)
     yield attempt("links", check.links)
@@ -302,7 +300,7 @@ def main() -> int:
             pythons = {name: pythons[name] for name in pythons if name in options.only}
         print(f"Pythons: {', '.join(f'{n} ({p})' for n, p in pythons.items())}", file=sys.stderr)
         rows = []
-        for row in results(check, pythons, partial=bool(options.only)):
+        for row in results(check, pythons, some=bool(options.only)):
             print(f"{row.outcome:8} {row.step} {row.python} {row.note}", file=sys.stderr)
             rows.append(row)
     passed = all(row.outcome != FAILED for row in rows)
