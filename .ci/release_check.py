@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -27,9 +25,9 @@ from functools import partial
 from pathlib import Path
 
 import release_facts
+from pythons import Environment, StepError, interpreters, last_lines, newest_of_each_minor, run
 
 ROOT = Path(__file__).resolve().parents[1]
-CONSTRAINTS = ROOT / "constraints.txt"
 TOOLS = ("build", "twine", "cffconvert")
 #: What examples need beside the extras.
 BESIDE = ("minigrid>=3.0",)
@@ -40,13 +38,7 @@ OPTIONS = {
 }
 #: Examples with an extra of their own, which is not installed: they must say so.
 UNMET = {"ppo_lagrangian.py": "pip install 'dp-cmdp[rl]'"}
-#: No command takes longer, a slow network included.
-PATIENCE_SECONDS = 1800
 PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
-
-
-class StepError(Exception):
-    """A step failed; the text says why."""
 
 
 class StepSkipped(Exception):  # noqa: N818 (nothing went wrong)
@@ -74,69 +66,6 @@ def attempt(step: str, work: Callable[[], str], *, python: str = "") -> Result:
     except (StepError, subprocess.TimeoutExpired) as error:
         outcome, note = FAILED, str(error)
     return Result(step, python, outcome, round(time.perf_counter() - start, 1), note)
-
-
-def run(command: Sequence[str | Path], *, cwd: Path) -> str:
-    """What `command` says, away from this tree's environment; StepError if it fails."""
-    hidden = ("PYTHONPATH", "VIRTUAL_ENV", "MAKEFLAGS", "MAKELEVEL")
-    environment = {name: text for name, text in os.environ.items() if name not in hidden}
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=cwd, env=environment, timeout=PATIENCE_SECONDS, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise StepError(f"exit code {done.returncode}: {last_lines(done.stdout)}")
-    return done.stdout
-
-
-def last_lines(text: str, count: int = 3) -> str:
-    """The end of what a command said, in one line."""
-    return " | ".join([line.strip() for line in text.splitlines() if line.strip()][-count:])
-
-
-def newest_of_each_minor(found: Iterator[tuple[str, Path]], lowest: str) -> dict[str, Path]:
-    """One interpreter per minor version from `lowest` ("3.11") on: the newest, in order."""
-    best: dict[str, tuple[int, Path]] = {}
-    for version, path in found:
-        major, middle, micro = (int(part) for part in version.split(".")[:3])
-        name = f"{major}.{middle}"
-        fits = major == 3 and middle >= release_facts.minor(lowest)
-        if fits and (name not in best or best[name][0] < micro):
-            best[name] = micro, path
-    return {name: best[name][1] for name in sorted(best, key=release_facts.minor)}
-
-
-def interpreters() -> Iterator[tuple[str, Path]]:
-    """Version and place of every CPython on PATH and under pyenv that starts."""
-    names = ["python3", *(f"python3.{number}" for number in range(11, 20))]
-    on_path = [Path(place) for place in map(shutil.which, names) if place]
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    for path in (*on_path, *pyenv.glob("versions/*/bin/python3")):
-        code = "import platform; print(platform.python_version())"
-        done = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
-        if done.returncode == 0 and re.fullmatch(r"\d+\.\d+\.\d+", done.stdout.strip()):
-            yield done.stdout.strip(), path
-
-
-class Environment:
-    """A clean virtual environment."""
-
-    def __init__(self, python: Path, folder: Path, *, pinned: bool) -> None:
-        self.folder = folder
-        self.python = folder / "bin/python"
-        self._pins: tuple[str | Path, ...] = ("--constraint", CONSTRAINTS) if pinned else ()
-        run([python, "-m", "venv", folder], cwd=folder.parent)
-
-    def install(self, *packages: str) -> None:
-        pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        run([*pip, *self._pins, *packages], cwd=self.folder)
-
-    def megabytes(self) -> int:
-        files = (
-            path for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink()
-        )
-        return round(sum(path.stat().st_size for path in files) / 1e6)
 
 
 class ReleaseCheck:
