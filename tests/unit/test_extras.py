@@ -4,7 +4,6 @@ Here packages are hidden from the import system; ``make release-check`` has envi
 them.
 """
 
-import ast
 import subprocess
 import sys
 import tomllib
@@ -19,12 +18,6 @@ from dp_cmdp.errors import DPCMDPError, MissingExtraError
 ROOT = Path(dp_cmdp.__file__).parent
 PROJECT = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
 EXTRAS = {"cvxpy": "cvxpy", "figures": "matplotlib", "dask": "distributed"}
-#: Places that are reached through a door that asks: the room's own `__init__`, or a function.
-DOORS = {
-    "frontends/cvxpy/": "frontends/cvxpy/__init__.py",
-    "figures/": "figures/__init__.py",
-    "program/engines/cvxpy.py": "program/linear_program.py",
-}
 HIDDEN = "import sys; sys.modules.update(cvxpy=None, matplotlib=None, distributed=None)\n"
 
 
@@ -72,34 +65,6 @@ def test_the_tests_and_the_extra_all_have_every_extra_of_users():
     assert "dp-cmdp[test]" in optional["dev"]
     core = " ".join(PROJECT["dependencies"])
     assert not any(package in core for package in EXTRAS.values())
-
-
-def _imported(tree: ast.AST) -> set[str]:
-    """Packages imported when the code runs."""
-    found: set[str] = set()
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        waiting.extend(ast.iter_child_nodes(node))
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-        elif isinstance(node, ast.Import):
-            found.update(alias.name.split(".")[0] for alias in node.names)
-    return found
-
-
-def test_every_import_of_an_extra_has_a_door_that_asks_for_it():
-    asked = []
-    for path in (*ROOT.rglob("*.py"), *(ROOT / "envs").glob("*.py")):
-        name = path.relative_to(ROOT).as_posix()
-        door = next((own for place, own in DOORS.items() if name.startswith(place)), name)
-        text = (ROOT / door).read_text()
-        for package in _imported(ast.parse(path.read_text())) & set(EXTRAS.values()):
-            assert f'require("{package}")' in text or f'is_installed("{package}")' in text, name
-            asked.append(package)
-    assert set(asked) == set(EXTRAS.values())
 
 
 @pytest.mark.parametrize(
