@@ -78,6 +78,7 @@ def answer(
     -----
     **Privacy.** *Spends the budget* on b, if `sensitivity` is a true bound.
     """
+    require("cvxpy")
     eta = _check.real("violation_probability", violation_probability, low=1e-12, high=1 / 6)
     fixed = None if released is None else _released(released, program.num_variables)
     if sensitivity is not None:
@@ -149,7 +150,6 @@ def _decision_rule(
     truth: LinearProgram, query: FloatArray, released: Any, margin: float
 ) -> tuple[FloatArray, FloatArray]:
     """x̄ and X of the chance-constrained program; x is scaled to numbers near 1."""
-    require("cvxpy")
     import cvxpy as cp
 
     n, k = query.shape
