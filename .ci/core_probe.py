@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium as gym
 
 import dp_cmdp as dp
-from dp_cmdp.envs import HazardGridEnv
+from dp_cmdp.envs import HazardGridEnv, RandomHazardGridEnv
 from dp_cmdp.errors import MissingExtraError
 
 BUDGET = dp.PrivacyBudget(2, "1/1000")
@@ -58,6 +58,8 @@ def the_core_answers() -> dp.Release:
     curator = HazardGridEnv(access="curator")
     private = dp.release_and_synthesize(curator.model(), curator.database(), BUDGET)
     check(private.safe.certificate.verified, "a private policy is synthesised and certified")
+    large = dp.robust_policy(RandomHazardGridEnv(size=30).model())
+    check(large.certificate.verified, "a model of 900 states is solved by the compiled engine")
     env = gym.make("dp_cmdp/HazardGrid-v0")
     observation, _ = env.reset(seed=0)
     action, _ = private.safe.policy.predict(observation)
