@@ -232,11 +232,13 @@ def main() -> int:
         for row in results(check, pythons, some=bool(options.only)):
             print(f"{row.outcome:8} {row.step} {row.python} {row.note}", file=sys.stderr)
             rows.append(row)
-    passed = all(row.outcome != FAILED for row in rows)
-    if options.json:
-        print(json.dumps({"passed": passed, "steps": [asdict(row) for row in rows]}))
-    else:
-        print(table(rows))
+        passed = all(row.outcome != FAILED for row in rows)
+        if options.json:
+            print(
+                json.dumps({"passed": passed, "steps": [asdict(row) for row in rows]}), flush=True
+            )
+        else:
+            print(table(rows), flush=True)
     return 0 if passed else 1
 
 
