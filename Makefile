@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl bench-quick bench fuzz lint format clean
+.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl bench-quick bench fuzz lint format clean release-check
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ lint: $(STAMP) ## ruff (lint and format), import-linter and pyright
 format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+release-check: $(STAMP) ## build, install and try as a user would, on every Python here; half an hour
+	$(BIN)/python .ci/release_check.py
 
 clean: ## remove the environment and what was written
 	rm -rf $(VENV) out .pytest_cache .ruff_cache .hypothesis

@@ -23,6 +23,10 @@ class InvalidArgumentError(DPCMDPError, ValueError):
     """An argument breaks a stated rule."""
 
 
+class MissingExtraError(DPCMDPError, ImportError):
+    """A package is needed that this installation lacks; the message names what to install."""
+
+
 class PrivacyLeakError(DPCMDPError):
     """The call would let private values cross the privacy boundary."""
 

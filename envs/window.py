@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dp_cmdp._extras import is_installed
 from dp_cmdp.envs.drawing import Image
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class Window:
     @staticmethod
     def available() -> bool:
         """Whether matplotlib can open a window here (it needs a display and a GUI toolkit)."""
+        if not is_installed("matplotlib"):
+            return False
         import matplotlib as mpl
 
         name = mpl.get_backend().lower().rpartition(".")[2]

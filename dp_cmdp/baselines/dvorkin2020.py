@@ -39,6 +39,7 @@ from scipy import linalg, sparse
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp._extras import require
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.baselines.parts.method import Answer, Method
 from dp_cmdp.data.database import Database
@@ -77,6 +78,7 @@ def answer(
     -----
     **Privacy.** *Spends the budget* on b, if `sensitivity` is a true bound.
     """
+    require("cvxpy")
     eta = _check.real("violation_probability", violation_probability, low=1e-12, high=1 / 6)
     fixed = None if released is None else _released(released, program.num_variables)
     if sensitivity is not None:

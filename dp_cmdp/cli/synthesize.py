@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._extras import require
 from dp_cmdp.cli import comparison, evaluate, rollout
 from dp_cmdp.cli.problem import add_problem_options, open_as_curator
 from dp_cmdp.cli.spending import add_spending_options, check_account
@@ -84,6 +85,7 @@ def add_parser(commands) -> None:
 def run(options: argparse.Namespace) -> int:
     from dp_cmdp.accounting.budget import PrivacyBudget
 
+    require("matplotlib")  # the picture is drawn after the debit
     budget = PrivacyBudget(options.epsilon, options.delta)
     check_account(options)
     if options.method != "database" and (options.plan or options.noise):

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._extras import is_installed
 from dp_cmdp._storage import write_text
 from dp_cmdp.data.curator import refuse_curator_values
 from dp_cmdp.errors import InvalidArgumentError
@@ -73,7 +74,8 @@ class RecordStore:
 
 def manifest(sweep: Sweep) -> dict[str, Any]:
     """What is needed to make the records again: seed, settings, versions."""
-    packages = ("dp-cmdp", "numpy", "scipy", "highspy", "gymnasium", "cvxpy")
+    packages = ["dp-cmdp", "numpy", "scipy", "highspy", "gymnasium"]
+    packages += ["cvxpy"] if is_installed("cvxpy") else []
     return _plan(sweep) | {
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in packages},

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp._extras import require
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 from dp_cmdp.experiments.records import RecordStore
 from dp_cmdp.experiments.sweep import Chunk, Row, Sweep
@@ -115,7 +116,7 @@ def _on_processes(chunks: list[Chunk], workers: int) -> Iterator[tuple[Chunk, li
 
 
 def _on_dask(chunks: list[Chunk], client: Any) -> Iterator[tuple[Chunk, list[Row]]]:
-    from distributed import as_completed  # pyright: ignore[reportMissingImports]
+    from distributed import as_completed
 
     futures = client.map(_run, chunks, pure=True, retries=5)
     for future in as_completed(futures):
@@ -139,13 +140,10 @@ def _address(engine: str, scheduler: str | None) -> str | None:
 
 def _connected(address: str) -> Any:
     """A client of the scheduler there; one clear error when there can be none."""
-    try:
-        from distributed import Client  # pyright: ignore[reportMissingImports]
-        from distributed.comm.addressing import (  # pyright: ignore[reportMissingImports]
-            get_address_host,
-        )
-    except ImportError:
-        raise DPCMDPError("the Dask engine needs: pip install 'dp-cmdp[dask]'") from None
+    require("distributed")
+    from distributed import Client
+    from distributed.comm.addressing import get_address_host
+
     try:
         get_address_host(address)
     except ValueError:

@@ -8,4 +8,7 @@ use; the list of them is ``__init__.pyi``.
 
 import lazy_loader
 
+from dp_cmdp._extras import require
+
+require("matplotlib")
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -26,6 +26,7 @@ from dp_cmdp import _exact as exact
 from dp_cmdp._check import FloatArray
 from dp_cmdp._documents import Origin
 from dp_cmdp._door import door
+from dp_cmdp._extras import require
 from dp_cmdp._html import MOST_ROWS, facts_table, rows_table
 from dp_cmdp.data.labels import Labels
 from dp_cmdp.errors import InvalidArgumentError
@@ -366,6 +367,7 @@ def make_engine(lp: LinearProgram, engine: str) -> Engine:
         from dp_cmdp.program.engines.highs import HighsEngine
 
         return HighsEngine(lp)
+    require("cvxpy")
     from dp_cmdp.program.engines.cvxpy import CvxpyEngine
 
     return CvxpyEngine(lp)

@@ -15,6 +15,14 @@ import dp_cmdp
 ROOT = Path(dp_cmdp.__file__).parent
 HEAVY = {"gymnasium", "cvxpy", "matplotlib", "dask", "distributed", "pandas", "scipy"}
 
+#: Packages of extras; and places behind a door that asks for them: a room's `__init__`, a function.
+OPTIONAL = {"cvxpy", "matplotlib", "distributed"}
+DOORS = {
+    "dp_cmdp/frontends/cvxpy/": "dp_cmdp/frontends/cvxpy/__init__.py",
+    "dp_cmdp/figures/": "dp_cmdp/figures/__init__.py",
+    "dp_cmdp/program/engines/cvxpy.py": "dp_cmdp/program/linear_program.py",
+}
+
 PUBLIC = [
     "Affine",
     "CMDP",
@@ -131,3 +139,16 @@ def test_heavy_packages_stay_in_their_rooms(package, allowed):
                 continue
             used = any(module.split(".")[0] == package for module in _imports(path))
             assert not used, f"{name} imports {package}"
+
+
+def test_every_import_of_an_extra_has_a_door_that_asks_for_it():
+    asked = set()
+    for base in (ROOT, ROOT.parent / "envs"):
+        for path in base.rglob("*.py"):
+            name = str(path.relative_to(base.parent))
+            door = next((own for place, own in DOORS.items() if name.startswith(place)), name)
+            text = (base.parent / door).read_text()
+            for package in {module.split(".")[0] for module in _imports(path)} & OPTIONAL:
+                assert f'require("{package}")' in text or f'is_installed("{package}")' in text, name
+                asked.add(package)
+    assert asked == OPTIONAL

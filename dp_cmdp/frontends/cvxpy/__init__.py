@@ -15,8 +15,12 @@ Notes
 that call and kept nowhere else.
 """
 
-from dp_cmdp.frontends.cvxpy.compiled import CompiledProblem, compile
-from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter
-from dp_cmdp.frontends.cvxpy.solve import Answer, check, solve
+from dp_cmdp._extras import require
+
+require("cvxpy")
+
+from dp_cmdp.frontends.cvxpy.compiled import CompiledProblem, compile  # noqa: E402
+from dp_cmdp.frontends.cvxpy.parameter import PrivateParameter  # noqa: E402
+from dp_cmdp.frontends.cvxpy.solve import Answer, check, solve  # noqa: E402
 
 __all__ = ["Answer", "CompiledProblem", "PrivateParameter", "check", "compile", "solve"]
