@@ -1,0 +1,49 @@
+"""How Sphinx builds these pages: offline, and without a warning (``make docs``)."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+from dp_cmdp import __version__
+
+project = "dp_cmdp"
+author = copyright = "The dp_cmdp contributors"
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "command_line",
+    "docstrings",
+    "face",
+    "repository",
+]
+exclude_patterns = ["_ext"]
+autodoc_default_options = {"members": True}
+
+myst_heading_anchors = 3  # as GitHub does, so that links work in both places
+myst_enable_extensions = ["deflist"]
+
+autodoc_inherit_docstrings = False
+autodoc_typehints = "none"  # the docstrings say types
+autodoc_preserve_defaults = True
+autodoc_member_order = "bysource"
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+add_module_names = False
+
+nitpicky = True
+# types in docstrings are words ("array_like, optional"): only names of this package must lead somewhere
+nitpick_ignore_regex = [("py:.*", r"(?!dp_cmdp\.).*")]
+
+html_theme = "furo"
+html_title = f"dp_cmdp {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_show_sourcelink = False
