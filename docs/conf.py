@@ -34,10 +34,12 @@ autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 napoleon_use_ivar = True
 napoleon_use_rtype = False
+napoleon_use_param = False  # "rng, ledger: as in …" stays one entry
+napoleon_preprocess_types = True
 add_module_names = False
 
 nitpicky = True
-# types in docstrings are words ("array_like, optional"): only names of this package must lead somewhere
+# types in docstrings are words ("array_like, optional"): names of this package must be known
 nitpick_ignore_regex = [("py:.*", r"(?!dp_cmdp\.).*")]
 
 html_theme = "furo"

@@ -12,9 +12,7 @@ import sys
 
 
 def run_shell(code: str) -> str:
-    done = subprocess.run(
-        ["bash", "-ec", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
-    )
+    done = subprocess.run(["bash", "-ec", code], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{code}\n{done.stdout}{done.stderr}")
     return done.stdout

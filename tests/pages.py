@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 SEPARATE = frozenset({"README.md", "docs/cvxpy.md", "docs/gymnasium.md", "docs/tables.md"})
 CODE = ("python", "sh")
 #: What the fences of a page may say.
-LANGUAGES = frozenset({*CODE, "text", "toml", "json"})
+LANGUAGES = frozenset({*CODE, "text", "toml", "json", "{eval-rst}", "{toctree}", "{command-line}"})
 FENCE = re.compile(
     r"(?:<!-- not run: (?P<reason>[^>]+) -->\n)?"
     r"^```(?P<language>[^\n]*)\n(?P<code>.*?)^```$"
@@ -56,8 +56,10 @@ class Block:
         shown = self.output
         if self.vary:
             shown, printed = (re.sub(r"[ -]+", " ", NUMBER.sub("#", t)) for t in (shown, printed))
-        texts = ("\n".join(map(str.rstrip, text.rstrip().splitlines())) for text in (shown, printed))
-        return doctest.OutputChecker().check_output(*texts, doctest.ELLIPSIS)
+        want, got = (
+            "\n".join(map(str.rstrip, text.rstrip().splitlines())) for text in (shown, printed)
+        )
+        return doctest.OutputChecker().check_output(want, got, doctest.ELLIPSIS)
 
 
 def pages() -> list[str]:
