@@ -49,6 +49,7 @@ test-docs: $(STAMP) ## every code block of README and docs, from an installed wh
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir out/wheel .
 	$(BIN)/python -m venv out/wheel/venv
 	out/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "$$(echo out/wheel/*.whl)[dask]"
+	out/wheel/venv/bin/python -P -c 'import dp_cmdp; print(dp_cmdp.__file__)'
 	PAGES_PYTHON=out/wheel/venv/bin/python $(BIN)/python -m pytest -q tests/reproduction/test_pages.py
 
 bench-quick: $(STAMP) ## the benchmarks against peer libraries, in five minutes

@@ -22,25 +22,28 @@ extensions = [
     "face",
     "repository",
 ]
+highlight_language = "text"  # of blocks that do not say theirs: formulas, commands
 exclude_patterns = ["_ext"]
 autodoc_default_options = {"members": True}
 
 myst_heading_anchors = 3  # as GitHub does, so that links work in both places
-myst_enable_extensions = ["deflist"]
 
 autodoc_inherit_docstrings = False
 autodoc_typehints = "none"  # the docstrings say types
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 napoleon_use_ivar = True
-napoleon_use_rtype = False
 napoleon_use_param = False  # "rng, ledger: as in …" stays one entry
 napoleon_preprocess_types = True
 add_module_names = False
 
+copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"  # code, not its output
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
 nitpicky = True
 # types in docstrings are words ("array_like, optional"): names of this package must be known
-nitpick_ignore_regex = [("py:.*", r"(?!dp_cmdp\.).*")]
+nitpick_ignore_regex = [("py:(class|obj)", r"(?!dp_cmdp\.).*")]
 
 html_theme = "furo"
 html_title = f"dp_cmdp {version}"
