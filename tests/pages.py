@@ -24,7 +24,9 @@ ROOT = Path(__file__).parents[1]
 SEPARATE = frozenset({"README.md", "docs/cvxpy.md", "docs/gymnasium.md", "docs/tables.md"})
 CODE = ("python", "sh")
 #: What the fences of a page may say.
-LANGUAGES = frozenset({*CODE, "text", "toml", "json", "{eval-rst}", "{toctree}", "{command-line}"})
+LANGUAGES = frozenset({*CODE, "text", "toml", "json"})
+#: Directives of the site.
+DIRECTIVES = frozenset({"eval-rst", "toctree", "command-line", "functions-of"})
 FENCE = re.compile(
     r"(?:<!-- not run: (?P<reason>[^>]+) -->\n)?"
     r"^```(?P<language>[^\n]*)\n(?P<code>.*?)^```$"

@@ -1,4 +1,4 @@
-"""References by module path lead to the name under which an object is documented.
+"""Names of a face: listed by the directive ``functions-of``, found by their module path.
 
 Docstrings say ``:func:`dp_cmdp.release.planned.release_planned```; the reference documents
 ``dp_cmdp.release_planned``. A module, or what is not part of the reference, is shown as plain text.
@@ -6,9 +6,12 @@ Docstrings say ``:func:`dp_cmdp.release.planned.release_planned```; the referenc
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 if TYPE_CHECKING:
@@ -17,8 +20,21 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("functions-of", FunctionsOf)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class FunctionsOf(SphinxDirective):
+    """Every function of the face of a package, in its order."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        package = self.arguments[0]
+        listed = "\n".join(f".. autofunction:: {name}" for name in import_module(package).__all__)
+        text = f"```{{eval-rst}}\n.. currentmodule:: {package}\n\n{listed}\n```"
+        return self.parse_text_to_nodes(text)
 
 
 def resolve(
@@ -49,8 +65,6 @@ def _exists(target: str, module: str | None) -> object | None:
 
 def _resolved(name: str) -> object | None:
     """The object of a dotted name, or None."""
-    from pkgutil import resolve_name
-
     try:
         return resolve_name(name)
     except (ImportError, AttributeError, ValueError):
