@@ -6,6 +6,9 @@ their names. Around a block a page may say
 * ``<!-- not run: reason -->`` before it: it is shown only;
 * a block of ``text`` straight after it: what it prints. Its ``...`` stands for anything;
 * ``<!-- numbers vary -->`` between the two: the noise is real, so numbers are not compared.
+
+``python -m tests.pages docs/PAGE.md …`` writes what the blocks print now into pages whose blocks of
+``text`` say something else, or nothing yet.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -71,16 +75,17 @@ def pages() -> list[str]:
 
 
 def blocks(page: str) -> list[Block]:
-    return [
-        Block(
-            language=found["language"],
-            code=found["code"],
-            reason=found["reason"],
-            output=found["output"],
-            vary=found["vary"] is not None,
-        )
-        for found in FENCE.finditer((ROOT / page).read_text())
-    ]
+    return [block_of(found) for found in FENCE.finditer((ROOT / page).read_text())]
+
+
+def block_of(found: re.Match[str]) -> Block:
+    return Block(
+        language=found["language"],
+        code=found["code"],
+        reason=found["reason"],
+        output=found["output"],
+        vary=found["vary"] is not None,
+    )
 
 
 def run(page: str, folder: Path) -> list[tuple[Block, str]]:
@@ -104,3 +109,27 @@ def run(page: str, folder: Path) -> list[tuple[Block, str]]:
     )
     assert done.returncode == 0, done.stderr
     return list(zip(running, json.loads(done.stdout), strict=True))
+
+
+def refreshed(page: str, folder: Path) -> str:
+    """The text of a page with what its blocks print now, where it shows something else."""
+    printed = iter(run(page, folder))
+
+    def shown(found: re.Match[str]) -> str:
+        block = block_of(found)
+        if not block.runs:
+            return found[0]
+        _, said = next(printed)
+        if block.output is None or block.said(said):
+            return found[0]
+        start, end = (place - found.start() for place in found.span("output"))
+        lines = [f"{line.rstrip()}\n" for line in said.rstrip().splitlines()]
+        return found[0][:start] + "".join(lines) + found[0][end:]
+
+    return FENCE.sub(shown, (ROOT / page).read_text())
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        with tempfile.TemporaryDirectory() as folder:
+            (ROOT / name).write_text(refreshed(name, Path(folder)))
