@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl bench-quick bench fuzz lint format clean release-check
+.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl bench-quick bench fuzz lint format clean release-check docs test-docs
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -49,6 +49,19 @@ test-oracle: $(STAMP) ## the tests against optional peer libraries
 test-rl: $(STAMP) ## the tests that train learners of Stable-Baselines3 (downloads torch)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[rl]'
 	$(BIN)/python -m pytest -q -m rl
+
+docs: $(STAMP) ## this documentation as pages to read in a browser: out/docs/index.html
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto --doctree-dir out/doctrees --quiet docs out/docs
+	@echo out/docs/index.html
+
+test-docs: $(STAMP) ## every code block of README and docs, from an installed wheel in an empty folder
+	rm -rf out/wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir out/wheel .
+	$(BIN)/python -m venv out/wheel/venv
+	out/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "$$(echo out/wheel/*.whl)[all]"
+	out/wheel/venv/bin/python -P -c 'import dp_cmdp; print(dp_cmdp.__file__)'
+	PAGES_PYTHON=out/wheel/venv/bin/python $(BIN)/python -m pytest -q tests/reproduction/test_pages.py
 
 bench-quick: $(STAMP) ## a sample of every family of models against peer libraries, in five minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'

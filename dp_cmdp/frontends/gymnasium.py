@@ -74,7 +74,7 @@ def cmdp_from_gymnasium(
     ----------
     env : gymnasium.Env or str
         An environment whose ``unwrapped`` has ``P``, or the id of one. Wrappers outside
-        :data:`HARMLESS` are refused; if one does not matter, pass ``env.unwrapped``.
+        ``HARMLESS`` are refused; if one does not matter, pass ``env.unwrapped``.
     cost : callable
         ``cost(state, action)`` or ``cost(state, action, next_state)``, a number or K of them. With
         three arguments the expectation over P is taken; `next_state` is then the environment's

@@ -121,9 +121,9 @@ def accuracy_bound(
         Of a planned release (``"auto"`` by default), as in
         :func:`~dp_cmdp.release.planned.release_planned`.
     failure : float
-        Probability with which :attr:`AccuracyBound.likely` may be exceeded.
+        Probability with which ``AccuracyBound.likely`` may be exceeded.
     draws : int
-        Simulated releases for :attr:`AccuracyBound.sampled`; none by default. A few hundred bring
+        Simulated releases for ``AccuracyBound.sampled``; none by default. A few hundred bring
         it within a factor of 1.5 of the mean loss, a thousand within about 1.2.
     rng : numpy.random.Generator, optional
         Randomness of the simulation; required with `draws`.

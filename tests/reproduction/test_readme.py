@@ -1,40 +1,12 @@
-"""The README and other pages run as they stand; its sentences are true of its tables."""
+"""The sentences of the README are true of the tables (its code: test_pages.py)."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-#: Pages whose snippets can be copied one by one.
-PAGES = ("README.md", "docs/cvxpy.md", "docs/gymnasium.md", "docs/tables.md")
-SNIPPETS = {
-    f"{page} {number}": code
-    for page in PAGES
-    for number, code in enumerate(
-        re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
-    )
-}
-
-
-@pytest.mark.parametrize("snippet", SNIPPETS)
-def test_every_python_snippet_runs(snippet, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SNIPPETS[snippet]],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
-
-
-def test_there_are_a_policy_and_a_program_to_copy():
-    assert {f"{page} {number}" for page in PAGES for number in range(2)} <= set(SNIPPETS)
 
 
 def test_how_much_less_is_lost_is_what_the_table_says():
@@ -59,16 +31,3 @@ def test_how_the_loss_falls_with_size_is_what_the_table_says():
     for number, loss in zip(said.groups(), losses, strict=True):
         assert loss is not None
         assert float(number) == pytest.approx(float(loss[1]), abs=0.05)
-
-
-def test_links_to_files_of_the_repository_lead_somewhere():
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]
-    broken = [
-        f"{page.relative_to(ROOT)}: {target}"
-        for page in pages
-        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text())
-        if "://" not in target
-        and re.search(r"\.\w+$|/$", target)
-        and not (page.parent / target).exists()
-    ]
-    assert not broken

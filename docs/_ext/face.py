@@ -1,0 +1,71 @@
+"""Names of a face: listed by the directive ``functions-of``, found by their module path.
+
+Docstrings say ``:func:`dp_cmdp.release.planned.release_planned```; the reference documents
+``dp_cmdp.release_planned``. A module, or what is not part of the reference, is shown as plain text.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("functions-of", FunctionsOf)
+    app.connect("missing-reference", resolve)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class FunctionsOf(SphinxDirective):
+    """Every function of the face of a package, in its order."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        package = self.arguments[0]
+        listed = "\n".join(f".. autofunction:: {name}" for name in import_module(package).__all__)
+        text = f"```{{eval-rst}}\n.. currentmodule:: {package}\n\n{listed}\n```"
+        return self.parse_text_to_nodes(text)
+
+
+def resolve(
+    app: Sphinx, env: BuildEnvironment, node: nodes.Element, content: nodes.Element
+) -> nodes.Node | None:
+    """The documented twin of a target, or its text where the target exists and has no page."""
+    target = node.get("reftarget", "")
+    if node.get("refdomain") != "py" or not target:
+        return None
+    found = _exists(target, node.get("py:module"))
+    if found is None:
+        return None
+    for name, entry in env.domains.python_domain.objects.items():
+        if _resolved(name) is found and not entry.aliased:
+            return make_refnode(
+                app.builder, node["refdoc"], entry.docname, entry.node_id, content, name
+            )
+    return content
+
+
+def _exists(target: str, module: str | None) -> object | None:
+    for name in (target, f"{module}.{target}" if module else target, f"dp_cmdp.{target}"):
+        found = _resolved(name) if name.startswith("dp_cmdp.") else None
+        if found is not None:
+            return found
+    return None
+
+
+def _resolved(name: str) -> object | None:
+    """The object of a dotted name, or None."""
+    try:
+        return resolve_name(name)
+    except (ImportError, AttributeError, ValueError):
+        return None
