@@ -1,0 +1,112 @@
+"""What a release says about the hazards of a grid, beside its map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dp_cmdp.data.to_frame import entries_frame
+from dp_cmdp.figures.grid_map import CLEARED, OPEN, candidate_names
+from dp_cmdp.figures.style import COLOURS, PUBLIC
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from dp_cmdp.data.release import Release
+    from dp_cmdp.figures.grid_view import GridView
+
+#: Numbers of candidates below the axis at most; of more, every second or third and so on.
+MOST_TICKS = 22
+
+
+def cleared_cells(release: Release, view: GridView) -> set[int]:
+    """Candidates of which no severity can be as bad as the public bounds allow."""
+    worst: dict[int, bool] = {}
+    for _, frame, cells in _groups(release, view):
+        reached = (frame["upper"] >= frame["public_upper"]).tolist()
+        for cell, bad in zip(cells, reached, strict=True):
+            worst[cell] = worst.get(cell, False) or bad
+    return {cell for cell, bad in worst.items() if not bad}
+
+
+def draw_severities(ax: Axes, release: Release, view: GridView) -> None:
+    """The interval of every severity within its public bounds, by the number of its cell."""
+    groups = _groups(release, view)
+    if not groups:
+        _draw_entries(ax, release)
+        return
+    names, start = candidate_names(view), 0
+    ticks: list[str] = []
+    for _, frame, cells in groups:
+        place = np.arange(start, start + len(frame))
+        start += len(frame)
+        ticks += [names[cell] for cell in cells]
+        _draw_intervals(ax, place, frame)
+    step = -(-start // MOST_TICKS)
+    ax.set_xticks(range(0, start, step), ticks[::step], fontsize=7)
+    ax.set_xlim(-0.8, start - 0.2)
+    ax.set_xlabel("number of the candidate on the map", fontsize=8)
+    reach = sum(int((f["upper"] >= f["public_upper"]).sum()) for _, f, _ in groups)
+    _dress(ax, f"released: severity of the candidates\n{reach} of {start} may be at their worst")
+
+
+def _draw_entries(ax: Axes, release: Release) -> None:
+    """Intervals of a release that does not name the severities one by one."""
+    name = release.groups[0][0]
+    frame = entries_frame(release, name)
+    ax.vlines(
+        np.arange(len(frame)), frame["lower"], frame["upper"],
+        color=COLOURS["benvenuti2025"], linewidth=2, label="released interval",
+    )  # fmt: skip
+    ax.set_xlabel("entry", fontsize=8)
+    _dress(ax, f"released: entries of {name}")
+
+
+def _draw_intervals(ax: Axes, place: np.ndarray, frame: pd.DataFrame) -> None:
+    low, high = frame["public_lower"], frame["public_upper"]
+    first = place[0] == 0
+    thick = float(np.clip(160.0 / max(len(frame), 1), 1.2, 7.0))
+    bounds = "public bounds" if first else None
+    ax.vlines(place, low, high, color=PUBLIC, linewidth=thick, label=bounds)
+    reached = (frame["upper"] >= high).to_numpy()
+    for pick, shade, text, sign in (
+        (reached, OPEN["edgecolor"], "may be at its worst", "^"),
+        (~reached, CLEARED["edgecolor"], "the worst is excluded", "_"),
+    ):
+        if pick.any():
+            part = frame[pick]
+            look = {"color": shade, "linewidth": 0.5 * thick}
+            ax.vlines(place[pick], part["lower"], part["upper"], **look)
+            label = text if text not in _labels(ax) else None
+            size = min(5.0, thick + 1.0)
+            ax.plot(place[pick], part["upper"], sign, color=shade, markersize=size, label=label)
+
+
+def _labels(ax: Axes) -> list[str]:
+    return ax.get_legend_handles_labels()[1]
+
+
+def _dress(ax: Axes, title: str) -> None:
+    ax.set_title(title, loc="left", fontsize=9)
+    ax.tick_params(axis="y", labelsize=8)
+    ax.grid(visible=False, axis="x")
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=3, fontsize=7, frameon=False,
+        handletextpad=0.4, columnspacing=1.0,
+    )  # fmt: skip
+
+
+def _groups(
+    release: Release, view: GridView
+) -> list[tuple[str, pd.DataFrame, tuple[int, ...]]]:
+    """Name, table and cells of each released group of severities."""
+    if release.method != "database" or release.envelope is None:
+        return []
+    sizes = {name: int(np.prod(shape)) for name, shape in release.groups}
+    return [
+        (name, entries_frame(release, name), cells)
+        for name, cells in view.entries.items()
+        if sizes.get(name) == len(cells)
+    ]
