@@ -109,6 +109,7 @@ def _advise(options: argparse.Namespace) -> int:
         radii=[_check.real("radii", exact("radii", part)) for part in options.radii.split(",")],
         draws=options.draws,
         seed=options.seed,
+        progress=not options.json,
     )
     picture = save_figure(advice_figure(advice), options.out / "advice.png")
     plans = _plans(options, program) if options.plans else None

@@ -59,6 +59,7 @@ def _audit(options: argparse.Namespace) -> int:
         runs=QUICK_RUNS if options.quick else RUNS,
         seed=options.seed,
         workers=options.workers or os.cpu_count() or 1,
+        progress=not options.json,
     )
     seconds = time.perf_counter() - start
     document = report.to_dict()

@@ -19,7 +19,12 @@ CURVES = (
     ("certified_mean_percent", "certified bound of the mean", COLOURS["database"], "s-"),
     ("certified_certain_percent", "certified bound, certain", COLOURS["database"], "--"),
     ("repaired_percent", "paper's theorem, repaired", COLOURS["benvenuti2025"], "^-"),
-    ("printed_percent", "paper's theorem, printed (Λ mended)", COLOURS["benvenuti2025-realised-mask"], "v--"),
+    (
+        "printed_percent",
+        "paper's theorem, printed (Λ mended)",
+        COLOURS["benvenuti2025-realised-mask"],
+        "v--",
+    ),
 )
 #: Means below this are too small to be measured by so few draws and are not drawn.
 SMALLEST_PERCENT = 1e-5

@@ -42,7 +42,9 @@ def hsu_cmdp_figure(
     eps = [row["epsilon"] for row in rows]
     colour = COLOURS["hsu2014"]
     place.plot(eps, [r["balance_missed_median"] for r in rows], "o-", color=colour, label="median")
-    place.plot(eps, [r["balance_missed_least"] for r in rows], "s--", color=colour, label="best draw")
+    place.plot(
+        eps, [r["balance_missed_least"] for r in rows], "s--", color=colour, label="best draw"
+    )
     place.axhspan(1e-4, converged, color="#d1fae5", label="would count as converged")
     place.set(xscale="log", yscale="log", ylim=(1e-4, None), xlabel="privacy strength ε (δ = 0.1)")
     place.set_ylabel("balance equations missed, Σ|residual|")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import COLOURS, GUIDE, INK, PUBLIC, new_figure, on_axes
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.figures.style import COLOURS, GUIDE, INK, PUBLIC, new_figure, on_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -98,9 +98,7 @@ def _dress(ax: Axes, title: str) -> None:
     )  # fmt: skip
 
 
-def _groups(
-    release: Release, view: GridView
-) -> list[tuple[str, pd.DataFrame, tuple[int, ...]]]:
+def _groups(release: Release, view: GridView) -> list[tuple[str, pd.DataFrame, tuple[int, ...]]]:
     """Name, table and cells of each released group of severities."""
     if release.method != "database" or release.envelope is None:
         return []
