@@ -245,6 +245,12 @@ class Layout:
         """The same layout with some facts changed; everything is checked again."""
         return replace(self, **changes)
 
+    def facts(self) -> dict[str, Any]:
+        """Everything about the layout, ready for JSON: the content of its file."""
+        from dp_cmdp.envs.layout_files import layout_to_dict
+
+        return layout_to_dict(self)
+
     @door
     def occupancy(self, policy: Policy) -> FloatArray:
         """Expected discounted visits of every pair of cell and action, (num_cells, 4).

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.cli.problem import add_problem_options, open_as_curator, open_public, say_written
-from dp_cmdp.cli.tables import print_json
+from dp_cmdp.cli.tables import WIDTH, print_json
 from dp_cmdp.cli.values import at_least, writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -116,7 +117,8 @@ def _advise(options: argparse.Namespace) -> int:
     if options.json:
         print_json(advice.facts() | ({"plans": plans.facts()} if plans else {}))
     else:
-        print(advice.summary())
+        for line in advice.summary().splitlines():
+            print(line if line.startswith(" ") else textwrap.fill(line, WIDTH))
         if plans is not None:
             print("\nplans, predicted loss as a share of the robust answer's [95 % interval]")
             print(_plan_table(plans))
@@ -145,7 +147,7 @@ def _plan_table(plans: PlanAdvice) -> str:
         index="plan", columns="epsilon", values="text", aggfunc="first", sort=False
     )
     table.columns = [f"ε = {epsilon:g}" for epsilon in table.columns]
-    return table.to_string(index_names=False)
+    return table.to_string(index_names=False, line_width=WIDTH)
 
 
 def _plan(options: argparse.Namespace) -> int:

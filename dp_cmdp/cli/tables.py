@@ -6,11 +6,12 @@ import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 #: Characters of a line at most.
 WIDTH = 100
-#: A last column of texts is folded into what is left of a line, if that is at least so much.
+#: Columns of longer texts are folded, the widest first, where a line has no room for them.
 LEAST_FOLD = 30
 GAP = "  "
 
@@ -105,38 +106,41 @@ def _interval(low: Any, high: Any) -> str:
 
 
 def _fitting(columns: Sequence[_Column]) -> list[_Column]:
-    """From the left, as many columns as a line can hold; the last may be one that folds."""
+    """From the left, as many columns as a line can hold once long texts are folded."""
     shown: list[_Column] = []
-    used = 0
+    used = -len(GAP)
     for column in columns:
-        gap = len(GAP) if shown else 0
-        folds = column is columns[-1] and not column.numeric
-        needed = min(column.width, LEAST_FOLD) if folds else column.width
-        if not shown or used + gap + needed <= WIDTH:
+        needed = len(GAP) + (column.width if column.numeric else min(column.width, LEAST_FOLD))
+        if not shown or used + needed <= WIDTH:
             shown.append(column)
-            used += gap + column.width
+            used += needed
     return shown
 
 
-def _lines(columns: Sequence[_Column]) -> list[str]:
+def _widths(columns: Sequence[_Column]) -> list[int]:
+    """Widths whose sum fits a line: what is too much is taken from the widest texts."""
     widths = [column.width for column in columns]
-    before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
-    widths[-1] = min(widths[-1], max(WIDTH - before, 1))
+    texts = [k for k, column in enumerate(columns) if not column.numeric]
+    while sum(widths) + len(GAP) * (len(widths) - 1) > WIDTH and texts:
+        widest = max(texts, key=lambda k: widths[k])
+        if widths[widest] <= LEAST_FOLD:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _lines(columns: Sequence[_Column]) -> list[str]:
+    widths = _widths(columns)
     depth = max(len(column.heading) for column in columns)
-    heads = [
-        [
-            column.heading[k - depth] if k >= depth - len(column.heading) else ""
-            for column in columns
-        ]
-        for k in range(depth)
-    ]
-    lines = [_line(columns, widths, parts) for parts in heads]
+    heads = [["" for _ in range(depth - len(c.heading))] + list(c.heading) for c in columns]
+    lines = [_line(columns, widths, parts) for parts in zip(*heads, strict=True)]
     lines.append(_line(columns, widths, ["-" * width for width in widths]))
-    for number in range(len(columns[0].cells)):
-        *parts, last = (column.cells[number] for column in columns)
-        folded = textwrap.wrap(last, widths[-1]) or [""]
-        lines.append(_line(columns, widths, [*parts, folded[0]]))
-        lines += [" " * before + more for more in folded[1:]]
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        folded = [
+            textwrap.wrap(cell, width) or [""] if len(cell) > width else [cell]
+            for cell, width in zip(cells, widths, strict=True)
+        ]
+        lines += [_line(columns, widths, parts) for parts in zip_longest(*folded, fillvalue="")]
     return lines
 
 

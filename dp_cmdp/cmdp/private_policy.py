@@ -88,8 +88,9 @@ class PrivatePolicy:
         ...     PrivacyBudget(2, "1/1000"),
         ...     rng=np.random.default_rng(0),  # a simulation: leave it out for exact noise
         ... )
-        >>> len(private.plot(curator.layout).axes)  # map, scale, release, costs, values
-        5
+        >>> titles = [ax.get_title(loc="left") for ax in private.plot(curator.layout).axes]
+        >>> titles[-2:]
+        ['worst-case cost ≤ tolerance: proved', 'value (discounted reward)']
         """
         from dp_cmdp.figures.grid import policy_figure
 

@@ -54,7 +54,9 @@ def audit_figure(report: AuditReport) -> Figure:
 def _bounds(ax: Axes, report: AuditReport) -> None:
     for place, method in enumerate(report.methods):
         shade, sign = (GOOD, "o") if method.passed else (BAD, "X")
-        ax.plot([0, float(method.epsilon)], [place, place], color=PUBLIC, linewidth=6)
+        ax.plot(
+            [0, float(method.epsilon)], [place, place], color=PUBLIC, lw=6, solid_capstyle="butt"
+        )
         ax.plot(float(method.epsilon), place, "|", color="black", markersize=14)
         ax.plot(method.epsilon_lower_bound, place, sign, color=shade)
     ax.plot([], [], "|", color="black", markersize=10, label="claimed ε")
@@ -64,7 +66,7 @@ def _bounds(ax: Axes, report: AuditReport) -> None:
     names = [method.name for method in report.methods]
     ax.set_yticks(range(len(names)), names, fontsize=8)
     ax.invert_yaxis()
-    ax.set(xlim=(0, None), xlabel="ε")
+    ax.set(xlim=(-0.03, None), xlabel="ε")
     ax.set_title("shipped methods", loc="left", fontsize=10)
 
 

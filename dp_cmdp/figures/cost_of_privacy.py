@@ -86,7 +86,7 @@ def cost_of_privacy_figure(
     enlarged.set_title("Munoz 2021, enlarged", loc="left", fontsize=9)
     enlarged.set_xlabel("ε", fontsize=8)
     _grid(grid, hazards)
-    legend_below(figure, main, columns=3)
+    legend_below(figure, main, columns=3, loc="outside upper center")  # the note is below
     figure.supxlabel(textwrap.fill(note, 150), x=0.01, ha="left", fontsize=7)
     return figure
 
@@ -119,7 +119,7 @@ def _grid(ax: Axes, hazards: Hazards) -> None:
     ax.set_title(
         f"γ = {layout.gamma:g}, slip {layout.slip:g}\n"
         f"{layout.step_reward:g} per step, {layout.goal_reward:g} at the goal\n"
-        "S start, G goal, H hazard, ? harmless candidate",
+        "S start, G goal, H hazard,\n? harmless candidate",
         loc="left",
         fontsize=8,
     )

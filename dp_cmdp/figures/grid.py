@@ -21,7 +21,12 @@ from dp_cmdp.figures.grid_map import (
 )
 from dp_cmdp.figures.grid_view import GridView, policy_view
 from dp_cmdp.figures.proof import draw_costs, draw_values
-from dp_cmdp.figures.severities import cleared_cells, draw_severities
+from dp_cmdp.figures.severities import (
+    MOST_TOTALS,
+    cleared_cells,
+    draw_severities,
+    draw_totals,
+)
 from dp_cmdp.figures.style import column_beside, heading, new_figure, on_axes
 
 if TYPE_CHECKING:
@@ -37,8 +42,9 @@ if TYPE_CHECKING:
 
 #: Names of the panels of a comparison, for two policies and for three.
 PANELS = {2: ("private", "no privacy"), 3: ("private", "robust, no data", "no privacy")}
-#: Width of what is told beside a map, in inches, and the least height of its panels together.
-FACTS_WIDTH, FACTS_HEIGHT = 4.6, 3.4
+#: Width of what is told beside a map, in inches; and what each of its panels needs in height,
+#: beside the heights themselves, for title, numbers and legend.
+FACTS_WIDTH, PANEL_HEIGHT = 4.8, 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +117,8 @@ def policy_figure(
     ...     rng=np.random.default_rng(0),  # a simulation: leave it out for exact noise
     ... )
     >>> figure = policy_figure(private, layout=curator.layout)
-    >>> [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")][1]
-    'released: severity of the candidates'
+    >>> [ax.get_title(loc="left") for ax in figure.axes][-1]
+    'value (discounted reward)'
     """
     shown = _Shown.of(policy, robust, release)
     visits = layout.occupancy(shown.policy) if occupancy is None else occupancy
@@ -148,6 +154,9 @@ def _parts(shown: _Shown, view: GridView) -> list[tuple[float, Any]]:
     release, safe, robust = shown.release, shown.safe, shown.robust
     if release is not None:
         parts.append((1.6, lambda ax: draw_severities(ax, release, view)))
+        if release.totals is not None:
+            height = 0.15 + 0.2 * min(len(release.totals), MOST_TOTALS)
+            parts.append((height, lambda ax: draw_totals(ax, release)))
     if safe is not None:
         height = 0.25 + 0.2 * safe.certificate.tolerance.size
         parts.append((height, lambda ax: draw_costs(ax, safe, names=tuple(view.kinds))))
@@ -163,7 +172,7 @@ def _axes(view: GridView, parts: list[Any]) -> tuple[Figure, Axes, list[Axes]]:
         return *new_figure(width, height), []
     return column_beside(
         width,
-        max(height, FACTS_HEIGHT + 1.2),
+        max(height, 0.6 + sum(PANEL_HEIGHT + part for part, _ in parts)),
         beside=FACTS_WIDTH,
         heights=[part for part, _ in parts],
     )
@@ -247,7 +256,7 @@ def comparison_figure(
     hottest = max(images, key=lambda image: image.get_clim()[1])
     for image in images:
         image.set_clim(hottest.get_clim())
-    visits_bar(figure, hottest, axes)
+    visits_bar(figure, hottest, axes[-1])
     columns = 4 if size[0] > 11.0 else 3 if size[0] > 8.0 else 2
     _legend(figure, map_legend(views[0], hazards=True), columns=columns)
     heading(figure, f"{title}   CURATOR ONLY")

@@ -115,9 +115,12 @@ def map_legend(
     return handles
 
 
-def visits_bar(figure: Figure, image: Any, ax: Any) -> None:
-    """The scale of the heat; colours are those of square roots, its numbers are visits."""
-    bar = figure.colorbar(image, ax=ax, shrink=0.85)
+def visits_bar(figure: Figure, image: Any, ax: Axes) -> None:
+    """The scale of the heat beside a map; colours go with square roots, numbers are visits."""
+    cols = image.get_array().shape[1]
+    width = max(0.02, 0.25 / cols)
+    beside = ax.inset_axes((1.0 + 0.3 / cols, 0.0, width, 1.0))
+    bar = figure.colorbar(image, cax=beside)
     top = float(np.nanmax(image.get_array()))
     bar.ax.set_ylim(0.0, top)
     ticks = np.linspace(0.0, top, 5).tolist()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.figures.style import COLOURS, GUIDE, INK, PUBLIC, new_figure, on_axes
+from dp_cmdp.figures.style import COLOURS, GUIDE, INK, PUBLIC, new_figure, on_axes, small_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,41 +59,61 @@ def safe_policy_figure(
 
 
 def draw_costs(ax: Axes, safe: SafePolicy, *, names: Sequence[str] = ()) -> None:
-    """Bars of the largest possible costs, in shares of the smallest possible tolerances."""
+    """Bars of the largest possible costs, in shares of the smallest possible tolerances.
+
+    Where totals were released, what they prove is drawn over what the intervals alone would.
+    """
     proof = safe.certificate
     count = proof.tolerance.size
     called = names if len(names) == count else [f"cost {k}" for k in range(count)]
-    shares = [
+    alone = [
         float(cost / limit) if limit > 0 else 0.0
         for cost, limit in zip(proof.worst_case_cost, proof.tolerance, strict=True)
     ]
     shade = COLOURS["database"] if proof.verified else COLOURS["laplace"]
-    ax.barh(range(count), shares, 0.6, color=shade)
-    ax.axvline(1.0, color=INK, linewidth=1.5)
-    numbers = zip(called, proof.worst_case_cost, proof.tolerance, proof.kept, strict=True)
-    told = [f"{name}\n{c:.4g} {'≤' if kept else '>'} {t:.4g}" for name, c, t, kept in numbers]
+    shares = alone
+    if proof.joint is not None:
+        joined = zip(alone, proof.joint, proof.tolerance, strict=True)
+        shares = [min(a, 1.0 + float(j / t)) if t > 0 else 0.0 for a, j, t in joined]
+        ax.barh(range(count), alone, 0.6, color=PUBLIC, label="by the intervals alone")
+    ax.barh(range(count), shares, 0.6, color=shade, label="proved")
+    ax.axvline(1.0, color=INK, linewidth=1.5, label="tolerance")
+    told = [f"{name}\n{text}" for name, text in zip(called, _comparisons(safe), strict=True)]
     ax.set_yticks(range(count), told, fontsize=8)
-    ax.invert_yaxis()
-    ax.set_xlim(0.0, max(1.08, *(1.08 * share for share in shares)))
+    ax.set_ylim(count - 0.4, -0.6)
+    ax.set_xlim(0.0, max(1.08, *(1.08 * share for share in alone)))
     ax.set_xlabel("share of the tolerance", fontsize=8)
     ax.tick_params(axis="x", labelsize=8)
     ax.grid(visible=False, axis="y")
     word = "proved" if proof.verified else "NOT PROVED"
     ax.set_title(f"worst-case cost ≤ tolerance: {word}", loc="left", fontsize=9)
+    small_legend(ax)
+
+
+def _comparisons(safe: SafePolicy) -> list[str]:
+    """What is proved of each cost, in numbers."""
+    proof = safe.certificate
+    texts = []
+    for k, (cost, limit) in enumerate(zip(proof.worst_case_cost, proof.tolerance, strict=True)):
+        if cost <= limit or proof.joint is None:
+            texts.append(f"{cost:.4g} {'≤' if cost <= limit else '>'} {limit:.4g}")
+        else:
+            texts.append(f"cost − tolerance ≤ {proof.joint[k]:.2g}")
+    return texts
 
 
 def draw_values(ax: Axes, safe: SafePolicy, robust: SafePolicy | None) -> None:
     """Values as dots on one line: with no data, of this policy, and the most a safe one earns."""
-    rows = [] if robust is None else [("robust, no data", robust.value, "d", COLOURS["robust"])]
-    rows.append(("this policy", safe.value, "s", COLOURS["database"]))
-    rows.append(("no safe policy earns more", safe.upper_bound, "|", GUIDE))
+    rows = [] if robust is None else [("robust, no data:", robust.value, "d", COLOURS["robust"])]
+    rows.append(("this policy:", safe.value, "s", COLOURS["database"]))
+    rows.append(("no safe one earns more than", safe.upper_bound, "|", GUIDE))
     values = [value for _, value, _, _ in rows]
     low, high = min(values), max(values)
     room = 0.12 * (high - low) or 0.01 * abs(high) or 1.0
     for at, (_, value, sign, shade) in enumerate(rows):
         ax.hlines(at, low - room, value, color=PUBLIC, linewidth=2)
         ax.plot(value, at, sign, color=shade, markersize=8, markeredgewidth=2)
-    ax.set_yticks(range(len(rows)), [f"{name}\n{value:.5g}" for name, value, *_ in rows])
+    ax.set_yticks(range(len(rows)), [f"{name} {value:.5g}" for name, value, *_ in rows])
     ax.tick_params(labelsize=8)
     ax.set(xlim=(low - room, high + room), ylim=(len(rows) - 0.5, -0.5))
     ax.locator_params(axis="x", nbins=4)

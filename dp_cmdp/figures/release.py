@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 MOST_NAMES, MOST_MARKS = 30, 120
 #: Longer names are cut; more characters than this side by side are turned.
 LONGEST_NAME, LEVEL_NAMES = 22, 28
+#: So few long names are folded into lines.
+MOST_FOLDED = 3
 #: Intervals that say no more than their public bounds.
 SATURATED = "#9ca3af"
 
@@ -168,7 +171,11 @@ def name_places(ax: Axes, names: Any, count: int) -> None:
         ax.set_xlabel("position")
         return
     texts = [shown(name) for name in names]
+    if count <= MOST_FOLDED and max(map(len, texts)) > LONGEST_NAME:
+        cut = [textwrap.fill(textwrap.shorten(t, 60, placeholder=" …"), 15) for t in texts]
+        ax.set_xticks(range(count), [t.replace("$", r"\$") for t in cut], fontsize=8)
+        return
     cut = [t if len(t) <= LONGEST_NAME else t[: LONGEST_NAME - 1] + "…" for t in texts]
     ax.set_xticks(range(count), [t.replace("$", r"\$") for t in cut], fontsize=8)
-    if max(map(len, cut)) * count > LEVEL_NAMES:
+    if max(map(len, cut)) > 2 and max(map(len, cut)) * count > LEVEL_NAMES:
         ax.tick_params(axis="x", rotation=90)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dp_cmdp.data.to_frame import entries_frame
+from dp_cmdp.data.to_frame import entries_frame, totals_frame
 from dp_cmdp.figures.grid_map import CLEARED, OPEN, candidate_names
-from dp_cmdp.figures.style import COLOURS, PUBLIC
+from dp_cmdp.figures.style import COLOURS, PUBLIC, small_legend
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from dp_cmdp.data.release import Release
     from dp_cmdp.figures.grid_view import GridView
 
-#: Numbers of candidates below the axis at most; of more, every second or third and so on.
-MOST_TICKS = 22
+#: Characters below the axis at most; of more numbers, every second or third and so on is shown.
+MOST_CHARACTERS = 60
+#: Totals drawn at most.
+MOST_TOTALS = 4
 
 
 def cleared_cells(release: Release, view: GridView) -> set[int]:
@@ -44,12 +46,32 @@ def draw_severities(ax: Axes, release: Release, view: GridView) -> None:
         start += len(frame)
         ticks += [names[cell] for cell in cells]
         _draw_intervals(ax, place, frame)
-    step = -(-start // MOST_TICKS)
+    step = -(-start * (1 + max(map(len, ticks))) // MOST_CHARACTERS)
     ax.set_xticks(range(0, start, step), ticks[::step], fontsize=7)
     ax.set_xlim(-0.8, start - 0.2)
     ax.set_xlabel("number of the candidate on the map", fontsize=8)
     reach = sum(int((f["upper"] >= f["public_upper"]).sum()) for _, f, _ in groups)
     _dress(ax, f"released: severity of the candidates\n{reach} of {start} may be at their worst")
+
+
+def draw_totals(ax: Axes, release: Release) -> None:
+    """The largest that each weighted total can be: by the release, its intervals, the public."""
+    frame = totals_frame(release)[:MOST_TOTALS]
+    place = np.arange(len(frame))
+    ax.barh(place, frame["public_bound"], 0.8, color=PUBLIC, label="public bound")
+    ax.barh(place, frame["bound"], 0.5, color=COLOURS["totals"], label="released bound")
+    ends = place - 0.4, place + 0.4
+    look = {"color": COLOURS["database"], "linewidth": 2}
+    ax.vlines(frame["interval_bound"], *ends, label="by the intervals alone", **look)
+    names = [f"total {k + 1}: {count} entries" for k, count in enumerate(frame["entries"])]
+    ax.set_yticks(place, names, fontsize=8)
+    ax.set_ylim(len(frame) - 0.4, -0.6)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.grid(visible=False, axis="y")
+    more = len(release.totals or ()) - len(frame)
+    told = f" (and {more} more)" if more else ""
+    ax.set_title(f"released: bounds on weighted totals{told}", loc="left", fontsize=9)
+    small_legend(ax, label=False)
 
 
 def _draw_entries(ax: Axes, release: Release) -> None:
@@ -92,10 +114,7 @@ def _dress(ax: Axes, title: str) -> None:
     ax.set_title(title, loc="left", fontsize=9)
     ax.tick_params(axis="y", labelsize=8)
     ax.grid(visible=False, axis="x")
-    ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=3, fontsize=7, frameon=False,
-        handletextpad=0.4, columnspacing=1.0,
-    )  # fmt: skip
+    small_legend(ax)
 
 
 def _groups(release: Release, view: GridView) -> list[tuple[str, pd.DataFrame, tuple[int, ...]]]:

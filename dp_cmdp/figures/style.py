@@ -140,7 +140,10 @@ def on_axes(ax: Axes | None, width: float = 7.0, height: float = 4.2) -> tuple[F
 
 
 def legend_below(figure: Figure, *axes: Axes, columns: int, **look: Any) -> None:
-    """One legend below all axes: every label once, in the order in which it was drawn."""
+    """One legend below all axes: every label once, in the order in which it was drawn.
+
+    `look` may say otherwise, `loc` too.
+    """
     entries: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -155,6 +158,24 @@ def explain(figure: Figure, ax: Axes, *, given: bool, columns: int) -> None:
         ax.legend(fontsize=8, frameon=False)
     else:
         legend_below(figure, ax, columns=columns)
+
+
+def small_legend(ax: Axes, *, label: bool = True) -> None:
+    """The legend of one panel of several: small, below the numbers and the `label` of its axis."""
+    ax.legend(
+        loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=_below(ax, label), ncols=3,
+        fontsize=7, frameon=False, handletextpad=0.4, columnspacing=1.0, borderaxespad=0.0,
+    )  # fmt: skip
+
+
+def _below(ax: Axes, label: bool) -> Any:
+    """Coordinates of the axes, moved down by what numbers and label of x need."""
+    from matplotlib.transforms import ScaledTranslation
+
+    whole: Any = ax.get_figure(root=True)
+    return ax.transAxes + ScaledTranslation(
+        0.0, (-33 if label else -19) / 72, whole.dpi_scale_trans
+    )
 
 
 def heading(figure: Figure, text: str) -> None:
