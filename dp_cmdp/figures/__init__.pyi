@@ -11,6 +11,7 @@ from .cost_of_privacy import cost_of_privacy_figure as cost_of_privacy_figure
 from .grid import comparison_figure as comparison_figure
 from .grid import policy_figure as policy_figure
 from .hsu_cmdp import hsu_cmdp_figure as hsu_cmdp_figure
+from .idea import idea_figure as idea_figure
 from .mean_shift import mean_shift_figure as mean_shift_figure
 from .munoz_ads import munoz_ads_figure as munoz_ads_figure
 from .proof import safe_policy_figure as safe_policy_figure

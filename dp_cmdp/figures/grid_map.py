@@ -51,7 +51,7 @@ def draw_policy(
             _letter(ax, view, cell, text, colour=INK, side=(1, 1), size=0.75)
     row, col = np.divmod(np.array(view.path), view.cols)
     ax.plot(col, row, color=PATH, linewidth=2, alpha=0.7, solid_capstyle="round", zorder=3)
-    _arrows(ax, view)
+    draw_arrows(ax, view)
     ax.set_title(title, loc="left", fontsize=10)
     return image
 
@@ -149,7 +149,7 @@ def _furniture(ax: Axes, view: GridView, cleared: Collection[int]) -> None:
         _letter(ax, view, cell, "S", colour=START)
 
 
-def _arrows(ax: Axes, view: GridView) -> None:
+def draw_arrows(ax: Axes, view: GridView) -> None:
     """One arrow per action that is taken, those of a cell in its middle together."""
     weights = np.where(view.weights > 0.01, view.weights, 0.0)
     weights[~np.isfinite(view.visits)] = 0.0
@@ -192,7 +192,7 @@ def _letter(
     letter: str,
     *,
     colour: str,
-    side: tuple[int, int] = (-1, -1),
+    side: tuple[int, int] = (-1, 1),
     size: float = 1.0,
 ) -> None:
     """A letter in a corner of a cell, beside arrows and path."""
