@@ -82,7 +82,7 @@ def _bugs(ax: Axes, report: AuditReport) -> None:
             ink = "white" if passed is False else "#374151"
             ax.text(column, row, text, ha="center", va="center", fontsize=8, color=ink)
     ax.set_xlim(-0.5, len(LAYERS) - 0.5)
-    ax.set_ylim(len(report.injected) - 0.5, -0.5)
+    ax.set_ylim(max(len(report.injected), 1) - 0.5, -0.5)
     ax.set_xticks(range(len(LAYERS)), [layer.replace("_", "\n") for layer in LAYERS], fontsize=8)
     ax.set_yticks(range(len(report.injected)), [bug.bug for bug in report.injected], fontsize=8)
     ax.set_title("bugs put in on purpose", loc="left", fontsize=10)

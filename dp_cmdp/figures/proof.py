@@ -109,7 +109,8 @@ def draw_values(ax: Axes, safe: SafePolicy, robust: SafePolicy | None) -> None:
     rows.append(("no safe one earns more than", safe.upper_bound, "|", GUIDE))
     values = [value for _, value, _, _ in rows]
     low, high = min(values), max(values)
-    room = 0.12 * (high - low) or 0.01 * abs(high) or 1.0
+    apart = high - low > 1e-6 * abs(high)
+    room = 0.12 * (high - low) if apart else 0.05 * abs(high) or 1.0
     for at, (_, value, sign, shade) in enumerate(rows):
         ax.hlines(at, low - room, value, color=PUBLIC, linewidth=2)
         ax.plot(value, at, sign, color=shade, markersize=8, markeredgewidth=2)

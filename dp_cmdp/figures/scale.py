@@ -16,9 +16,9 @@ Rows = Sequence[dict[str, Any]]
 
 #: Problem, name in a title, and what its size counts.
 FAMILIES = (
-    ("auction", "auction", "groups of pages (5 advertisers)"),
-    ("grid corner", "grid, one start", "cells per side"),
-    ("grid uniform", "grid, any start", "cells per side"),
+    ("auction", "Auction", "groups of pages (5 advertisers)"),
+    ("grid corner", "Grid, one start", "cells per side"),
+    ("grid uniform", "Grid, any start", "cells per side"),
 )
 RADII = ((0.1, "radius 0.1"), (1.0, "radius 1"))
 #: Line of each method, and by which factor it is moved aside so that intervals can be told apart.
@@ -58,7 +58,7 @@ def scale_figure(rows: Rows) -> Figure:
     >>> row |= {"epsilon": 1.0, "delta": 0.001, "suboptimality_percent": 5.2}
     >>> figure = scale_figure([row | {"ci_low": 5.0, "ci_high": 5.4}])
     >>> figure.axes[0].get_title(loc="left")
-    'auction, radius 0.1'
+    'Auction, radius 0.1'
     """
     shown = [row for row in rows if _is_shown(row)]
     radii = [part for part in RADII if any(row["radius"] == part[0] for row in shown)]

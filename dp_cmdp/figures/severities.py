@@ -50,8 +50,8 @@ def draw_severities(ax: Axes, release: Release, view: GridView) -> None:
     ax.set_xticks(range(0, start, step), ticks[::step], fontsize=7)
     ax.set_xlim(-0.8, start - 0.2)
     ax.set_xlabel("number of the candidate on the map", fontsize=8)
-    reach = sum(int((f["upper"] >= f["public_upper"]).sum()) for _, f, _ in groups)
-    _dress(ax, f"released: severity of the candidates\n{reach} of {start} may be at their worst")
+    worst = sum(int((f["upper"] >= f["public_upper"]).sum()) for _, f, _ in groups)
+    _dress(ax, f"released: severity of the candidates\n{worst} of {start} may be at their worst")
 
 
 def draw_totals(ax: Axes, release: Release) -> None:

@@ -39,7 +39,7 @@ def solution_figure(solution: Solution, *, ax: Axes | None = None) -> Figure:
     --------
     >>> from dp_cmdp import LinearProgram, solve
     >>> from dp_cmdp.figures import solution_figure
-    >>> figure = solution_figure(solve(LinearProgram([3.0, 2.0], [[1.0, 1.0]], [4.0])))
+    >>> figure = solution_figure(solve(LinearProgram([3.0, 2.0], A=[[1.0, 1.0]], b=[4.0])))
     >>> [float(bar.get_height()) for bar in figure.axes[0].patches]
     [4.0, 0.0]
     """

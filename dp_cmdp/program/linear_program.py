@@ -253,7 +253,7 @@ class Solution:
         Examples
         --------
         >>> from dp_cmdp import LinearProgram, solve
-        >>> solution = solve(LinearProgram([3.0, 2.0], [[1.0, 1.0]], [4.0]))
+        >>> solution = solve(LinearProgram([3.0, 2.0], A=[[1.0, 1.0]], b=[4.0]))
         >>> solution.plot().axes[0].get_title(loc="left")
         'objective 12, every row holds: proved'
         """
