@@ -129,7 +129,8 @@ def policy_figure(
         figure, ax = on_axes(ax)
         draw_policy(ax, view, title=text, cleared=cleared)
         return figure
-    parts = _parts(shown, view)
+    names = getattr(layout, "names", None) or tuple(view.kinds)
+    parts = _parts(shown, view, names)
     figure, main, beside = _axes(view, parts)
     numbers = bool(shown.release) and bool(view.entries)
     image = draw_policy(main, view, title=text, cleared=cleared, numbers=numbers)
@@ -148,7 +149,7 @@ def _title(shown: _Shown) -> str:
     return "policy" if shown.safe is None else "safe policy"
 
 
-def _parts(shown: _Shown, view: GridView) -> list[tuple[float, Any]]:
+def _parts(shown: _Shown, view: GridView, names: Sequence[str]) -> list[tuple[float, Any]]:
     """What is told beside the map: heights, and what draws on given axes."""
     parts: list[tuple[float, Any]] = []
     release, safe, robust = shown.release, shown.safe, shown.robust
@@ -159,7 +160,7 @@ def _parts(shown: _Shown, view: GridView) -> list[tuple[float, Any]]:
             parts.append((height, lambda ax: draw_totals(ax, release)))
     if safe is not None:
         height = 0.25 + 0.2 * safe.certificate.tolerance.size
-        parts.append((height, lambda ax: draw_costs(ax, safe, names=tuple(view.kinds))))
+        parts.append((height, lambda ax: draw_costs(ax, safe, names=names)))
         parts.append((0.65, lambda ax: draw_values(ax, safe, robust)))
     return parts
 

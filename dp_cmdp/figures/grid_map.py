@@ -101,8 +101,10 @@ def map_legend(
         handles.append(Patch(label=f"may be hazardous{counted}", **OPEN))
     if cleared:
         handles.append(Patch(label="the same, but the release excludes the worst", **CLEARED))
+    if len(view.path) > 1:
+        look = {"color": PATH, "linewidth": 2, "alpha": 0.7}
+        handles.append(Line2D([], [], label="likeliest path from the start S", **look))
     handles += [
-        Line2D([], [], color=PATH, linewidth=2, alpha=0.7, label="likeliest path from the start S"),
         Patch(facecolor=GOAL, label="goal G"),
         arrow("action: its length is its probability", 1.0),
         arrow("action in a cell never visited", FAINT),

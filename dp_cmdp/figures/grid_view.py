@@ -65,11 +65,16 @@ def policy_view(
         return _imported_view(layout, {}, policy, occupancy)
     if isinstance(layout, TabularCMDP):
         parts = zip(layout.kinds, layout.candidates, strict=True)
-        states = {name: part.states for name, part in parts if part.actions is None}
+        places = {name: part for name, part in parts if part.actions is None}
+        states = {name: part.states for name, part in places.items()}
         view = _imported_view(layout.source, states, policy, occupancy)
-        groups = {group_of(layout.kinds, name, "severity"): view.kinds[name] for name in states}
         private = {name for name, _ in layout.envelope.groups}
-        return replace(view, entries={name: groups[name] for name in groups if name in private})
+        entries: dict[str, tuple[int, ...]] = {}
+        for name, part in places.items():
+            if (group := group_of(layout.kinds, name, "severity")) in private:
+                _, first = np.unique(part.owner, return_index=True)
+                entries[group] = tuple(view.kinds[name][k] for k in first)
+        return replace(view, entries=entries)
     return _layout_view(layout, policy, occupancy)
 
 

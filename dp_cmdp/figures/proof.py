@@ -75,7 +75,7 @@ def draw_costs(ax: Axes, safe: SafePolicy, *, names: Sequence[str] = ()) -> None
     if proof.joint is not None:
         joined = zip(alone, proof.joint, proof.tolerance, strict=True)
         shares = [min(a, 1.0 + float(j / t)) if t > 0 else 0.0 for a, j, t in joined]
-        ax.barh(range(count), alone, 0.6, color=PUBLIC, label="by the intervals alone")
+        ax.barh(range(count), alone, 0.6, color=PUBLIC, label="by intervals alone")
     ax.barh(range(count), shares, 0.6, color=shade, label="proved")
     ax.axvline(1.0, color=INK, linewidth=1.5, label="tolerance")
     told = [f"{name}\n{text}" for name, text in zip(called, _comparisons(safe), strict=True)]
@@ -106,7 +106,7 @@ def draw_values(ax: Axes, safe: SafePolicy, robust: SafePolicy | None) -> None:
     """Values as dots on one line: with no data, of this policy, and the most a safe one earns."""
     rows = [] if robust is None else [("robust, no data:", robust.value, "d", COLOURS["robust"])]
     rows.append(("this policy:", safe.value, "s", COLOURS["database"]))
-    rows.append(("no safe one earns more than", safe.upper_bound, "|", GUIDE))
+    rows.append(("upper bound:", safe.upper_bound, "|", GUIDE))
     values = [value for _, value, _, _ in rows]
     low, high = min(values), max(values)
     apart = high - low > 1e-6 * abs(high)

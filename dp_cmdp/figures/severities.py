@@ -58,11 +58,11 @@ def draw_totals(ax: Axes, release: Release) -> None:
     """The largest that each weighted total can be: by the release, its intervals, the public."""
     frame = totals_frame(release)[:MOST_TOTALS]
     place = np.arange(len(frame))
-    ax.barh(place, frame["public_bound"], 0.8, color=PUBLIC, label="public bound")
-    ax.barh(place, frame["bound"], 0.5, color=COLOURS["totals"], label="released bound")
+    ax.barh(place, frame["public_bound"], 0.8, color=PUBLIC, label="public")
+    ax.barh(place, frame["bound"], 0.5, color=COLOURS["totals"], label="released")
     ends = place - 0.4, place + 0.4
     look = {"color": COLOURS["database"], "linewidth": 2}
-    ax.vlines(frame["interval_bound"], *ends, label="by the intervals alone", **look)
+    ax.vlines(frame["interval_bound"], *ends, label="by intervals alone", **look)
     names = [f"total {k + 1}: {count} entries" for k, count in enumerate(frame["entries"])]
     ax.set_yticks(place, names, fontsize=8)
     ax.set_ylim(len(frame) - 0.4, -0.6)
@@ -78,11 +78,13 @@ def _draw_entries(ax: Axes, release: Release) -> None:
     """Intervals of a release that does not name the severities one by one."""
     name = release.groups[0][0]
     frame = entries_frame(release, name)
-    ax.vlines(
-        np.arange(len(frame)), frame["lower"], frame["upper"],
-        color=COLOURS["benvenuti2025"], linewidth=2, label="released interval",
-    )  # fmt: skip
+    own = release.method == "database"
+    look = {"color": COLOURS["database" if own else "benvenuti2025"], "linewidth": 2}
+    place = np.arange(len(frame))
+    ax.vlines(place, frame["lower"], frame["upper"], label="released interval", **look)
     ax.set_xlabel("entry", fontsize=8)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.locator_params(axis="x", integer=True)
     _dress(ax, f"released: entries of {name}")
 
 
@@ -94,8 +96,8 @@ def _draw_intervals(ax: Axes, place: np.ndarray, frame: pd.DataFrame) -> None:
     ax.vlines(place, low, high, color=PUBLIC, linewidth=thick, label=bounds)
     reached = (frame["upper"] >= high).to_numpy()
     for pick, shade, text, sign in (
-        (reached, OPEN["edgecolor"], "may be at its worst", "^"),
-        (~reached, CLEARED["edgecolor"], "the worst is excluded", "_"),
+        (reached, OPEN["edgecolor"], "may be its worst", "^"),
+        (~reached, CLEARED["edgecolor"], "worst excluded", "_"),
     ):
         if pick.any():
             part = frame[pick]

@@ -164,7 +164,8 @@ def small_legend(ax: Axes, *, label: bool = True) -> None:
     """The legend of one panel of several: small, below the numbers and the `label` of its axis."""
     ax.legend(
         loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=_below(ax, label), ncols=3,
-        fontsize=7, frameon=False, handletextpad=0.4, columnspacing=1.0, borderaxespad=0.0,
+        fontsize=7, frameon=False, handlelength=1.4, handletextpad=0.4, columnspacing=0.9,
+        borderaxespad=0.0,
     )  # fmt: skip
 
 

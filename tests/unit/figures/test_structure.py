@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dp_cmdp import LinearProgram, PrivacyBudget, release_and_synthesize, solve
+from dp_cmdp import (
+    Envelope,
+    LinearProgram,
+    PrivacyBudget,
+    import_gymnasium,
+    release_and_synthesize,
+    solve,
+)
 from dp_cmdp.advice.adviser import advise
 from dp_cmdp.audit.report import AuditReport
 from dp_cmdp.envs import HazardGridEnv
@@ -173,6 +180,20 @@ def test_pictures_of_answers_have_no_text_on_another(made):
     check_texts(answer.safe.plot())
     check_texts(answer.safe.plot(layout))
     check_texts(policy_figure(answer.safe, layout=layout, release=answer.release))
+
+
+@pytest.mark.parametrize("name", ["lake", "cells"])
+def test_imported_environments_are_drawn_with_their_release(name):
+    model = import_gymnasium("FrozenLake-v1", gamma=0.9)
+    which = {"states": [5, 7]} if name == "lake" else {"cells": [(1, 1), (1, 3)]}
+    severity, tolerance = Envelope(0, 1, radius=0.1, shape=2), Envelope(0.2, 0.5, radius=0.02)
+    model = model.with_private_costs(on="entering", severity=severity, tolerance=tolerance, **which)
+    database = model.database([1.0, 0.1], tolerance=0.4)
+    rng = np.random.default_rng(0)
+    answer = release_and_synthesize(model, database, PrivacyBudget(4, "1/1000"), rng=rng)
+    figure = answer.plot(model)
+    assert figure.axes[1].get_title(loc="left").startswith("released: severity of the candidates")
+    check_texts(figure)
 
 
 def test_the_map_alone_fits_given_axes(made):
