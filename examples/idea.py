@@ -7,21 +7,18 @@ Run it:  python examples/idea.py --out docs/idea.png
 """
 
 import argparse
-import warnings
 from pathlib import Path
 
 import numpy as np
 
 from dp_cmdp import Plan, PrivacyBudget, release_and_synthesize
 from dp_cmdp.envs import HazardGridEnv, Hazards, parse_map
-from dp_cmdp.errors import PrivacyWarning
 from dp_cmdp.figures import idea_figure, save_figure
 
 parser = argparse.ArgumentParser(description="The idea of the package in one picture")
 parser.add_argument("--seed", type=int, default=0, help="of the simulated noise")
 parser.add_argument("--out", type=Path, default=Path("out/idea.png"))
 options = parser.parse_args()
-warnings.simplefilter("ignore", PrivacyWarning)  # the noise is simulated on purpose
 
 # A short way through places that may be hazardous, a long one around them.
 layout = parse_map(
