@@ -249,7 +249,8 @@ class Layout:
         """Everything about the layout, ready for JSON: the content of its file."""
         from dp_cmdp.envs.layout_files import layout_to_dict
 
-        return layout_to_dict(self)
+        whole: Any = self
+        return layout_to_dict(whole)
 
     @door
     def occupancy(self, policy: Policy) -> FloatArray:
@@ -271,7 +272,8 @@ class Layout:
         from dp_cmdp.cmdp.occupancy import occupancy_of
         from dp_cmdp.envs.dynamics import GridModel
 
-        return occupancy_of(GridModel(self).parametric().public, policy)
+        whole: Any = self
+        return occupancy_of(GridModel(whole).parametric().public, policy)
 
     def envelope(self) -> Envelope:
         """Public bounds of the database: group ``severity`` (kind by kind, cells in order) and

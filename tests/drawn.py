@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
@@ -46,7 +46,7 @@ def _hidden(figure: Figure) -> set[Text]:
     return found
 
 
-def _axes(figure: Figure) -> Iterator[Axes]:
+def _axes(figure: Figure) -> Iterator[Any]:
     for ax in figure.axes:
         yield ax
         yield from ax.child_axes

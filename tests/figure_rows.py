@@ -152,14 +152,12 @@ def cost_of_privacy_rows() -> list[Row]:
 
 
 def scale_rows() -> list[Row]:
-    families = {"auction": (10, 30, 100, 300, 1000), "grid corner": (12, 20)}
-    families["grid uniform"] = families["grid corner"]
+    grids = (12, 20)
+    families = {"auction": (10, 30, 100, 300, 1000), "grid corner": grids, "grid uniform": grids}
     rows = []
     for problem, radius in product(families, (0.1, 1.0)):
-        for size, method in product(
-            families[problem], ("robust", "benvenuti2025", "database", "planned", "limit")
-        ):
-            base = {"robust": 60, "benvenuti2025": 20, "database": 12, "limit": 0.3}
+        base = {"robust": 60, "benvenuti2025": 20, "database": 12, "limit": 0.3}
+        for method, size in ((m, s) for m in (*base, "planned") for s in families[problem]):
             lost = base.get(method, 60.0 / size)
             rows.append(
                 {"problem": problem, "size": size}

@@ -116,7 +116,7 @@ def ad_size_figure(rows: Rows, *, ax: Axes | None = None) -> Figure:
     return figure
 
 
-def _curves(ax: Axes, rows: Rows, *, over: str, lowest: float | None = None, **show: str) -> bool:
+def _curves(ax: Axes, rows: Rows, *, over: str, lowest: float | None = None, **show: Any) -> bool:
     """One curve per method and case, dashed for case (i); whether some are cut at `lowest`."""
     cut = False
     both = len({row["case"] for row in rows}) > 1

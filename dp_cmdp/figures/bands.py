@@ -27,7 +27,11 @@ def curve(
     part = sorted(rows, key=lambda row: row[over])
     at = [row[over] for row in part]
     shade = colour(method)
-    look = {"color": shade, "label": NAMES[method] if label is None else label, "linestyle": line}
+    look: dict[str, Any] = {
+        "color": shade,
+        "label": NAMES[method] if label is None else label,
+        "linestyle": line,
+    }
     sign = mark(method) if marks else "none"
     ax.plot(at, [row[show] for row in part], marker=sign, markersize=4.5, **look)
     low, high = [row[f"{ends}_low"] for row in part], [row[f"{ends}_high"] for row in part]

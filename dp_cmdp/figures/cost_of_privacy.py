@@ -101,7 +101,7 @@ def _curve(ax: Axes, rows: Sequence[dict[str, Any]], method: str) -> None:
 def _grid(ax: Axes, hazards: Hazards) -> None:
     """The simulated grid, hazards included: this database is public."""
     layout, severity = hazards.layout, hazards.severity
-    looks = dict.fromkeys(layout.goals, (GOAL, "G"))
+    looks: dict[int, tuple[str, str]] = dict.fromkeys(layout.goals, (GOAL, "G"))
     looks |= {cell: ("white", "S") for cell, _ in layout.starts}
     looks |= dict.fromkeys(layout.walls, (WALL, ""))
     for cell, value in zip(layout.kinds[0].cells, severity.tolist(), strict=True):

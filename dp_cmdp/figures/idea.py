@@ -138,24 +138,19 @@ def _draw_secret(ax: Axes, view: GridView, private: PrivatePolicy) -> None:
 def _draw_facts(ax: Axes, view: GridView, private: PrivatePolicy) -> None:
     """In each candidate a bar of its public bounds, and the released interval on it."""
     frame = entries_frame(private.release, "severity")
-    for cell, row in zip(view.entries["severity"], frame.itertuples(), strict=True):
-        down, across = divmod(cell, view.cols)
-        span = row.public_upper - row.public_lower
-        ends = [down + 0.38 - 0.76 * (v - row.public_lower) / span for v in (row.lower, row.upper)]
-        ax.plot([across] * 2, [down + 0.38, down - 0.38], color=PUBLIC, linewidth=9, **BUTT)
-        ax.plot([across] * 2, ends, color=FACTS, linewidth=9, **BUTT)
+    low, high = frame["public_lower"].to_numpy(), frame["public_upper"].to_numpy()
+    ends = (frame[["lower", "upper"]].to_numpy() - low[:, None]) / (high - low)[:, None]
+    for cell, shares in zip(view.entries["severity"], ends, strict=True):
+        row, col = divmod(cell, view.cols)
+        ax.plot([col] * 2, [row + 0.38, row - 0.38], color=PUBLIC, linewidth=9, **BUTT)
+        ax.plot([col] * 2, row + 0.38 - 0.76 * shares, color=FACTS, linewidth=9, **BUTT)
     if private.release.totals is not None:
         weights = np.abs(private.release.totals.W.toarray()[0][: len(frame)])
-        main = [
-            c
-            for c, w in zip(view.entries["severity"], weights, strict=True)
-            if w > TOLD * max(weights)
-        ]
-        rows, cols = np.divmod(np.array(main), view.cols)
-        frame_of = (cols.min() - 0.46, rows.min() - 0.46)
-        size = (np.ptp(cols) + 0.92, np.ptp(rows) + 0.92)
-        look = {"fill": False, "edgecolor": COLOURS["totals"], "linewidth": 2.2, "zorder": 4}
-        ax.add_patch(Rectangle(frame_of, *size, **look))
+        for cell, weight in zip(view.entries["severity"], weights, strict=True):
+            if weight > TOLD * weights.max():
+                row, col = divmod(cell, view.cols)
+                look = {"fill": False, "edgecolor": COLOURS["totals"], "linewidth": 2.4}
+                ax.add_patch(Rectangle((col - 0.46, row - 0.46), 0.92, 0.92, zorder=4, **look))
 
 
 def _draw_answer(ax: Axes, view: GridView, private: PrivatePolicy) -> None:

@@ -114,7 +114,7 @@ def _curve(ax: Axes, part: Rows, method: str, floor: float) -> None:
         [max(row[name], floor) for row in part]
         for name in ("suboptimality_percent", "ci_low", "ci_high")
     )
-    look = {"color": colour(method), "label": NAMES[method], "marker": mark(method)}
+    look: Any = {"color": colour(method), "label": NAMES[method], "marker": mark(method)}
     width = 2.4 if method == "planned" else 1.4
     ax.plot(at, mean, line, markersize=5, linewidth=width, **look)
     errors = [

@@ -92,7 +92,7 @@ def _draw_intervals(ax: Axes, place: np.ndarray, frame: pd.DataFrame) -> None:
     low, high = frame["public_lower"], frame["public_upper"]
     first = place[0] == 0
     thick = float(np.clip(160.0 / max(len(frame), 1), 1.2, 7.0))
-    bounds = "public bounds" if first else None
+    bounds = "public bounds" if first else "_"
     ax.vlines(place, low, high, color=PUBLIC, linewidth=thick, label=bounds)
     reached = (frame["upper"] >= high).to_numpy()
     for pick, shade, text, sign in (

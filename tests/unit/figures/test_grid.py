@@ -1,5 +1,7 @@
 """The pictures of policies on their grids: what they explain, and to whom."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from matplotlib.patches import FancyBboxPatch
@@ -138,7 +140,7 @@ def test_arrows_are_as_long_as_actions_are_likely_and_lie_in_the_middle_of_their
     rng = np.random.default_rng(0)
     policy = Policy(rng.dirichlet(np.ones(4), layout.num_cells))
     figure = policy_figure(policy, layout=layout, title="t")
-    quivers = [part for part in figure.axes[0].collections if isinstance(part, Quiver)]
+    quivers: list[Any] = [part for part in figure.axes[0].collections if isinstance(part, Quiver)]
     ends: dict[tuple[int, int], list] = {}
     for part in quivers:
         for x, y, u, v in zip(part.X, part.Y, part.U, part.V, strict=True):

@@ -1,5 +1,7 @@
 """Golden structure: panels, labels, legends, artists; and no text on another or beyond the edge."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -110,7 +112,7 @@ def test_whatever_has_a_label_is_explained_and_looks_like_nothing_else(name):
     figure = picture(name)
     told = set(legend_labels(figure))
     for ax in figure.axes:
-        lines = [line for line in ax.lines if not line.get_label().startswith("_")]
+        lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
         assert {line.get_label() for line in lines} <= told
         looks = {(x.get_color(), x.get_marker(), x.get_linestyle()) for x in lines}
         assert len(looks) == len({line.get_label() for line in lines})
@@ -185,7 +187,7 @@ def test_pictures_of_answers_have_no_text_on_another(made):
 @pytest.mark.parametrize("name", ["lake", "cells"])
 def test_imported_environments_are_drawn_with_their_release(name):
     model = import_gymnasium("FrozenLake-v1", gamma=0.9)
-    which = {"states": [5, 7]} if name == "lake" else {"cells": [(1, 1), (1, 3)]}
+    which: dict[str, Any] = {"states": [5, 7]} if name == "lake" else {"cells": [(1, 1), (1, 3)]}
     severity, tolerance = Envelope(0, 1, radius=0.1, shape=2), Envelope(0.2, 0.5, radius=0.02)
     model = model.with_private_costs(on="entering", severity=severity, tolerance=tolerance, **which)
     database = model.database([1.0, 0.1], tolerance=0.4)

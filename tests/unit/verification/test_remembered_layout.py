@@ -36,6 +36,7 @@ def test_a_file_holds_the_layout_and_is_named_after_it(env, safe, tmp_path):
     path = saved(tmp_path, env, safe)
     file = PolicyFile.load(path)
     assert file.document().format == LAID_OUT
+    assert file.layout is not None
     assert HazardGridEnv(file.layout).layout == env.layout
     assert file.origin.name == "mine"
     assert Policy.load(path) == safe.policy
