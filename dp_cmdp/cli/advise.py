@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -159,6 +160,8 @@ def _plan(options: argparse.Namespace) -> int:
     PrivacyBudget(1, options.delta or DELTA)
     program, read = _true_problem(options)
     with writable_folder(options.out) as folder:
+        if not options.json:  # a bar would show how far the search went, which the data decide
+            print("looking for the smallest ε: seconds to minutes", file=sys.stderr)
         written = report_to_curator(folder, PLAN, lambda _: _planned(options, program, read()))
     say_written(written, as_json=options.json)
     return 0

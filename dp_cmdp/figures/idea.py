@@ -168,7 +168,7 @@ def _facts(private: PrivatePolicy) -> tuple[str, ...]:
         return ("an interval for each number,", "certain to hold it")
     return (
         "an interval for each number,",
-        "a bound on the total of those framed:",
+        "a bound on a weighted total (framed):",
         "certainly true",
     )
 
