@@ -26,6 +26,7 @@ from dp_cmdp.figures.severities import (
     cleared_cells,
     draw_severities,
     draw_totals,
+    tells_cells,
 )
 from dp_cmdp.figures.style import column_beside, heading, new_figure, on_axes
 
@@ -132,7 +133,7 @@ def policy_figure(
     names = getattr(layout, "names", None) or tuple(view.kinds)
     parts = _parts(shown, view, names)
     figure, main, beside = _axes(view, parts)
-    numbers = bool(shown.release) and bool(view.entries)
+    numbers = shown.release is not None and tells_cells(shown.release, view)
     image = draw_policy(main, view, title=text, cleared=cleared, numbers=numbers)
     for place, (_, draw) in zip(beside, parts, strict=True):
         draw(place)

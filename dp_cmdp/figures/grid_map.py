@@ -46,7 +46,7 @@ def draw_policy(
     # the darkest third of the colours is left out, so that arrows stay readable
     image = ax.imshow(heat, cmap=HEAT, vmin=0.0, vmax=1.5 * np.nanmax(heat), zorder=0)
     _furniture(ax, view, cleared)
-    if numbers and cell_side(view) >= NUMBERED_CELL:
+    if numbers and is_numbered(view):
         for cell, text in candidate_names(view).items():
             _letter(ax, view, cell, text, colour=INK, side=(1, 1), size=0.75)
     row, col = np.divmod(np.array(view.path), view.cols)
@@ -59,6 +59,11 @@ def draw_policy(
 def cell_side(view: GridView) -> float:
     """Side of a cell, in inches."""
     return min(LARGEST_CELL, 6.0 / max(view.rows, view.cols))
+
+
+def is_numbered(view: GridView) -> bool:
+    """Whether cells are large enough for the numbers of candidates."""
+    return cell_side(view) >= NUMBERED_CELL
 
 
 def candidate_names(view: GridView) -> dict[int, str]:
@@ -92,7 +97,7 @@ def map_legend(
         look = {"color": ARROW, "markersize": 12, "alpha": alpha, "linestyle": "none"}
         return Line2D([], [], marker=r"$\rightarrow$", label=label, **look)
 
-    counted = " (numbered)" if numbers and cell_side(view) >= NUMBERED_CELL else ""
+    counted = " (numbered)" if numbers and is_numbered(view) else ""
     if len(view.kinds) > 1 and counted:
         told = ", ".join(f"{a}: {k}" for a, k in zip("abcdefghi", view.kinds, strict=False))
         counted = f" (numbered; {told})"

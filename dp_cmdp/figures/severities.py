@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dp_cmdp.data.to_frame import entries_frame, totals_frame
-from dp_cmdp.figures.grid_map import CLEARED, OPEN, candidate_names
+from dp_cmdp.figures.grid_map import CLEARED, OPEN, candidate_names, is_numbered
 from dp_cmdp.figures.style import COLOURS, PUBLIC, small_legend
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ def cleared_cells(release: Release, view: GridView) -> set[int]:
     return {cell for cell, bad in worst.items() if not bad}
 
 
+def tells_cells(release: Release, view: GridView) -> bool:
+    """Whether the release says something about single candidates."""
+    return bool(_groups(release, view))
+
+
 def draw_severities(ax: Axes, release: Release, view: GridView) -> None:
     """The interval of every severity within its public bounds, by the number of its cell."""
     groups = _groups(release, view)
@@ -49,7 +54,8 @@ def draw_severities(ax: Axes, release: Release, view: GridView) -> None:
     step = -(-start * (1 + max(map(len, ticks))) // MOST_CHARACTERS)
     ax.set_xticks(range(0, start, step), ticks[::step], fontsize=7)
     ax.set_xlim(-0.8, start - 0.2)
-    ax.set_xlabel("number of the candidate on the map", fontsize=8)
+    counted = "number of the candidate on the map" if is_numbered(view) else "candidate, row by row"
+    ax.set_xlabel(counted, fontsize=8)
     worst = sum(int((f["upper"] >= f["public_upper"]).sum()) for _, f, _ in groups)
     _dress(ax, f"released: severity of the candidates\n{worst} of {start} may be at their worst")
 
