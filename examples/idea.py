@@ -3,7 +3,7 @@
 The hazards are invented and the noise is simulated from a seed, so that the picture is the same
 whenever it is made.
 
-Run it:  python examples/idea.py --out docs/idea.png
+Run it:  python examples/idea.py --out docs
 """
 
 import argparse
@@ -17,7 +17,7 @@ from dp_cmdp.figures import idea_figure, save_figure
 
 parser = argparse.ArgumentParser(description="The idea of the package in one picture")
 parser.add_argument("--seed", type=int, default=0, help="of the simulated noise")
-parser.add_argument("--out", type=Path, default=Path("out/idea.png"))
+parser.add_argument("--out", type=Path, default=Path("out/idea"), metavar="DIR")
 options = parser.parse_args()
 
 # A short way through places that may be hazardous, a long one around them.
@@ -47,4 +47,4 @@ private = release_and_synthesize(
     rng=np.random.default_rng(options.seed),
 )
 print(f"value {private.safe.value:.4f}, without data {private.robust.value:.4f}")
-print("figure", save_figure(idea_figure(private, layout=layout), options.out))
+print("figure", save_figure(idea_figure(private, layout=layout), options.out / "idea.png"))

@@ -49,7 +49,7 @@ def idea_figure(private: PrivatePolicy, *, layout: Layout) -> Figure:
 
     Notes
     -----
-    The picture of the README: ``python examples/idea.py --out docs/idea.png``.
+    The picture of the README: ``python examples/idea.py --out docs``.
     **Privacy.** *Post-processing*.
 
     Examples
