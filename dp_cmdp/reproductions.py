@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.experiments.sweep import Row, Sweep
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Study:
         A smaller sweep for ``--quick``.
     summary : callable
         From the table to facts about all of it; its ``note`` is printed.
+    columns : tuple of str
+        What of the table is printed; all of it by default.
     """
 
     sweep: Callable[..., Sweep]
@@ -45,6 +48,7 @@ class Study:
     figure: Callable[[list[Row]], Figure]
     quick_sweep: Callable[..., Sweep] | None = None
     summary: Callable[[list[Row]], dict[str, Any]] = _no_facts
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +61,26 @@ class Reproduction:
     study : callable
         Imports what is needed, and returns the :class:`Study`.
     draws, quick_draws : int
+    quick_seconds : int
+        What a quick run took with one process on two cores that were busy with other work
+        (``--workers 1``), rounded up generously.
+    fewest_draws : int
+        That the intervals of the table need.
     """
 
     about: str
     study: Callable[[], Study]
     draws: int
     quick_draws: int
+    quick_seconds: int
+    fewest_draws: int = 2
 
     def sweep(self, *, quick: bool, draws: int | None, seed: int) -> Sweep:
         """What is to be run."""
+        if draws is not None and draws < self.fewest_draws:
+            raise InvalidArgumentError(
+                f"draws must be at least {self.fewest_draws}: an interval cannot be had from fewer"
+            )
         study = self.study()
         make = study.quick_sweep if quick and study.quick_sweep else study.sweep
         return make(draws=draws or (self.quick_draws if quick else self.draws), seed=seed)
@@ -82,7 +97,11 @@ def _ad_epsilon() -> Study:
     from dp_cmdp.experiments import ad_epsilon as study
     from dp_cmdp.figures.ad_curves import ad_epsilon_figure
 
-    return Study(study.sweep, study.rows, ad_epsilon_figure, study.quick_sweep)
+    columns = (
+        "method", "case", "epsilon", "suboptimality_percent", "violated_percent",
+        "over_case_i_percent",
+    )  # fmt: skip
+    return Study(study.sweep, study.rows, ad_epsilon_figure, study.quick_sweep, columns=columns)
 
 
 def _ad_size() -> Study:
@@ -128,7 +147,11 @@ def _table1() -> Study:
     from dp_cmdp.experiments import table1 as study
     from dp_cmdp.figures.table1 import table1_figure
 
-    return Study(study.sweep, study.rows, table1_figure, summary=study.summary)
+    columns = (
+        "method", "private", "paper_private", "suboptimality_percent", "violated_percent",
+        "worst_violation", "converged_percent",
+    )  # fmt: skip
+    return Study(study.sweep, study.rows, table1_figure, summary=study.summary, columns=columns)
 
 
 def _munoz_ads() -> Study:
@@ -149,57 +172,66 @@ def _bounds() -> Study:
     from dp_cmdp.experiments import bounds as study
     from dp_cmdp.figures.bounds import bounds_figure
 
-    return Study(study.sweep, study.rows, bounds_figure, study.quick_sweep, study.summary)
+    columns = (
+        "problem", "epsilon", "loss_percent", "loss_interval_percent", "sampled_percent",
+        "certified_mean_percent", "certified_certain_percent", "repaired_percent",
+        "printed_percent", "ratio",
+    )  # fmt: skip
+    return Study(study.sweep, study.rows, bounds_figure, study.quick_sweep, study.summary, columns)
 
 
 def _scale() -> Study:
     from dp_cmdp.experiments import scale as study
     from dp_cmdp.figures.scale import scale_figure
 
-    return Study(study.sweep, study.rows, scale_figure, study.quick_sweep, study.summary)
+    columns = (
+        "problem", "size", "radius", "epsilon", "method", "suboptimality_percent", "delta",
+        "violations", "plan",
+    )  # fmt: skip
+    return Study(study.sweep, study.rows, scale_figure, study.quick_sweep, study.summary, columns)
 
 
 REPRODUCTIONS = {
     "ad-headline": Reproduction(
         "ad auction: Algorithm 1 (realised and public mask) against the database release",
-        _ad_headline, 400, 100,
+        _ad_headline, 400, 100, 90,
     ),
     "ad-epsilon": Reproduction(
         "ad auction: loss and violations against ε, cases (i) and (ii) (Figure 1)",
-        _ad_epsilon, 200, 15,
+        _ad_epsilon, 200, 15, 40,
     ),
     "ad-size": Reproduction(
-        "ad auction: loss against the number of advertisers (Figure 2)", _ad_size, 100, 10,
+        "ad auction: loss against the number of advertisers (Figure 2)", _ad_size, 100, 10, 30,
     ),
     "ad-budget": Reproduction(
         "ad auction: loss against the share of ε for the objective (appendix)",
-        _ad_budget, 200, 50,
+        _ad_budget, 200, 50, 15,
     ),
     "cost-of-privacy": Reproduction(
         "hazard grid: what private safe policies lose, beside the published curves",
-        _cost_of_privacy, 200, 40,
+        _cost_of_privacy, 200, 40, 90,
     ),
     "hsu-cmdp": Reproduction(
         "Hsu 2014 on the hazard grid: how far its answers are from being policies",
-        _hsu_cmdp, 200, 20,
+        _hsu_cmdp, 200, 20, 60,
     ),
     "table1": Reproduction(
-        "the paper's Table 1, with a measurement under every tick", _table1, 400, 15,
+        "the paper's Table 1, with a measurement under every tick", _table1, 400, 15, 60,
     ),
     "munoz-ads": Reproduction(
         "the ad experiment of Muñoz Medina et al. 2021: independent ground truth",
-        _munoz_ads, 400, 40,
+        _munoz_ads, 400, 40, 20,
     ),
     "mean-shift": Reproduction(
         "what certainty costs: mean shift of each noise against the universal bound",
-        _mean_shift, 1, 1,
+        _mean_shift, 1, 1, 15, 1,
     ),
     "bounds": Reproduction(
         "what the accuracy bounds promise, and what is lost: certified, repaired, printed",
-        _bounds, 20, 3,
+        _bounds, 20, 3, 60,
     ),
     "scale": Reproduction(
         "what privacy costs as problems grow: auctions, grids, layouts, and the limit",
-        _scale, 100, 4,
+        _scale, 100, 6, 180, 6,
     ),
 }  # fmt: skip

@@ -14,14 +14,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
+from dp_cmdp._door import door
 from dp_cmdp.data.envelope import Envelope, whole_range
 from dp_cmdp.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from dp_cmdp.cmdp.policy import Policy
 
 Interval = tuple[float, float]
 Start = int | Sequence[int] | Sequence[tuple[int, float]] | Mapping[int, float]
@@ -240,6 +244,36 @@ class Layout:
     def replace(self, **changes: Any) -> Layout:
         """The same layout with some facts changed; everything is checked again."""
         return replace(self, **changes)
+
+    def facts(self) -> dict[str, Any]:
+        """Everything about the layout, ready for JSON: the content of its file."""
+        from dp_cmdp.envs.layout_files import layout_to_dict
+
+        whole: Any = self
+        return layout_to_dict(whole)
+
+    @door
+    def occupancy(self, policy: Policy) -> FloatArray:
+        """Expected discounted visits of every pair of cell and action, (num_cells, 4).
+
+        Notes
+        -----
+        **Privacy.** *Public*: transitions and start are.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Policy
+        >>> from dp_cmdp.envs import named_layout
+        >>> layout = named_layout("corridor")
+        >>> visits = layout.occupancy(Policy.uniform(layout.num_cells, 4))
+        >>> round(float(visits.sum() * (1 - layout.gamma)), 9)
+        1.0
+        """
+        from dp_cmdp.cmdp.occupancy import occupancy_of
+        from dp_cmdp.envs.dynamics import GridModel
+
+        whole: Any = self
+        return occupancy_of(GridModel(whole).parametric().public, policy)
 
     def envelope(self) -> Envelope:
         """Public bounds of the database: group ``severity`` (kind by kind, cells in order) and

@@ -16,7 +16,7 @@ import numpy as np
 from dp_cmdp import Database, Envelope, ParametricLP, PrivacyBudget, release_database, solve_private
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.errors import AssumptionError
-from dp_cmdp.figures.style import new_figure, save_figure
+from dp_cmdp.figures.style import legend_below, new_figure, save_figure
 from dp_cmdp.program.entrywise import entrywise
 
 parser = argparse.ArgumentParser(description="Why feasibility is certain")
@@ -55,7 +55,6 @@ left.set_title(f"{options.draws} private answers, {violated} infeasible", loc="l
 left.set_xlabel("x")
 left.set_ylabel("y")
 left.set_ylim(0, 3.3)
-left.legend(frameon=False)
 
 # the counterexample: A(1) = [1 0], A(2) = [0 1], b = 1.5, x ≥ 1, y ≥ 1
 both = Affine(
@@ -79,5 +78,5 @@ right.set_xlim(0, 2)
 right.set_ylim(0, 2)
 right.set_xlabel("x")
 right.set_title("the assumption holds, Algorithm 1 has no answer", loc="left")
-right.legend(frameon=False, loc="upper right")
+legend_below(figure, left, right, columns=3)
 print("figure", save_figure(figure, options.out / "feasibility_theorem.png"))

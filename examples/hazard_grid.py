@@ -51,14 +51,13 @@ print(
 )
 if safe.value <= robust.value:
     print("  the robust policy is as good: no budget need be spent here")
-# Three public files, from which anybody can prove it again: dp-cmdp verify.
+# Public files, from which anybody can prove it again: dp-cmdp verify.
 layout = curator.layout
-safe.policy.save(options.out / "policy.npz", release=release, model=model, name=layout.name)
+safe.policy.save(options.out / "policy.npz", release=release, model=model, layout=layout)
 release.save(options.out / "release.npz")
 save_layout(layout, options.out / "layout.json")
 title = f"private policy, {release.guarantee.budget}"
-visits = occupancy_of(model.public, safe.policy)
-figure = policy_figure(safe.policy, occupancy=visits, layout=layout, title=title)
+figure = policy_figure(safe, layout=layout, title=title, release=release, robust=robust)
 print("figure", save_figure(figure, options.out / "policy.png"))
 
 # Anybody can play it: the public environment holds no hazard.
@@ -75,13 +74,14 @@ def compared(folder: Path) -> dict[str, float]:
     truth = curator.cmdp()
     best = safe_policy(truth)
     judged = evaluate(truth, safe.policy)
-    severity = truth.f.max(axis=2)
+    policies = (safe.policy, robust.policy, best.policy)
     figure = comparison_figure(
-        (safe.policy, best.policy),
-        occupancies=(visits, occupancy_of(truth, best.policy)),
+        policies,
+        occupancies=[occupancy_of(truth, policy) for policy in policies],
         layout=layout,
-        severity=severity,
+        severity=truth.f.max(axis=2),
         title=title,
+        values=(judged.value, robust.value, best.value),
     )
     save_figure(figure, folder / "comparison.png", private=True)
     return {

@@ -62,6 +62,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp._door": "the checks themselves, tested in unit/test_check.py",
     "dp_cmdp.errors": "exceptions: made by the package, not by callers",
     "dp_cmdp._documents": CHECKED,
+    "dp_cmdp._progress": CHECKED,
     "dp_cmdp._html": CHECKED,
     "dp_cmdp.accounting.lock": CHECKED,
     "dp_cmdp.advice.recovery": CHECKED,
@@ -184,10 +185,22 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.figures.bands": CHECKED,
     "dp_cmdp.figures.bounds": "a picture of a reproduction's records",
     "dp_cmdp.figures.cost_of_privacy": "a picture of a reproduction's records",
-    "dp_cmdp.figures.grid.draw_policy": CHECKED,
+    "dp_cmdp.figures.grid_map": CHECKED,
     "dp_cmdp.figures.grid_view": CHECKED,
+    "dp_cmdp.figures.proof.draw_costs": CHECKED,
+    "dp_cmdp.figures.proof.draw_values": CHECKED,
+    "dp_cmdp.figures.release.name_places": CHECKED,
+    "dp_cmdp.figures.severities": CHECKED,
+    "dp_cmdp.figures.style.blank_figure": CHECKED,
+    "dp_cmdp.figures.style.colour": CHECKED,
+    "dp_cmdp.figures.style.column_beside": CHECKED,
     "dp_cmdp.figures.style.dress": CHECKED,
-    "dp_cmdp.figures.style.note": CHECKED,
+    "dp_cmdp.figures.style.explain": CHECKED,
+    "dp_cmdp.figures.style.heading": CHECKED,
+    "dp_cmdp.figures.style.legend_below": CHECKED,
+    "dp_cmdp.figures.style.mark": CHECKED,
+    "dp_cmdp.figures.style.on_axes": CHECKED,
+    "dp_cmdp.figures.style.small_legend": CHECKED,
     "dp_cmdp.figures.hsu_cmdp": "a picture of a reproduction's records",
     "dp_cmdp.figures.mean_shift": "a picture of a reproduction's records",
     "dp_cmdp.figures.munoz_ads": "a picture of a reproduction's records",
@@ -579,6 +592,16 @@ class World:
         return new_figure(1.0, 1.0)[0]
 
     @cached_property
+    def private(self) -> Any:
+        from dp_cmdp.cmdp.private_policy import release_and_synthesize
+
+        env = envs.HazardGridEnv(self.layout, access="curator", hazards=self.hazards)
+        rng = np.random.default_rng(0)
+        return release_and_synthesize(
+            env.model(), env.database(), self.budget, plan="database", rng=rng
+        )
+
+    @cached_property
     def layout_file(self) -> Path:
         return envs.save_layout(self.layout, self.folder / "layout.json")
 
@@ -874,6 +897,7 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.frontends.tabular.TabularModel.occupancy.policy": lambda w: Policy.uniform(17, 4),
     "dp_cmdp.frontends.tabular.TabularModel.where.chosen": lambda w: lambda key: key > 3,
     "dp_cmdp.cmdp.policy.Policy.from_sb3.model": lambda w: w.learner,
+    "dp_cmdp.envs.layout.Layout.occupancy.policy": lambda w: Policy.uniform(6, 4),
     "dp_cmdp.problems.ad_auction.auction_program.private": lambda w: {"b": [0, 1]},
     "dp_cmdp.problems.ad_auction.auction_program.prices": lambda w: np.eye(2),
     "dp_cmdp.problems.ad_auction.growing_auction.num_groups": lambda w: 3,
@@ -892,6 +916,9 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.figures.grid.comparison_figure.severity": lambda w: np.full((1, 6), 0.5),
     "dp_cmdp.figures.grid.policy_figure.occupancy": lambda w: np.full((6, 4), 0.1),
     "dp_cmdp.figures.grid.policy_figure.policy": lambda w: Policy.uniform(6, 4),
+    "dp_cmdp.figures.idea.idea_figure.private": lambda w: w.private,
+    "dp_cmdp.figures.proof.safe_policy_figure.safe": lambda w: w.safe_policy,
+    "dp_cmdp.figures.solution.solution_figure.solution": lambda w: w.solution,
     "dp_cmdp.figures.style.save_figure.figure": lambda w: w.figure,
     "dp_cmdp.figures.style.save_figure.path": lambda w: w.path(".png"),
     "dp_cmdp.accounting.ledger.PrivacyLedger.create.identity": lambda w: f"new-{w.path().name}",
@@ -970,6 +997,7 @@ INSTANCES: dict[str, Builder] = {
     ),
     "dp_cmdp.cmdp.rollout.Rollout": lambda w: w.played,
     "dp_cmdp.metrics.Interval": lambda w: Interval(1.0, 0.5, 1.5, 2),
+    "dp_cmdp.cmdp.private_policy.PrivatePolicy": lambda w: w.private,
     "dp_cmdp.cmdp.synthesis.SafePolicy": lambda w: w.safe_policy,
     "dp_cmdp.frontends.cvxpy.compiled.CompiledProblem": lambda w: w.cvxpy_compiled,
     "dp_cmdp.frontends.cvxpy.parameter.PrivateParameter": lambda w: w.cvxpy_parameter,

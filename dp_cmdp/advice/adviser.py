@@ -20,14 +20,16 @@ From the envelope, the radius and the structure alone, for a range of budgets:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
+from dp_cmdp._progress import with_bar
 from dp_cmdp.accounting.budget import Number, PrivacyBudget, exact, weak_budgets
 from dp_cmdp.advice.block_split import best_split
 from dp_cmdp.advice.recovery import CONFIDENCE, verdict
@@ -59,6 +61,7 @@ def advise(
     draws: int = 16,
     seed: int = 0,
     confidence: float = CONFIDENCE,
+    progress: bool = False,
 ) -> Advice:
     """What releases would be worth, from public data only.
 
@@ -77,6 +80,8 @@ def advise(
         Trials per setting, in antithetic pairs, with common random numbers.
     confidence : float
         Of every interval, hence of every verdict by itself.
+    progress : bool
+        On a terminal, show a bar when it takes longer than two seconds.
 
     Returns
     -------
@@ -104,16 +109,24 @@ def advise(
         lp, reference_databases(lp, position=position, draws=count, seed=seed), seed=seed
     )
     middle = PrivacyBudget(sorted(eps)[len(eps) // 2], max(dlt))
-    return Advice(
-        rows=tuple(
-            _row(trials, PrivacyBudget(e, d), factor, share, level)
-            for factor in factors
-            for d in dlt
+    settings = [(d, factor) for factor in factors for d in dlt]
+    steps: list[Callable[[], Any]] = [
+        *(
+            partial(_row, trials, PrivacyBudget(e, d), f, share, level)
+            for d, f in settings
             for e in eps
         ),
-        thresholds=tuple(
-            _threshold(trials, d, factor, share, level) for factor in factors for d in dlt
-        ),
+        *(partial(_threshold, trials, d, factor, share, level) for d, factor in settings),
+        partial(best_split, lp, middle, trials=trials, confidence=level),
+        partial(remedies, trials, middle, confidence=level),
+    ]
+    *parts, split, advised = [
+        step() for step in with_bar(steps, progress, total=len(steps), name="advice")
+    ]
+    tried = len(settings) * len(eps)
+    return Advice(
+        rows=tuple(parts[:tried]),
+        thresholds=tuple(parts[tried:]),
         robust_value=interval.robust,
         optimistic_value=interval.optimistic,
         reference_optimum=float(trials.optimum.mean()),
@@ -122,9 +135,9 @@ def advise(
         draws=count,
         worth=share,
         record_size=lp.envelope.record_size,
-        split=best_split(lp, middle, trials=trials, confidence=level),
+        split=split,
         split_budget=(float(middle.epsilon), float(middle.delta)),
-        remedies=remedies(trials, middle, confidence=level),
+        remedies=advised,
         confidence=level,
     )
 

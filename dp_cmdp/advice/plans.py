@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp._progress import with_bar
 from dp_cmdp.accounting.budget import Number, PrivacyBudget, weak_budgets
 from dp_cmdp.advice.recovery import CONFIDENCE
 from dp_cmdp.cmdp.parametric import ParametricCMDP
@@ -22,7 +23,7 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.plan import MENU, Plan, check_menu
-from dp_cmdp.release.planner import Trials, with_bar
+from dp_cmdp.release.planner import Trials
 from dp_cmdp.release.proposal import solve_rows
 from dp_cmdp.theory.public_interval import as_program
 
@@ -113,7 +114,7 @@ def advise_plans(
         trials = Trials(lp, guess=guess, seed=seed, solver=solve_rows)
         steps = [(budget, trial) for budget in budgets for trial in range(count)]
         losses: dict[tuple[PrivacyBudget, Plan], list[float]] = {}
-        for budget, trial in with_bar(steps, progress, total=len(steps)):
+        for budget, trial in with_bar(steps, progress, total=len(steps), name="plans"):
             for plan, loss in trials.losses(trial, budget, plans):
                 losses.setdefault((budget, plan), []).append(loss)
     return PlanAdvice(

@@ -214,14 +214,14 @@ class Advice:
         ]
 
     def _table(self) -> list[str]:
-        head = "  epsilon    delta  radius  support/range  saturation (harmless/mid)  recovered"
+        head = " epsilon    delta  radius  support/range  saturated: harmless  mid  recovered"
         words = {True: "useful", False: "", None: "undecided"}
         return [
             head,
             *(
-                f"{row.epsilon:9.3g}{row.delta:9.2g}{row.radius:8.3g}{row.support_over_range:15.2f}"
-                f"{row.saturation_harmless:17.0%}{row.saturation_middle:9.0%}{row.recovered:12.0%}"
-                f" {_ends(row.recovered_low, row.recovered_high):14}  {words[row.useful]}".rstrip()
+                f"{row.epsilon:8.3g}{row.delta:9.2g}{row.radius:8.3g}{row.support_over_range:15.2f}"
+                f"{row.saturation_harmless:21.0%}{row.saturation_middle:5.0%}{row.recovered:11.0%}"
+                f" {_ends(row.recovered_low, row.recovered_high):12} {words[row.useful]}".rstrip()
                 for row in self.rows
             ),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._door import door
+from dp_cmdp._progress import with_bar
 from dp_cmdp.accounting.budget import weak_budgets
 from dp_cmdp.audit.layers.worst_records import shipped_readings, worst_row
 from dp_cmdp.audit.layers.worst_totals import worst_totals
@@ -27,7 +28,9 @@ RUNS, QUICK_RUNS = 10_000, 3_000
 
 
 @door
-def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> AuditReport:
+def audit_everything(
+    *, runs: int = RUNS, seed: int = 0, workers: int = 1, progress: bool = False
+) -> AuditReport:
     """Audit all that is shipped, and the bugs that must be seen.
 
     Parameters
@@ -38,6 +41,8 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
         Of everything except exact noise, which comes from the operating system.
     workers : int
         Processes.
+    progress : bool
+        On a terminal, show a bar when it takes longer than two seconds.
 
     Returns
     -------
@@ -52,7 +57,9 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
     _check.integer("workers", workers, low=1, high=1024)
     number = len(makers())
     bugs = list(injected_bugs())
-    found = _map(_one, [(place, runs, seed) for place in range(number)], workers)
+    tasks = [(place, runs, seed) for place in range(number)]
+    found = _map(_one, tasks, workers, bar="subjects" if progress else None)
+    records = [(name,) for name in shipped_readings()]
     split = number - len(bugs)
     return AuditReport(
         methods=tuple(found[:split]),
@@ -60,7 +67,7 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
             InjectedBug(bug, each) for bug, each in zip(bugs, found[split:], strict=True)
         ),
         worst=(
-            *_map(worst_row, [(name,) for name in shipped_readings()], workers),
+            *_map(worst_row, records, workers, bar="worst records" if progress else None),
             worst_totals(),
         ),
     )
@@ -84,8 +91,14 @@ def _one(place: int, runs: int, seed: int) -> MethodAudit:
         return audit_subject(subject, rng=rng, runs=runs)
 
 
-def _map(function: Callable[..., Found], tasks: list[tuple[Any, ...]], workers: int) -> list[Found]:
+def _map(
+    function: Callable[..., Found], tasks: list[tuple[Any, ...]], workers: int, *, bar: str | None
+) -> list[Found]:
+    """What `function` makes of each task, on several processes, perhaps under a bar."""
     if workers == 1:
-        return [function(*task) for task in tasks]
-    joblib: Any = import_module("joblib")  # has no types
-    return list(joblib.Parallel(n_jobs=workers)(joblib.delayed(function)(*t) for t in tasks))
+        results: Iterable[Found] = (function(*task) for task in tasks)
+    else:
+        joblib: Any = import_module("joblib")  # has no types
+        pool = joblib.Parallel(n_jobs=workers, return_as="generator")
+        results = pool(joblib.delayed(function)(*task) for task in tasks)
+    return list(with_bar(results, bar is not None, total=len(tasks), name=bar or ""))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.cli.problem import add_problem_options, open_as_curator, open_public, say_written
-from dp_cmdp.cli.tables import print_json
+from dp_cmdp.cli.tables import WIDTH, print_json
 from dp_cmdp.cli.values import at_least, writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -109,13 +111,15 @@ def _advise(options: argparse.Namespace) -> int:
         radii=[_check.real("radii", exact("radii", part)) for part in options.radii.split(",")],
         draws=options.draws,
         seed=options.seed,
+        progress=not options.json,
     )
     picture = save_figure(advice_figure(advice), options.out / "advice.png")
     plans = _plans(options, program) if options.plans else None
     if options.json:
         print_json(advice.facts() | ({"plans": plans.facts()} if plans else {}))
     else:
-        print(advice.summary())
+        for line in advice.summary().splitlines():
+            print(line if line.startswith(" ") else textwrap.fill(line, WIDTH))
         if plans is not None:
             print("\nplans, predicted loss as a share of the robust answer's [95 % interval]")
             print(_plan_table(plans))
@@ -144,7 +148,7 @@ def _plan_table(plans: PlanAdvice) -> str:
         index="plan", columns="epsilon", values="text", aggfunc="first", sort=False
     )
     table.columns = [f"ε = {epsilon:g}" for epsilon in table.columns]
-    return table.to_string(index_names=False)
+    return table.to_string(index_names=False, line_width=WIDTH)
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -156,6 +160,8 @@ def _plan(options: argparse.Namespace) -> int:
     PrivacyBudget(1, options.delta or DELTA)
     program, read = _true_problem(options)
     with writable_folder(options.out) as folder:
+        if not options.json:  # a bar would show how far the search went, which the data decide
+            print("looking for the smallest ε: seconds to minutes", file=sys.stderr)
         written = report_to_curator(folder, PLAN, lambda _: _planned(options, program, read()))
     say_written(written, as_json=options.json)
     return 0

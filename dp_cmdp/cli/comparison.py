@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.policy import Policy
+    from dp_cmdp.cmdp.synthesis import SafePolicy
     from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
 REPORT, PICTURE = "comparison.json", "comparison.png"
 
 
-def compared(env: HazardGridEnv, policy: Policy, *, title: str, folder: Path) -> dict[str, Any]:
+def compared(
+    env: HazardGridEnv, policy: Policy, *, robust: SafePolicy, title: str, folder: Path
+) -> dict[str, Any]:
     """Facts about the policy and the best one without privacy, and their picture in `folder`.
+
+    The picture also has the `robust` policy, which needs no data.
 
     Notes
     -----
@@ -31,11 +36,16 @@ def compared(env: HazardGridEnv, policy: Policy, *, title: str, folder: Path) ->
     best = safe_policy(truth)
     severity = truth.f.max(axis=2)
     figure = comparison_figure(
-        (policy, best.policy),
-        occupancies=(judged.occupancy, occupancy_of(truth, best.policy)),
+        (policy, robust.policy, best.policy),
+        occupancies=(
+            judged.occupancy,
+            occupancy_of(truth, robust.policy),
+            occupancy_of(truth, best.policy),
+        ),
         layout=env.layout,
         severity=severity,
         title=title,
+        values=(judged.value, robust.value, best.value),
     )
     save_figure(figure, folder / PICTURE, private=True)
     loss = float(cost_of_privacy(best.value, judged.value)) if best.value != 0.0 else None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.cli.problem import (
+    OF_THE_POLICY,
     add_curator_options,
     add_problem_options,
     open_policy,
@@ -43,7 +44,7 @@ def add_parser(commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("policy", type=Path, help="a policy.npz")
-    add_problem_options(parser)
+    add_problem_options(parser, default=OF_THE_POLICY)
     parser.add_argument("--release", type=Path, metavar="FILE", help="a release.npz")
     add_curator_options(parser, help="judge by the true hazards")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

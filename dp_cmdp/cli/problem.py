@@ -12,15 +12,17 @@ from dp_cmdp.cli.values import writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from dp_cmdp.cmdp.policy import Policy
+    from dp_cmdp.cmdp.policy import Policy, PolicyFile
     from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
 DEFAULT_LAYOUT = "islands"
+#: What commands that read a policy say about the default.
+OF_THE_POLICY = f"the one the policy remembers, or else {DEFAULT_LAYOUT}"
 #: Digits of a seed at most; a longer text of digits names a file.
 LONGEST_SEED = 100
 
 
-def add_problem_options(parser: argparse.ArgumentParser) -> None:
+def add_problem_options(parser: argparse.ArgumentParser, *, default: str = DEFAULT_LAYOUT) -> None:
     """``--layout`` or ``--env``, and where the private hazards come from."""
     from dp_cmdp.envs import layout_names
 
@@ -29,8 +31,7 @@ def add_problem_options(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--layout",
         metavar="NAME|FILE",
-        help=f"a layout: {', '.join(layout_names())}, or a .json or text file "
-        f"(default: {DEFAULT_LAYOUT})",
+        help=f"a layout: {', '.join(layout_names())}, or a .json or text file (default: {default})",
     )
     which.add_argument("--env", metavar="ID", help="a registered id, e.g. dp_cmdp/HazardGrid25-v0")
     group.add_argument(
@@ -84,16 +85,37 @@ def _open_for(options: argparse.Namespace) -> HazardGridEnv:
 
 
 def open_policy(options: argparse.Namespace) -> tuple[Policy, HazardGridEnv]:
-    """The saved policy, and an environment whose layout has a cell for each of its rows."""
-    from dp_cmdp.cmdp.policy import Policy
+    """The saved policy, and the environment it is for.
 
-    policy, env = Policy.load(options.policy), _open_for(options)
+    That is the one named by an option, else the one it remembers, else the layout of the package
+    that its file names.
+    """
+    from dp_cmdp.cmdp.policy import PolicyFile
+
+    file = PolicyFile.load(options.policy)
+    if options.layout is None and options.env is None:
+        options.layout = _remembered(file)
+    policy, env = file.policy, _open_for(options)
     if policy.num_states != env.layout.num_cells:
         raise InvalidArgumentError(
             f"the policy must fit the environment; it has {policy.num_states} states, layout "
             f"{env.layout.name!r} has {env.layout.num_cells}: choose with --layout or --env"
         )
     return policy, env
+
+
+def _remembered(file: PolicyFile) -> Mapping[str, Any] | str | None:
+    """The layout of a policy's file, once it belongs to the model that the file names."""
+    from dp_cmdp.envs import HazardGridEnv, layout_names
+
+    if file.layout is None:
+        return file.origin.name if file.origin.name in layout_names() else None
+    if HazardGridEnv(file.layout).model().document().digest != file.origin.program:
+        raise InvalidArgumentError(
+            "the policy must remember the layout of its own model; this one holds another: choose "
+            "with --layout or --env"
+        )
+    return file.layout
 
 
 def tell_curator(

@@ -14,12 +14,16 @@ from dp_cmdp.errors import PrivacyWarning
 from dp_cmdp.reproductions import REPRODUCTIONS
 
 EPILOG = """examples:
-  dp-cmdp reproduce ad-headline --quick          a few seconds, wide intervals
+  dp-cmdp reproduce ad-headline --quick          fewer draws, wide intervals
   dp-cmdp reproduce ad-headline                  the published table and figure
   dp-cmdp reproduce ad-headline --quick --json   one JSON document on standard output
 
 Records are kept in DIR/NAME.sqlite as they are made: a run that was stopped goes on from there.
-DIR also gets NAME.csv, NAME.manifest.json (seed, settings, versions) and NAME.png."""
+DIR also gets NAME.csv, NAME.manifest.json (seed, settings, versions) and NAME.png. What is printed
+fits 100 columns; --json has every column.
+
+Seconds are those of --quick with one process on two cores busy with other work, rounded up. In full
+the studies take minutes to hours: many more draws, and more settings."""
 
 
 def add_parser(commands) -> None:
@@ -27,7 +31,7 @@ def add_parser(commands) -> None:
         "reproduce",
         help="make a published table or figure again",
         description="Make a published table or figure again, with intervals, from its seed.",
-        epilog=f"names:\n{_names()}\n\n{EPILOG}",
+        epilog=f"names, and seconds of --quick at most:\n{_names()}\n\n{EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -47,7 +51,10 @@ def add_parser(commands) -> None:
 
 
 def _names() -> str:
-    return "\n".join(f"  {name:<16} {made.about}" for name, made in REPRODUCTIONS.items())
+    return "\n".join(
+        f"  {name:<16} {made.quick_seconds:>3} s  {made.about}"
+        for name, made in REPRODUCTIONS.items()
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,7 +88,7 @@ def _reproduce(options: argparse.Namespace, folder: Path) -> int:
     if options.json:
         print_json({"rows": rows, **facts})
         return 0
-    print_table(rows)
+    print_table(rows, columns=study.columns, caption=True)
     if "note" in facts:
         print("\n" + textwrap.fill(facts["note"], 100))
     now = frame.attrs["made_now"]

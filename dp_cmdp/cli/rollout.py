@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.cli.problem import (
+    OF_THE_POLICY,
     add_curator_options,
     add_problem_options,
     open_policy,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 EPILOG = """examples:
   dp-cmdp rollout out/synthesize/policy.npz --episodes 500 --seed 0
-  dp-cmdp rollout out/rooms/policy.npz --layout rooms --episodes 500 --seed 0 --curator
+  dp-cmdp rollout out/rooms/policy.npz --episodes 500 --seed 0 --curator
 
 The public sees the largest costs that the public bounds allow. With --curator the true hazards are
 met, and the numbers are written to curator_only/rollout.json, for the curator only."""
@@ -39,7 +40,7 @@ def add_parser(commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("policy", type=Path, help="a policy.npz")
-    add_problem_options(parser)
+    add_problem_options(parser, default=OF_THE_POLICY)
     parser.add_argument("--episodes", type=at_least(1), default=200)
     parser.add_argument("--seed", type=at_least(0), default=0)
     add_curator_options(parser, help="meet the true hazards")

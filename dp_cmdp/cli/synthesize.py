@@ -120,14 +120,14 @@ def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
         "saturation": _saturation(model, release) if release else None,
         "release_worth_it": answer.value > robust.value + 1e-9 * abs(robust.value),
     }
-    _write(options.out, env, answer, release, report)
+    _write(options.out, env, answer, robust, release, report)
     if options.json:
         print_json({**report, "comparison": str(_place(options)) if options.compare else None})
     else:
         _print_summary(options, env, answer, report, release)
     if options.compare:
         sys.stdout.flush()  # what is public is out before the truth is looked at
-        _compare(options, env, answer, report)
+        _compare(options, env, answer, robust, report)
     return 0
 
 
@@ -206,21 +206,19 @@ def _write(
     folder: Path,
     env: HazardGridEnv,
     answer: SafePolicy,
+    robust: SafePolicy,
     release: Release | None,
     report: dict[str, Any],
 ) -> None:
     """The public artefacts, in place of all that an earlier run left about another policy."""
     from dp_cmdp._storage import replaced_files
-    from dp_cmdp.cmdp.occupancy import occupancy_of
     from dp_cmdp.data.curator import CURATOR_FOLDER, write_public_json
     from dp_cmdp.envs import save_layout
     from dp_cmdp.figures import policy_figure, save_figure
 
     stale = [f"{CURATOR_FOLDER}/{name}" for name in CURATOR_FILES]
     with replaced_files(folder, [*FILES, *stale, OLD_COMPARISON]) as staged:
-        answer.policy.save(
-            staged / POLICY, release=release, model=env.model(), name=env.layout.name
-        )
+        answer.policy.save(staged / POLICY, release=release, model=env.model(), layout=env.layout)
         save_layout(env.layout, staged / LAYOUT)
         if release is not None:
             release.save(staged / RELEASE)
@@ -230,15 +228,20 @@ def _write(
             if release is not None
             else "robust policy, no data used"
         )
-        occupancy = occupancy_of(env.model().public, answer.policy)
-        figure = policy_figure(answer.policy, occupancy=occupancy, layout=env.layout, title=title)
+        figure = policy_figure(
+            answer, layout=env.layout, title=title, release=release, robust=robust
+        )
         save_figure(figure, staged / PICTURE)
     with suppress(OSError):  # left empty, or not there
         (folder / CURATOR_FOLDER).rmdir()
 
 
 def _compare(
-    options: argparse.Namespace, env: HazardGridEnv, answer: SafePolicy, report: dict[str, Any]
+    options: argparse.Namespace,
+    env: HazardGridEnv,
+    answer: SafePolicy,
+    robust: SafePolicy,
+    report: dict[str, Any],
 ) -> None:
     """Write what privacy cost."""
     from dp_cmdp.data.curator import report_to_curator
@@ -247,7 +250,9 @@ def _compare(
     report_to_curator(
         options.out,
         comparison.REPORT,
-        lambda folder: comparison.compared(env, answer.policy, title=title, folder=folder),
+        lambda folder: comparison.compared(
+            env, answer.policy, robust=robust, title=title, folder=folder
+        ),
     )
 
 

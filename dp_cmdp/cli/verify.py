@@ -9,11 +9,12 @@ from dp_cmdp.cli.tables import print_json, print_table
 
 EPILOG = """examples:
   dp-cmdp verify out/demo/release.npz
-  dp-cmdp verify out/demo/release.npz out/demo/policy.npz out/demo/layout.json
+  dp-cmdp verify out/demo/release.npz out/demo/policy.npz
   dp-cmdp verify release.npz solution.npz program.npz --json
 
-A policy needs its release, and its model or layout (those that come with the package are found by
-name); a solution needs its release and its program. No private data is read.
+A policy needs its release and, unless it remembers its layout, its model or layout (those that come
+with the package are found by name); a solution needs its release and its program. No private data
+is read.
 
 Proved: noise certificates in fractions; the sum of what the parts spend; that no record moves more
 integers than are certified; intervals in the envelope and on the lattice; policies and solutions

@@ -10,6 +10,7 @@ two tables visits other states than either and may break a constraint that both 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
 
     from dp_cmdp.cmdp.parametric import ParametricCMDP
     from dp_cmdp.data.release import Release
+    from dp_cmdp.envs.layout import Layout
 
 #: A row of probabilities may miss 1 by this much before it is refused: some hundred roundings of
 #: numbers in single precision, as networks compute them.
 SINGLE_ROUNDING = 1e-5
 FORMAT = "dp_cmdp.Policy/2"
+#: Of policies that remember the layout they are for; others are written as before.
+LAID_OUT = "dp_cmdp.Policy/3"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -179,13 +183,43 @@ class Policy:
         release: Release | None = None,
         model: ParametricCMDP | None = None,
         name: str = "",
+        layout: Layout | None = None,
     ) -> Path:
         """Write the policy to an ``.npz`` file, atomically and without pickle.
 
-        `release` and `model` are what it was made from; the file names them by their digests, and
-        by `name` (that of a layout, for example), so that ``dp-cmdp verify`` can judge it.
+        Parameters
+        ----------
+        path : str or Path
+        release, model : Release and ParametricCMDP, optional
+            What it was made from; the file names them by their digests, so that ``dp-cmdp
+            verify`` can judge it.
+        name : str
+            Of the model; by default that of the layout.
+        layout : Layout, optional
+            The grid it is for, all of it public: kept in the file, so that ``dp-cmdp rollout``,
+            ``evaluate`` and ``verify`` need no other.
+
+        Notes
+        -----
+        **Privacy.** *Post-processing*.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from dp_cmdp import Policy, robust_policy
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> env = HazardGridEnv("corridor")
+        >>> safe = robust_policy(env.model())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "policy.npz"
+        ...     written = safe.policy.save(path, model=env.model(), layout=env.layout)
+        ...     Policy.load(path) == safe.policy
+        True
         """
-        return PolicyFile(self, Origin.of(release, model, name)).document().write(path)
+        facts = None if layout is None else layout.facts()
+        called = name or ("" if layout is None else layout.name)
+        return PolicyFile(self, Origin.of(release, model, called), facts).document().write(path)
 
     @classmethod
     @door
@@ -244,14 +278,27 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """A policy, and what it says it was made from."""
+    """A policy, what it says it was made from, and the layout it remembers.
+
+    Attributes
+    ----------
+    policy : Policy
+    origin : Origin
+    layout : mapping, optional
+        The facts of a layout, as in its JSON file; a claim until it is compared with the origin.
+    """
 
     policy: Policy
     origin: Origin
+    layout: Mapping[str, Any] | None = None
 
     def document(self) -> Document:
         """The content of the policy's file."""
-        return Document(FORMAT, {"origin": self.origin.facts()}, {"probs": self.policy.probs})
+        facts: dict[str, Any] = {"origin": self.origin.facts()}
+        if self.layout is not None:
+            facts["layout"] = dict(self.layout)
+        form = FORMAT if self.layout is None else LAID_OUT
+        return Document(form, facts, {"probs": self.policy.probs})
 
     @classmethod
     @door
@@ -259,9 +306,14 @@ class PolicyFile:
         """Read a file written by :meth:`Policy.save`."""
 
         def build(source: Document) -> PolicyFile:
-            return cls(Policy(source.arrays["probs"]), Origin(**source.facts["origin"]))
+            layout = source.facts["layout"] if source.format == LAID_OUT else None
+            if layout is not None and not isinstance(layout, dict):
+                raise InvalidArgumentError("layout must be an object")
+            origin = Origin(**source.facts["origin"])
+            return cls(Policy(source.arrays["probs"]), origin, layout)
 
-        return unpacked(path, read_document(path, FORMAT, arrays=("probs",)), build)
+        read = read_document(path, FORMAT, arrays=("probs",), labelled=LAID_OUT)
+        return unpacked(path, read, build)
 
 
 def _distributions(probs: ArrayLike) -> FloatArray:

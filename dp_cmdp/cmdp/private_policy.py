@@ -26,7 +26,13 @@ from dp_cmdp.release.planner import Choice
 from dp_cmdp.release.proposal import solve_rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
+    from dp_cmdp.envs.layout import Layout
+    from dp_cmdp.frontends.private_costs import TabularCMDP
+    from dp_cmdp.frontends.tabular import TabularModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +58,43 @@ class PrivatePolicy:
     release: Release
     robust: SafePolicy
     choice: Choice
+
+    @door
+    def plot(
+        self, layout: Layout | TabularModel | TabularCMDP, *, ax: Axes | None = None
+    ) -> Figure:
+        """The policy on its grid, beside what was released, what is proved and the robust value.
+
+        Parameters
+        ----------
+        layout : Layout, TabularModel or TabularCMDP
+            Of the policy.
+        ax : matplotlib Axes, optional
+            Where to draw the map alone; a new figure otherwise.
+
+        Notes
+        -----
+        **Privacy.** *Post-processing*.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import PrivacyBudget, release_and_synthesize
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> curator = HazardGridEnv("corridor", access="curator")
+        >>> private = release_and_synthesize(
+        ...     curator.model(),
+        ...     curator.database(),
+        ...     PrivacyBudget(2, "1/1000"),
+        ...     rng=np.random.default_rng(0),  # a simulation: leave it out for exact noise
+        ... )
+        >>> titles = [ax.get_title(loc="left") for ax in private.plot(curator.layout).axes]
+        >>> titles[-2:]
+        ['worst-case cost ≤ tolerance: proved', 'value (discounted reward)']
+        """
+        from dp_cmdp.figures.grid import policy_figure
+
+        return policy_figure(self, layout=layout, ax=ax)
 
     def __repr__(self) -> str:
         return f"PrivatePolicy(value={self.safe.value:.10g}, robust: {self.robust.value:.10g})"

@@ -42,8 +42,13 @@ from dp_cmdp.release.looks import posterior_mean
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
+    from dp_cmdp.envs.layout import Layout
+    from dp_cmdp.frontends.private_costs import TabularCMDP
+    from dp_cmdp.frontends.tabular import TabularModel
 
 #: Margins tried at most, each larger than the last.
 MARGIN_ATTEMPTS = 20
@@ -126,6 +131,51 @@ class SafePolicy:
         }
         index = pd.Index(range(count) if given is None else list(given), name="constraint")
         return pd.DataFrame(columns, index=index)
+
+    @door
+    def plot(
+        self,
+        layout: Layout | TabularModel | TabularCMDP | None = None,
+        *,
+        release: Release | None = None,
+        robust: SafePolicy | None = None,
+        ax: Axes | None = None,
+    ) -> Figure:
+        """A picture of what is proved and, with a `layout`, of the policy on its grid.
+
+        Parameters
+        ----------
+        layout : Layout, TabularModel or TabularCMDP, optional
+            Of the policy; its map is drawn then.
+        release : Release, optional
+            What the policy was made from; drawn beside the map.
+        robust : SafePolicy, optional
+            The policy that needs no data, whose value is shown for comparison.
+        ax : matplotlib Axes, optional
+            Where to draw the map alone or, without a layout, the costs alone.
+
+        Notes
+        -----
+        **Privacy.** *Post-processing*.
+
+        Examples
+        --------
+        >>> from dp_cmdp import robust_policy
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> env = HazardGridEnv("corridor")
+        >>> figure = robust_policy(env.model()).plot(env.layout)
+        >>> figure.axes[1].get_title(loc="left")
+        'worst-case cost ≤ tolerance: proved'
+        """
+        if layout is None:
+            from dp_cmdp.figures.proof import safe_policy_figure
+
+            if release is not None:
+                raise InvalidArgumentError("release needs a layout: it is drawn beside the map")
+            return safe_policy_figure(self, robust=robust, ax=ax)
+        from dp_cmdp.figures.grid import policy_figure
+
+        return policy_figure(self, layout=layout, release=release, robust=robust, ax=ax)
 
     def _repr_html_(self) -> str:
         frame = self.to_frame()

@@ -11,9 +11,12 @@ from .cost_of_privacy import cost_of_privacy_figure as cost_of_privacy_figure
 from .grid import comparison_figure as comparison_figure
 from .grid import policy_figure as policy_figure
 from .hsu_cmdp import hsu_cmdp_figure as hsu_cmdp_figure
+from .idea import idea_figure as idea_figure
 from .mean_shift import mean_shift_figure as mean_shift_figure
 from .munoz_ads import munoz_ads_figure as munoz_ads_figure
+from .proof import safe_policy_figure as safe_policy_figure
 from .release import release_figure as release_figure
 from .scale import scale_figure as scale_figure
+from .solution import solution_figure as solution_figure
 from .style import save_figure as save_figure
 from .table1 import table1_figure as table1_figure

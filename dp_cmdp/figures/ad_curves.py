@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.bands import colour, curve, line_of, stated
-from dp_cmdp.figures.style import NAMES, new_figure
+from dp_cmdp.figures.bands import curve, stated
+from dp_cmdp.figures.style import NAMES, colour, explain, heading, legend_below, new_figure, on_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,81 +16,170 @@ if TYPE_CHECKING:
 Rows = Sequence[dict[str, Any]]
 
 #: Numbers of the paper (``fig:example_1``, ``fig:example_2``, ``subsec:priv_budget``).
-STATED_EPSILON = (
-    (1.0, 28.25, "28.25 %"),
-    (2.0, 20.0, "≈ 20 %"),
-    (2.0, 0.5, "0.5 % (Munoz)"),
-)
-STATED_VIOLATION = ((0.25, 51.0, "up to 51 % (Hsu)"),)
-STATED_SIZE = ((10, 13.3, "13.3 %"), (100, 24.0, "24 %"))
-STATED_SPLIT = ((1 / 3, 28.25, "28.25 %"), (0.99, 16.88, "16.88 %"))
+STATED_EPSILON = ((1.0, 28.25), (2.0, 20.0), (2.0, 0.5))
+STATED_VIOLATION = ((0.25, 51.0),)
+STATED_SIZE = ((10, 13.3), (100, 24.0))
+STATED_SPLIT = ((1 / 3, 28.25), (0.99, 16.88))
+CASES = {"i": "case (i): private prices", "ii": "case (ii): private prices and budgets"}
+#: Lowest sub-optimality shown, in percent; Hsu's answers, which violate, may go far below.
+LOWEST = -10.0
 
 
 @door
 def ad_epsilon_figure(rows: Rows) -> Figure:
-    """Sub-optimality and violated constraints against ε, per method and case."""
-    figure, (left, right) = new_figure(11.0, 4.6, ncols=2, width_ratios=(1.6, 1.0))
-    _curves(left, rows, over="epsilon")
-    _curves(right, rows, over="epsilon", show="violated_percent", ends="violated_ci")
-    stated(left, STATED_EPSILON)
-    stated(right, STATED_VIOLATION)
-    for ax in (left, right):
-        ax.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
-        ax.set_xticks([0.25, 0.5, 1, 1.5, 2], ["0.25", "0.5", "1", "1.5", "2"])
-    left.set_ylim(-3, 75)
-    right.set_ylim(-2, 58)
-    left.set_ylabel("sub-optimality (%)")
-    right.set_ylabel("violated constraints (%)")
-    left.set_title("Ad auction: (i) private prices, (ii) and budgets", loc="left")
-    right.set_title("Only Hsu violates; the others lie on 0", loc="left")
-    left.legend(frameon=False, fontsize=7, ncols=2, loc="upper right", handlelength=3)
+    """Sub-optimality against ε, a panel per case, and who violates constraints.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of ``dp-cmdp reproduce ad-epsilon``.
+
+    Notes
+    -----
+    **Privacy.** *Public*: the databases of the study are invented.
+
+    Examples
+    --------
+    >>> from dp_cmdp.figures import ad_epsilon_figure
+    >>> row = {"method": "database", "case": "ii", "epsilon": 1.0, "violated_percent": 0.0}
+    >>> row |= {"suboptimality_percent": 13.6, "ci_low": 13.1, "ci_high": 14.1}
+    >>> figure = ad_epsilon_figure([row | {"violated_ci_low": 0.0, "violated_ci_high": 0.0}])
+    >>> figure.axes[2].get_title(loc="left")
+    'violations: none'
+    """
+    figure, axes = new_figure(12.0, 4.8, ncols=3, width_ratios=(1.2, 1.2, 1.0))
+    for ax, (case, told) in zip(axes, CASES.items(), strict=False):
+        _curves(ax, [row for row in rows if row["case"] == case], over="epsilon")
+        ax.set_title(told, loc="left", fontsize=10)
+        ax.set_ylim(-5, 75)
+        ax.set_ylabel("sub-optimality (%)")
+    stated(axes[1], STATED_EPSILON, "28.25 and 20 %, Munoz 0.5 %; Hsu violates up to 51 %")
+    guilty = {row["method"] for row in rows if row["violated_percent"] > 0}
+    part = [row for row in rows if row["method"] in guilty]
+    _curves(axes[2], part, over="epsilon", show="violated_percent", ends="violated_ci")
+    stated(axes[2], STATED_VIOLATION, "28.25 and 20 %, Munoz 0.5 %; Hsu violates up to 51 %")
+    axes[2].set_ylim(-2, 58)
+    axes[2].set_ylabel("violated constraints (%)")
+    told = "those shown only; others: none" if guilty else "none"
+    axes[2].set_title(f"violations: {told}", loc="left", fontsize=10)
+    for ax in axes:
+        ax.set_xlabel("privacy strength ε (δ = 0.1)")
+        ax.set_xticks([0.25, 0.5, 1, 1.5, 2], ["¼", "½", "1", "1½", "2"])
+        ax.set_xlim(0.15, 2.1)
+    legend_below(figure, *axes, columns=3)
+    heading(figure, "Ad auction: loss and violations against ε")
     return figure
 
 
 @door
-def ad_size_figure(rows: Rows) -> Figure:
-    """Sub-optimality against the number of advertisers."""
-    figure, ax = new_figure(8.0, 4.6)
-    _curves(ax, rows, over="advertisers")
-    stated(ax, STATED_SIZE)
-    ax.set(ylim=(-1, 105), xlabel="advertisers M (20 groups, ε = 1, δ = 0.1)")
-    ax.set_ylabel("sub-optimality (%)")
-    ax.set_title("Ad auction: what happens when it grows", loc="left")
-    ax.legend(frameon=False, fontsize=8, loc="upper right", ncols=2, handlelength=3)
+def ad_size_figure(rows: Rows, *, ax: Axes | None = None) -> Figure:
+    """Sub-optimality against the number of advertisers.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of ``dp-cmdp reproduce ad-size``.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Notes
+    -----
+    **Privacy.** *Public*: the databases of the study are invented.
+
+    Examples
+    --------
+    >>> from dp_cmdp.figures import ad_size_figure
+    >>> row = {"method": "database", "case": "ii", "advertisers": 5}
+    >>> row |= {"suboptimality_percent": 13.6, "ci_low": 13.1, "ci_high": 14.1}
+    >>> [text.get_text() for text in ad_size_figure([row]).axes[0].get_xticklabels()]
+    ['5']
+    """
+    figure, place = on_axes(ax, 8.0, 5.2)
+    sizes = sorted({row["advertisers"] for row in rows})
+    low = _curves(place, rows, over="advertisers", lowest=LOWEST)
+    inside = [point for point in STATED_SIZE if sizes[0] <= point[0] <= sizes[-1]]
+    if inside:
+        numbers = " and ".join(f"{percent:g} % at M = {size}" for size, percent in inside)
+        stated(place, inside, numbers)
+    if low:
+        look = {"marker": "v", "linestyle": "none", "color": "black", "markersize": 5}
+        place.plot([], [], label=f"lower than {LOWEST:g} % (violates)", **look)
+    place.set_xscale("log")
+    place.set_xticks(sizes, [str(size) for size in sizes])
+    place.minorticks_off()
+    place.set_xlim(0.93 * sizes[0], 1.07 * sizes[-1])
+    place.set_ylim(LOWEST - 2, 1.05 * max(30.0, *(row["ci_high"] for row in rows)))
+    place.set_xlabel("advertisers M (20 groups, ε = 1, δ = 0.1)")
+    place.set_ylabel("sub-optimality (%)")
+    place.set_title("Ad auction: what happens when it grows", loc="left")
+    explain(figure, place, given=ax is not None, columns=2)
     return figure
 
 
-def _curves(ax: Axes, rows: Rows, *, over: str, **show: str) -> None:
-    """One curve per method and case."""
+def _curves(ax: Axes, rows: Rows, *, over: str, lowest: float | None = None, **show: Any) -> bool:
+    """One curve per method and case, dashed for case (i); whether some are cut at `lowest`."""
+    cut = False
+    both = len({row["case"] for row in rows}) > 1
     for method, case in dict.fromkeys((row["method"], row["case"]) for row in rows):
         part = [row for row in rows if (row["method"], row["case"]) == (method, case)]
-        label, line = f"{NAMES[method]}, case ({case})", line_of(method, case)
+        if lowest is not None:
+            below = [row for row in part if row["suboptimality_percent"] < lowest]
+            cut |= bool(below)
+            part = [_raised(row, lowest) for row in part]
+            at, shade = [row[over] for row in below], colour(method)
+            ax.plot(at, [lowest] * len(at), "v", color=shade, markersize=8)
+        label = f"{NAMES[method]}, case ({case})" if both else NAMES[method]
+        line = "--" if case == "i" and both else "-"
         curve(ax, part, method=method, over=over, label=label, line=line, **show)
+    return cut
+
+
+def _raised(row: dict[str, Any], lowest: float) -> dict[str, Any]:
+    names = ("suboptimality_percent", "ci_low", "ci_high")
+    return row | {name: max(row[name], lowest) for name in names}
 
 
 @door
 def ad_budget_figure(rows: Rows) -> Figure:
-    """Sub-optimality against the share of ε for the objective, one panel per ε."""
+    """Sub-optimality against the share of ε for the objective, one panel per ε.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of ``dp-cmdp reproduce ad-budget``.
+
+    Notes
+    -----
+    **Privacy.** *Public*: the databases of the study are invented.
+
+    Examples
+    --------
+    >>> from dp_cmdp.figures import ad_budget_figure
+    >>> row = {"method": "benvenuti2025", "epsilon": 1.0, "alpha": 0.5}
+    >>> row |= {"suboptimality_percent": 20.0, "ci_low": 19.0, "ci_high": 21.0}
+    >>> ad_budget_figure([row]).axes[0].get_title(loc="left")
+    'ε = 1'
+    """
     strengths = sorted({row["epsilon"] for row in rows})
     width = 3.0 * len(strengths) if len(strengths) > 1 else 6.0
-    figure, axes = new_figure(width, 4.2, ncols=len(strengths), sharey=True, squeeze=False)
+    figure, axes = new_figure(width, 4.6, ncols=len(strengths), sharey=True, squeeze=False)
     for ax, epsilon in zip(axes[0], strengths, strict=True):
         here = [row for row in rows if row["epsilon"] == epsilon]
         for method in ("benvenuti2025", "benvenuti2025-realised-mask"):
             part = [row for row in here if row["method"] == method]
-            curve(ax, part, method=method, over="alpha")
+            if part:
+                curve(ax, part, method=method, over="alpha")
         for row in here:
             if row["method"] == "database":
                 level, shade = row["suboptimality_percent"], colour("database")
                 ax.axhline(level, color=shade, label=NAMES["database"] + ", no split")
-                ax.axhspan(row["ci_low"], row["ci_high"], color=shade, alpha=0.18, linewidth=0)
+                ax.axhspan(row["ci_low"], row["ci_high"], color=shade, alpha=0.15, linewidth=0)
         if epsilon == 1.0:
-            stated(ax, STATED_SPLIT)
+            stated(ax, STATED_SPLIT, "28.25 and 16.88 % at ε = 1")
         ax.set_xticks([1 / 3, 0.5, 0.75, 0.99], ["⅓", "½", "¾", "0.99"])
         ax.set_title(f"ε = {epsilon:g}", loc="left", fontsize=10)
         ax.set(xlabel="share α_c of the objective", ylim=(0, None))
     axes[0][0].set_ylabel("sub-optimality (%)")
-    busiest = axes[0][strengths.index(1.0)] if 1.0 in strengths else axes[0][0]
-    busiest.legend(frameon=False, fontsize=7, loc="lower left")
-    figure.suptitle("Ad auction: where the budget goes", x=0.01, ha="left", fontsize=11)
+    legend_below(figure, *axes[0], columns=2)
+    heading(figure, "Ad auction: where the budget goes")
     return figure

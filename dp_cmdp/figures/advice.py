@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import new_figure
+from dp_cmdp.figures.style import COLOURS, GUIDE, legend_below, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,8 +14,17 @@ if TYPE_CHECKING:
 
     from dp_cmdp.advice.report import Advice, AdviceRow
 
-PALETTE = ("#00734d", "#c2410c", "#1d4ed8", "#7c3aed", "#a16207", "#be185d")
+#: Colour and mark of each curve; of more curves, from the beginning again.
+LOOKS = tuple(
+    (COLOURS[name], sign)
+    for name, sign in (
+        ("database", "s"), ("benvenuti2025", "o"), ("planned", "D"),
+        ("cummings2015", "^"), ("benvenuti2024", "v"), ("totals", "P"),
+    )
+)  # fmt: skip
+USEFUL = "#d1fae5"
 
+THRESHOLD = "worth its budget from here on"
 #: Shares below this are drawn here.
 FLOOR = -0.5
 
@@ -31,29 +41,39 @@ def advice_figure(advice: Advice) -> Figure:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.advice.adviser import advise
+    >>> from dp_cmdp.figures import advice_figure
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program
+    >>> advice = advise(ad_auction_program(2, 2), epsilons=[1, 4], deltas=[0.1], draws=4)
+    >>> [ax.get_ylabel() for ax in advice_figure(advice).axes]
+    ["share of the robust answer's loss won back", 'expected saturation']
     """
-    figure, axes = new_figure(9.0, 4.0, ncols=2)
+    figure, axes = new_figure(9.0, 4.4, ncols=2)
     won, full = axes
     lowest = min([0.0, *(row.recovered_low for row in advice.rows)])
-    won.axhspan(advice.worth, 1.0, color="#d1fae5", alpha=0.6, linewidth=0)
-    won.annotate(
-        "useful", (0.02, 0.94), xycoords="axes fraction", ha="left", va="top", color="#00734d"
-    )
-    for colour, (name, rows) in zip(PALETTE * 9, _curves(advice).items(), strict=False):
+    won.axhspan(advice.worth, 1.0, color=USEFUL, linewidth=0, label="useful")
+    for (colour, sign), (name, rows) in zip(cycle(LOOKS), _curves(advice).items(), strict=False):
         eps = [row.epsilon for row in rows]
-        won.plot(eps, [max(row.recovered, FLOOR) for row in rows], "o-", color=colour, label=name)
+        won.plot(
+            eps, [max(row.recovered, FLOOR) for row in rows], f"{sign}-", color=colour, label=name
+        )
         ends = [(max(row.recovered_low, FLOOR), row.recovered_high) for row in rows]
         won.vlines(eps, *zip(*ends, strict=True), color=colour, linewidth=1.0, alpha=0.6)
-        full.plot(eps, [row.saturation_harmless for row in rows], "o-", color=colour, label=name)
+        full.plot(eps, [row.saturation_harmless for row in rows], f"{sign}-", color=colour)
         full.plot(eps, [row.saturation_middle for row in rows], "--", color=colour)
     first, last = min(row.epsilon for row in advice.rows), max(row.epsilon for row in advice.rows)
     for part in advice.thresholds:
         if part.epsilon is not None and first <= part.epsilon <= last:
-            won.axvline(part.epsilon, color="#9ca3af", linewidth=0.8, linestyle=":")
+            won.axvline(part.epsilon, color=GUIDE, linewidth=1.0, linestyle=":", label=THRESHOLD)
     won.set_ylim(max(lowest, FLOOR) - 0.03, 1.03)
     won.set_ylabel("share of the robust answer's loss won back")
     full.set(ylim=(-0.03, 1.03), ylabel="expected saturation")
-    full.set_title("solid: harmless entries, dashed: entries in the middle", fontsize=9, loc="left")
+    for line, told in (("-", "saturation of harmless entries"), ("--", "of entries in the middle")):
+        full.plot([], [], line, color=GUIDE, label=told)
+    full.set_title("intervals as wide as the public bounds", fontsize=10, loc="left")
     title = {
         True: "worth its budget in the shaded part",
         False: "not worth its budget",
@@ -62,9 +82,7 @@ def advice_figure(advice: Advice) -> Figure:
     won.set_title(title, fontsize=10, loc="left")
     for ax in axes:
         _epsilon_axis(ax, advice)
-    figure.legend(
-        *won.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
-    )
+    legend_below(figure, won, full, columns=3)
     return figure
 
 

@@ -6,19 +6,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import new_figure
+from dp_cmdp.figures.style import COLOURS, heading, legend_below, new_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Column, label, colour, line style.
 CURVES = (
-    ("loss_percent", "actual (mean; 95 % interval over databases)", "#111827", "o-"),
-    ("sampled_percent", "sampled limit of the mean (failure 1e-6)", "#1d4ed8", "D-"),
-    ("certified_mean_percent", "certified bound of the mean", "#00734d", "s-"),
-    ("certified_certain_percent", "certified bound, certain", "#00734d", "--"),
-    ("repaired_percent", "paper's theorem, repaired", "#c2410c", "^-"),
-    ("printed_percent", "paper's theorem, printed (Λ mended)", "#e9a15b", "v-"),
+    ("loss_percent", "actual (mean; 95 % interval over databases)", COLOURS["robust"], "o-"),
+    ("sampled_percent", "sampled limit of the mean (failure 1e-6)", COLOURS["planned"], "D-"),
+    ("certified_mean_percent", "certified bound of the mean", COLOURS["database"], "s-"),
+    ("certified_certain_percent", "certified bound, certain", COLOURS["database"], "--"),
+    ("repaired_percent", "paper's theorem, repaired", COLOURS["benvenuti2025"], "^-"),
+    (
+        "printed_percent",
+        "paper's theorem, printed (Λ mended)",
+        COLOURS["benvenuti2025-realised-mask"],
+        "v--",
+    ),
 )
 #: Means below this are too small to be measured by so few draws and are not drawn.
 SMALLEST_PERCENT = 1e-5
@@ -38,43 +44,54 @@ def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     ----------
     rows : sequence of dict
         Of ``dp-cmdp reproduce bounds``.
+
+    Notes
+    -----
+    **Privacy.** *Public*: the databases of the study are invented.
+
+    Examples
+    --------
+    >>> from dp_cmdp.figures import bounds_figure
+    >>> row = {"problem": "small", "epsilon": 1.0, "loss_percent": 2.0, "sampled_percent": 2.5}
+    >>> row |= {"certified_mean_percent": 3.0, "certified_certain_percent": 9.0}
+    >>> row |= {"repaired_percent": 90.0, "printed_percent": 80.0}
+    >>> row |= {"loss_low_percent": 1.9, "loss_high_percent": 2.1}
+    >>> bounds_figure([row]).axes[0].get_title(loc="left")
+    '2 × 2 program, Algorithm 1'
     """
     names = list(dict.fromkeys(row["problem"] for row in rows))
+    lines, columns = (len(names) + 1) // 2, min(2, len(names))
     figure, axes = new_figure(
-        9.0, 3.4 * ((len(names) + 1) // 2), ncols=2, nrows=-(-len(names) // 2)
+        4.8 * columns, 1.0 + 3.1 * lines, ncols=columns, nrows=lines, squeeze=False
     )
-    panels = list(getattr(axes, "flat", [axes]))
+    panels = list(axes.flat)
     for ax, name in zip(panels, names, strict=False):
         part = sorted((r for r in rows if r["problem"] == name), key=lambda r: r["epsilon"])
-        for column, label, colour, style in CURVES:
-            known = [(r["epsilon"], r[column]) for r in part if r[column] is not None]
-            known = [(eps, value) for eps, value in known if value > SMALLEST_PERCENT]
-            if known:
-                ax.plot(*zip(*known, strict=True), style, color=colour, label=label, markersize=4)
-        band = [r for r in part if (r["loss_low_percent"] or 0.0) > SMALLEST_PERCENT]
-        ax.fill_between(
-            [r["epsilon"] for r in band],
-            [r["loss_low_percent"] for r in band],
-            [r["loss_high_percent"] for r in band],
-            color=CURVES[0][2],
-            alpha=0.18,
-            linewidth=0,
-        )
-        ax.set_xscale("log", base=2)
-        low, high = ax.get_ylim()
-        if low <= 0 or high > 5 * low:
-            ax.set_yscale("log")
-        ticks = [r["epsilon"] for r in part]
-        ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+        _draw(ax, part)
         ax.set_title(TITLES.get(name, name), loc="left", fontsize=10)
         ax.set(xlabel="ε (δ = 0.1)", ylabel="loss (% of the optimum)")
     for ax in panels[len(names) :]:
         ax.set_visible(False)
-    handles: dict[str, Any] = {}
-    for ax in panels:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-    figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=2, frameon=False
-    )
+    legend_below(figure, *panels[: len(names)], columns=2)
+    heading(figure, "What the bounds promise, and what is lost")
     return figure
+
+
+def _draw(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
+    """All curves of one problem, on a logarithmic axis where they differ much."""
+    for column, label, shade, style in CURVES:
+        known = [(r["epsilon"], r[column]) for r in part if r[column] is not None]
+        known = [(eps, value) for eps, value in known if value > SMALLEST_PERCENT]
+        if known:
+            ax.plot(*zip(*known, strict=True), style, color=shade, label=label, markersize=4)
+    band = [r for r in part if (r["loss_low_percent"] or 0.0) > SMALLEST_PERCENT]
+    at, low, high = (
+        [r[name] for r in band] for name in ("epsilon", "loss_low_percent", "loss_high_percent")
+    )
+    ax.fill_between(at, low, high, color=CURVES[0][2], alpha=0.15, linewidth=0)
+    ax.set_xscale("log", base=2)
+    low, high = ax.get_ylim()
+    if low <= 0 or high > 5 * low:
+        ax.set_yscale("log")
+    ticks = [r["epsilon"] for r in part]
+    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])

@@ -10,7 +10,8 @@ from matplotlib.patches import Rectangle
 
 from dp_cmdp._door import door
 from dp_cmdp.figures.bands import curve
-from dp_cmdp.figures.style import dress, new_figure
+from dp_cmdp.figures.grid_map import GOAL, HAZARD, START, WALL
+from dp_cmdp.figures.style import GUIDE, column_beside, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +28,8 @@ LABELS = {
     "database": None,
     "planned": None,
 }
-SMALL: Any = {"fontsize": 8, "va": "top"}
 PUBLISHED: Any = {"color": "black", "linewidth": 1.0, "linestyle": "--"}
+HARMLESS = "#fecaca"
 
 
 @door
@@ -44,21 +45,33 @@ def cost_of_privacy_figure(
     Parameters
     ----------
     rows : sequence of dict
+        Of ``dp-cmdp reproduce cost-of-privacy``.
     published : mapping
         The published curves: ``epsilon``, ``algorithm1_percent``, ``munoz2021_percent``.
     hazards : Hazards
         The grid; it is drawn with its true severities, which are invented here.
     note : str
         Printed below.
+
+    Notes
+    -----
+    **Privacy.** *Public*: the database of the study is invented.
+
+    Examples
+    --------
+    >>> from dp_cmdp.experiments import cost_of_privacy as study
+    >>> from dp_cmdp.figures import cost_of_privacy_figure
+    >>> row = {"method": "database", "epsilon": 1.0, "cost_of_privacy_percent": 0.05}
+    >>> figure = cost_of_privacy_figure(
+    ...     [row | {"ci_low": 0.04, "ci_high": 0.06}],
+    ...     published=study.published_curves(),
+    ...     hazards=study.named_hazards(),
+    ...     note="one point",
+    ... )
+    >>> figure.axes[0].get_ylabel()
+    'cost of privacy ξ (%)'
     """
-    figure, axes = new_figure(
-        9.6, 5.4, nrows=2, ncols=2, width_ratios=(2.1, 1.0), height_ratios=(1.0, 1.0)
-    )
-    whole = axes[0, 0].get_gridspec()
-    for ax in axes[:, 0]:
-        ax.remove()
-    main = figure.add_subplot(whole[:, 0])
-    dress(main)
+    figure, main, (enlarged, grid) = column_beside(7.0, 5.8, beside=3.3, heights=(1.0, 1.2))
     eps = published["epsilon"]
     main.plot(eps, published["algorithm1_percent"], label="published", zorder=3, **PUBLISHED)
     main.plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
@@ -67,41 +80,46 @@ def cost_of_privacy_figure(
     main.set(ylim=(0, None), xlabel="privacy strength ε (δ = 0.1; smaller is more private)")
     main.set_ylabel("cost of privacy ξ (%)")
     main.set_title("Hazard grid: what privacy with certain safety costs", loc="left")
-    main.legend(frameon=False, fontsize=8, loc="upper right", bbox_to_anchor=(1.0, 0.8))
-    axes[0, 1].plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
-    _curve(axes[0, 1], rows, "munoz2021")
-    axes[0, 1].set_ylim(0, 0.0115)
-    axes[0, 1].set_title("Munoz 2021, enlarged", loc="left", fontsize=9)
-    axes[0, 1].set_xlabel("ε", fontsize=8)
-    _grid(axes[1, 1], hazards)
+    enlarged.plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
+    _curve(enlarged, rows, "munoz2021")
+    enlarged.set_ylim(0, 0.0115)
+    enlarged.set_title("Munoz 2021, enlarged", loc="left", fontsize=9)
+    enlarged.set_xlabel("ε", fontsize=8)
+    _grid(grid, hazards)
+    legend_below(figure, main, columns=3, loc="outside upper center")  # the note is below
     figure.supxlabel(textwrap.fill(note, 150), x=0.01, ha="left", fontsize=7)
     return figure
 
 
 def _curve(ax: Axes, rows: Sequence[dict[str, Any]], method: str) -> None:
     part = [r for r in rows if r["method"] == method]
-    look = {"label": LABELS[method], "line": "o-" if len(part) < 20 else "-"}
-    curve(ax, part, method=method, over="epsilon", show="cost_of_privacy_percent", **look)
+    if part:
+        look = {"label": LABELS[method], "marks": len(part) < 20}
+        curve(ax, part, method=method, over="epsilon", show="cost_of_privacy_percent", **look)
 
 
 def _grid(ax: Axes, hazards: Hazards) -> None:
     """The simulated grid, hazards included: this database is public."""
     layout, severity = hazards.layout, hazards.severity
-    colours = dict.fromkeys(layout.goals, "#16a34a")
-    colours |= {cell: "#2563eb" for cell, _ in layout.starts}
-    colours |= dict.fromkeys(layout.walls, "#6b7280")
+    looks: dict[int, tuple[str, str]] = dict.fromkeys(layout.goals, (GOAL, "G"))
+    looks |= {cell: ("white", "S") for cell, _ in layout.starts}
+    looks |= dict.fromkeys(layout.walls, (WALL, ""))
     for cell, value in zip(layout.kinds[0].cells, severity.tolist(), strict=True):
-        colours[cell] = "#dc2626" if value > 0 else "#fecaca"
+        looks[cell] = (HAZARD, "H") if value > 0 else (HARMLESS, "?")
     for cell in range(layout.num_cells):
         row, col = divmod(cell, layout.cols)
-        look = {"facecolor": colours.get(cell, "white"), "edgecolor": "#9ca3af", "linewidth": 0.8}
+        shade, letter = looks.get(cell, ("white", ""))
+        look = {"facecolor": shade, "edgecolor": GUIDE, "linewidth": 0.8}
         ax.add_patch(Rectangle((col, layout.rows - 1 - row), 1, 1, **look))
+        ink = START if shade == "white" else "black" if shade == HARMLESS else "white"
+        place = (col + 0.5, layout.rows - 0.5 - row)
+        ax.text(*place, letter, color=ink, ha="center", va="center", fontsize=8, weight="bold")
     ax.set(xlim=(0, layout.cols), ylim=(0, layout.rows), aspect="equal")
     ax.axis("off")
     ax.set_title(
         f"γ = {layout.gamma:g}, slip {layout.slip:g}\n"
-        f"{layout.step_reward:g} per step, {layout.goal_reward:g} at the goal",
+        f"{layout.step_reward:g} per step, {layout.goal_reward:g} at the goal\n"
+        "S start, G goal, H hazard,\n? harmless candidate",
         loc="left",
         fontsize=8,
     )
-    ax.text(0, -0.3, "blue start, green goal, red hazards,\npink harmless candidates", **SMALL)

@@ -1,67 +1,188 @@
-"""A policy on its grid: candidate cells, where the agent goes, what it does there."""
+"""Policies on their grids, with what was released for them and what is proved about them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
-from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
-from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.figures.grid_view import ARROWS, GridView, policy_view
-from dp_cmdp.figures.style import new_figure
+from dp_cmdp.figures.grid_map import (
+    cell_side,
+    draw_hazards,
+    draw_policy,
+    map_legend,
+    visits_bar,
+)
+from dp_cmdp.figures.grid_view import GridView, policy_view
+from dp_cmdp.figures.proof import draw_costs, draw_values
+from dp_cmdp.figures.severities import (
+    MOST_TOTALS,
+    cleared_cells,
+    draw_severities,
+    draw_totals,
+    tells_cells,
+)
+from dp_cmdp.figures.style import column_beside, heading, new_figure, on_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from dp_cmdp.cmdp.private_policy import PrivatePolicy
+    from dp_cmdp.cmdp.synthesis import SafePolicy
+    from dp_cmdp.data.release import Release
     from dp_cmdp.envs.layout import Layout
     from dp_cmdp.frontends.private_costs import TabularCMDP
     from dp_cmdp.frontends.tabular import TabularModel
 
-HEAT = "YlGnBu"
-CANDIDATE, WALL, GOAL, START = "#f59e0b", "#374151", "#16a34a", "#b91c1c"
-ARROW, PATH, HAZARD = "#111827", "#db2777", "#dc2626"
-HATCHED: Any = {"fill": False, "hatch": "////", "edgecolor": CANDIDATE}
-FAINT = 0.25
-#: Discounted visits below which a cell counts as never visited.
-UNSEEN = 1e-6
+#: Names of the panels of a comparison, for two policies and for three.
+PANELS = {2: ("private", "no privacy"), 3: ("private", "robust, no data", "no privacy")}
+#: Width of what is told beside a map, in inches; and what each of its panels needs in height,
+#: beside the heights themselves, for title, numbers and legend.
+FACTS_WIDTH, PANEL_HEIGHT = 4.8, 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A policy with all that is known about it."""
+
+    policy: Policy
+    safe: SafePolicy | None = None
+    robust: SafePolicy | None = None
+    release: Release | None = None
+
+    @classmethod
+    def of(cls, given: Any, robust: SafePolicy | None, release: Release | None) -> _Shown:
+        if isinstance(given, Policy):
+            return cls(given, None, robust, release)
+        if hasattr(given, "safe"):
+            return cls(given.safe.policy, given.safe, given.robust, given.release)
+        return cls(given.policy, given, robust, release)
 
 
 @door
 def policy_figure(
-    policy: Policy,
+    policy: Policy | SafePolicy | PrivatePolicy,
     *,
-    occupancy: ArrayLike,
+    occupancy: ArrayLike | None = None,
     layout: Layout | TabularModel | TabularCMDP,
-    title: str,
+    title: str | None = None,
+    release: Release | None = None,
+    robust: SafePolicy | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
-    """The public picture of one policy.
+    """The public picture of one policy: its map and, beside it, what is known about it.
 
     Parameters
     ----------
-    policy : Policy
-    occupancy : (num_states, num_actions)
-        From :func:`dp_cmdp.cmdp.occupancy.occupancy_of`, or ``model.occupancy(policy)``.
+    policy : Policy, SafePolicy or PrivatePolicy
+        Of a SafePolicy its value, and its costs against their tolerances, are shown too; of a
+        PrivatePolicy also its release and the value of the robust policy.
+    occupancy : (num_states, num_actions), optional
+        Discounted visits; by default ``layout.occupancy(policy)``.
     layout : Layout, TabularModel or TabularCMDP
         A hazard grid, or any imported environment whose states lie in a grid
         (``model.cells``). Where a cell has several states, arrows show where it is left to.
-    title : str
+    title : str, optional
+        By default what the release guarantees.
+    release : Release, optional
+        What the policy was made from, when it does not say so itself.
+    robust : SafePolicy, optional
+        The policy that needs no data, when `policy` does not hold it.
+    ax : matplotlib Axes, optional
+        Where to draw the map alone; a new figure otherwise.
+
+    Notes
+    -----
+    The worst that the release leaves possible decides: a candidate is hatched with lines where
+    its interval reaches the public upper bound, with dots where it does not.
+    **Privacy.** *Post-processing*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import PrivacyBudget, release_and_synthesize
+    >>> from dp_cmdp.envs import HazardGridEnv
+    >>> from dp_cmdp.figures import policy_figure
+    >>> curator = HazardGridEnv("corridor", access="curator")
+    >>> private = release_and_synthesize(
+    ...     curator.model(),
+    ...     curator.database(),
+    ...     PrivacyBudget(2, "1/1000"),
+    ...     rng=np.random.default_rng(0),  # a simulation: leave it out for exact noise
+    ... )
+    >>> figure = policy_figure(private, layout=curator.layout)
+    >>> [ax.get_title(loc="left") for ax in figure.axes][-1]
+    'value (discounted reward)'
     """
-    view = policy_view(layout, policy, occupancy)
-    figure, ax = new_figure(*_size(view, 1))
-    image = draw_policy(ax, view, title=title)
-    _colorbar(figure, image, ax)
-    _legend(figure, view, columns=3 if view.cols > 6 else 1)
+    shown = _Shown.of(policy, robust, release)
+    visits = layout.occupancy(shown.policy) if occupancy is None else occupancy
+    view = policy_view(layout, shown.policy, visits)
+    cleared = () if shown.release is None else cleared_cells(shown.release, view)
+    text = _title(shown) if title is None else title
+    if ax is not None:
+        figure, ax = on_axes(ax)
+        draw_policy(ax, view, title=text, cleared=cleared)
+        return figure
+    names = getattr(layout, "names", None) or tuple(view.kinds)
+    parts = _parts(shown, view, names)
+    figure, main, beside = _axes(view, parts)
+    numbers = shown.release is not None and tells_cells(shown.release, view)
+    image = draw_policy(main, view, title=text, cleared=cleared, numbers=numbers)
+    for place, (_, draw) in zip(beside, parts, strict=True):
+        draw(place)
+    visits_bar(figure, image, main)
+    handles = map_legend(view, cleared=bool(cleared), numbers=numbers)
+    wide = figure.get_figwidth() > 7.0
+    _legend(figure, handles, columns=3 if wide else 2 if view.cols > 6 else 1)
     return figure
+
+
+def _title(shown: _Shown) -> str:
+    if shown.release is not None:
+        return f"private policy, {shown.release.guarantee.budget}"
+    return "policy" if shown.safe is None else "safe policy"
+
+
+def _parts(shown: _Shown, view: GridView, names: Sequence[str]) -> list[tuple[float, Any]]:
+    """What is told beside the map: heights, and what draws on given axes."""
+    parts: list[tuple[float, Any]] = []
+    release, safe, robust = shown.release, shown.safe, shown.robust
+    if release is not None:
+        parts.append((1.6, lambda ax: draw_severities(ax, release, view)))
+        if release.totals is not None:
+            height = 0.15 + 0.2 * min(len(release.totals), MOST_TOTALS)
+            parts.append((height, lambda ax: draw_totals(ax, release)))
+    if safe is not None:
+        height = 0.25 + 0.2 * safe.certificate.tolerance.size
+        parts.append((height, lambda ax: draw_costs(ax, safe, names=names)))
+        parts.append((0.65, lambda ax: draw_values(ax, safe, robust)))
+    return parts
+
+
+def _axes(view: GridView, parts: list[Any]) -> tuple[Figure, Axes, list[Axes]]:
+    """A figure with axes for the map and, to its right, one below the other for all else."""
+    cell = cell_side(view)
+    width, height = cell * view.cols + 2.0, cell * view.rows + 1.7
+    if not parts:
+        return *new_figure(width, height), []
+    return column_beside(
+        width,
+        max(height, 0.6 + sum(PANEL_HEIGHT + part for part, _ in parts)),
+        beside=FACTS_WIDTH,
+        heights=[part for part, _ in parts],
+    )
+
+
+def _legend(figure: Figure, handles: list[Any], *, columns: int) -> None:
+    place = {"loc": "outside lower left", "fontsize": 8, "frameon": False}
+    figure.legend(handles=handles, ncols=columns, **place)
 
 
 @door
@@ -72,165 +193,73 @@ def comparison_figure(
     layout: Layout,
     severity: ArrayLike,
     title: str,
+    values: Sequence[float] | None = None,
 ) -> Figure:
     """Private beside non-private, with the true hazards: *curator only*.
 
     Parameters
     ----------
-    policies : (Policy, Policy)
-        The private one and the one without privacy.
-    occupancies : pair of (num_states, num_actions)
+    policies : (Policy, Policy) or (Policy, Policy, Policy)
+        The private one, the robust one (if there are three), and the one without privacy.
+    occupancies : as many (num_states, num_actions)
         Theirs.
     layout : Layout
     severity : (num_kinds, num_states)
-        True severities, drawn as red rings.
+        True severities, drawn as red frames.
+    title : str
+    values : as many float, optional
+        What the policies earn, for the titles of their panels.
+
+    Notes
+    -----
+    **Privacy.** *Curator only*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import Policy
+    >>> from dp_cmdp.envs import named_layout
+    >>> from dp_cmdp.figures import comparison_figure
+    >>> layout = named_layout("corridor")
+    >>> right = Policy.deterministic(np.full(layout.num_cells, 2), 4)
+    >>> severity = np.zeros((layout.num_kinds, layout.num_cells))
+    >>> severity[0, layout.candidates[0]] = 1.0  # invented
+    >>> figure = comparison_figure(
+    ...     [right, right],
+    ...     occupancies=[layout.occupancy(right)] * 2,
+    ...     layout=layout,
+    ...     severity=severity,
+    ...     title="invented hazards",
+    ... )
+    >>> figure.get_suptitle()
+    'invented hazards   CURATOR ONLY'
     """
     rings = _check.array("severity", severity)
     if rings.shape != (layout.num_kinds, layout.num_cells):
         raise InvalidArgumentError("severity must have one row per kind, one column per cell")
-    pair = _check.items("policies", policies)
+    drawn = _check.items("policies", policies)
     measures = _check.items("occupancies", occupancies)
-    if not len(pair) == len(measures) == 2 or not all(isinstance(p, Policy) for p in pair):
-        raise InvalidArgumentError("policies must be two, private and without, and occupancies too")
-    views = [policy_view(layout, p, x) for p, x in zip(pair, measures, strict=True)]
-    figure, axes = new_figure(*_size(views[0], 2), ncols=2)
-    images = [
-        draw_policy(axes[side], views[side], title=name)
-        for side, name in enumerate(("private", "no privacy"))
-    ]
-    hottest = max(images, key=lambda image: image.get_clim()[1])
-    for ax, image in zip(axes, images, strict=True):
-        image.set_clim(hottest.get_clim())
-        _hazards(ax, views[0], rings)
-    _colorbar(figure, hottest, axes)
-    _legend(figure, views[0], columns=4, hazards=True)
-    figure.suptitle(f"{title}   CURATOR ONLY", x=0.01, ha="left", fontsize=11)
-    return figure
-
-
-def draw_policy(ax: Axes, view: GridView, *, title: str) -> Any:
-    """Visits as heat, actions as arrows, the likeliest path as a line; returns the heat map."""
-    heat = np.sqrt(view.visits.reshape(view.rows, view.cols))
-    # the darkest third of the colours is left out, so that arrows stay readable
-    image = ax.imshow(heat, cmap=HEAT, vmin=0.0, vmax=1.5 * np.nanmax(heat), zorder=0)
-    _furniture(ax, view)
-    _arrows(ax, view)
-    row, col = np.divmod(np.array(view.path), view.cols)
-    ax.plot(col, row, color=PATH, linewidth=2, alpha=0.7, solid_capstyle="round", zorder=3)
-    ax.set_title(title, loc="left", fontsize=10)
-    return image
-
-
-def _size(view: GridView, panels: int) -> tuple[float, float]:
-    cell = _cell(view)
-    return panels * (cell * view.cols + 0.6) + 1.4, cell * view.rows + 1.7
-
-
-def _cell(view: GridView) -> float:
-    """Side of a cell, in inches."""
-    return min(0.62, 6.0 / max(view.rows, view.cols))
-
-
-def _legend(figure: Figure, view: GridView, *, columns: int, hazards: bool = False) -> None:
-    """What each mark means, below the grid."""
-
-    def mark(symbol: str, label: str, **look: Any) -> Line2D:
-        look = {"color": ARROW, "markersize": 10, **look}
-        return Line2D([], [], linestyle="none", marker=symbol, label=label, **look)
-
-    handles: list[Any] = [
-        Patch(label="may be hazardous (public)", **HATCHED),
-        Line2D([], [], color=PATH, linewidth=2, alpha=0.7, label="likeliest path from the start S"),
-        Patch(facecolor=GOAL, label="goal G"),
-        mark(r"$\rightarrow$", "action: the longer, the likelier", markersize=12),
-        mark(r"$\rightarrow$", "action in a cell never visited", markersize=12, alpha=FAINT),
-    ]
-    if view.walls:
-        handles.append(Patch(facecolor=WALL, label="wall"))
-    if hazards:
-        ring = {"markerfacecolor": "none", "color": HAZARD, "markeredgewidth": 1.8}
-        handles.append(mark("o", "true hazard: the larger, the worse", **ring))
-    figure.legend(
-        handles=handles, loc="outside lower left", ncols=columns, fontsize=8, frameon=False
-    )
-
-
-def _colorbar(figure: Figure, image: Any, ax: Any) -> None:
-    bar = figure.colorbar(image, ax=ax, shrink=0.85)
-    top = float(np.nanmax(image.get_array()))
-    bar.ax.set_ylim(0.0, top)
-    ticks = np.linspace(0.0, top, 5).tolist()
-    bar.set_ticks(ticks, labels=[f"{tick**2:.2g}" for tick in ticks])
-    bar.set_label("discounted visits")
-
-
-def _furniture(ax: Axes, view: GridView) -> None:
-    """Grid lines, walls, hatched candidates, start and goal."""
-    ax.grid(False)
-    ax.set_xticks(np.arange(-0.5, view.cols), minor=True)
-    ax.set_yticks(np.arange(-0.5, view.rows), minor=True)
-    ax.grid(True, which="minor", color="#d1d5db", linewidth=0.6)
-    ax.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
-    for cell in view.walls:
-        ax.add_patch(Rectangle(_corner(view, cell), 1, 1, facecolor=WALL, zorder=1))
-    for cell in view.candidates:
-        look = {"linewidth": 0.8, "zorder": 2, **HATCHED}
-        ax.add_patch(Rectangle(_corner(view, cell), 1, 1, **look))
-    for cell in view.goals:
-        ax.add_patch(Rectangle(_corner(view, cell), 1, 1, facecolor=GOAL, zorder=1))
-        _letter(ax, view, cell, "G", "white")
-    for cell in {cell for cell, _ in view.starts} - set(view.goals):
-        _letter(ax, view, cell, "S", START)
-
-
-def _arrows(ax: Axes, view: GridView) -> None:
-    """One arrow per action that is taken, its length the probability; faint where never visited."""
-    cells, toward = np.nonzero(view.weights > 0.01)
-    keep = np.isfinite(view.visits[cells])
-    cells, toward = cells[keep], toward[keep]
-    row, col = np.divmod(cells, view.cols)
-    length = 0.45 * view.weights[cells, toward]
-    dx, dy = ARROWS[toward].T * length
-    for seen, alpha in ((True, 0.9), (False, FAINT)):
-        pick = (view.visits[cells] > UNSEEN) == seen
-        ax.quiver(
-            col[pick],
-            row[pick],
-            dx[pick],
-            dy[pick],
-            angles="xy",
-            scale_units="xy",
-            scale=1,
-            pivot="tail",
-            units="xy",
-            width=0.05,
-            headwidth=4,
-            headlength=3.6,
-            headaxislength=3.2,
-            color=ARROW,
-            alpha=alpha,
-            zorder=4,
+    worth = [None] * len(drawn) if values is None else _check.items("values", values)
+    fits = len(drawn) == len(measures) == len(worth) and len(drawn) in PANELS
+    if not fits or not all(isinstance(p, Policy) for p in drawn):
+        raise InvalidArgumentError(
+            "policies must be two (private, without privacy) or three (robust between them), and "
+            "occupancies and values as many"
         )
-
-
-def _hazards(ax: Axes, view: GridView, severity: FloatArray) -> None:
-    worst = severity.max(axis=0)
-    for cell in np.flatnonzero(worst > 0):
-        row, col = divmod(int(cell), view.cols)
-        size = min(10.0, 36.0 * _cell(view)) * np.sqrt(worst[cell] / worst.max())
-        ax.plot(col, row, "o", markersize=size, mfc="none", mec=HAZARD, mew=1.8, zorder=5)
-
-
-def _corner(view: GridView, cell: int) -> tuple[float, float]:
-    row, col = divmod(cell, view.cols)
-    return col - 0.5, row - 0.5
-
-
-def _letter(ax: Axes, view: GridView, cell: int, letter: str, colour: str) -> None:
-    row, col = divmod(cell, view.cols)
-    size = min(8.0, 24.0 * _cell(view))
-    halo = [] if colour == "white" else [withStroke(linewidth=1.5, foreground="white")]
-    ax.text(
-        col - 0.3, row - 0.26, letter, color=colour, fontsize=size, fontweight="bold", zorder=6,
-        ha="center", va="center", path_effects=halo,
-    )  # fmt: skip
+    views = [policy_view(layout, p, x) for p, x in zip(drawn, measures, strict=True)]
+    cell = cell_side(views[0])
+    size = len(views) * (cell * layout.cols + 0.3) + 1.4, cell * layout.rows + 1.7
+    figure, axes = new_figure(*size, ncols=len(views))
+    images = []
+    for ax, view, name, value in zip(axes, views, PANELS[len(views)], worth, strict=True):
+        told = name if value is None else f"{name}: value {_check.number('values', value):.4g}"
+        images.append(draw_policy(ax, view, title=told))
+        draw_hazards(ax, view, rings)
+    hottest = max(images, key=lambda image: image.get_clim()[1])
+    for image in images:
+        image.set_clim(hottest.get_clim())
+    visits_bar(figure, hottest, axes[-1])
+    columns = 4 if size[0] > 11.0 else 3 if size[0] > 8.0 else 2
+    _legend(figure, map_legend(views[0], hazards=True), columns=columns)
+    heading(figure, f"{title}   CURATOR ONLY")
+    return figure

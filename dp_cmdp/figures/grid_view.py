@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.frontends.kinds import group_of
 from dp_cmdp.frontends.private_costs import TabularCMDP
 from dp_cmdp.frontends.tabular import TabularModel
 
@@ -36,6 +38,10 @@ class GridView:
         Length of the arrows to the left, down, right and up.
     path : tuple of int
         The likeliest way from the start.
+    kinds : mapping of str to tuple of int
+        The candidates of each kind of hazard, by its name.
+    entries : mapping of str to tuple of int
+        The cell of each private severity, by the name of its group in a release.
     """
 
     rows: int
@@ -47,6 +53,8 @@ class GridView:
     visits: FloatArray
     weights: FloatArray
     path: tuple[int, ...]
+    kinds: Mapping[str, tuple[int, ...]]
+    entries: Mapping[str, tuple[int, ...]]
 
 
 def policy_view(
@@ -54,10 +62,19 @@ def policy_view(
 ) -> GridView:
     """The view of a policy, or a refusal of what does not fit the grid."""
     if isinstance(layout, TabularModel):
-        return _imported_view(layout, (), policy, occupancy)
+        return _imported_view(layout, {}, policy, occupancy)
     if isinstance(layout, TabularCMDP):
-        states = [part.states for part in layout.candidates if part.actions is None]
-        return _imported_view(layout.source, states, policy, occupancy)
+        parts = zip(layout.kinds, layout.candidates, strict=True)
+        places = {name: part for name, part in parts if part.actions is None}
+        states = {name: part.states for name, part in places.items()}
+        view = _imported_view(layout.source, states, policy, occupancy)
+        private = {name for name, _ in layout.envelope.groups}
+        entries: dict[str, tuple[int, ...]] = {}
+        for name, part in places.items():
+            if (group := group_of(layout.kinds, name, "severity")) in private:
+                _, first = np.unique(part.owner, return_index=True)
+                entries[group] = tuple(view.kinds[name][k] for k in first)
+        return replace(view, entries=entries)
     return _layout_view(layout, policy, occupancy)
 
 
@@ -83,11 +100,13 @@ def _layout_view(layout: Layout, policy: Policy, occupancy: ArrayLike) -> GridVi
         visits=_hidden(pairs.sum(axis=1), layout.goals, layout.walls),
         weights=policy.probs,
         path=tuple(path),
+        kinds={kind.name: tuple(kind.cells) for kind in layout.kinds},
+        entries={"severity": tuple(cell for kind in layout.kinds for cell in kind.cells)},
     )
 
 
 def _imported_view(
-    model: TabularModel, candidates: Any, policy: Policy, occupancy: ArrayLike
+    model: TabularModel, candidates: Mapping[str, Any], policy: Policy, occupancy: ArrayLike
 ) -> GridView:
     """Several states of one cell are shown as one."""
     if model.cells is None or model.shape is None:
@@ -102,7 +121,8 @@ def _imported_view(
     if pairs.shape != policy.probs.shape:
         raise InvalidArgumentError(f"occupancy must have the shape {policy.probs.shape}")
     counts: Any = np.bincount(cells, pairs.sum(axis=1)[: cells.size], minlength=rows * cols)
-    marked = {int(cell) for part in candidates for cell in cells[part]}
+    kinds = {name: tuple(cells[states].tolist()) for name, states in candidates.items()}
+    marked = {cell for part in kinds.values() for cell in part}
     goals = tuple(sorted({int(cells[state]) for state in model.ends} - marked))
     walls = tuple(sorted(set(range(rows * cols)) - set(cells.tolist())))
     single = np.unique(cells).size == cells.size
@@ -121,6 +141,8 @@ def _imported_view(
         path=_followed(
             max(starts, key=starts.__getitem__), weights, (rows, cols), {*goals, *walls}
         ),
+        kinds=kinds,
+        entries={},
     )
 
 

@@ -6,25 +6,42 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import new_figure
+from dp_cmdp.figures.style import COLOURS, heading, legend_below, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Kind, label, colour, line.
 CURVES = (
-    ("paper", "truncated Laplace, support of the paper", "#c2410c", "o-"),
-    ("tight", "truncated Laplace, tight support", "#1d4ed8", "s-"),
-    ("optimal", "optimal noise for one changing entry", "#00734d", "D-"),
-    ("bound", "no mechanism can go below", "#111827", "--"),
+    ("paper", "truncated Laplace, support of the paper", COLOURS["benvenuti2025"], "o-"),
+    ("tight", "truncated Laplace, tight support", COLOURS["planned"], "s-"),
+    ("optimal", "optimal noise for one changing entry", COLOURS["database"], "D-"),
+    ("bound", "no mechanism can go below", COLOURS["robust"], "--"),
 )
 
 
 @door
 def mean_shift_figure(rows: Sequence[dict[str, Any]]) -> Figure:
-    """One panel per δ, shift over ε on logarithmic axes."""
+    """One panel per δ, shift over ε on logarithmic axes.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of ``dp-cmdp reproduce mean-shift``.
+
+    Notes
+    -----
+    **Privacy.** *Public*: no data are in it.
+
+    Examples
+    --------
+    >>> from dp_cmdp.figures import mean_shift_figure
+    >>> row = {"delta": 0.1, "epsilon": 1.0, "paper": 2.9, "tight": 2.3}
+    >>> mean_shift_figure([row | {"optimal": 2.1, "bound": 1.8}]).axes[0].get_title(loc="left")
+    'δ = 0.1'
+    """
     deltas = sorted({row["delta"] for row in rows}, reverse=True)
-    figure, axes = new_figure(10.5, 4.0, ncols=len(deltas), sharey=True, squeeze=False)
+    figure, axes = new_figure(10.5, 4.3, ncols=len(deltas), sharey=True, squeeze=False)
     for ax, delta in zip(axes[0], deltas, strict=True):
         part = [row for row in rows if row["delta"] == delta]
         epsilon = [row["epsilon"] for row in part]
@@ -39,6 +56,6 @@ def mean_shift_figure(rows: Sequence[dict[str, Any]]) -> Figure:
         ax.set_title(f"δ = {delta:g}", loc="left", fontsize=10)
         ax.set_xlabel("privacy strength ε")
     axes[0][0].set_ylabel("mean shift (units of Δ)")
-    axes[0][0].legend(frameon=False, fontsize=7.5)
-    figure.suptitle("What a bound that never loosens must cost", x=0.01, ha="left", fontsize=11)
+    legend_below(figure, *axes[0], columns=4)
+    heading(figure, "What a bound that never loosens must cost")
     return figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,24 +15,40 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: One colour and one name per method or variant, in every figure.
+#: One colour per method, in every figure; told apart by normal, deuteran and protan eyes (tested).
 COLOURS = {
-    "planned": "#0284c7",
-    "totals": "#6366f1",
-    "database": "#00734d",
-    "benvenuti2025": "#c2410c",
-    "benvenuti2025-realised-mask": "#e9a15b",
-    "benvenuti2025-as-published": "#e9a15b",
-    "benvenuti2024": "#a16207",
-    "munoz2021": "#1d4ed8",
-    "dvorkin2020": "#7c3aed",
-    "cummings2015": "#be185d",
-    "hsu2014": "#475569",
-    "robust": "#111827",
-    "nonprivate": "#9ca3af",
-    "laplace": "#dc2626",
-    "sup_A_exact_c": "#0e7490",
+    "planned": "#0767a5",
+    "totals": "#7567f3",
+    "database": "#0d764f",
+    "benvenuti2025": "#d96208",
+    "benvenuti2025-realised-mask": "#edb05a",
+    "benvenuti2025-as-published": "#edb05a",
+    "benvenuti2024": "#7b4b00",
+    "munoz2021": "#292e8c",
+    "dvorkin2020": "#b977e4",
+    "cummings2015": "#d86aa4",
+    "hsu2014": "#555b68",
+    "robust": "#121826",
+    "nonprivate": "#c5baaf",
+    "laplace": "#810120",
+    "sup_A_exact_c": "#25c0d4",
 }
+#: A mark per method besides, for prints without colour; others have a circle.
+MARKS = {
+    "planned": "D",
+    "totals": "h",
+    "database": "s",
+    "benvenuti2025-realised-mask": "^",
+    "benvenuti2025-as-published": "^",
+    "benvenuti2024": "v",
+    "munoz2021": "p",
+    "munoz2021-private-c": "P",
+    "hsu2014": "X",
+    "hsu2014-true-optimum": "x",
+    "robust": "d",
+}
+#: What is public and says little, lines that only guide the eye, and small print.
+PUBLIC, GUIDE, INK = "#d1d5db", "#9ca3af", "#374151"
 NAMES = {
     "hsu2014": "Hsu 2014",
     "hsu2014-true-optimum": "Hsu 2014, told the optimum (leaks)",
@@ -62,18 +79,48 @@ CROSS: Any = {
 }
 
 
+def colour(method: str) -> str:
+    """The colour of a method; variants without one of their own share their method's."""
+    return COLOURS.get(method) or COLOURS[method.split("-")[0]]
+
+
+def mark(method: str) -> str:
+    """The mark of a method; that of its variants is their own, or a circle."""
+    return MARKS.get(method, "o")
+
+
 @door
 def new_figure(width: float = 7.0, height: float = 4.2, **subplots):
     """(figure, axes) in the project's look, without touching global state."""
-    from matplotlib.figure import Figure
-
-    width = _check.real("width", width, low=0.1, high=100.0)
-    height = _check.real("height", height, low=0.1, high=100.0)
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    figure = blank_figure(width, height)
     axes = figure.subplots(**subplots)
     for ax in getattr(axes, "flat", [axes]):
         dress(ax)
     return figure, axes
+
+
+def blank_figure(width: float, height: float) -> Figure:
+    """A figure of a size in inches, without axes."""
+    from matplotlib.figure import Figure
+
+    width = _check.real("width", width, low=0.1, high=100.0)
+    height = _check.real("height", height, low=0.1, high=100.0)
+    return Figure(figsize=(width, height), layout="constrained", dpi=150)
+
+
+def column_beside(
+    width: float, height: float, *, beside: float, heights: Sequence[float]
+) -> tuple[Figure, Axes, list[Axes]]:
+    """A figure with one large panel of a width and height, and a column of others beside it."""
+    figure = blank_figure(width + beside, height)
+    places = figure.add_gridspec(
+        len(heights), 2, width_ratios=(width, beside), height_ratios=heights
+    )
+    main = figure.add_subplot(places[:, 0])
+    column = [figure.add_subplot(places[k, 1]) for k in range(len(heights))]
+    for ax in (main, *column):
+        dress(ax)
+    return figure, main, column
 
 
 def dress(ax: Axes) -> None:
@@ -83,9 +130,58 @@ def dress(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
-def note(ax: Axes, text: str, at: tuple[float, float], *, offset: tuple[int, int], ha: str) -> None:
-    """A small text beside a point, `offset` from it in points."""
-    ax.annotate(text, at, textcoords="offset points", xytext=offset, ha=ha, fontsize=8)
+def on_axes(ax: Axes | None, width: float = 7.0, height: float = 4.2) -> tuple[Figure, Axes]:
+    """The given axes with their figure, or a new figure with axes of its own."""
+    if ax is None:
+        return new_figure(width, height)
+    dress(ax)
+    whole: Any = ax.get_figure(root=True)
+    return whole, ax
+
+
+def legend_below(figure: Figure, *axes: Axes, columns: int, **look: Any) -> None:
+    """One legend below all axes: every label once, in the order in which it was drawn.
+
+    `look` may say otherwise, `loc` too.
+    """
+    entries: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    place = {"loc": "outside lower center", "fontsize": 8, "frameon": False, **look}
+    figure.legend(entries.values(), entries.keys(), ncols=columns, **place)
+
+
+def explain(figure: Figure, ax: Axes, *, given: bool, columns: int) -> None:
+    """The legend of a figure with one panel: below it, or inside axes that were given."""
+    if given:
+        ax.legend(fontsize=8, frameon=False)
+    else:
+        legend_below(figure, ax, columns=columns)
+
+
+def small_legend(ax: Axes, *, label: bool = True) -> None:
+    """The legend of one panel of several: small, below the numbers and the `label` of its axis."""
+    ax.legend(
+        loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=_below(ax, label), ncols=3,
+        fontsize=7, frameon=False, handlelength=1.4, handletextpad=0.4, columnspacing=0.9,
+        borderaxespad=0.0,
+    )  # fmt: skip
+
+
+def _below(ax: Axes, label: bool) -> Any:
+    """Coordinates of the axes, moved down by what numbers and label of x need."""
+    from matplotlib.transforms import ScaledTranslation
+
+    whole: Any = ax.get_figure(root=True)
+    return ax.transAxes + ScaledTranslation(
+        0.0, (-33 if label else -19) / 72, whole.dpi_scale_trans
+    )
+
+
+def heading(figure: Figure, text: str) -> None:
+    """The title of a figure with several panels."""
+    figure.suptitle(text, x=0.01, ha="left", fontsize=11)
 
 
 @door

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.bands import colour
-from dp_cmdp.figures.style import NAMES, new_figure, note
+from dp_cmdp.figures.style import GUIDE, INK, NAMES, colour, heading, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,37 +17,68 @@ Rows = Sequence[dict[str, Any]]
 
 @door
 def table1_figure(rows: Rows) -> Figure:
-    """Sub-optimality and violated constraints per system, with the blocks it protects."""
-    figure, axes = new_figure(11.0, 5.2, ncols=3, sharey=True, width_ratios=(2.2, 1.4, 0.75))
+    """Sub-optimality and violated constraints per system, with the blocks it protects.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of ``dp-cmdp reproduce table1``.
+
+    Notes
+    -----
+    **Privacy.** *Public*: the databases of the study are invented.
+
+    Examples
+    --------
+    >>> from dp_cmdp.figures import table1_figure
+    >>> row = {"method": "database", "private": ["A", "b", "c"], "paper_private": None}
+    >>> row |= {"suboptimality_percent": 13.6, "ci_low": 13.1, "ci_high": 14.1}
+    >>> figure = table1_figure([row | {"violated_percent": 0.0}])
+    >>> figure.axes[0].get_yticklabels()[0].get_text()
+    'database release (ours)'
+    """
+    figure, axes = new_figure(
+        11.0, 1.7 + 0.33 * len(rows), ncols=3, sharey=True, width_ratios=(2.2, 1.4, 0.75)
+    )
     place = range(len(rows))
-    shades = [colour(row["method"]) for row in rows]
-    for at, row, shade in zip(place, rows, shades, strict=True):
-        mean = row["suboptimality_percent"]
+    for at, row in zip(place, rows, strict=True):
+        mean, shade = row["suboptimality_percent"], colour(row["method"])
         errors = [[mean - row["ci_low"]], [row["ci_high"] - mean]]
         axes[0].errorbar(mean, at, xerr=errors, fmt="o", color=shade, capsize=3)
-        note(axes[0], f"{mean:.1f}", (mean, at), offset=(0, 6), ha="left")
-        broken = row["violated_percent"]
-        axes[1].barh(at, broken, color=shade, height=0.6)
-        text = "0" if broken == 0 else f"{broken:.1f}"
-        note(axes[1], text, (broken, at), offset=(4, -3), ha="left")
+        axes[1].barh(at, row["violated_percent"], color=shade, height=0.6)
+    _numbers(axes[0], [f"{row['suboptimality_percent']:.1f}" for row in rows])
+    _numbers(axes[1], [_violated(row["violated_percent"]) for row in rows])
     _blocks(axes[2], rows)
-    axes[0].axvline(0, color="#9ca3af", linewidth=0.8)
+    axes[0].axvline(0, color=GUIDE, linewidth=0.8)
     axes[0].set_yticks(list(place), [NAMES[row["method"]] for row in rows])
     axes[0].invert_yaxis()
     axes[0].set_xlabel("sub-optimality (%), mean and 95 % interval")
     axes[1].set_xlabel("violated constraints (%)")
-    axes[1].set_xlim(right=1.2 * max(1.0, *(row["violated_percent"] for row in rows)))
-    figure.suptitle("Table 1, measured: ad auction, ε = 1, δ = 0.1", x=0.01, ha="left", fontsize=11)
+    axes[1].set_xlim(0.0, 1.1 * max(1.0, *(row["violated_percent"] for row in rows)))
+    heading(figure, "Table 1, measured: ad auction, ε = 1, δ = 0.1")
     return figure
+
+
+def _violated(percent: float) -> str:
+    return "none" if percent == 0 else f"{percent:.1f}"
+
+
+def _numbers(ax: Axes, texts: Sequence[str]) -> None:
+    """A column of numbers at the right of a panel, beside all marks."""
+    for at, text in enumerate(texts):
+        ax.annotate(
+            text, (1.0, at), xycoords=("axes fraction", "data"), textcoords="offset points",
+            xytext=(30, 0), ha="right", va="center", fontsize=8, color=INK,
+        )  # fmt: skip
 
 
 def _blocks(ax: Axes, rows: Rows) -> None:
     """Filled: measured as private. Rings: a tick of the paper."""
-    ax.grid(False)
+    ax.grid(visible=False)
     for at, row in enumerate(rows):
         for column, block in enumerate("Abc"):
             if block in row["private"]:
-                ax.plot(column, at, "o", color=colour(row["method"]), markersize=7)
+                ax.plot(column, at, "o", color=colour(row["method"]), markersize=6)
             if block in (row["paper_private"] or ()):
                 ax.plot(column, at, "o", markersize=11, mfc="none", mec="black")
     ax.set_xticks([0, 1, 2], ["A", "b", "c"])

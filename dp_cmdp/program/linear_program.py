@@ -33,6 +33,8 @@ from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from dp_cmdp.data.release import Release
     from dp_cmdp.program.parametric import ParametricLP
@@ -234,6 +236,31 @@ class Solution:
 
         index = self.variables.index() if self.variables else pd.RangeIndex(self.x.size)
         return pd.DataFrame({"x": self.x}, index=index)
+
+    @door
+    def plot(self, *, ax: Axes | None = None) -> Figure:
+        """A picture of x by the labels of its variables, two levels of them as a table.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Notes
+        -----
+        **Privacy.** *Post-processing* of the program; curator only when that was built from true
+        data.
+
+        Examples
+        --------
+        >>> from dp_cmdp import LinearProgram, solve
+        >>> solution = solve(LinearProgram([3.0, 2.0], A=[[1.0, 1.0]], b=[4.0]))
+        >>> solution.plot().axes[0].get_title(loc="left")
+        'objective 12, every row holds: proved'
+        """
+        from dp_cmdp.figures.solution import solution_figure
+
+        return solution_figure(self, ax=ax)
 
     @door
     def save(

@@ -14,9 +14,9 @@ makes some entries large and most small; entries that only widen a row (toleranc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp._html import rows_table
+from dp_cmdp._progress import with_bar
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.polytope import Polytope
@@ -58,8 +59,6 @@ WITH_LITTLE_CAUTION = 1.05
 #: Standard deviation of the databases around a public guess, as a share of their bounds.
 AROUND_GUESS = 0.1
 PLANS = ("auto", "database", "totals")
-
-Step = TypeVar("Step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,7 @@ def choose_plan(
     losses: dict[Plan, list[float]] = {plan: [] for plan in (DATABASE, *plans)}
     for trial in range(1 if short else len(LEVELS)):
         tried = trials.losses(trial, budget, (DATABASE, *plans))
-        for plan, loss in with_bar(tried, progress, total=1 + len(plans)):
+        for plan, loss in with_bar(tried, progress, total=1 + len(plans), name="plans"):
             losses[plan].append(loss)
         plans.sort(key=lambda plan: (Score(plan, tuple(losses[plan])).weighed, plan.share == 0))
         plans = plans[: max(1, len(plans) // 2)]
@@ -212,15 +211,6 @@ def planned(
         if plan == "auto":
             return Choice(DATABASE, ())
         raise
-
-
-def with_bar(steps: Iterable[Step], progress: bool, *, total: int) -> Iterable[Step]:
-    """The steps of planning; on a terminal, with a bar when they take longer than two seconds."""
-    if not progress:
-        return steps
-    from tqdm import tqdm
-
-    return tqdm(steps, desc="plans", total=total, delay=2.0, leave=False, disable=None)
 
 
 def prior_database(

@@ -14,7 +14,7 @@ them, that data went in, or that an answer used the release and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -107,9 +107,9 @@ def verify(*paths: str | Path) -> Report:
     ----------
     *paths
         Files written by ``save`` of a Release, Policy, Solution, ParametricLP or ParametricCMDP,
-        and layouts (``.json``, ``.txt``). A policy needs its release, and its model or layout,
-        among them (layouts that come with the package are found by name), a solution its release
-        and program.
+        and layouts (``.json``, ``.txt``). A policy needs its release among them and, unless it
+        remembers its layout, its model or layout (layouts that come with the package are found by
+        name), a solution its release and program.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def _place(shelf: _Shelf, path: Path) -> None:
         shelf.releases[made.document().digest] = made
         in_order = Claim("the file is in order", True, f"release {made.document().digest}")
         shelf.say(file, [in_order, *release_claims(made), *privacy_claims(made)])
-    elif said == policy.FORMAT:
+    elif said in (policy.FORMAT, policy.LAID_OUT):
         shelf.policies.append((file, PolicyFile.load(path)))
     elif said in (solution_files.FORMAT, solution_files.LABELLED):
         shelf.solutions.append((file, SolutionFile.load(path)))
@@ -163,11 +163,14 @@ def _place(shelf: _Shelf, path: Path) -> None:
         )
 
 
-def _add_layout(shelf: _Shelf, layout: str | Path) -> None:
+def _add_layout(shelf: _Shelf, layout: str | Path | Mapping[str, Any]) -> str:
+    """Put the model of a layout on the shelf; returns its digest."""
     from dp_cmdp.envs.hazard_grid import HazardGridEnv
 
     model = HazardGridEnv(layout).model()
-    shelf.programs.setdefault(model.document().digest, model)
+    digest = model.document().digest
+    shelf.programs.setdefault(digest, model)
+    return digest
 
 
 def _judged(claims: Callable[[], list[Claim]]) -> list[Claim]:
@@ -242,7 +245,19 @@ def _origin_claims(made: Release | None, name: str) -> list[Claim]:
     ]
 
 
+def _layout_claims(shelf: _Shelf, file: PolicyFile) -> list[Claim]:
+    """Whether the layout that a policy remembers is the one it names: by the model it gives."""
+    if file.layout is None:
+        return []
+    own = _add_layout(shelf, file.layout) == file.origin.program
+    why = "its model is the one named" if own else "its model is another than the one named"
+    return [Claim("its layout belongs to it", own, why)]
+
+
 def _policy_claims(shelf: _Shelf, file: PolicyFile) -> list[Claim]:
+    remembered = _layout_claims(shelf, file)
+    if any(not claim.holds for claim in remembered):
+        return remembered
     model = _program_of(shelf, file.origin)
     if not isinstance(model, ParametricCMDP):
         raise InvalidArgumentError("a policy belongs to a model or layout, not to a linear program")
@@ -260,6 +275,7 @@ def _policy_claims(shelf: _Shelf, file: PolicyFile) -> list[Claim]:
     holds = proof.verified or (small and verify_exact(tightened, file.policy))
     why = "; ".join(proof.text())
     return [
+        *remembered,
         *_origin_claims(made, file.origin.name),
         Claim("the policy keeps every tolerance with certainty", holds, why),
     ]

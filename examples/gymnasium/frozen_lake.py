@@ -24,8 +24,7 @@ database = model.database([1.0, 0.2, 0.8, 0.0], tolerance=0.1)  # the curator's
 private = dp.release_and_synthesize(model, database, dp.PrivacyBudget(4, "1/1000"))
 print(private.safe.certificate.verified, private.safe.value, "without data:", private.robust.value)
 
-visits = model.occupancy(private.safe.policy)
-figure = policy_figure(private.safe.policy, occupancy=visits, layout=model, title="FrozenLake")
+figure = policy_figure(private, layout=model, title="FrozenLake")
 save_figure(figure, "frozen_lake.png")
 cost = model.cost_at(private.release)
 print(dp.rollout(env, private.safe.policy, episodes=200, seed=0, gamma=0.99, cost=cost))

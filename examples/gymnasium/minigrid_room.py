@@ -33,8 +33,7 @@ database = model.database([1.0, 0.0, 0.7])  # the curator's
 private = dp.release_and_synthesize(model, database, dp.PrivacyBudget(2, "1/1000"))
 print(private.safe.certificate.verified, private.safe.value)
 
-visits = model.occupancy(private.safe.policy)
-figure = policy_figure(private.safe.policy, occupancy=visits, layout=model, title="a lava gap")
+figure = policy_figure(private, layout=model, title="a lava gap")
 save_figure(figure, "minigrid_room.png")
 # observes the number of the state instead of pixels, and reports released costs
 env = envs.PrivateCostWrapper(envs.StateObservation(env, model), private.release, model)

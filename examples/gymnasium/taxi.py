@@ -40,8 +40,7 @@ proof = private.safe.certificate
 print(proof.verified, dict(zip(model.names, proof.worst_case_cost.round(3), strict=True)))
 print("value", private.safe.value, "without data:", private.robust.value)
 
-visits = model.occupancy(private.safe.policy)
-figure = policy_figure(private.safe.policy, occupancy=visits, layout=model, title="Taxi")
+figure = policy_figure(private, layout=model, title="Taxi")
 save_figure(figure, "taxi.png")
 cost = model.cost_at(private.release)
 print(dp.rollout(env, private.safe.policy, episodes=50, seed=0, gamma=0.95, cost=cost))

@@ -26,6 +26,7 @@ QUICK = (
         "Algorithm 1: no point",
         ("feasibility_theorem.png",),
     ),
+    ("idea", (), "without data", ("idea.png",)),
     (
         "hazard_grid",
         ("--episodes", "5", "--compare"),

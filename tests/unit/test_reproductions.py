@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.experiments.scale import NOISES_PER_GRID
 from dp_cmdp.experiments.sweep import name_of
 from dp_cmdp.reproductions import REPRODUCTIONS, Study
 
@@ -48,3 +50,16 @@ def test_asking_for_help_loads_none_of_the_studies_and_pictures():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] []"
+
+
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+def test_quick_runs_have_the_draws_that_intervals_need_and_fewer_are_refused_at_once(name):
+    made = REPRODUCTIONS[name]
+    assert made.draws >= made.quick_draws >= made.fewest_draws
+    if made.fewest_draws > 1:
+        with pytest.raises(InvalidArgumentError, match=f"at least {made.fewest_draws}"):
+            made.sweep(quick=True, draws=made.fewest_draws - 1, seed=0)
+
+
+def test_fresh_grids_need_draws_on_two_of_them():
+    assert REPRODUCTIONS["scale"].fewest_draws > NOISES_PER_GRID

@@ -73,6 +73,7 @@ def test_every_function_that_returns_a_figure_is_on_the_face():
     made = {
         node.name
         for path in ROOM.glob("*.py")
+        if path.stem != "style"  # sizes and looks: figures without anything in them
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.FunctionDef) and node.returns is not None
         if ast.unparse(node.returns) == "Figure"

@@ -1,13 +1,18 @@
 """The pictures of policies on their grids: what they explain, and to whom."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from matplotlib.patches import FancyBboxPatch
+from matplotlib.quiver import Quiver
 
 from dp_cmdp import Envelope, import_gymnasium
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.envs import named_layout
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures import comparison_figure, policy_figure
+from dp_cmdp.figures.grid_map import LONGEST_ARROW, candidate_names
 from dp_cmdp.figures.grid_view import policy_view
 from tests.rooms import Locked
 
@@ -48,8 +53,10 @@ def labels(figure) -> str:
 def test_the_legend_explains_every_mark(name):
     public, curators = pictures(name)
     for figure in (public, curators):
-        for word in ("may be hazardous", "likeliest path", "goal", "action", "never visited"):
+        for word in ("may be hazardous", "goal", "action", "never visited"):
             assert word in labels(figure)
+        lines = [line for ax in figure.axes for line in ax.lines if np.size(line.get_xydata()) > 2]
+        assert ("likeliest path" in labels(figure)) == bool(lines)
         assert ("wall" in labels(figure)) == bool(named_layout(name).walls)
     assert "true hazard" in labels(curators)
     assert "true hazard" not in labels(public)
@@ -127,3 +134,80 @@ def test_an_environment_without_a_grid_and_what_does_not_fit_are_refused():
     lake = imported("lake")
     with pytest.raises(InvalidArgumentError, match="policy must have probs of shape"):
         policy_figure(Policy.uniform(16, 4), occupancy=np.ones((16, 4)), layout=lake, title="t")
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_arrows_are_as_long_as_actions_are_likely_and_lie_in_the_middle_of_their_cell(name):
+    layout = named_layout(name)
+    rng = np.random.default_rng(0)
+    policy = Policy(rng.dirichlet(np.ones(4), layout.num_cells))
+    figure = policy_figure(policy, layout=layout, title="t")
+    quivers: list[Any] = [part for part in figure.axes[0].collections if isinstance(part, Quiver)]
+    ends: dict[tuple[int, int], list] = {}
+    for part in quivers:
+        for x, y, u, v in zip(part.X, part.Y, part.U, part.V, strict=True):
+            cell = round(float(x)), round(float(y))
+            ends.setdefault(cell, []).append(((float(x), float(y)), (float(u), float(v))))
+    for (col, row), arrows in ends.items():
+        probs = policy.probs[layout.cell(row, col)]
+        taken = sorted(p for p in probs if p > 0.01)
+        assert sorted(np.hypot(u, v) for _, (u, v) in arrows) == pytest.approx(
+            [LONGEST_ARROW * p for p in taken]
+        )
+        places = [at for (x, y), (u, v) in arrows for at in ((x, y), (x + u, y + v))]
+        low, high = np.min(places, axis=0), np.max(places, axis=0)
+        assert (low + high) / 2 == pytest.approx([col, row])
+
+
+def test_frames_of_hazards_stay_inside_their_cells():
+    layout = named_layout("two_hazards")
+    policy = Policy.uniform(layout.num_cells, 4)
+    severity = np.full((layout.num_kinds, layout.num_cells), 0.3)
+    severity[0, 5] = 1.0
+    occupancy = layout.occupancy(policy)
+    figure = comparison_figure(
+        [policy] * 3,
+        occupancies=[occupancy] * 3,
+        layout=layout,
+        severity=severity,
+        title="t",
+        values=(3.0, 1.0, 4.0),
+    )
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [
+        "private: value 3",
+        "robust, no data: value 1",
+        "no privacy: value 4",
+    ]
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        frames = [part for part in ax.patches if isinstance(part, FancyBboxPatch)]
+        assert len(frames) == layout.num_cells
+        cell = ax.transData.transform([(0, 0), (1, 1)])
+        side = abs(cell[1, 0] - cell[0, 0])
+        widest = max(part.get_linewidth() for part in frames) * figure.dpi / 72
+        for part in frames:
+            box = part.get_path().get_extents(part.get_transform())
+            assert box.width + widest <= side + 1.0
+            assert box.height + widest <= side + 1.0
+
+
+def test_a_comparison_needs_as_many_values_as_policies():
+    layout = named_layout("islands")
+    policy = Policy.uniform(layout.num_cells, 4)
+    severity = np.zeros((layout.num_kinds, layout.num_cells))
+    look = {"layout": layout, "severity": severity, "title": "t"}
+    with pytest.raises(InvalidArgumentError, match="values as many"):
+        comparison_figure([policy] * 2, occupancies=[policy.probs] * 2, values=[1.0], **look)
+
+
+def test_kinds_of_hazards_have_letters_and_candidates_numbers():
+    layout = named_layout("two_hazards")
+    view = policy_view(layout, Policy.uniform(64, 4), np.full((64, 4), 0.1))
+    names = candidate_names(view)
+    assert list(names) == list(layout.candidates)
+    for cell, text in names.items():
+        kinds = "".join(
+            letter for letter, kind in zip("ab", layout.kinds, strict=True) if cell in kind.cells
+        )
+        assert text.endswith(kinds)
+        assert text[: -len(kinds)].isdigit()
