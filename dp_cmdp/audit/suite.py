@@ -46,6 +46,12 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
     Notes
     -----
     **Privacy.** *Public*: every database here is invented.
+
+    Examples
+    --------
+    >>> from dp_cmdp.audit.suite import audit_everything
+    >>> audit_everything(runs=1000).passed  # takes a minute or two
+    True
     """
     _check.integer("runs", runs, low=100, high=MOST_RUNS)
     _check.integer("seed", seed, high=2**64 - 1)

@@ -50,6 +50,16 @@ class Rollout:
     tail : (episodes,)
         γ^length where the episode was cut off, 0 where it terminated.
     gamma : float
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> from dp_cmdp import Policy, rollout
+    >>> env = gym.make("dp_cmdp/HazardGridCorridor-v0")
+    >>> policy = Policy.uniform(env.observation_space.n, env.action_space.n)
+    >>> played = rollout(env, policy, episodes=3, seed=0, gamma=0.9, max_steps=20)
+    >>> played.to_frame().columns.tolist()
+    ['episode', 'return', 'cost_0', 'length', 'tail']
     """
 
     returns: FloatArray
@@ -150,6 +160,16 @@ def rollout(
     Notes
     -----
     **Privacy.** *Curator only* where the environment holds the true hazards: costs depend on them.
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> from dp_cmdp import Policy, rollout
+    >>> env = gym.make("dp_cmdp/HazardGridCorridor-v0")
+    >>> policy = Policy.uniform(env.observation_space.n, env.action_space.n)
+    >>> played = rollout(env, policy, episodes=3, seed=0, gamma=0.9, max_steps=20)
+    >>> played.returns.shape, played.costs.shape
+    ((3,), (3, 1))
     """
     from tqdm import tqdm
 

@@ -90,6 +90,15 @@ class Choice:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, PrivacyBudget, choose_plan
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> choice = choose_plan(program, PrivacyBudget(1, "1/1000"))
+    >>> len(choice.scores)
+    5
     """
 
     plan: Plan
@@ -156,6 +165,20 @@ def choose_plan(
     Notes
     -----
     **Privacy.** *Public*: no data is read.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, PrivacyBudget, choose_plan
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> choice = choose_plan(program, PrivacyBudget(1, "1/1000"))
+    >>> choice.to_frame()[["plan", "chosen"]]
+                                             plan  chosen
+    0                                    database    True
+    1     totals(share=0, caution=1.25, lift=0.5)   False
+    2  totals(share=0.35, caution=1.25, lift=0.5)   False
+    3     totals(share=0.35, caution=1.5, lift=1)   False
+    4     totals(share=0.65, caution=1.5, lift=1)   False
     """
     if guard is not None:
         _check.real("guard", guard, low=0.0)
