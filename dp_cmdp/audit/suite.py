@@ -50,7 +50,7 @@ def audit_everything(*, runs: int = RUNS, seed: int = 0, workers: int = 1) -> Au
     Examples
     --------
     >>> from dp_cmdp.audit.suite import audit_everything
-    >>> audit_everything(runs=1000).passed  # takes a minute or two
+    >>> audit_everything(runs=1000).passed  # takes minutes
     True
     """
     _check.integer("runs", runs, low=100, high=MOST_RUNS)

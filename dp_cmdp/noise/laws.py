@@ -107,7 +107,15 @@ class Laplace:
 
     @door
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw with floats, for simulation only: *not secure*."""
+        """Draw with floats, for simulation only: *not secure*.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import Laplace
+        >>> Laplace(1.0).sample(np.random.default_rng(0), 3).round(2)
+        array([ 0.32, -0.62, -2.5 ])
+        """
         return rng.laplace(scale=self.scale, size=_check.shape("size", size))
 
 
@@ -237,7 +245,16 @@ class TruncatedLaplace:
 
     @door
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw with floats by inversion, for simulation only: *not secure*."""
+        """Draw with floats by inversion, for simulation only: *not secure*.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import TruncatedLaplace
+        >>> draws = TruncatedLaplace(1.0, 3.0).sample(np.random.default_rng(0), 1000)
+        >>> bool(np.abs(draws).max() <= 3)
+        True
+        """
         return self.ppf(rng.random(_check.shape("size", size)))
 
 

@@ -260,6 +260,16 @@ class ParametricLP:
         Notes
         -----
         **Privacy.** *Post-processing*.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP, solve
+        >>> from dp_cmdp.data.polytope import Polytope
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[1, 1], A=price, b=[6], upper=2)
+        >>> box, total = Polytope([1, 1], [2, 2]), Polytope([1, 1], [2, 2], W=[[1, 1]], q=[3])
+        >>> [round(solve(program.robust_over(known)).objective, 6) for known in (box, total)]
+        [3.0, 4.0]
         """
         middle = (polytope.lower + polytope.upper) / 2 if estimate is None else estimate
         theta = _check.vector("estimate", middle, size=self.envelope.num_entries)

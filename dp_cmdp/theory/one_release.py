@@ -58,6 +58,7 @@ def instance_bound(
 
     Notes
     -----
+    Computed in floats: the loss may exceed it by their rounding.
     **Paper.** Ours; it follows ``app:accuracy`` without a Hoffman constant.
     **Privacy.** *Curator only*.
 

@@ -20,39 +20,42 @@ Documented = ast.Module | ast.ClassDef | ast.FunctionDef
 FACES = ("dp_cmdp", "dp_cmdp.envs", "dp_cmdp.frontends.cvxpy")
 #: On a face, but data: there is no docstring to put an example in.
 DATA = {"dp_cmdp.envs:REGISTERED"}
-#: Methods of the classes on the faces where a user would look.
+#: Methods where a user would look.
 METHODS = {
     "dp_cmdp:Affine": "at bounds extremes sensitivity",
     "dp_cmdp:CMDP": "load save with_constraints",
     "dp_cmdp:Database": "deferred from_frame",
     "dp_cmdp:Envelope": "contains encloses from_frame index join load save to_frame",
-    "dp_cmdp:Laplace": "calibrate",
+    "dp_cmdp:Laplace": "calibrate sample",
     "dp_cmdp:LinearProgram": "slack",
     "dp_cmdp:ParametricCMDP": "at for_states load program robust save tightened",
     "dp_cmdp:ParametricLP": (
-        "at check_boundedness check_robust_feasibility load robust save sensitivity "
+        "at check_boundedness check_robust_feasibility load robust robust_over save sensitivity "
         "worst_case_slack"
     ),
     "dp_cmdp:Plan": "budgets",
-    "dp_cmdp:Policy": ("deterministic from_sb3 load predict reseed sample save to_frame uniform"),
+    "dp_cmdp:Policy": "deterministic from_sb3 load predict reseed sample save to_frame uniform",
     "dp_cmdp:PolicyPool": "solve solve_many",
     "dp_cmdp:PrivacyLedger": (
         "balances create debit entries head remaining spent to_frame total verify"
     ),
     "dp_cmdp:Release": "facts group load plot polytope save to_frame",
     "dp_cmdp:Solution": "load save to_frame",
-    "dp_cmdp:TruncatedLaplace": "calibrate",
+    "dp_cmdp:TruncatedLaplace": "calibrate sample",
     "dp_cmdp.envs:GridModel": "cmdp cost_table parametric",
     "dp_cmdp.envs:HazardGridEnv": "cmdp database model",
     "dp_cmdp.envs:Hazards": "database draw from_frame load place",
     "dp_cmdp.envs:Layout": "cell envelope replace",
     "dp_cmdp.frontends.cvxpy:CompiledProblem": "database",
+    "dp_cmdp.advice.report:Advice": "to_frame",
+    "dp_cmdp.baselines:Method": "run",
+    "dp_cmdp.cmdp.rollout:Rollout": "return_interval",
+    "dp_cmdp.cmdp.synthesis:SafePolicy": "to_frame",
     "dp_cmdp.frontends.private_costs:TabularCMDP": "cost_at database",
     "dp_cmdp.frontends.tabular:TabularModel": (
         "occupancy state_of states_at where with_private_costs"
     ),
-    "dp_cmdp.baselines:Method": "run",
-    "dp_cmdp.cmdp.synthesis:SafePolicy": "to_frame",
+    "dp_cmdp.release.planner:Choice": "to_frame",
 }
 #: What is entered through a room rather than a face, and what the doors return.
 ROOMS = {
