@@ -81,6 +81,7 @@ ROOMS = {
     "dp_cmdp.experiments.records": "export",
     "dp_cmdp.experiments.runner": "run_sweep",
     "dp_cmdp.experiments.sweep": "Sweep stream",
+    "dp_cmdp.figures": "save_figure",
     "dp_cmdp.frontends.cvxpy.solve": "Checked",
     "dp_cmdp.frontends.lp_file": "LpModel read_lp",
     "dp_cmdp.frontends.lp_spec": "PrivateBlock read_spec",
