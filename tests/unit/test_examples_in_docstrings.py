@@ -13,7 +13,7 @@ import pytest
 import dp_cmdp
 
 ROOT = Path(dp_cmdp.__file__).parent
-FILES = sorted([*ROOT.rglob("*.py"), *ROOT.joinpath("envs").glob("*.py")])
+FILES = sorted({*ROOT.rglob("*.py"), *ROOT.joinpath("envs").glob("*.py")})
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef
 
 #: Modules whose faces (``__all__``) are all public.
