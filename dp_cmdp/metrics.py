@@ -40,6 +40,15 @@ def suboptimality(
     Notes
     -----
     Negative only if x violates constraints. **Paper.** ``sec:sim``. **Privacy.** *Curator only*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, suboptimality
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1, 2], program.envelope)
+    >>> round(float(suboptimality(program, database, x=[6, 0])), 6)  # the best is (8, 0)
+    0.25
     """
     point = _check.vector("x", x, size=program.num_variables)
     if optimum == 0.0:
@@ -56,6 +65,12 @@ def cost_of_privacy(nonprivate_value: float, private_value: float) -> CuratorOnl
     Notes
     -----
     **Paper.** ``app:cmdp`` with its sign mended. **Privacy.** *Curator only*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import cost_of_privacy
+    >>> cost_of_privacy(20.0, 19.0)
+    0.05 (curator only)
     """
     return CuratorOnly(max(_relative_loss(float(nonprivate_value), float(private_value)), 0.0))
 
@@ -75,6 +90,15 @@ class Violation:
     worst : CuratorOnly
         Largest A_i(D)x − b_i(D), 0 if none is positive: exact, rounded once.
     violated_rows, num_rows : int
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, violation
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[3, 2], A=price, b=[8])
+    >>> found = violation(program, Database([1, 2], program.envelope), x=[9, 0])
+    >>> found.violated_rows, found.num_rows, found.worst
+    (1, 1, 1.0 (curator only))
     """
 
     worst: CuratorOnly
@@ -89,6 +113,17 @@ def violation(program: ParametricLP, database: Database, *, x: ArrayLike) -> Vio
     Notes
     -----
     **Privacy.** *Curator only*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, violation
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1, 2], program.envelope)
+    >>> violation(program, database, x=[6, 0]).violated_rows
+    0
+    >>> float(violation(program, database, x=[6, 2]).worst)
+    2.0
     """
     point = _check.vector("x", x, size=program.num_variables)
     truth = database.values
@@ -99,7 +134,16 @@ def violation(program: ParametricLP, database: Database, *, x: ArrayLike) -> Vio
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """Share of released entries whose interval reaches the public bounds."""
+    """Share of released entries whose interval reaches the public bounds.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database, saturation
+    >>> envelope = Envelope(0, 1, radius=0.01, shape=2)
+    >>> release = release_database(Database([0.5, 0.0], envelope), PrivacyBudget(1, "1/1000"))
+    >>> saturation(release, envelope).upper  # no interval reaches the upper bound
+    0.0
+    """
 
     lower: float
     upper: float
@@ -119,6 +163,14 @@ def saturation(release: Release, envelope: Envelope) -> Saturation:
     Notes
     -----
     **Privacy.** *Post-processing*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database, saturation
+    >>> envelope = Envelope(0, 1, radius=0.01, shape=2)
+    >>> release = release_database(Database([0.5, 0.0], envelope), PrivacyBudget(1, "1/1000"))
+    >>> saturation(release, envelope).whole  # no interval is as wide as the public bounds
+    0.0
     """
     if release.groups != envelope.groups:
         raise InvalidArgumentError("envelope must be the one of the released entries")

@@ -33,14 +33,29 @@ def data_file(folder: str, name: str) -> Path:
 
 
 def layout_names() -> tuple[str, ...]:
-    """Names of the layouts that come with the package."""
+    """Names of the layouts that come with the package.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import layout_names
+    >>> layout_names()
+    ('cliff', 'corridor', 'crossing', 'islands', 'paper', 'rooms', 'two_hazards')
+    """
     folder = data_file("layouts", "any").parent
     return tuple(sorted(path.stem for path in folder.glob("*.json")))
 
 
 @door
 def named_layout(name: str) -> Layout:
-    """One of the layouts of :func:`layout_names`."""
+    """One of the layouts of :func:`layout_names`.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import named_layout
+    >>> corridor = named_layout("corridor")
+    >>> corridor.rows, corridor.cols, len(corridor.candidates)
+    (5, 9, 3)
+    """
     if name not in layout_names():
         raise InvalidArgumentError(
             f"layout must be one of {', '.join(layout_names())}, a file, or a map of several "
@@ -54,6 +69,16 @@ def as_layout(layout: Layout | Mapping[str, Any] | str | Path) -> Layout:
     """A layout from itself, from the content of a JSON file, from a name, a path or a text map.
 
     A text of several lines is a map (:mod:`dp_cmdp.envs.layout_files`), with one kind of hazard.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import as_layout
+    >>> layout = as_layout('''S?G
+    ... #.#''')
+    >>> layout.rows, layout.cols, layout.candidates
+    (2, 3, (1,))
+    >>> as_layout("corridor").name
+    'corridor'
     """
     if isinstance(layout, Layout):
         return layout
@@ -103,6 +128,13 @@ def random_layout(
     Severities lie in [0, 1] with radius 0.1. The tolerance bounds are set from public data: at
     least 1.5 times the worst-case cost of a cautious policy, so the robust problem is feasible.
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import random_layout
+    >>> layout = random_layout(10, seed=0, density=0.2)
+    >>> layout.num_cells, len(layout.candidates)
+    (100, 20)
     """
     size = _check.integer("size", size, low=3, high=3000)
     kinds = _check.integer("kinds", kinds, low=1, high=9)

@@ -56,6 +56,13 @@ class GridModel:
     Notes
     -----
     **Paper.** ``app:cmdp``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import GridModel, named_layout
+    >>> grid = GridModel(named_layout("corridor"))
+    >>> grid.T.shape, grid.r.shape
+    ((180, 45), (45, 4))
     """
 
     layout: Layout
@@ -94,7 +101,15 @@ class GridModel:
 
     @door
     def cost_table(self, severity: ArrayLike) -> FloatArray:
-        """Cost of a step spent in each state, (num_kinds, num_states), for given severities."""
+        """Cost of a step spent in each state, (num_kinds, num_states), for given severities.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import GridModel, parse_map
+        >>> grid = GridModel(parse_map("S?G"))
+        >>> grid.cost_table([0.7])  # one kind of hazard, three cells
+        array([[0. , 0.7, 0. ]])
+        """
         table = np.zeros((self.layout.num_kinds, self.num_states))
         table[self.kinds, self.cells] = _check.vector(
             "severity", severity, size=self.cells.size, private=True
@@ -107,7 +122,15 @@ class GridModel:
 
     @door
     def cmdp(self, severity: ArrayLike, *, tolerance: ArrayLike) -> CMDP:
-        """The constrained MDP with given severities and tolerances."""
+        """The constrained MDP with given severities and tolerances.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import GridModel, parse_map
+        >>> grid = GridModel(parse_map("S?G"))
+        >>> grid.cmdp([0.7], tolerance=[0.8])
+        CMDP(num_states=3, num_actions=4, num_constraints=1, gamma=0.95)
+        """
         f = np.repeat(self.cost_table(severity)[:, :, None], NUM_ACTIONS, axis=2)
         layout = self.layout
         return CMDP(self.T, self.r, f=f, f0=tolerance, mu=layout.mu, gamma=layout.gamma)
@@ -118,6 +141,12 @@ class GridModel:
         Notes
         -----
         **Paper.** ``opt:MDP-D``. **Privacy.** *Public*.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import GridModel, parse_map
+        >>> GridModel(parse_map("S?G")).parametric().envelope
+        Envelope(severity[1], tolerance[1], record_size=1)
         """
         layout, envelope = self.layout, self.layout.envelope()
         K, actions = layout.num_kinds, np.arange(NUM_ACTIONS)

@@ -84,6 +84,16 @@ class HazardGridEnv(gym.Env[Any, Any]):
 
     ## Version History
     * v0: first version
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> import dp_cmdp  # registers the ids
+    >>> env = gym.make("dp_cmdp/HazardGridCorridor-v0")  # public: no hazard is in it
+    >>> observation, info = env.reset(seed=0)
+    >>> observation, reward, terminated, truncated, info = env.step(2)
+    >>> float(info["cost"])  # the public worst case of the cell that was left
+    0.0
     """
 
     metadata = {  # noqa: RUF012
@@ -239,6 +249,13 @@ class HazardGridEnv(gym.Env[Any, Any]):
         Notes
         -----
         **Paper.** ``opt:MDP-D``. **Privacy.** *Public*.
+
+        Examples
+        --------
+        >>> from dp_cmdp import robust_policy
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> robust_policy(HazardGridEnv("corridor").model()).certificate.verified
+        True
         """
         return self.grid_model.parametric()
 
@@ -253,6 +270,16 @@ class HazardGridEnv(gym.Env[Any, Any]):
         Notes
         -----
         **Privacy.** *Curator only*.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> HazardGridEnv("corridor", access="curator").database()
+        Database(<private>, severity[3], tolerance[1], identity='hazards/corridor')
+        >>> HazardGridEnv("corridor").database()
+        Traceback (most recent call last):
+            ...
+        dp_cmdp.errors.PrivacyLeakError: ...
         """
         if self.access != CURATOR:
             raise PrivacyLeakError(
@@ -261,7 +288,16 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return self._hazards.database()
 
     def cmdp(self) -> CMDP:
-        """The constrained MDP with the true costs and tolerances. *Curator only.*"""
+        """The constrained MDP with the true costs and tolerances. *Curator only.*
+
+        Examples
+        --------
+        >>> from dp_cmdp import solve_cmdp
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> curator = HazardGridEnv("corridor", access="curator")
+        >>> solve_cmdp(curator.cmdp()).gap <= 1e-8  # the best policy without privacy
+        True
+        """
         self.database()
         return self.grid_model.cmdp(self._hazards.severity, tolerance=self._hazards.tolerance)
 
@@ -299,6 +335,15 @@ class RandomHazardGridEnv(HazardGridEnv):
 
     ## Version History
     * v0: first version
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import RandomHazardGridEnv
+    >>> env = RandomHazardGridEnv(size=8, density=0.2, layout_seed=1)
+    >>> env.reset(seed=0)  # the lower right cell
+    (63, {})
+    >>> len(env.layout.candidates)
+    12
     """
 
     @door

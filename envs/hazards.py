@@ -53,6 +53,13 @@ class Hazards:
     -----
     **Privacy.** *Curator only*. ``repr`` and error texts show nothing; pickling is refused. A copy
     inside the process is the object itself.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import Hazards, parse_map
+    >>> layout = parse_map(["S?G", ".?."])
+    >>> Hazards(layout, [0.7, 0.0], tolerance=0.8)  # nothing is shown
+    Hazards(<private>, layout='custom')
     """
 
     __slots__ = ("_database", "layout")
@@ -95,7 +102,16 @@ class Hazards:
         tolerance: ArrayLike,
         identity: str | None = None,
     ) -> Hazards:
-        """Hazards at given (row, column) cells: one mapping, or one per kind."""
+        """Hazards at given (row, column) cells: one mapping, or one per kind.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import HazardGridEnv, Hazards, parse_map
+        >>> layout = parse_map(["S?G", ".?."])
+        >>> hazards = Hazards.place(layout, {(0, 1): 0.7}, tolerance=0.8)
+        >>> HazardGridEnv(layout, access="curator", hazards=hazards).database()
+        Database(<private>, severity[2], tolerance[1], identity='hazards/custom')
+        """
         is_one = _check.is_mapping(severities)
         per_kind = (severities,) if is_one else _check.items("severities", severities)
         if len(per_kind) != layout.num_kinds:
@@ -133,6 +149,15 @@ class Hazards:
         Notes
         -----
         Errors show the public bounds and nothing of the table. **Privacy.** *Curator only*.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dp_cmdp.envs import Hazards, parse_map
+        >>> layout = parse_map(["S?G", ".?."])
+        >>> private = pd.DataFrame({"row": [0], "col": [1], "severity": [0.7]})
+        >>> Hazards.from_frame(layout, private, tolerance=0.8).database()
+        Database(<private>, severity[2], tolerance[1], identity='hazards/custom')
         """
         found = read_severities(
             hazards, {kind.name: _columns(layout, kind) for kind in layout.kinds}
@@ -150,6 +175,13 @@ class Hazards:
 
         A hazard's severity is uniform in the upper half of its bounds; the tolerance is uniform in
         its bounds. The seed determines everything, so it is as private as what it draws.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import Hazards, named_layout
+        >>> hazards = Hazards.draw(named_layout("corridor"), seed=1)
+        >>> hazards.database().envelope
+        Envelope(severity[3], tolerance[1], record_size=1)
         """
         rng = np.random.default_rng(_check.seed("seed", seed))
         share = _check.real("share", share, low=0.0, high=1.0)
@@ -170,6 +202,16 @@ class Hazards:
         The file holds ``"format"`` and ``"kinds"``: for each kind's name an object with
         ``"severity"``, a list of [row, column, severity], and ``"tolerance"``. It names exactly the
         kinds of the layout and no cell of a kind twice.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from dp_cmdp.envs import Hazards, parse_map
+        >>> kinds = '{"hazard": {"severity": [[0, 1, 0.7]], "tolerance": 0.8}}'
+        >>> text = '{"format": "dp_cmdp.Hazards/1", "kinds": ' + kinds + "}"
+        >>> _ = Path("hazards.json").write_text(text)
+        >>> Hazards.load(parse_map("S?G"), "hazards.json").database()
+        Database(<private>, severity[1], tolerance[1], identity='hazards/custom')
         """
         source = _check.path("hazards", path)
         content = _parsed(layout, source)
@@ -240,7 +282,16 @@ class Hazards:
         return self._database.values[-self.layout.num_kinds :]
 
     def database(self) -> Database:
-        """The private database, for a mechanism to read. *Curator only.*"""
+        """The private database, for a mechanism to read. *Curator only.*
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, release_database
+        >>> from dp_cmdp.envs import Hazards, named_layout
+        >>> database = Hazards.draw(named_layout("corridor"), seed=1).database()
+        >>> release_database(database, PrivacyBudget(1, "1/1000")).secure
+        True
+        """
         return self._database
 
     def __repr__(self) -> str:

@@ -54,6 +54,15 @@ class HazardKind:
     -----
     **Paper.** β_s and f_0 of ``app:cmdp``; sup A(D) = ``severity[1]``, inf b(D) = ``tolerance[0]``.
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    Cells 3 and 4 may be icy; a step spent there costs between 0 and 2:
+
+    >>> from dp_cmdp.envs import HazardKind
+    >>> ice = HazardKind(name="ice", cells=[3, 4], severity=(0, 2), tolerance=(1, 3))
+    >>> ice.severity_radius  # by default anywhere in the bounds
+    2.0
     """
 
     name: str = "hazard"
@@ -112,6 +121,14 @@ class Layout:
     Notes
     -----
     **Paper.** ``app:cmdp``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import HazardKind, Layout
+    >>> kind = HazardKind(cells=[1], severity=(0, 1), tolerance=(0.5, 1))
+    >>> layout = Layout(rows=2, cols=3, kinds=[kind], goals=[2], start=0)
+    >>> layout.envelope()
+    Envelope(severity[1], tolerance[1], record_size=1)
     """
 
     rows: int
@@ -231,7 +248,14 @@ class Layout:
         return _check.frozen(mu)
 
     def cell(self, row: int, col: int) -> int:
-        """Number of the cell in a row and column, both counted from 0."""
+        """Number of the cell in a row and column, both counted from 0.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import parse_map
+        >>> parse_map(["S?G", "..."]).cell(1, 2)
+        5
+        """
         row = _check.integer("row", row, high=self.rows - 1)
         return row * self.cols + _check.integer("col", col, high=self.cols - 1)
 
@@ -242,7 +266,14 @@ class Layout:
         return _step(cell, action, shape=(self.rows, self.cols), walls=self.walls)
 
     def replace(self, **changes: Any) -> Layout:
-        """The same layout with some facts changed; everything is checked again."""
+        """The same layout with some facts changed; everything is checked again.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import named_layout
+        >>> named_layout("corridor").replace(slip=0.0, name="dry corridor").slip
+        0.0
+        """
         return replace(self, **changes)
 
     def facts(self) -> dict[str, Any]:
@@ -277,7 +308,14 @@ class Layout:
 
     def envelope(self) -> Envelope:
         """Public bounds of the database: group ``severity`` (kind by kind, cells in order) and
-        group ``tolerance`` (one entry per kind)."""
+        group ``tolerance`` (one entry per kind).
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import named_layout
+        >>> named_layout("two_hazards").envelope()
+        Envelope(severity[30], tolerance[2], record_size=1)
+        """
         sizes = [len(kind.cells) for kind in self.kinds]
         severity = np.array([(*k.severity, k.severity_radius) for k in self.kinds])
         tolerance = np.array([(*k.tolerance, k.tolerance_radius) for k in self.kinds])

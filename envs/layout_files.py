@@ -59,6 +59,14 @@ def parse_map(
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import parse_map
+    >>> rows = ["S.?G", ".#..", "...."]  # start, free, candidate, goal; below them a wall
+    >>> layout = parse_map(rows, slip=0.0, gamma=0.9)
+    >>> layout.candidates, layout.goals, layout.walls
+    ((2,), (3,), (5,))
     """
     lines = text.strip("\r\n").splitlines() if isinstance(text, str) else _check.items("text", text)
     for number, kind in enumerate(_check.items("kinds", kinds)):
@@ -154,6 +162,13 @@ def load_layout(path: str | Path) -> Layout:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import load_layout, named_layout, save_layout
+    >>> path = save_layout(named_layout("corridor"), "corridor.json")
+    >>> load_layout(path) == named_layout("corridor")
+    True
     """
     source = _check.path("layout", path)
     try:
@@ -247,5 +262,12 @@ def layout_to_dict(layout: Layout) -> dict[str, Any]:
 
 @door
 def save_layout(layout: Layout, path: str | Path) -> Path:
-    """Write a layout to a JSON file, atomically."""
+    """Write a layout to a JSON file, atomically.
+
+    Examples
+    --------
+    >>> from dp_cmdp.envs import parse_map, save_layout
+    >>> save_layout(parse_map("S?G"), "mine.json").name
+    'mine.json'
+    """
     return write_text(path, json.dumps(layout_to_dict(layout), indent=2, ensure_ascii=False) + "\n")

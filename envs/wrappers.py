@@ -31,6 +31,16 @@ class StateObservation(gym.Wrapper[int, int, Any, int], gym.utils.RecordConstruc
     -----
     ``reset`` always makes what was imported: where the model was explored from a seed, with that
     seed. A state that the model does not have is an error. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> from dp_cmdp import import_gymnasium
+    >>> from dp_cmdp.envs import StateObservation
+    >>> model = import_gymnasium("CliffWalking-v1", gamma=0.9)
+    >>> env = StateObservation(gym.make("CliffWalking-v1"), model)
+    >>> env.reset(seed=0)[0]
+    36
     """
 
     @door
@@ -79,6 +89,18 @@ class PrivateCostWrapper(gym.Wrapper[int, int, int, int], gym.utils.RecordConstr
     :attr:`tolerance` is safe for the true database. A cost that `env` itself reports is replaced.
     **Paper.** ``lem:arbitrary``. **Privacy.** *Post-processing*: any learner trained through the
     wrapper is as private as the release, however long it trains.
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> from dp_cmdp import PrivacyBudget, release_database
+    >>> from dp_cmdp.envs import HazardGridEnv, PrivateCostWrapper
+    >>> database = HazardGridEnv("corridor", access="curator").database()
+    >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+    >>> env = PrivateCostWrapper(gym.make("dp_cmdp/HazardGridCorridor-v0"), release)
+    >>> observation, info = env.reset(seed=0)
+    >>> "cost" in env.step(2)[-1]  # what any learner may be trained on
+    True
     """
 
     @door
@@ -168,6 +190,16 @@ class SixTupleWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstruct
     Notes
     -----
     **Privacy.** *Post-processing* of what `env` reports.
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> from dp_cmdp.envs import SixTupleWrapper
+    >>> env = SixTupleWrapper(gym.make("dp_cmdp/HazardGridCorridor-v0"))
+    >>> observation, info = env.reset(seed=0)
+    >>> observation, reward, cost, terminated, truncated, info = env.step(2)
+    >>> reward, cost
+    (-1.0, 0.0)
     """
 
     @door

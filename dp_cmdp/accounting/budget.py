@@ -43,6 +43,12 @@ def exact(name: str, value: Any) -> Fraction:
     """Read a number as the fraction its user wrote: 0.1 is 1/10, "1/3" is 1/3.
 
     A float stands for its shortest decimal text, not for its binary expansion.
+
+    Examples
+    --------
+    >>> from dp_cmdp.accounting.budget import exact
+    >>> exact("epsilon", 0.1), exact("epsilon", "1/3")
+    (Fraction(1, 10), Fraction(1, 3))
     """
     if isinstance(value, numbers.Real) and not _scalars.is_real(value):
         raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
@@ -94,6 +100,14 @@ class PrivacyBudget:
     **Paper.** ``def:dp``, ``lem:comp``. δ = 0 is refused: no mechanism with bounded noise attains
     it, so no answer could be feasible with certainty.
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget
+    >>> PrivacyBudget(0.1, "1/1000")
+    PrivacyBudget(epsilon=Fraction(1, 10), delta=Fraction(1, 1000))
+    >>> PrivacyBudget("1/3", "1/1000").epsilon * 3
+    Fraction(1, 1)
     """
 
     epsilon: Fraction
@@ -133,7 +147,15 @@ class PrivacyBudget:
 
 @contextmanager
 def weak_budgets() -> Generator[None, None, None]:
-    """Budgets that promise little are part of the question: no :class:`PrivacyWarning`."""
+    """Budgets that promise little are part of the question: no :class:`PrivacyWarning`.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget
+    >>> from dp_cmdp.accounting.budget import weak_budgets
+    >>> with weak_budgets():
+    ...     budget = PrivacyBudget(100, "1/2")  # not warned of, here
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         yield
@@ -168,7 +190,15 @@ def _shown(value: Fraction, whole: Callable[[Fraction], int], digits: int = 6) -
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one block of a linear program may spend; δ = 0 for plain Laplace noise."""
+    """What one block of a linear program may spend; δ = 0 for plain Laplace noise.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget
+    >>> from dp_cmdp.accounting.budget import allocate
+    >>> allocate(PrivacyBudget(1, "1/1000"), {"c": 1})["c"]
+    Share(alpha=Fraction(1, 1), epsilon=Fraction(1, 1), delta=Fraction(0, 1))
+    """
 
     alpha: Fraction
     epsilon: Fraction
@@ -199,6 +229,16 @@ def allocate(budget: PrivacyBudget, alphas: Mapping[str, Number]) -> dict[str, S
     -----
     **Paper.** ``algo:solve`` (its "2" is this half-and-half rule), ``rem:modify``.
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget
+    >>> from dp_cmdp.accounting.budget import allocate
+    >>> for block, share in allocate(PrivacyBudget(1, "1/1000"), {"A": "2/3", "b": "1/3"}).items():
+    ...     print(block, share.epsilon, share.delta)
+    A 2/3 1/2000
+    b 1/3 1/2000
+    c 0 0
     """
     if not set(alphas) <= set(BLOCKS):
         raise InvalidArgumentError("alphas may name the blocks A, b and c only")

@@ -38,6 +38,14 @@ class Amount:
     Notes
     -----
     **Paper.** ``lem:comp``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dp_cmdp.accounting.hashchain import Amount
+    >>> spent = Amount(Fraction(1, 10), Fraction(0)) + Amount(Fraction(2, 10), Fraction(0))
+    >>> spent == Amount(Fraction(3, 10), Fraction(0))
+    True
     """
 
     epsilon: Fraction = Fraction(0)
@@ -118,6 +126,13 @@ class LedgerHead:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.accounting.hashchain import LedgerHead
+    >>> head = LedgerHead(2, "ab" * 32)
+    >>> LedgerHead.parse(str(head)) == head
+    True
     """
 
     count: int

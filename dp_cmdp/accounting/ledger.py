@@ -76,6 +76,16 @@ class PrivacyLedger:
     -----
     **Paper.** ``lem:comp``.
     **Privacy.** *Public*: identities, amounts and notes must hold no private value.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Database, Envelope, PrivacyBudget, PrivacyLedger, release_database
+    >>> ledger = PrivacyLedger("budgets.sqlite")
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+    >>> database = Database([0.5], Envelope(0, 1, shape=1), identity="demand 2026")
+    >>> release = release_database(database, PrivacyBudget(1, "1/2000"), ledger=ledger)
+    >>> ledger.remaining("demand 2026").epsilon
+    Fraction(1, 1)
     """
 
     path: Path
@@ -100,6 +110,13 @@ class PrivacyLedger:
         Notes
         -----
         **Privacy.** *Public*.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> ledger.create("demand 2026", PrivacyBudget(2, "1/1000")).kind
+        'total'
         """
         identity, total = _identity(identity), Amount.of(budget)
 
@@ -140,6 +157,17 @@ class PrivacyLedger:
         Notes
         -----
         **Paper.** ``lem:comp``. **Privacy.** *Spends the budget*.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
+        >>> ledger.debit("demand 2026", PrivacyBudget("1.01", "1/2000"))
+        Traceback (most recent call last):
+            ...
+        dp_cmdp.errors.BudgetExceededError: ...
         """
         identity, requested, note = _identity(identity), Amount.of(budget), _note(note)
 
@@ -173,6 +201,16 @@ class PrivacyLedger:
         ------
         LedgerCorruptError
             Whose `index` is the first entry at fault.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> noted = str(ledger.head())  # on paper, or at a notary's
+        >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"))
+        >>> ledger.verify(noted).head.count
+        2
         """
         pin = LedgerHead.parse(pinned) if isinstance(pinned, str) else pinned
         with self._transaction() as database:
@@ -185,7 +223,16 @@ class PrivacyLedger:
         )
 
     def head(self) -> LedgerHead:
-        """The count and last hash, to be noted outside the ledger and given to :meth:`verify`."""
+        """The count and last hash, to be noted outside the ledger and given to :meth:`verify`.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> ledger.head().count
+        1
+        """
         return self._read().head
 
     def ledger_id(self) -> str:
@@ -193,22 +240,63 @@ class PrivacyLedger:
         return self._read().ledger_id
 
     def balances(self) -> list[Balance]:
-        """Total, spent and remaining of every identity, in one consistent look."""
+        """Total, spent and remaining of every identity, in one consistent look.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/2", "1/2000"))
+        >>> for balance in ledger.balances():
+        ...     print(balance.identity, balance.remaining.epsilon)
+        demand 2026 3/2
+        """
         return list(self._read().balances.values())
 
     @door
     def total(self, identity: str) -> Amount:
-        """The total set by :meth:`create`."""
+        """The total set by :meth:`create`.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> ledger.total("demand 2026").delta
+        Fraction(1, 1000)
+        """
         return _balance(self._read(), _identity(identity)).total
 
     @door
     def spent(self, identity: str) -> Amount:
-        """The exact sum of all debits."""
+        """The exact sum of all debits.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> for _ in range(3):
+        ...     entry = ledger.debit("demand 2026", PrivacyBudget(0.1, "1/9000"))
+        >>> ledger.spent("demand 2026").epsilon  # exactly; floats would say 0.30000000000000004
+        Fraction(3, 10)
+        """
         return _balance(self._read(), _identity(identity)).spent
 
     @door
     def remaining(self, identity: str) -> Amount:
-        """Total minus spent, exactly."""
+        """Total minus spent, exactly.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/3", "1/2000"))
+        >>> ledger.remaining("demand 2026").epsilon
+        Fraction(5, 3)
+        """
         return _balance(self._read(), _identity(identity)).remaining
 
     @door
@@ -216,6 +304,15 @@ class PrivacyLedger:
         """All debits, or those of one identity, oldest first.
 
         Totals are links of the same chain, so the index of the first debit is not 1.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
+        >>> [(entry.index, entry.note) for entry in ledger.entries()]
+        [(2, 'first look')]
         """
         chain = self._read()
         if identity is not None:
@@ -228,7 +325,18 @@ class PrivacyLedger:
 
     @door
     def to_frame(self, identity: str | None = None) -> pd.DataFrame:
-        """The debits as a pandas table; ε and δ stay exact fractions."""
+        """The debits as a pandas table; ε and δ stay exact fractions.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+        >>> ledger = PrivacyLedger("budgets.sqlite")
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
+        >>> ledger.to_frame()[["identity", "epsilon", "delta", "note"]]
+              identity epsilon   delta        note
+        0  demand 2026       1  1/2000  first look
+        """
         import pandas as pd
 
         columns = ["index", "time", "identity", "epsilon", "delta", "note", "hash"]

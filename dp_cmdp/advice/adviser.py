@@ -92,6 +92,19 @@ def advise(
     -----
     **Paper.** Ours; it answers the use of ``prob:accurate``. **Privacy.** *Public*: no database is
     needed, so advice can be published, and asked for as often as one likes.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, advise
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> advice = advise(program, epsilons=[1, 4], deltas=["1/1000"], draws=8)
+    >>> advice.worthwhile
+    True
+    >>> advice.to_frame()[["epsilon", "recovered"]].round(2)
+       epsilon  recovered
+    0      1.0       0.68
+    1      4.0       0.87
     """
     lp = as_program(program)
     eps, dlt = _numbers("epsilons", epsilons), _numbers("deltas", deltas)
@@ -155,6 +168,17 @@ def expected_saturation(noise: ReleaseNoise, position: str) -> float:
     -----
     At the harmless end it is 1 − δ exactly when the radius is the whole range and records have
     one entry. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp.advice.adviser import expected_saturation
+    >>> from dp_cmdp.theory.release_noise import release_noise
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[3, 2], A=price, b=[8])
+    >>> noise = release_noise(program, PrivacyBudget(1, "1/1000"))
+    >>> round(expected_saturation(noise, "harmless"), 6)  # radius = range: 1 − δ
+    0.999
     """
     envelope = noise.envelope
     width = envelope.upper - envelope.lower
@@ -172,6 +196,13 @@ def forced_changes(budget: PrivacyBudget) -> int:
 
     An answer that is infeasible k changes away has probability at most δ(e^{kε} − 1)/(e^ε − 1); as
     long as that is below 1, some answers must be safe for the k changed entries too.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget
+    >>> from dp_cmdp.advice.adviser import forced_changes
+    >>> forced_changes(PrivacyBudget(1, "1/1000"))
+    7
     """
     eps, delta = float(budget.epsilon), float(budget.delta)
     inner = eps + math.log1p(-math.exp(-eps)) - math.log(delta)  # ln((e^ε − 1)/δ)

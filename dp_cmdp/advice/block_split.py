@@ -88,6 +88,15 @@ def best_split(
     Notes
     -----
     **Paper.** ``subsec:priv_budget``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget
+    >>> from dp_cmdp.advice.block_split import best_split
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program
+    >>> split = best_split(ad_auction_program(2, 2), PrivacyBudget(1, "1/1000"), draws=2, steps=3)
+    >>> sum(split.alphas.values())
+    Fraction(1, 1)
     """
     lp = as_program(program)
     used = lp.sensitive_blocks

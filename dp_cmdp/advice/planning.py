@@ -98,6 +98,17 @@ def smallest_epsilon(
     **Paper.** The use of ``prob:accurate``. **Privacy.** *Curator only*. Choosing ε by looking at
     the data is itself not private: publish the plan's target, not its ε, or choose ε from
     :func:`dp_cmdp.advice.adviser.advise`, which is public.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP
+    >>> from dp_cmdp.advice.planning import smallest_epsilon
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> plan = smallest_epsilon(program, database, delta="1/1000", target=0.1, draws=16)
+    >>> plan.reachable, bool(plan.low <= plan.epsilon <= plan.high)
+    (True, True)
     """
     lp = as_program(program)
     lp.check_owns(database)

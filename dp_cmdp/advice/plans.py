@@ -48,6 +48,15 @@ class PlanAdvice:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP
+    >>> from dp_cmdp.advice.plans import advise_plans
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> len(advise_plans(program, epsilons=[1], draws=2).rows)  # one per plan
+    5
     """
 
     rows: tuple[PlanRow, ...]
@@ -103,6 +112,16 @@ def advise_plans(
     Notes
     -----
     **Privacy.** *Public*: no data is read.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP
+    >>> from dp_cmdp.advice.plans import advise_plans
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> advice = advise_plans(program, epsilons=[1], draws=2)
+    >>> advice.to_frame().columns.tolist()
+    ['epsilon', 'delta', 'plan', 'loss', 'ci_low', 'ci_high', 'trials']
     """
     lp = as_program(program)
     count = _check.size("draws", draws, low=2)

@@ -106,6 +106,15 @@ class Advice:
     remedies : tuple of Remedy
     confidence : float
         Of each interval, over trials in antithetic pairs (Student's law).
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, advise
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> advice = advise(program, epsilons=[1, 4], deltas=["1/1000"], draws=8)
+    >>> print(advice.summary().splitlines()[1])
+    The true optimum lies in [12, 24].
     """
 
     rows: tuple[AdviceRow, ...]
@@ -138,7 +147,19 @@ class Advice:
         return gain <= 1e-6 * (1.0 + abs(self.reference_optimum))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per (ε, δ, radius)."""
+        """One row per (ε, δ, radius).
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP, advise
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+        >>> advice = advise(program, epsilons=[1, 4], deltas=["1/1000"], draws=2)
+        >>> advice.to_frame()[["epsilon", "delta"]]
+           epsilon  delta
+        0      1.0  0.001
+        1      4.0  0.001
+        """
         import pandas as pd
 
         return pd.DataFrame([asdict(row) for row in self.rows])

@@ -161,6 +161,19 @@ def audit(
     -----
     A pass proves nothing beyond the certificate layer; an objection is evidence.
     **Paper.** ``def:dp``. **Privacy.** *Curator only* when `pair` is real data; use invented data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp.audit.subject import audit
+    >>> def too_little_noise(values, rng):
+    ...     return values + rng.laplace(scale=0.2, size=values.shape)  # 1 would be right
+    >>> rng = np.random.default_rng(0)
+    >>> report = audit(
+    ...     too_little_noise, ([0.0], [1.0]), epsilon=1, delta="1/1000", rng=rng, runs=2000
+    ... )
+    >>> report.passed, report.objecting
+    (False, ('black_box',))
     """
     first, second = sides = checked_pair(pair)
     claim = PrivacyBudget(epsilon, delta)

@@ -51,6 +51,12 @@ def audit_everything(
     Notes
     -----
     **Privacy.** *Public*: every database here is invented.
+
+    Examples
+    --------
+    >>> from dp_cmdp.audit.suite import audit_everything
+    >>> audit_everything(runs=1000).passed  # takes minutes
+    True
     """
     _check.integer("runs", runs, low=100, high=MOST_RUNS)
     _check.integer("seed", seed, high=2**64 - 1)

@@ -77,6 +77,14 @@ class PolicyCertificate:
     joint : (K,), optional
         Upper bounds on cost − tolerance, both of the same database: where facts about both are
         known together, this can be ≤ 0 although the highest cost exceeds the lowest tolerance.
+
+    Examples
+    --------
+    >>> from dp_cmdp import robust_policy
+    >>> from dp_cmdp.envs import HazardGridEnv
+    >>> certificate = robust_policy(HazardGridEnv("corridor").model()).certificate
+    >>> certificate.verified, bool((certificate.worst_case_cost <= certificate.tolerance).all())
+    (True, True)
     """
 
     worst_case_cost: FloatArray
@@ -153,6 +161,16 @@ def certify_policy(
 
     **Paper.** Certain constraint satisfaction of ``thm:feasible``, checked on the delivered policy.
     **Privacy.** *Post-processing* of the tightened model; curator only on the true one.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Policy
+    >>> from dp_cmdp.cmdp.certificate import certify_policy
+    >>> from dp_cmdp.envs import HazardGridEnv
+    >>> worst = HazardGridEnv("corridor").model().robust()
+    >>> right = Policy.deterministic([2] * worst.num_states, 4)  # through the hazards
+    >>> certify_policy(worst, right).verified
+    False
     """
     if chain is None:
         chain = DiscountedChain(cmdp, policy)

@@ -36,6 +36,13 @@ class Evaluation:
         Discounted reward from each state.
     cost_functions : (K, num_states)
         Discounted costs from each state.
+
+    Examples
+    --------
+    >>> from dp_cmdp import CMDP, Policy, evaluate
+    >>> cmdp = CMDP([[[1.0], [1.0]]], [[1, 0]], f=[[1, 0]], f0=[1], mu=[1], gamma=0.5)
+    >>> evaluate(cmdp, Policy([[0.25, 0.75]])).slack.round(6)  # f0 minus the cost
+    array([0.5])
     """
 
     value: float
@@ -69,6 +76,17 @@ def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
     -----
     **Paper.** ``def:cmdp``, with the occupancy measure of its linear program recomputed from π.
     **Privacy.** *Post-processing* of a public `cmdp`; curator only on the true one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import CMDP, Policy, evaluate
+    >>> T = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]])  # action 1 changes the state
+    >>> r = f = np.array([[0, 0], [1, 1]])
+    >>> cmdp = CMDP(T, r, f=f, f0=[1.5], mu=[1, 0], gamma=0.5)
+    >>> found = evaluate(cmdp, Policy.deterministic([1, 0], 2))  # go there and stay
+    >>> round(found.value, 6), found.costs.round(6), found.slack.round(6)
+    (1.0, array([1.]), array([0.5]))
     """
     chain = DiscountedChain(cmdp, policy)
     value_function = chain.values(chain.average(cmdp.r))

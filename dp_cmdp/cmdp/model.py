@@ -61,6 +61,17 @@ class CMDP:
     -----
     **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of a Release; one built from true data
     stays with its curator.
+
+    Examples
+    --------
+    Two states; action 1 moves to the other one, and acting in the second costs 1:
+
+    >>> import numpy as np
+    >>> from dp_cmdp import CMDP
+    >>> T = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]])  # T[state, action, next]
+    >>> r, f = np.array([[0, 0], [1, 1]]), np.array([[0, 0], [1, 1]])
+    >>> CMDP(T, r, f=f, f0=[3], mu=[1, 0], gamma=0.9)
+    CMDP(num_states=2, num_actions=2, num_constraints=1, gamma=0.9)
     """
 
     T: sparse.csr_array
@@ -124,7 +135,16 @@ class CMDP:
 
     @door
     def with_constraints(self, f: ArrayLike, f0: ArrayLike) -> CMDP:
-        """The same dynamics, reward and start with other costs and tolerances."""
+        """The same dynamics, reward and start with other costs and tolerances.
+
+        Examples
+        --------
+        >>> from dp_cmdp import CMDP, evaluate, Policy
+        >>> cmdp = CMDP([[[1.0]]], [[1.0]], f=[[1.0]], f0=[4.0], mu=[1.0], gamma=0.5)
+        >>> doubled = cmdp.with_constraints(2 * cmdp.f, cmdp.f0)
+        >>> evaluate(doubled, Policy.uniform(1, 1)).costs
+        array([4.])
+        """
         return CMDP(
             self.T, self.r, f=f, f0=f0, mu=self.mu, gamma=self.gamma, arrivals=self.arrivals
         )
@@ -141,13 +161,29 @@ class CMDP:
         return Document(FORMAT, facts, arrays)
 
     def save(self, path: str | Path) -> Path:
-        """Write the model to an ``.npz`` file, atomically and without pickle."""
+        """Write the model to an ``.npz`` file, atomically and without pickle.
+
+        Examples
+        --------
+        >>> from dp_cmdp import CMDP
+        >>> cmdp = CMDP([[[1.0]]], [[1.0]], f=[[1.0]], f0=[4.0], mu=[1.0], gamma=0.5)
+        >>> CMDP.load(cmdp.save("model.npz")).gamma
+        0.5
+        """
         return self.document().write(path)
 
     @classmethod
     @door
     def load(cls, path: str | Path) -> CMDP:
-        """Read a model written by :meth:`save`; everything in it is checked again."""
+        """Read a model written by :meth:`save`; everything in it is checked again.
+
+        Examples
+        --------
+        >>> from dp_cmdp import CMDP
+        >>> cmdp = CMDP([[[1.0]]], [[1.0]], f=[[1.0]], f0=[4.0], mu=[1.0], gamma=0.5)
+        >>> CMDP.load(cmdp.save("model.npz")).num_states
+        1
+        """
         source = read_document(path, FORMAT, arrays=ARRAYS, optional=ARRIVALS)
         return unpacked(path, source, cls.from_document)
 

@@ -57,6 +57,14 @@ def occupancy_of(cmdp: CMDP, policy: Policy) -> FloatArray:
     Notes
     -----
     **Privacy.** *Public*: transitions and start are.
+
+    Examples
+    --------
+    >>> from dp_cmdp import CMDP, Policy
+    >>> from dp_cmdp.cmdp.occupancy import occupancy_of
+    >>> cmdp = CMDP([[[1.0], [1.0]]], [[1, 0]], f=[[1, 0]], f0=[1], mu=[1], gamma=0.5)
+    >>> occupancy_of(cmdp, Policy([[0.25, 0.75]])).round(6)
+    array([[0.5, 1.5]])
     """
     visits = np.maximum(DiscountedChain(cmdp, policy).visits(cmdp.mu), 0.0)
     return _check.frozen(visits[:, None] * policy.probs)

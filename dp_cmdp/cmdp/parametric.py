@@ -74,6 +74,23 @@ class ParametricCMDP:
     Notes
     -----
     **Paper.** ``def:cmdp``, ``app:cmdp``. **Privacy.** *Public*: it holds no value of any database.
+
+    Examples
+    --------
+    One state in which acting costs θ₀ per step, and at most θ₁ may be spent:
+
+    >>> from dp_cmdp import Affine, Envelope, ParametricCMDP
+    >>> model = ParametricCMDP(
+    ...     Envelope([0, 2], [1, 3], radius=0.1),
+    ...     T=[[[1.0], [1.0]]],  # two actions
+    ...     r=[[1.0, 0.0]],
+    ...     mu=[1.0],
+    ...     gamma=0.5,
+    ...     cost=Affine((1, 2), at=([0], [0]), entry=[0]),  # of the first action
+    ...     tolerance=Affine(1, at=[0], entry=[1]),
+    ... )
+    >>> model.at([0.5, 2.0]).f
+    array([[[0.5, 0. ]]])
     """
 
     envelope: Envelope
@@ -155,12 +172,16 @@ class ParametricCMDP:
             A candidate can never be charged, or is charged for some of the visits only, because
             episodes end in it; the text names it and says what to do.
 
+        Notes
+        -----
+        The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``
+        (occupying). **Privacy.** *Public*.
+
         Examples
         --------
         Falling into a hole ends the episode, so nobody ever acts in one:
 
-        >>> from dp_cmdp import Envelope
-        >>> from dp_cmdp import ParametricCMDP, cmdp_from_gymnasium, robust_policy
+        >>> from dp_cmdp import Envelope, ParametricCMDP, cmdp_from_gymnasium, robust_policy
         >>> lake = cmdp_from_gymnasium("FrozenLake-v1", cost=lambda s, a: 0, f0=0, gamma=0.9)
         >>> model = ParametricCMDP.for_states(
         ...     lake,
@@ -171,11 +192,6 @@ class ParametricCMDP:
         ... )
         >>> bool(robust_policy(model).certificate.worst_case_cost[0] <= 0.1)
         True
-
-        Notes
-        -----
-        The database has the groups ``severity`` and ``tolerance``. **Paper.** ``app:cmdp``
-        (occupying). **Privacy.** *Public*.
         """
         candidates = _check.integers("states", states, high=public.num_states)
         count = severity.num_entries
@@ -208,7 +224,16 @@ class ParametricCMDP:
 
     @door
     def at(self, values: ArrayLike) -> CMDP:
-        """The CMDP at given database values: *curator only* when they are the true ones."""
+        """The CMDP at given database values: *curator only* when they are the true ones.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> model = HazardGridEnv("corridor").model()
+        >>> harmless = model.at(model.envelope.lower)  # public values: nobody's hazards
+        >>> float(harmless.f.max())
+        0.0
+        """
         size = self.envelope.num_entries
         theta = _check.vector("values", values, size=size, private=True)
         f = self.cost.at(theta).toarray()
@@ -230,6 +255,13 @@ class ParametricCMDP:
         highest in the cost and at its lowest in the tolerance, and may be infeasible although some
         policy is safe for every database of the box (:meth:`program` is exact there too; see
         :func:`~dp_cmdp.cmdp.synthesis.check_robust_policy`). **Privacy.** *Post-processing*.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> model = HazardGridEnv("corridor").model()
+        >>> float(model.robust().f.max())  # every candidate as hazardous as it can be
+        1.0
         """
         size = self.envelope.num_entries
         low = self.envelope.lower if lower is None else lower
@@ -259,6 +291,16 @@ class ParametricCMDP:
         :func:`dp_cmdp.cmdp.facts_synthesis.policy_over`).
 
         **Privacy.** *Post-processing*: a public object.
+
+        Examples
+        --------
+        >>> from dp_cmdp import PrivacyBudget, release_database
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> curator = HazardGridEnv("corridor", access="curator")
+        >>> release = release_database(curator.database(), PrivacyBudget(1, "1/1000"))
+        >>> tightened = curator.model().tightened(release)
+        >>> bool((tightened.f >= curator.cmdp().f).all())  # no true cost is larger
+        True
         """
         if release.method == "database":
             release.check_fits(self.envelope)
@@ -284,6 +326,13 @@ class ParametricCMDP:
         Notes
         -----
         **Paper.** ``opt:MDP-D``, with the cost row corrected (no extra γ). **Privacy.** *Public*.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> program = HazardGridEnv("corridor").model().program()
+        >>> program.sensitive_blocks, program.num_variables
+        (('A', 'b'), 180)
         """
         from dp_cmdp.cmdp.occupancy import flow_matrix
 
@@ -314,13 +363,29 @@ class ParametricCMDP:
 
     @door
     def save(self, path: str | Path) -> Path:
-        """Write the model to an ``.npz`` file, atomically and without pickle."""
+        """Write the model to an ``.npz`` file, atomically and without pickle.
+
+        Examples
+        --------
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> HazardGridEnv("corridor").model().save("model.npz").name
+        'model.npz'
+        """
         return self.document().write(path)
 
     @classmethod
     @door
     def load(cls, path: str | Path) -> ParametricCMDP:
-        """Read a model written by :meth:`save`; everything in it is checked again."""
+        """Read a model written by :meth:`save`; everything in it is checked again.
+
+        Examples
+        --------
+        >>> from dp_cmdp import ParametricCMDP
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> model = HazardGridEnv("corridor").model()
+        >>> ParametricCMDP.load(model.save("model.npz")).envelope == model.envelope
+        True
+        """
         source = read_document(path, FORMAT, arrays=_ARRAYS, optional=ARRIVALS, labelled=LABELLED)
         return unpacked(path, source, _build)
 

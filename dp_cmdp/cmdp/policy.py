@@ -61,6 +61,13 @@ class Policy:
     is no part of equality, hashing, pickling, copying or saved files.
 
     **Privacy.** *Post-processing* of a Release; curator only when solved from true data.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Policy
+    >>> policy = Policy([[1.0, 0.0], [0.25, 0.75]])
+    >>> policy.predict(0)  # as models of Stable-Baselines3 do: (action, state)
+    (0, None)
     """
 
     probs: FloatArray
@@ -74,7 +81,15 @@ class Policy:
     @classmethod
     @door
     def deterministic(cls, actions: ArrayLike, num_actions: int) -> Policy:
-        """The policy that takes ``actions[s]`` in state s."""
+        """The policy that takes ``actions[s]`` in state s.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Policy
+        >>> Policy.deterministic([1, 0], num_actions=2).probs
+        array([[0., 1.],
+               [1., 0.]])
+        """
         width = _check.size("num_actions", num_actions, low=1)
         chosen = _indices("actions", actions, high=width)
         if chosen.ndim != 1 or chosen.size == 0:
@@ -88,7 +103,15 @@ class Policy:
     @classmethod
     @door
     def uniform(cls, num_states: int, num_actions: int) -> Policy:
-        """The policy that takes every action with the same probability."""
+        """The policy that takes every action with the same probability.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Policy
+        >>> Policy.uniform(2, 4).probs
+        array([[0.25, 0.25, 0.25, 0.25],
+               [0.25, 0.25, 0.25, 0.25]])
+        """
         height, width = _check.shape("num_states and num_actions", (num_states, num_actions))
         if not (height and width):
             raise InvalidArgumentError("num_states and num_actions must be at least 1")
@@ -112,6 +135,16 @@ class Policy:
         Notes
         -----
         **Privacy.** *Post-processing* of what the model was trained on.
+
+        Examples
+        --------
+        With the extra ``rl``:
+
+        >>> from stable_baselines3 import PPO
+        >>> from dp_cmdp import Policy
+        >>> model = PPO("MlpPolicy", "FrozenLake-v1", n_steps=64, batch_size=64).learn(64)
+        >>> Policy.from_sb3(model).num_states
+        16
         """
         from dp_cmdp.cmdp.learned import learned_probabilities
 
@@ -131,7 +164,16 @@ class Policy:
         return bool((np.count_nonzero(self.probs, axis=1) == 1).all())
 
     def sample(self, observation: ArrayLike, rng: np.random.Generator) -> Any:
-        """Draw an action for a state index (an int), or one for each entry of an array of them."""
+        """Draw an action for a state index (an int), or one for each entry of an array of them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import Policy
+        >>> policy = Policy([[1.0, 0.0], [0.25, 0.75]])
+        >>> policy.sample([0, 1, 1, 1], np.random.default_rng(0))
+        array([0, 1, 0, 0])
+        """
         rng = _check.generator("rng", rng)
         states = _indices("observation", observation, high=self.num_states)
         cumulative = np.cumsum(self.probs[states], axis=-1)
@@ -163,6 +205,13 @@ class Policy:
         -------
         (action, state)
             An int for one observation, an int64 array for an array of them.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Policy
+        >>> policy = Policy([[1.0, 0.0], [0.25, 0.75]])
+        >>> policy.predict([0, 1], deterministic=True)
+        (array([0, 1]), None)
         """
         if _check.flag("deterministic", deterministic):
             states = _indices("observation", observation, high=self.num_states)
@@ -171,7 +220,18 @@ class Policy:
 
     @door
     def reseed(self, seed: int) -> None:
-        """Restart the Generator behind :meth:`predict` from `seed`."""
+        """Restart the Generator behind :meth:`predict` from `seed`.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Policy
+        >>> policy = Policy.uniform(1, 4)
+        >>> policy.reseed(0)
+        >>> first = [policy.predict(0)[0] for _ in range(5)]
+        >>> policy.reseed(0)
+        >>> first == [policy.predict(0)[0] for _ in range(5)]
+        True
+        """
         fresh = np.random.default_rng(_check.seed("seed", seed))
         self._random.bit_generator.state = fresh.bit_generator.state
 
@@ -228,6 +288,13 @@ class Policy:
 
         That it is safe is a claim about it, its model and its release together: see
         :func:`dp_cmdp.verification.files.verify`.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Policy
+        >>> policy = Policy.uniform(2, 4)
+        >>> Policy.load(policy.save("policy.npz")) == policy
+        True
         """
         return PolicyFile.load(path).policy
 
@@ -240,6 +307,15 @@ class Policy:
         states, actions : sequence, pandas Index or mapping, optional
             Labels; by default the numbers of states and actions. A mapping names their axes:
             ``states={"row": range(3), "col": range(4)}`` are twelve states, row by row.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Policy
+        >>> policy = Policy([[1.0, 0.0], [0.25, 0.75]])
+        >>> policy.to_frame(states=["home", "road"], actions=["stay", "go"])
+              stay    go
+        home  1.00  0.00
+        road  0.25  0.75
         """
         import pandas as pd
 

@@ -52,6 +52,17 @@ class PrivatePolicy:
     Notes
     -----
     **Privacy.** *Public*: safe to publish.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, release_and_synthesize
+    >>> from dp_cmdp.envs import HazardGridEnv
+    >>> curator = HazardGridEnv("corridor", access="curator")  # simulated hazards
+    >>> private = release_and_synthesize(
+    ...     curator.model(), curator.database(), PrivacyBudget(2, "1/1000"), plan="database"
+    ... )
+    >>> private.safe.certificate.verified, private.robust.certificate.verified
+    (True, True)
     """
 
     safe: SafePolicy
@@ -155,6 +166,19 @@ def release_and_synthesize(
     Notes
     -----
     **Paper.** ``app:cmdp``. **Privacy.** *Spends the budget*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, release_and_synthesize
+    >>> from dp_cmdp.envs import HazardGridEnv
+    >>> curator = HazardGridEnv("corridor", access="curator")  # simulated hazards
+    >>> private = release_and_synthesize(
+    ...     curator.model(), curator.database(), PrivacyBudget(2, "1/1000"), plan="database"
+    ... )
+    >>> private.safe.certificate.verified
+    True
+    >>> print(private.release.guarantee)
+    (2, 0.001)-differential privacy when one entry changes by at most its radius
     """
     model.check_owns(database)
     robust = robust_policy(model, pool=pool)

@@ -50,6 +50,16 @@ class Rollout:
     tail : (episodes,)
         γ^length where the episode was cut off, 0 where it terminated.
     gamma : float
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> from dp_cmdp import Policy, rollout
+    >>> env = gym.make("dp_cmdp/HazardGridCorridor-v0")
+    >>> policy = Policy.uniform(env.observation_space.n, env.action_space.n)
+    >>> played = rollout(env, policy, episodes=3, seed=0, gamma=0.9, max_steps=20)
+    >>> played.to_frame().columns.tolist()
+    ['episode', 'return', 'cost_0', 'length', 'tail']
     """
 
     returns: FloatArray
@@ -73,7 +83,19 @@ class Rollout:
 
     @door
     def return_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Student's t-interval of the mean return."""
+        """Student's t-interval of the mean return.
+
+        Examples
+        --------
+        >>> import gymnasium as gym
+        >>> from dp_cmdp import Policy, rollout
+        >>> env = gym.make("dp_cmdp/HazardGridCorridor-v0")
+        >>> policy = Policy.uniform(env.observation_space.n, env.action_space.n)
+        >>> played = rollout(env, policy, episodes=5, seed=0, gamma=0.9, max_steps=20)
+        >>> low, high = played.return_interval()
+        >>> low <= played.mean_return <= high
+        True
+        """
         low, high = _interval(self.returns[:, None], confidence)[0]
         return float(low), float(high)
 
@@ -150,6 +172,16 @@ def rollout(
     Notes
     -----
     **Privacy.** *Curator only* where the environment holds the true hazards: costs depend on them.
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> from dp_cmdp import Policy, rollout
+    >>> env = gym.make("dp_cmdp/HazardGridCorridor-v0")
+    >>> policy = Policy.uniform(env.observation_space.n, env.action_space.n)
+    >>> played = rollout(env, policy, episodes=3, seed=0, gamma=0.9, max_steps=20)
+    >>> played.returns.shape, played.costs.shape
+    ((3,), (3, 1))
     """
     from tqdm import tqdm
 

@@ -80,6 +80,14 @@ class SafePolicy:
     Notes
     -----
     **Privacy.** *Public*: safe to publish.
+
+    Examples
+    --------
+    >>> from dp_cmdp import robust_policy
+    >>> from dp_cmdp.envs import HazardGridEnv
+    >>> safe = robust_policy(HazardGridEnv("corridor").model())
+    >>> bool(safe.value <= safe.upper_bound), bool(safe.certificate.slack[0] >= 0)
+    (True, True)
     """
 
     policy: Policy
@@ -116,6 +124,15 @@ class SafePolicy:
         ----------
         names : sequence of str, optional
             Of the constraints, as in ``model.names``; by default their numbers.
+
+        Examples
+        --------
+        >>> from dp_cmdp import robust_policy
+        >>> from dp_cmdp.envs import HazardGridEnv
+        >>> model = HazardGridEnv("corridor").model()
+        >>> table = robust_policy(model).to_frame(model.names)
+        >>> bool(table.loc["hazard", "safe"])
+        True
         """
         import pandas as pd
 
@@ -207,6 +224,15 @@ def synthesize(
     With totals, see :func:`dp_cmdp.cmdp.facts_synthesis.policy_over`; the intervals alone are used
     where that fails. **Paper.** ``app:cmdp``. **Privacy.** *Post-processing*: no private value is
     seen.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, release_database, synthesize
+    >>> from dp_cmdp.envs import HazardGridEnv
+    >>> curator = HazardGridEnv("corridor", access="curator")
+    >>> release = release_database(curator.database(), PrivacyBudget(1, "1/1000"))
+    >>> synthesize(curator.model(), release).certificate.verified
+    True
     """
     if release.totals is not None:
         from dp_cmdp.cmdp.facts_synthesis import policy_over
@@ -234,6 +260,14 @@ def robust_policy(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> S
     Notes
     -----
     **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
+
+    Examples
+    --------
+    >>> from dp_cmdp import robust_policy
+    >>> from dp_cmdp.envs import HazardGridEnv
+    >>> safe = robust_policy(HazardGridEnv("corridor").model())
+    >>> safe.certificate.verified
+    True
     """
     check_robust_policy(model)
     return safe_policy(model.robust(), pool=pool)
@@ -332,6 +366,12 @@ def check_robust_policy(model: ParametricCMDP) -> None:
     one entry of the database is in both, a policy may exist and not be found; the error says so.
 
     **Paper.** ``ass:feast``, corrected. **Privacy.** *Public*: no data is read.
+
+    Examples
+    --------
+    >>> from dp_cmdp.cmdp.synthesis import check_robust_policy
+    >>> from dp_cmdp.envs import HazardGridEnv
+    >>> check_robust_policy(HazardGridEnv("corridor").model())  # nothing to say
     """
     robust = model.robust()
     try:

@@ -43,16 +43,19 @@ class Affine:
     coefficient : array_like
         Its public coefficient.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> b = Affine(2, constant=[5.0, 0.0], at=[1], entry=[0], coefficient=2.0)
-    >>> b.at(np.array([3.0]))
-    array([5., 6.])
-
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    A right-hand side 5 beside one that is twice the first entry of the database:
+
+    >>> import numpy as np
+    >>> from dp_cmdp import Affine
+    >>> b = Affine(2, constant=[5.0, 0.0], at=[1], entry=[0], coefficient=2.0)
+    >>> b.at(np.array([3.0]))
+    array([5., 6.])
     """
 
     shape: tuple[int, ...]
@@ -88,7 +91,16 @@ class Affine:
         return self.entry.size == 0
 
     def at(self, values: FloatArray) -> Any:
-        """The vector, or the CSR matrix, at the given database values."""
+        """The vector, or the CSR matrix, at the given database values.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import Affine
+        >>> A = Affine((1, 2), constant=[[1.0, 0.0]], at=([0], [1]), entry=[0])
+        >>> A.at(np.array([0.5])).toarray()
+        array([[1. , 0.5]])
+        """
         values = _check.vector("values", values, private=True)
         if self.entry.size and values.size <= self.entry.max():
             raise InvalidArgumentError("values must hold every entry that is read")
@@ -109,6 +121,14 @@ class Affine:
         """Smallest and largest value of every sensitive position over a box of databases.
 
         Rounded outwards where the sum is inexact: they enclose the real-number extremes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import Affine
+        >>> b = Affine(3, constant=[5.0, 0.0, 7.0], at=[1], entry=[0], coefficient=-1.0)
+        >>> b.bounds(np.array([2.0]), np.array([3.0]))  # of the one that reads it
+        (array([-3.]), array([-2.]))
         """
         row, col, position = self.sensitive()
         ends = self.coefficient * lower[self.entry], self.coefficient * upper[self.entry]
@@ -121,7 +141,16 @@ class Affine:
         return base + low - error, base + high + error
 
     def extremes(self, lower: FloatArray, upper: FloatArray) -> tuple[Any, Any]:
-        """The whole vector or matrix with every sensitive position at its smallest and largest."""
+        """The whole vector or matrix with every sensitive position at its smallest and largest.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import Affine
+        >>> b = Affine(2, constant=[5.0, 0.0], at=[1], entry=[0], coefficient=-1.0)
+        >>> b.extremes(np.array([2.0]), np.array([3.0]))
+        (array([ 5., -3.]), array([ 5., -2.]))
+        """
         low, high = self.bounds(lower, upper)
         return self.filled(low), self.filled(high)
 
@@ -180,6 +209,17 @@ class Affine:
         Notes
         -----
         **Paper.** ``def:l11_sens``, ``def:l1_sens``. **Privacy.** *Public*.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import Affine
+        >>> A = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1], coefficient=[1.0, 2.0])
+        >>> radius = np.array([0.25, 0.25])
+        >>> A.sensitivity(radius, np.array([0, 1]))  # each entry is its own record
+        0.5
+        >>> A.sensitivity(radius, np.array([0, 0]))  # both belong to one person
+        0.75
         """
         if self.is_public:
             return 0.0

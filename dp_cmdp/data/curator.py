@@ -35,6 +35,15 @@ class CuratorOnly(float):
     arrays so computed hold marked numbers (``dtype=object``). ``float(number)`` takes the mark
     off, which is for simulations on invented data. So do comparisons, ``int``, text, the ``math``
     module, and conversion to an array of floats: Python offers no way to keep it there.
+
+    Examples
+    --------
+    >>> from dp_cmdp import cost_of_privacy
+    >>> lost = cost_of_privacy(20.0, 19.0)
+    >>> 2 * lost  # what is computed from it stays marked
+    0.1 (curator only)
+    >>> float(lost)  # on invented data: takes the mark off
+    0.05
     """
 
     __slots__ = ()

@@ -43,6 +43,13 @@ class Database:
     -----
     **Privacy.** *Curator only*. ``repr``, ``str`` and every error text are free of values; pickling
     and copying are refused (hand a worker a seed, not a database).
+
+    Examples
+    --------
+    >>> from dp_cmdp import Database, Envelope
+    >>> envelope = Envelope(0, 10, radius=0.5, shape=3, name="demand")
+    >>> Database([1.5, 0.0, 7.2], envelope, identity="demand 2026")  # no value is shown
+    Database(<private>, demand[3], identity='demand 2026')
     """
 
     values: FloatArray = field(repr=False)
@@ -106,6 +113,16 @@ class Database:
         Notes
         -----
         **Privacy.** *Curator only*.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dp_cmdp import Database, Envelope
+        >>> cities = {"city": ["Bern", "Basel"]}
+        >>> envelope = Envelope(0, 9, radius=0.5, labels=cities, name="demand")
+        >>> private = pd.DataFrame({"city": ["Basel", "Bern"], "demand": [2.0, 7.0]})
+        >>> Database.from_frame(private, envelope)
+        Database(<private>, demand[2])
         """
         from dp_cmdp.data.private_frame import private_values
 
@@ -136,6 +153,16 @@ class Database:
         That something is wrong with the values is said at that use, when a ledger has been debited,
         and not what: ``Database(read(), envelope)`` tells it to their curator.
         **Privacy.** *Curator only*.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+        >>> def read():
+        ...     print("read")
+        ...     return [0.25, 0.75]
+        >>> database = Database.deferred(read, Envelope(0, 1, shape=2))
+        >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+        read
         """
         return _Deferred(read, envelope, identity=identity)
 

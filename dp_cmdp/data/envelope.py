@@ -63,6 +63,21 @@ class Envelope:
     -----
     Envelopes that say the same are equal, whoever made them: a database belongs to a program when
     their envelopes are. **Paper.** ``ass:bounded``, ``def:adj2``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    Three prices between 0 and 1; one of them may change to anything, or by 0.1 at most:
+
+    >>> from dp_cmdp import Envelope
+    >>> Envelope(0, 1, shape=3, name="price").radius
+    array([1., 1., 1.])
+    >>> Envelope(0, 1, shape=3, name="price", radius=0.1).radius
+    array([0.1, 0.1, 0.1])
+
+    Both prices of Acme belong to one record, which may change as a whole:
+
+    >>> Envelope(0, 1, shape=3, name="price", records=["Acme", "Acme", "Bolt"])
+    Envelope(price[3], record_size=2)
     """
 
     lower: FloatArray
@@ -165,6 +180,14 @@ class Envelope:
         one record, or the name of a level that the labels of every group have. Otherwise each
         group keeps its own records, unless several have names for them: one person could be in
         more than one group, so that is refused. Labels are kept.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Envelope
+        >>> price = Envelope(0, 1, radius=0.1, shape=(4, 2))
+        >>> budget = Envelope(9, 11, radius=1, shape=2)
+        >>> Envelope.join({"price": price, "budget": budget})
+        Envelope(price[4, 2], budget[2], record_size=1)
         """
         if not envelopes:
             raise InvalidArgumentError("envelopes must name at least one group")
@@ -238,13 +261,6 @@ class Envelope:
         name : str
             Name of the group.
 
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> table = pd.DataFrame({"upper": [1.0, 2.0]}, index=["Bern", "Basel"])
-        >>> Envelope.from_frame(table, lower=0, radius=0.1, name="demand")
-        Envelope(demand[2], record_size=1)
-
         Raises
         ------
         InvalidArgumentError
@@ -253,6 +269,14 @@ class Envelope:
         Notes
         -----
         **Privacy.** *Public*.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dp_cmdp import Envelope
+        >>> table = pd.DataFrame({"upper": [1.0, 2.0]}, index=["Bern", "Basel"])
+        >>> Envelope.from_frame(table, lower=0, radius=0.1, name="demand")
+        Envelope(demand[2], record_size=1)
         """
         from dp_cmdp.data.from_frame import envelope_arguments
 
@@ -266,7 +290,16 @@ class Envelope:
 
     @door
     def to_frame(self, *, group: str | None = None) -> pd.DataFrame:
-        """The public facts, one row per entry of all groups or of one, indexed by the labels."""
+        """The public facts, one row per entry of all groups or of one, indexed by the labels.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Envelope
+        >>> Envelope(0, [1, 2], radius=0.1, labels=["Bern", "Basel"], name="demand").to_frame()
+               lower  upper  radius  record
+        Bern     0.0    1.0     0.1       0
+        Basel    0.0    2.0     0.1       1
+        """
         from dp_cmdp.data.to_frame import envelope_frame
 
         return envelope_frame(self, group)
@@ -286,7 +319,19 @@ class Envelope:
         return int(np.unique(self.records, return_counts=True)[1].max())
 
     def index(self, name: str) -> NDArray[np.int64]:
-        """Positions of a group's entries in the flat database, in the group's own shape."""
+        """Positions of a group's entries in the flat database, in the group's own shape.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Envelope
+        >>> price, budget = Envelope(0, 1, shape=(2, 2)), Envelope(9, 11, shape=2)
+        >>> both = Envelope.join({"price": price, "budget": budget})
+        >>> both.index("price")
+        array([[0, 1],
+               [2, 3]])
+        >>> both.index("budget")
+        array([4, 5])
+        """
         _check.text("name", name)
         start = 0
         for group, shape in self.groups:
@@ -306,11 +351,25 @@ class Envelope:
         return str(place)
 
     def encloses(self, lower: ArrayLike, upper: ArrayLike) -> bool:
-        """Whether a box lies inside the bounds."""
+        """Whether a box lies inside the bounds.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Envelope
+        >>> Envelope(0, 1, shape=2).encloses([0.1, 0.2], [0.5, 1.0])
+        True
+        """
         return self.contains(lower) and self.contains(upper)
 
     def contains(self, values: ArrayLike) -> bool:
-        """Whether a flat vector lies inside the bounds."""
+        """Whether a flat vector lies inside the bounds.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Envelope
+        >>> Envelope(0, 1, shape=2).contains([0.5, 1.5])
+        False
+        """
         flat = _check.array("values", values)
         if flat.shape != self.lower.shape:
             raise InvalidArgumentError(f"values must have {self.num_entries} entries")
@@ -339,13 +398,29 @@ class Envelope:
 
     @door
     def save(self, path: str | Path) -> Path:
-        """Write the envelope to an ``.npz`` file, atomically and without pickle."""
+        """Write the envelope to an ``.npz`` file, atomically and without pickle.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Envelope
+        >>> envelope = Envelope(0, 1, radius=0.1, shape=3)
+        >>> envelope.save("envelope.npz").name
+        'envelope.npz'
+        """
         return self.document().write(path)
 
     @classmethod
     @door
     def load(cls, path: str | Path) -> Envelope:
-        """Read an envelope written by :meth:`save`; everything in it is checked again."""
+        """Read an envelope written by :meth:`save`; everything in it is checked again.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Envelope
+        >>> envelope = Envelope(0, 1, radius=0.1, shape=3)
+        >>> Envelope.load(envelope.save("envelope.npz")) == envelope
+        True
+        """
         from dp_cmdp.data.packing import load_envelope
 
         return load_envelope(path)

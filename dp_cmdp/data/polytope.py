@@ -38,6 +38,13 @@ class Polytope:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.data.polytope import Polytope
+    >>> known = Polytope([0, 0], [1, 1], W=[[1, 1]], q=[1.5])  # two entries, and their sum
+    >>> known.contains([0.5, 1.0]), known.contains([1.0, 1.0])
+    (True, False)
     """
 
     lower: FloatArray

@@ -62,7 +62,15 @@ def unprotected(block: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What was promised: (ε, δ), under which adjacency; (0, 0) when no data was used."""
+    """What was promised: (ε, δ), under which adjacency; (0, 0) when no data was used.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dp_cmdp.data.release import Guarantee
+    >>> Guarantee(Fraction(1), Fraction(1, 1000), record_size=1).adjacency
+    'one entry changes by at most its radius'
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -183,6 +191,18 @@ class Release:
     Notes
     -----
     **Privacy.** *Public*: safe to publish, save and pickle (unless `leaks` says otherwise).
+
+    Examples
+    --------
+    >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+    >>> database = Database([0.2, 0.5], Envelope(0, 1, radius=0.01, shape=2))
+    >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+    >>> bool((release.lower <= [0.2, 0.5]).all() and ([0.2, 0.5] <= release.upper).all())
+    True
+    >>> print(release.guarantee)
+    (1, 0.001)-differential privacy when one entry changes by at most its radius
+    >>> release.secure  # exact noise of the operating system, no simulation
+    True
     """
 
     estimate: FloatArray
@@ -235,7 +255,16 @@ class Release:
 
     @property
     def polytope(self) -> Polytope:
-        """Where the entries certainly are: intervals, and bounds on totals."""
+        """Where the entries certainly are: intervals, and bounds on totals.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+        >>> database = Database([0.2, 0.5], Envelope(0, 1, radius=0.01, shape=2))
+        >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+        >>> release.polytope.contains([0.2, 0.5])  # with certainty
+        True
+        """
         if self.totals is None:
             return Polytope(self.lower, self.upper)
         return Polytope(self.lower, self.upper, W=self.totals.W, q=self.totals.q)
@@ -264,7 +293,17 @@ class Release:
 
     @door
     def group(self, name: str) -> dict[str, FloatArray]:
-        """``estimate``, ``lower`` and ``upper`` of one group, in its own shape."""
+        """``estimate``, ``lower`` and ``upper`` of one group, in its own shape.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+        >>> envelope = Envelope(0, 1, radius=0.01, shape=(2, 3), name="price")
+        >>> database = Database([[0.2, 0.5, 0.1], [0.9, 0.3, 0.4]], envelope)
+        >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+        >>> release.group("price")["estimate"].shape
+        (2, 3)
+        """
         start = 0
         for group, shape in self.groups:
             part = slice(start, start + prod(shape))
@@ -275,7 +314,16 @@ class Release:
         raise InvalidArgumentError(f"name must be one of the groups {known}; got {name!r}")
 
     def facts(self) -> dict[str, Any]:
-        """Everything but the numbers, ready for JSON."""
+        """Everything but the numbers, ready for JSON.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+        >>> database = Database([0.2, 0.5], Envelope(0, 1, radius=0.01, shape=2))
+        >>> facts = release_database(database, PrivacyBudget(1, "1/1000")).facts()
+        >>> facts["method"], facts["epsilon"], facts["delta"]
+        ('database', '1', '1/1000')
+        """
         return {
             "method": self.method,
             "epsilon": str(self.guarantee.epsilon),
@@ -304,6 +352,19 @@ class Release:
             and share of ε. One row per look at the database.
         group : str, optional
             Entries of this group only, indexed by its own labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+        >>> envelope = Envelope(0, 1, radius=0.01, labels=["Bern", "Basel"])
+        >>> database = Database([0.2, 0.95], envelope)
+        >>> simulated = np.random.default_rng(0)  # leave it out for private noise
+        >>> release = release_database(database, PrivacyBudget(1, "1/1000"), rng=simulated)
+        >>> release.to_frame()[["lower", "estimate", "upper", "public_upper"]].round(3)
+               lower  estimate  upper  public_upper
+        Bern   0.136     0.203  0.271           1.0
+        Basel  0.876     0.944  1.000           1.0
         """
         from dp_cmdp.data import to_frame
 
@@ -328,6 +389,14 @@ class Release:
             Entries of this group only.
         ax : matplotlib Axes, optional
             Where to draw one group, or the totals; a new figure otherwise.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+        >>> envelope = Envelope(0, 1, radius=0.01, labels=["Bern", "Basel"])
+        >>> release = release_database(Database([0.2, 0.95], envelope), PrivacyBudget(1, "1/1000"))
+        >>> len(release.plot().axes)
+        1
         """
         from dp_cmdp.figures.release import release_figure
 
@@ -350,7 +419,15 @@ class Release:
 
     @door
     def save(self, path: str | Path) -> Path:
-        """Write the release to an ``.npz`` file, atomically and without pickle."""
+        """Write the release to an ``.npz`` file, atomically and without pickle.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+        >>> database = Database([0.2, 0.5], Envelope(0, 1, radius=0.01, shape=2))
+        >>> release_database(database, PrivacyBudget(1, "1/1000")).save("release.npz").name
+        'release.npz'
+        """
         return self.document().write(path)
 
     @classmethod
@@ -363,6 +440,14 @@ class Release:
         InvalidArgumentError
             If the file is damaged, or was edited so that a claim no longer follows from the rest
             (:func:`dp_cmdp.verification.claims.check_claims`).
+
+        Examples
+        --------
+        >>> from dp_cmdp import Database, Envelope, PrivacyBudget, Release, release_database
+        >>> database = Database([0.2, 0.5], Envelope(0, 1, radius=0.01, shape=2))
+        >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+        >>> print(Release.load(release.save("release.npz")).guarantee)
+        (1, 0.001)-differential privacy when one entry changes by at most its radius
         """
         source = read_document(path, FORMAT, arrays=_ARRAYS, optional=_OPTIONAL, labelled=LABELLED)
         return unpacked(path, source, _verified)

@@ -95,7 +95,18 @@ def _plan(sweep: Sweep) -> dict[str, Any]:
 
 
 def export(frame: pd.DataFrame, sweep: Sweep, *, folder: str | Path) -> Path:
-    """Write ``NAME.csv`` and ``NAME.manifest.json`` atomically; returns the path of the CSV."""
+    """Write ``NAME.csv`` and ``NAME.manifest.json`` atomically; returns the path of the CSV.
+
+    Examples
+    --------
+    >>> from dp_cmdp.experiments.mean_shift import draw_mean_shift
+    >>> from dp_cmdp.experiments.records import export
+    >>> from dp_cmdp.experiments.runner import run_sweep
+    >>> from dp_cmdp.experiments.sweep import Sweep
+    >>> sweep = Sweep("mean-shift", draw_mean_shift, ({"epsilon": "1", "delta": "1/10"},), draws=1)
+    >>> export(run_sweep(sweep, workers=1), sweep, folder="out").name
+    'mean-shift.csv'
+    """
     target = Path(folder)
     write_text(target / f"{sweep.name}.manifest.json", json.dumps(manifest(sweep), indent=2) + "\n")
     return write_text(target / f"{sweep.name}.csv", frame.to_csv(index=False))

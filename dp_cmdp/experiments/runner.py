@@ -60,6 +60,19 @@ def run_sweep(
     pandas.DataFrame
         One row per draw, in an order that does not depend on how it was run;
         ``attrs["made_now"]`` is how many were not in the store yet.
+
+    Examples
+    --------
+    >>> from dp_cmdp.experiments.mean_shift import draw_mean_shift
+    >>> from dp_cmdp.experiments.runner import run_sweep
+    >>> from dp_cmdp.experiments.sweep import Sweep
+    >>> sweep = Sweep("mean-shift", draw_mean_shift, ({"epsilon": "1", "delta": "1/10"},), draws=1)
+    >>> records = run_sweep(sweep, store="records.sqlite", workers=1)
+    >>> records[["epsilon", "tight", "bound"]].round(2)
+      epsilon  tight  bound
+    0       1   2.26   1.76
+    >>> run_sweep(sweep, store="records.sqlite", workers=1).attrs["made_now"]  # nothing twice
+    0
     """
     address = _address(engine, scheduler)
     store = None if store is None else _check.path("store", store)

@@ -80,6 +80,15 @@ class Sweep:
         Draws per unit of work.
     beside : tuple of Sweep
         Sweeps of other functions whose records belong to the same table.
+
+    Examples
+    --------
+    >>> from dp_cmdp.experiments.mean_shift import draw_mean_shift
+    >>> from dp_cmdp.experiments.sweep import Sweep
+    >>> settings = ({"epsilon": "1", "delta": "1/10"}, {"epsilon": "2", "delta": "1/10"})
+    >>> sweep = Sweep("mean-shift", draw_mean_shift, settings, draws=1)
+    >>> [chunk.setting for chunk in sweep.chunks()]
+    ['{"delta": "1/10", "epsilon": "1"}', '{"delta": "1/10", "epsilon": "2"}']
     """
 
     name: str
@@ -114,7 +123,15 @@ class Sweep:
 
 @door
 def stream(seed: int, draw: int, *labels: str) -> np.random.Generator:
-    """The random stream of one draw, independent for different labels."""
+    """The random stream of one draw, independent for different labels.
+
+    Examples
+    --------
+    >>> from dp_cmdp.experiments.sweep import stream
+    >>> same = stream(0, 7, "prices").random() == stream(0, 7, "prices").random()
+    >>> same, stream(0, 7, "prices").random() == stream(0, 8, "prices").random()
+    (True, False)
+    """
     seed, draw = _check.seed("seed", seed), _check.size("draw", draw)
     key = (draw, *(zlib.crc32(_check.text("labels", label).encode()) for label in labels))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

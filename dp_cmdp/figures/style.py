@@ -189,6 +189,13 @@ def save_figure(figure: Figure, path: str | Path, *, private: bool = False) -> P
     """Write a PNG atomically; its metadata says nothing about the data or the machine.
 
     A `private` one can be read by its owner only.
+
+    Examples
+    --------
+    >>> from dp_cmdp.figures import allocation_figure, save_figure
+    >>> figure = allocation_figure({"private": [[1, 0], [0, 2]]}, title="visits")
+    >>> save_figure(figure, "allocation.png").name
+    'allocation.png'
     """
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": "dp_cmdp"})

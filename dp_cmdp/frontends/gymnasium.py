@@ -107,10 +107,15 @@ def cmdp_from_gymnasium(
         environment's own states, also where a transition terminates; the terminal state is never
         entered.
 
+    Notes
+    -----
+    **Privacy.** *Public*: everything read here is the environment's and the caller's.
+
     Examples
     --------
     A cliff cell is entered by the moves that pay −100:
 
+    >>> from dp_cmdp import cmdp_from_gymnasium
     >>> def fallen(state, action, next_state, reward):
     ...     return (37 if state >= 36 else state + 12) if reward == -100 else None
     >>> cliff = cmdp_from_gymnasium(
@@ -118,10 +123,6 @@ def cmdp_from_gymnasium(
     ... )
     >>> float(cliff.arrivals[25 * 4 + 2, 37])
     1.0
-
-    Notes
-    -----
-    **Privacy.** *Public*: everything read here is the environment's and the caller's.
     """
     source, made = opened(env, options)
     try:
@@ -188,15 +189,16 @@ def import_gymnasium(
         place (with a table the key is the state's number). By default known of FrozenLake,
         CliffWalking and MiniGrid.
 
-    Examples
-    --------
-    >>> import_gymnasium("CliffWalking-v1", gamma=0.9)
-    TabularModel(num_states=48, num_actions=4, gamma=0.9, grid 4×12)
-
     Notes
     -----
     Time limits are not part of the model: see the top of :mod:`dp_cmdp.frontends.gymnasium`.
     **Privacy.** *Public*: everything read here is the environment's and the caller's.
+
+    Examples
+    --------
+    >>> from dp_cmdp import import_gymnasium
+    >>> import_gymnasium("CliffWalking-v1", gamma=0.9)
+    TabularModel(num_states=48, num_actions=4, gamma=0.9, grid 4×12)
     """
     source, made = opened(env, options)
     try:

@@ -58,6 +58,21 @@ class PrivateCost:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    Where holes are is public, how bad each is and how much is tolerated is not:
+
+    >>> from dp_cmdp import Envelope, PrivateCost, import_gymnasium
+    >>> holes = PrivateCost(
+    ...     states=[5, 7, 11, 12],
+    ...     on="entering",
+    ...     severity=Envelope(0, 1, radius=0.1, shape=4),
+    ...     tolerance=Envelope(0.1, 0.3),
+    ... )
+    >>> lake = import_gymnasium("FrozenLake-v1", gamma=0.9)
+    >>> lake.with_private_costs({"holes": holes}).envelope
+    Envelope(severity[4], tolerance[], record_size=1)
     """
 
     tolerance: Envelope | float

@@ -61,6 +61,21 @@ class LpModel:
     -----
     **Privacy.** *Curator only* until all of the file is known to be public. ``repr`` and error
     texts show sizes and names; pickling and copying are refused.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from dp_cmdp import solve
+    >>> from dp_cmdp.frontends.lp_file import read_lp
+    >>> farm = '''maximize
+    ...  value: 3 wheat + 2 rye
+    ... subject to
+    ...  land: wheat + rye <= 4
+    ... end'''
+    >>> _ = Path("farm.lp").write_text(farm)
+    >>> model = read_lp("farm.lp")
+    >>> round(model.value(solve(model.program()).objective), 6)
+    12.0
     """
 
     name: str
@@ -148,6 +163,20 @@ def read_lp(path: str | Path, *, relax: bool = False) -> LpModel:
     Notes
     -----
     **Privacy.** *Curator only* unless the file is public.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from dp_cmdp.frontends.lp_file import read_lp
+    >>> farm = '''maximize
+    ...  value: 3 wheat + 2 rye
+    ... subject to
+    ...  land: wheat + rye <= 4
+    ... end'''
+    >>> _ = Path("farm.lp").write_text(farm)
+    >>> model = read_lp("farm.lp")
+    >>> model.row_names, model.column_names
+    (('land',), ('wheat', 'rye'))
     """
     source = check_is_file(path, "MPS or LP")
     ending = next((end for end in ENDINGS if source.name.lower().endswith(end)), None)

@@ -68,6 +68,14 @@ class PrivateBlock:
         Which of the named numbers are private: those that are not 0 in the model, or all.
     equalities : {"public"} or None
         "public": equality rows among the named ones are not meant.
+
+    Examples
+    --------
+    >>> from dp_cmdp.frontends.lp_spec import private_blocks
+    >>> land = {"kind": "rhs", "rows": ["land"], "lower": 3, "upper": 5}
+    >>> (block,) = private_blocks({"private": [land]})
+    >>> block.record, block.radius is None  # by default one entry may change to anything
+    ('entry', True)
     """
 
     kind: str
@@ -92,6 +100,16 @@ def read_spec(path: str | Path) -> tuple[PrivateBlock, ...]:
     Notes
     -----
     **Privacy.** *Public*: the file says where private numbers stand, not what they are.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from dp_cmdp.frontends.lp_spec import read_spec
+    >>> land = '{kind = "rhs", rows = ["land"], lower = 3, upper = 5, radius = 0.1}'
+    >>> _ = Path("spec.toml").write_text(f"private = [{land}]")
+    >>> (block,) = read_spec("spec.toml")
+    >>> block.kind, block.rows, block.radius
+    ('rhs', ('land',), 0.1)
     """
     source = check_is_file(path, "TOML")
     try:

@@ -50,6 +50,16 @@ class TabularCMDP(ParametricCMDP):
     the same, with the candidates as labels, but has neither ``database`` nor ``cost_at``. Import
     the environment again for these.
     **Privacy.** *Public*: it holds no value of any database.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Envelope, import_gymnasium
+    >>> lake = import_gymnasium("FrozenLake-v1", gamma=0.9)
+    >>> model = lake.with_private_costs(
+    ...     states=[5, 7], on="entering", severity=Envelope(0, 1, shape=2), tolerance=0.3
+    ... )
+    >>> type(model).__name__, model.envelope
+    ('TabularCMDP', Envelope(severity[2], record_size=1))
     """
 
     source: TabularModel
@@ -106,6 +116,17 @@ class TabularCMDP(ParametricCMDP):
         on totals can be lower: totals bound sums, not what one step costs. True severities do not
         go in here: see ``model.at(values)`` for their curator.
         **Privacy.** *Post-processing* of a release.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Envelope, import_gymnasium
+        >>> lake = import_gymnasium("FrozenLake-v1", gamma=0.9)
+        >>> model = lake.with_private_costs(
+        ...     states=[5, 7], on="entering", severity=Envelope(0, 1, shape=2), tolerance=0.3
+        ... )
+        >>> cost = model.cost_at()  # at the public upper bounds; at a release's with one
+        >>> cost(4, 2, 5), cost(4, 1, 8)
+        (1.0, 0.0)
         """
         if release is None:
             upper = self.envelope.upper
@@ -158,6 +179,16 @@ class TabularCMDP(ParametricCMDP):
         -----
         Errors show the public bounds and no row, place or number of the table.
         **Privacy.** *Curator only*.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Envelope, import_gymnasium
+        >>> lake = import_gymnasium("FrozenLake-v1", gamma=0.9)
+        >>> model = lake.with_private_costs(
+        ...     states=[5, 7], on="entering", severity=Envelope(0, 1, shape=2), tolerance=0.3
+        ... )
+        >>> model.database({5: 0.8})  # hole 7 has the lowest severity
+        Database(<private>, severity[2])
         """
         places = dict(zip(self.kinds, self.candidates, strict=True))
         private = {n: c.severity for n, c in self.kinds.items() if isinstance(c.severity, Envelope)}

@@ -56,6 +56,23 @@ class PrivateLp:
     Notes
     -----
     **Privacy.** *Public*: it holds no private number.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from dp_cmdp.frontends.lp_file import read_lp
+    >>> from dp_cmdp.frontends.lp_spec import private_blocks
+    >>> from dp_cmdp.frontends.private_lp import private_program
+    >>> farm = '''maximize
+    ...  value: 3 wheat + 2 rye
+    ... subject to
+    ...  land: wheat + rye <= 4
+    ... end'''
+    >>> _ = Path("farm.lp").write_text(farm)
+    >>> land = {"kind": "rhs", "rows": ["land"], "lower": 3, "upper": 5, "radius": 0.1}
+    >>> private = private_program(read_lp("farm.lp"), private_blocks({"private": [land]}))
+    >>> private.database("farm.lp")  # the file's own number is the private one
+    Database(<private>, rhs[1])
     """
 
     program: ParametricLP
@@ -141,6 +158,23 @@ def private_program(
     -----
     **Privacy.** *Public*: what it returns and what it refuses follows from names, the public part
     of the model and the blocks.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from dp_cmdp.frontends.lp_file import read_lp
+    >>> from dp_cmdp.frontends.lp_spec import private_blocks
+    >>> from dp_cmdp.frontends.private_lp import private_program
+    >>> farm = '''maximize
+    ...  value: 3 wheat + 2 rye
+    ... subject to
+    ...  land: wheat + rye <= 4
+    ... end'''
+    >>> _ = Path("farm.lp").write_text(farm)
+    >>> land = {"kind": "rhs", "rows": ["land"], "lower": 3, "upper": 5, "radius": 0.1}
+    >>> private = private_program(read_lp("farm.lp"), private_blocks({"private": [land]}))
+    >>> private.program.sensitive_blocks
+    ('b',)
     """
     given = _check.items("blocks", blocks)
     for number, block in enumerate(given):

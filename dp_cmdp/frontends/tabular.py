@@ -61,6 +61,13 @@ class TabularModel:
     Notes
     -----
     **Privacy.** *Public*: everything here is the environment's and the caller's.
+
+    Examples
+    --------
+    >>> from dp_cmdp import import_gymnasium
+    >>> lake = import_gymnasium("FrozenLake-v1", gamma=0.9)
+    >>> lake.shape, lake.ends, lake.public.num_states  # one more: after the end
+    ((4, 4), (5, 7, 11, 12, 15), 17)
     """
 
     public: CMDP
@@ -100,7 +107,14 @@ class TabularModel:
 
     @door
     def states_at(self, row: int, col: int) -> NDArray[np.int64]:
-        """Numbers of the states in a cell of the grid: several, where they differ in more."""
+        """Numbers of the states in a cell of the grid: several, where they differ in more.
+
+        Examples
+        --------
+        >>> from dp_cmdp import import_gymnasium
+        >>> import_gymnasium("FrozenLake-v1", gamma=0.9).states_at(1, 1)
+        array([5])
+        """
         if self.cells is None:
             raise InvalidArgumentError(
                 "row and col need a grid, and none is known of this environment: import it with "
@@ -117,11 +131,30 @@ class TabularModel:
 
     @door
     def occupancy(self, policy: Policy) -> FloatArray:
-        """Expected discounted visits of every pair, (num_states + 1, num_actions)."""
+        """Expected discounted visits of every pair, (num_states + 1, num_actions).
+
+        Examples
+        --------
+        >>> from dp_cmdp import Policy, import_gymnasium
+        >>> lake = import_gymnasium("FrozenLake-v1", gamma=0.9)
+        >>> round(float(lake.occupancy(Policy.uniform(17, 4)).sum()), 6)  # 1/(1 - gamma)
+        10.0
+        """
         return occupancy_of(self.public, policy)
 
     def state_of(self, env: Any, observation: Any) -> int:
-        """Number of the state that an environment is in, of what it observes."""
+        """Number of the state that an environment is in, of what it observes.
+
+        Examples
+        --------
+        >>> import gymnasium as gym
+        >>> from dp_cmdp import import_gymnasium
+        >>> env = gym.make("FrozenLake-v1")
+        >>> lake = import_gymnasium(env, gamma=0.9)
+        >>> observation, info = env.reset(seed=0)
+        >>> lake.state_of(env, observation)
+        0
+        """
         key = _plain(observation) if self.name is None else self.name(env, observation)
         try:
             return self.numbers[key]
@@ -167,6 +200,11 @@ class TabularModel:
             A ``ParametricCMDP`` with the groups ``severity`` and ``tolerance`` (of several kinds
             ``<name>.severity`` and ``<name>.tolerance``), less what is public.
 
+        Notes
+        -----
+        **Privacy.** *Public*: which states are candidates, bounds, radius and records are said
+        here; severities and tolerances are not.
+
         Examples
         --------
         >>> from dp_cmdp import Envelope, import_gymnasium, robust_policy
@@ -179,11 +217,6 @@ class TabularModel:
         ... )
         >>> robust_policy(model).certificate.verified
         True
-
-        Notes
-        -----
-        **Privacy.** *Public*: which states are candidates, bounds, radius and records are said
-        here; severities and tolerances are not.
         """
         from dp_cmdp.frontends.kinds import PrivateCost
         from dp_cmdp.frontends.private_costs import TabularCMDP

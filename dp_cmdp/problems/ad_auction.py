@@ -49,6 +49,15 @@ def ad_auction_program(
     Notes
     -----
     **Paper.** ``opt:EX1``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program
+    >>> program = ad_auction_program(10, 5)  # ten groups of visitors, five advertisers
+    >>> program.envelope
+    Envelope(prices[10, 5], budgets[5], record_size=1)
+    >>> program.sensitive_blocks
+    ('A', 'b', 'c')
     """
     N = _check.size("num_groups", num_groups, low=1)
     M = _check.size("num_advertisers", num_advertisers, low=1)
@@ -83,6 +92,12 @@ def growing_auction(
     Notes
     -----
     **Paper.** ``opt:EX1``, with public budgets (case (i)). **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.problems.ad_auction import growing_auction
+    >>> growing_auction(100).envelope
+    Envelope(prices[100, 5], record_size=1)
     """
     N = _check.size("num_groups", num_groups, low=1)
     M = _check.size("num_advertisers", num_advertisers, low=1)
@@ -121,6 +136,16 @@ def auction_program(
     Notes
     -----
     **Paper.** ``opt:EX1``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import Envelope
+    >>> from dp_cmdp.problems.ad_auction import auction_program
+    >>> envelope = Envelope(0.5, 1.5, radius=0.1, shape=2, name="budgets")
+    >>> program = auction_program(envelope, private={"b": [0, 1]}, prices=np.ones((3, 2)))
+    >>> program.sensitive_blocks
+    ('b',)
     """
     from scipy import sparse
 
@@ -153,14 +178,31 @@ def auction_program(
 
 @door
 def random_prices(shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
-    """0 with probability 0.2, uniform on [0, 1] otherwise: *public*."""
+    """0 with probability 0.2, uniform on [0, 1] otherwise: *public*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp.problems.ad_auction import random_prices
+    >>> random_prices((2, 3), np.random.default_rng(0)).round(2)
+    array([[0.61, 0.73, 0.  ],
+           [0.  , 0.82, 0.  ]])
+    """
     size = _check.shape("shape", shape)
     return np.where(rng.random(size) < 0.2, 0.0, rng.random(size))
 
 
 @door
 def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
-    """Draw prices as the paper does; budgets are 1e7: *curator only*."""
+    """Draw prices as the paper does; budgets are 1e7: *curator only*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
+    >>> random_auction(ad_auction_program(10, 5), np.random.default_rng(0))
+    Database(<private>, prices[10, 5], budgets[5])
+    """
     groups = dict(program.envelope.groups)
     if "prices" not in groups:
         raise InvalidArgumentError("program must be an auction: its envelope has no prices")
@@ -173,6 +215,13 @@ def random_auction(program: ParametricLP, rng: np.random.Generator) -> Database:
 
 @door
 def split(alpha_c: str) -> dict[str, str]:
-    """α_c for the objective, the rest shared equally by A and b."""
+    """α_c for the objective, the rest shared equally by A and b.
+
+    Examples
+    --------
+    >>> from dp_cmdp.problems.ad_auction import split
+    >>> split("1/2")
+    {'A': '1/4', 'b': '1/4', 'c': '1/2'}
+    """
     rest = (1 - exact("alpha_c", alpha_c)) / 2
     return {"A": str(rest), "b": str(rest), "c": alpha_c}

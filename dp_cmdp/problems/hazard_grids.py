@@ -50,6 +50,14 @@ def random_grid(
     -----
     **Privacy.** *Curator only*: the database is the invented truth, and the model's tolerance was
     set with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp.problems.hazard_grids import random_grid
+    >>> model, database = random_grid(6, np.random.default_rng(0))
+    >>> database
+    Database(<private>, severity[10])
     """
     from dp_cmdp.cmdp.solvers.door import solve_cmdp
 

@@ -27,6 +27,13 @@ def entrywise(program: ParametricLP) -> ParametricLP:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program
+    >>> from dp_cmdp.program.entrywise import entrywise
+    >>> entrywise(ad_auction_program(4, 3)).envelope
+    Envelope(A[12], b[3], c[12], record_size=1)
     """
     parts: dict[str, Affine] = {block: getattr(program, block) for block in BLOCKS}
     envelopes, start, blocks = {}, 0, {}

@@ -59,6 +59,15 @@ class LinearProgram:
     **Paper.** ``opt:primal``. Absent parts are stored as matrices with no rows, never as None.
     **Privacy.** *Post-processing* of a Release; a program built from true data stays with its
     curator.
+
+    Examples
+    --------
+    maximise 3x + 2y subject to x + y ≤ 4 and x ≤ 2:
+
+    >>> from dp_cmdp import LinearProgram
+    >>> lp = LinearProgram([3, 2], [[1, 1], [1, 0]], b=[4, 2])
+    >>> lp.slack([2, 1])
+    array([1., 0.])
     """
 
     c: FloatArray
@@ -109,7 +118,14 @@ class LinearProgram:
 
     @door
     def slack(self, x: ArrayLike) -> FloatArray:
-        """b − A x per row: the exact rational value, rounded once (so its sign is exact)."""
+        """b − A x per row: the exact rational value, rounded once (so its sign is exact).
+
+        Examples
+        --------
+        >>> from dp_cmdp import LinearProgram
+        >>> LinearProgram([1, 1], [[0.1, 0.2]], b=[0.3]).slack([1, 1])  # as rational numbers
+        array([-2.77555756e-17])
+        """
         point = _check.vector("x", x, size=self.num_variables)
         return inequality_slack(self.A, self.b, x=point)
 
@@ -181,6 +197,13 @@ class FeasibilityCertificate:
         Largest amount by which a right-hand side had to be shrunk.
     attempts : int
         Solves it took.
+
+    Examples
+    --------
+    >>> from dp_cmdp import LinearProgram, solve
+    >>> certificate = solve(LinearProgram([3, 2], [[1, 1]], b=[4])).certificate
+    >>> certificate.verified, certificate.worst_slack >= 0  # no tolerance
+    (True, True)
     """
 
     verified: bool
@@ -219,6 +242,15 @@ class Solution:
     Notes
     -----
     **Privacy.** *Post-processing* of the program; curator only when that was built from true data.
+
+    Examples
+    --------
+    >>> from dp_cmdp import LinearProgram, solve
+    >>> solution = solve(LinearProgram([3, 2], [[1, 1], [1, 0]], b=[4, 2]))
+    >>> solution.dual.round(6)  # what one more unit of each right-hand side is worth
+    array([2., 1.])
+    >>> solution.certificate.verified
+    True
     """
 
     x: FloatArray
@@ -231,7 +263,16 @@ class Solution:
     variables: Labels = field(default_factory=Labels)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per variable, indexed by its label: ``x``."""
+        """One row per variable, indexed by its label: ``x``.
+
+        Examples
+        --------
+        >>> from dp_cmdp import LinearProgram, solve
+        >>> solve(LinearProgram([3, 2], [[1, 1], [1, 0]], b=[4, 2])).to_frame().round(6)
+             x
+        0  2.0
+        1  2.0
+        """
         import pandas as pd
 
         index = self.variables.index() if self.variables else pd.RangeIndex(self.x.size)
@@ -275,6 +316,13 @@ class Solution:
 
         `release` and `program` are what it was made from; the file names them by their digests,
         and by `name`, so that ``dp-cmdp verify`` can judge it.
+
+        Examples
+        --------
+        >>> from dp_cmdp import LinearProgram, Solution, solve
+        >>> solution = solve(LinearProgram([3, 2], [[1, 1]], b=[4]))
+        >>> Solution.load(solution.save("solution.npz")).x.round(6)
+        array([4., 0.])
         """
         from dp_cmdp.program.solution_file import SolutionFile
 
@@ -287,6 +335,14 @@ class Solution:
 
         That the point is feasible is a claim about it, its program and its release together: see
         :func:`dp_cmdp.verification.files.verify`.
+
+        Examples
+        --------
+        >>> from dp_cmdp import LinearProgram, Solution, solve
+        >>> solution = solve(LinearProgram([3, 2], [[1, 1]], b=[4]))
+        >>> loaded = Solution.load(solution.save("solution.npz"))
+        >>> bool((loaded.x == solution.x).all())
+        True
         """
         from dp_cmdp.program.solution_file import SolutionFile
 
@@ -360,6 +416,15 @@ def solve(lp: LinearProgram, *, engine: str = "highs", certify: bool = True) -> 
     Notes
     -----
     **Privacy.** *Post-processing* when `lp` is public; curator only otherwise.
+
+    Examples
+    --------
+    >>> from dp_cmdp import LinearProgram, solve
+    >>> solution = solve(LinearProgram([3, 2], [[1, 1], [1, 0]], b=[4, 2]))
+    >>> solution.x.round(6), round(solution.objective, 6)
+    (array([2., 2.]), 10.0)
+    >>> solution.certificate.verified  # A x ≤ b as rational numbers, not up to a tolerance
+    True
     """
     if certify:
         from dp_cmdp.program.certified import solve_certified

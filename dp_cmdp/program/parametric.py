@@ -83,6 +83,20 @@ class ParametricLP:
     -----
     **Paper.** ``opt:primal``; ``eq:ahat``. **Privacy.** *Public*: it holds no value of any
     database.
+
+    Examples
+    --------
+    maximise 3x + 2y subject to θ₀x + θ₁y ≤ θ₂, where the three θ are private:
+
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP
+    >>> program = ParametricLP(
+    ...     Envelope([0.5, 0.5, 8], [2, 2, 12], radius=[0.1, 0.1, 0.5]),
+    ...     c=[3, 2],
+    ...     A=Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1]),
+    ...     b=Affine(1, at=[0], entry=[2]),
+    ... )
+    >>> program.sensitive_blocks
+    ('A', 'b')
     """
 
     envelope: Envelope
@@ -175,7 +189,16 @@ class ParametricLP:
 
     @door
     def at(self, values: ArrayLike) -> LinearProgram:
-        """The program at given database values: *curator only* when they are the true ones."""
+        """The program at given database values: *curator only* when they are the true ones.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP, solve
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[3, 2], A=price, b=[8])
+        >>> solve(program.at([1, 2])).x.round(6)
+        array([8., 0.])
+        """
         theta = _check.vector("values", values, size=self.envelope.num_entries, private=True)
         return LinearProgram(
             self.c.at(theta),
@@ -211,6 +234,15 @@ class ParametricLP:
         -----
         **Paper.** ``eq:abarpost``, ``eq:bbarpost`` are the case of one database entry per LP
         entry. **Privacy.** *Post-processing*.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP, solve
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[3, 2], A=price, b=[8])
+        >>> robust = program.robust([1, 1], [2, 2])  # feasible whatever the prices are
+        >>> round(solve(robust).objective, 6), round(solve(program.at([1, 1])).objective, 6)
+        (12.0, 24.0)
         """
         low, high = self._box(lower, upper)
         return self.robust_over(Polytope(low, high), estimate=estimate)
@@ -228,6 +260,16 @@ class ParametricLP:
         Notes
         -----
         **Privacy.** *Post-processing*.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP, solve
+        >>> from dp_cmdp.data.polytope import Polytope
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[1, 1], A=price, b=[6], upper=2)
+        >>> box, total = Polytope([1, 1], [2, 2]), Polytope([1, 1], [2, 2], W=[[1, 1]], q=[3])
+        >>> [round(solve(program.robust_over(known)).objective, 6) for known in (box, total)]
+        [3.0, 4.0]
         """
         middle = (polytope.lower + polytope.upper) / 2 if estimate is None else estimate
         theta = _check.vector("estimate", middle, size=self.envelope.num_entries)
@@ -256,7 +298,16 @@ class ParametricLP:
 
     @door
     def worst_case_slack(self, x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike) -> FloatArray:
-        """Smallest b(θ) − A(θ)x over the box, then b_ub − A_ub x: exact values, rounded once."""
+        """Smallest b(θ) − A(θ)x over the box, then b_ub − A_ub x: exact values, rounded once.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[3, 2], A=price, b=[8])
+        >>> program.worst_case_slack([3, 0], lower=[1, 1], upper=[2, 2])
+        array([2.])
+        """
         point = _check.vector("x", x, size=self.num_variables)
         low, high = self._box(lower, upper)
         sensitive = self.uncertain_rows.exact_slack(point, low, high)
@@ -309,7 +360,16 @@ class ParametricLP:
 
     @door
     def sensitivity(self, block: str) -> float:
-        """ℓ1-sensitivity of one block when one record of the database changes."""
+        """ℓ1-sensitivity of one block when one record of the database changes.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, radius=0.25, shape=2), c=[3, 2], A=price, b=[8])
+        >>> program.sensitivity("A"), program.sensitivity("b")
+        (0.25, 0.0)
+        """
         part: Affine = getattr(self, _check.one_of("block", block, BLOCKS))
         return part.sensitivity(self.envelope.radius, self.envelope.records)
 
@@ -318,6 +378,17 @@ class ParametricLP:
 
         That is what a database release needs. Algorithm 1 sees LP entries instead of the database
         and needs more: call it on :func:`dp_cmdp.program.entrywise.entrywise` of this program.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP
+        >>> need = Affine(1, at=[0], entry=[0], coefficient=-1.0)  # -x ≤ -θ: at least θ
+        >>> at_least = Affine((1, 1), constant=[[-1.0]])
+        >>> program = ParametricLP(Envelope(1, 5, shape=1), c=[-1], A=at_least, b=need, upper=4)
+        >>> program.check_robust_feasibility()
+        Traceback (most recent call last):
+            ...
+        dp_cmdp.errors.AssumptionError: no point is feasible for every database ...
         """
         from dp_cmdp.program.assumptions import check_robust_feasibility
 
@@ -325,7 +396,15 @@ class ParametricLP:
 
     @door
     def check_boundedness(self, *, any_objective: bool = False) -> None:
-        """Raise unless the program is bounded for every database; see `assumptions`."""
+        """Raise unless the program is bounded for every database; see `assumptions`.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP
+        >>> price = Affine((1, 1), at=([0], [0]), entry=[0])
+        >>> program = ParametricLP(Envelope(1, 2, shape=1), c=[3], A=price, b=[8])
+        >>> program.check_boundedness()  # nothing to say: prices are at least 1
+        """
         from dp_cmdp.program.assumptions import check_boundedness
 
         check_boundedness(self, any_objective=any_objective)
@@ -346,13 +425,31 @@ class ParametricLP:
 
     @door
     def save(self, path: str | Path) -> Path:
-        """Write the program to an ``.npz`` file, atomically and without pickle."""
+        """Write the program to an ``.npz`` file, atomically and without pickle.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[3, 2], A=price, b=[8])
+        >>> program.save("program.npz").name
+        'program.npz'
+        """
         return self.document().write(path)
 
     @classmethod
     @door
     def load(cls, path: str | Path) -> ParametricLP:
-        """Read a program written by :meth:`save`; everything in it is checked again."""
+        """Read a program written by :meth:`save`; everything in it is checked again.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, shape=2), c=[3, 2], A=price, b=[8])
+        >>> ParametricLP.load(program.save("program.npz")).envelope == program.envelope
+        True
+        """
         source = read_document(path, FORMAT, arrays=_ARRAYS, labelled=LABELLED)
         return unpacked(path, source, _build)
 

@@ -77,6 +77,19 @@ def release_blocks(
     -----
     **Paper.** ``algo:solve``, ``rem:modify``, ``eq:barA``, ``eq:barB``. **Privacy.** *Spends the
     budget*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import PrivacyBudget, release_blocks, solve_private
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction, split
+    >>> program = ad_auction_program(4, 3)
+    >>> database = random_auction(program, np.random.default_rng(0))
+    >>> release = release_blocks(
+    ...     database, PrivacyBudget(1, "1/1000"), program=program, alphas=split("1/2")
+    ... )
+    >>> release.method, solve_private(program, release).certificate.verified
+    ('blocks', True)
     """
     check_call(database, rng=rng, calibration=calibration, ledger=ledger)
     if calibration == "optimal":

@@ -66,6 +66,14 @@ def release_database(
     Per entry θ̃_k = θ_k + Δ_k Z_k with Z_k i.i.d. truncated Laplace, σ = m/ε; the interval is
     [θ̃_k − sΔ_k, θ̃_k + sΔ_k] ∩ [lo_k, hi_k].
     **Paper.** Ours; it replaces ``algo:solve``. **Privacy.** *Spends the budget*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+    >>> database = Database([0.2, 0.5], Envelope(0, 1, radius=0.01, shape=2))
+    >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+    >>> release.polytope.contains([0.2, 0.5])  # the intervals hold the truth, with certainty
+    True
     """
     check_call(database, rng=rng, calibration=calibration, ledger=ledger)
     envelope = database.envelope

@@ -85,6 +85,19 @@ def release_looks(
     Notes
     -----
     **Privacy.** *Spends the budget*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, Plan, PrivacyBudget
+    >>> from dp_cmdp import release_looks
+    >>> price = Affine((1, 8), at=([0] * 8, range(8)), entry=range(8))
+    >>> envelope = Envelope(0, 1, radius=0.05, shape=8)
+    >>> program = ParametricLP(envelope, c=[1] * 8, A=price, b=[2], upper=1)
+    >>> database = Database([0.1, 0.3] * 4, envelope)
+    >>> plan = Plan(0)  # totals only
+    >>> release = release_looks(database, PrivacyBudget(4, "1/1000"), program=program, plan=plan)
+    >>> len(release.totals) > 0, release.polytope.contains([0.1, 0.3] * 4)
+    (True, True)
     """
     first, second = plan.budgets(budget)
     if calibration is None:

@@ -31,6 +31,14 @@ class Plan:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Plan, PrivacyBudget
+    >>> plan = Plan("1/4")  # a quarter of the budget for the entries, the rest for totals
+    >>> entries, totals = plan.budgets(PrivacyBudget(2, "1/1000"))
+    >>> entries.epsilon, totals.epsilon
+    (Fraction(1, 2), Fraction(3, 2))
     """
 
     share: Fraction
@@ -52,7 +60,14 @@ class Plan:
 
     @door
     def budgets(self, budget: PrivacyBudget) -> tuple[PrivacyBudget | None, PrivacyBudget | None]:
-        """What the look at the entries and the look at the totals spend; None: no such look."""
+        """What the look at the entries and the look at the totals spend; None: no such look.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Plan, PrivacyBudget
+        >>> Plan(1).budgets(PrivacyBudget(1, "1/1000"))[1] is None  # a database release
+        True
+        """
         entries, totals = (
             PrivacyBudget(part * budget.epsilon, part * budget.delta) if part else None
             for part in (self.share, 1 - self.share)

@@ -78,6 +78,17 @@ def release_planned(
     Notes
     -----
     **Privacy.** *Spends the budget*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp import release_planned
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> release, choice = release_planned(database, PrivacyBudget(1, "1/1000"), program=program)
+    >>> choice.plan in [score.plan for score in choice.scores]
+    True
     """
     program.check_owns(database)
     program.check_robust_feasibility()

@@ -89,6 +89,15 @@ class Choice:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, PrivacyBudget, choose_plan
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> choice = choose_plan(program, PrivacyBudget(1, "1/1000"))
+    >>> len(choice.scores)
+    5
     """
 
     plan: Plan
@@ -105,7 +114,19 @@ class Choice:
         return rows_table(f"Choice: {self.plan}", list(frame.columns), rows, count=len(frame))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per plan tried: mean score, and the trials it was in."""
+        """One row per plan tried: mean score, and the trials it was in.
+
+        Examples
+        --------
+        >>> from dp_cmdp import Affine, Envelope, ParametricLP, Plan, PrivacyBudget, choose_plan
+        >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+        >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+        >>> choice = choose_plan(program, PrivacyBudget(1, "1/1000"), menu=[Plan(1), Plan(0)])
+        >>> choice.to_frame()[["plan", "chosen"]]
+                                              plan  chosen
+        0                                 database    True
+        1  totals(share=0, caution=1.25, lift=0.5)   False
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -155,6 +176,20 @@ def choose_plan(
     Notes
     -----
     **Privacy.** *Public*: no data is read.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, PrivacyBudget, choose_plan
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> choice = choose_plan(program, PrivacyBudget(1, "1/1000"))
+    >>> choice.to_frame()[["plan", "chosen"]]
+                                             plan  chosen
+    0                                    database    True
+    1     totals(share=0, caution=1.25, lift=0.5)   False
+    2  totals(share=0.35, caution=1.25, lift=0.5)   False
+    3     totals(share=0.35, caution=1.5, lift=1)   False
+    4     totals(share=0.65, caution=1.5, lift=1)   False
     """
     if guard is not None:
         _check.real("guard", guard, low=0.0)

@@ -53,6 +53,17 @@ class PrivateAnswer:
     Notes
     -----
     **Privacy.** *Public*: safe to publish.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp import release_and_solve
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> answer = release_and_solve(program, database, PrivacyBudget(1, "1/1000"))
+    >>> print(answer.release.guarantee)
+    (1, 0.001)-differential privacy when one entry changes by at most its radius
     """
 
     solution: Solution
@@ -116,6 +127,19 @@ def release_and_solve(
     Notes
     -----
     **Paper.** ``ass:feast``, ``thm:feasible``, corrected. **Privacy.** *Spends the budget*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp import release_and_solve
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> answer = release_and_solve(program, database, PrivacyBudget(1, "1/1000"))
+    >>> answer.solution.certificate.verified
+    True
+    >>> answer.solution.objective >= answer.robust.objective  # with and without data
+    True
     """
     program.check_owns(database)
     robust = robust_solution(program)
@@ -171,6 +195,17 @@ def solve_private(program: ParametricLP, release: Release) -> Solution:
     -----
     **Paper.** ``opt:DP``, ``thm:feasible``. **Privacy.** *Post-processing*: no private
     value is seen.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp import release_database, solve_private
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+    >>> solve_private(program, release).certificate.verified
+    True
     """
     target = program if release.method == "database" else checked_entrywise(program)
     release.check_fits(target.envelope)

@@ -137,6 +137,21 @@ def accuracy_bound(
     A handful of linear programs, two per variable when the objective is private, one per draw.
     **Paper.** Ours; it answers ``prob:accurate`` and replaces ``thm:lp_accuracy_e``.
     **Privacy.** *Curator only*: the bound is computed from the true data and must not be published.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp import accuracy_bound
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> bound = accuracy_bound(program, database, PrivacyBudget(1, "1/1000"))
+    >>> for name in ("optimum", "mean", "likely", "certain"):
+    ...     print(f"{name}: {float(getattr(bound, name)):.2f}")
+    optimum: 20.00
+    mean: 2.12
+    likely: 2.72
+    certain: 3.68
     """
     beta = _check.real("failure", failure, low=0.0, high=0.999)
     count = _check.size("draws", draws)

@@ -131,6 +131,18 @@ def certainty_limit(
     a larger budget holds for smaller ones too, and the search may find a smaller one there.
     **Paper.** Ours.
     **Privacy.** *Curator only*: it is computed from the true data and must not be published.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp.theory.certainty_limit import certainty_limit
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> envelope = Envelope(1, 2, radius=0.02, shape=2)
+    >>> program = ParametricLP(envelope, c=[3, 2], A=price, b=[8], upper=8)
+    >>> database = Database([1.2, 1.1], envelope)
+    >>> limit = certainty_limit(program, database, PrivacyBudget(1, "1/1000"))
+    >>> round(float(limit.optimum), 2), round(float(limit.value), 2)
+    (20.0, 18.28)
     """
     most = _check.integer("neighbours", neighbours, low=1, high=MOST_NEIGHBOURS)
     lp = as_program(program)
@@ -165,6 +177,13 @@ def violation_chance(budget: PrivacyBudget, distance: int) -> float:
     Notes
     -----
     **Paper.** Ours. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget
+    >>> from dp_cmdp.theory.certainty_limit import violation_chance
+    >>> [round(violation_chance(PrivacyBudget(1, "1/1000"), n), 4) for n in (1, 2, 5)]
+    [0.001, 0.0037, 0.0858]
     """
     n = _check.size("distance", distance)
     epsilon, delta = float(budget.epsilon), float(budget.delta)

@@ -50,6 +50,14 @@ def coordinate_ranges(lp: LinearProgram, directions: Any = None) -> tuple[FloatA
     -----
     Two linear programs per function, fewer where the bounds of x already decide.
     **Paper.** ``eq:chi``, over feasible points. **Privacy.** *Curator only* for the true program.
+
+    Examples
+    --------
+    >>> from dp_cmdp import LinearProgram
+    >>> from dp_cmdp.theory.feasible_set import coordinate_ranges
+    >>> low, high = coordinate_ranges(LinearProgram([1, 1], [[1, 2]], b=[4]))
+    >>> high.round(6)
+    array([4., 2.])
     """
     n = lp.num_variables
     rows = sparse.eye_array(n) if directions is None else directions
@@ -90,6 +98,13 @@ def diameter_bound(feasible: LinearProgram | CMDP | ParametricCMDP) -> float:
     -----
     **Paper.** ``app:concentration``. **Privacy.** *Public* for a CMDP; curator only for the linear
     program of true data.
+
+    Examples
+    --------
+    >>> from dp_cmdp import LinearProgram
+    >>> from dp_cmdp.theory.feasible_set import diameter_bound
+    >>> round(diameter_bound(LinearProgram([1, 1], upper=[3, 4])), 6)
+    5.0
     """
     if isinstance(feasible, ParametricCMDP):
         feasible = feasible.public
@@ -109,6 +124,12 @@ def concentration_radius(diameter: float, *, failure: float) -> float:
     Notes
     -----
     **Paper.** ``cor:concentration``, corrected. **Privacy.** *Post-processing* of `diameter`.
+
+    Examples
+    --------
+    >>> from dp_cmdp.theory.feasible_set import concentration_radius
+    >>> round(concentration_radius(5.0, failure=0.05), 3)
+    6.119
     """
     width = _check.real("diameter", diameter, low=0.0)
     t = _check.real("failure", failure, low=1e-300, high=1.0)

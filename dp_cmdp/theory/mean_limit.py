@@ -54,6 +54,12 @@ def mean_upper_limit(samples: ArrayLike, *, top: float, failure: float) -> float
     Notes
     -----
     **Paper.** Not in it. **Privacy.** *Post-processing* of the samples.
+
+    Examples
+    --------
+    >>> from dp_cmdp.theory.mean_limit import mean_upper_limit
+    >>> 0.5 < mean_upper_limit([0.4, 0.5, 0.6] * 100, top=1.0, failure=0.01) < 0.6
+    True
     """
     values = _check.vector("samples", samples, private=True)
     high = _check.real("top", top, low=0.0)

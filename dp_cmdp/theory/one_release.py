@@ -58,8 +58,23 @@ def instance_bound(
 
     Notes
     -----
+    Computed in floats: the loss may exceed it by their rounding.
     **Paper.** Ours; it follows ``app:accuracy`` without a Hoffman constant.
     **Privacy.** *Curator only*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp import release_database, solve_private
+    >>> from dp_cmdp.theory.one_release import instance_bound
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+    >>> answer = solve_private(program, release)
+    >>> bound = float(instance_bound(program, release, database=database, x=answer.x))
+    >>> 20 - answer.objective <= bound + 1e-9  # the true optimum is 20
+    True
     """
     lp = as_program(program)
     target = lp if release.method == "database" else entrywise(lp)

@@ -52,6 +52,16 @@ def public_interval(program: ParametricLP | ParametricCMDP) -> PublicInterval:
     Notes
     -----
     **Paper.** Ours; its bounds come from ``eq:ahat``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP
+    >>> from dp_cmdp.theory.public_interval import public_interval
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> known = public_interval(program)
+    >>> round(known.robust, 6), round(known.optimistic, 6)  # the true optimum lies between
+    (12.0, 24.0)
     """
     lp = as_program(program)
     best = robust_solution(lp)

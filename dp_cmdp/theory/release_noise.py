@@ -63,6 +63,18 @@ class ReleaseNoise:
     Notes
     -----
     **Privacy.** *Public*: it depends on structure, envelope and budget only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp.theory.release_noise import release_noise
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> noise = release_noise(program, PrivacyBudget(1, "1/1000"))
+    >>> lower, upper = noise.worst_box(np.array([1.5, 1.5]))
+    >>> lower.round(2), upper.round(2)  # every box that could be released lies in this one
+    (array([1.23, 1.23]), array([1.77, 1.77]))
     """
 
     program: ParametricLP
@@ -190,6 +202,16 @@ def release_noise(
     -----
     **Paper.** ``lem:matrix_lap``, ``lem:vec_lap``, ``lem:lap_mech``, ``algo:solve``.
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp.theory.release_noise import release_noise
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> noise = release_noise(program, PrivacyBudget(1, "1/1000"))
+    >>> noise.support.round(3)  # half the width of an interval, before there is one
+    array([0.135, 0.135])
     """
     _check.one_of("mechanism", mechanism, MECHANISMS)
     envelope = program.envelope

@@ -78,6 +78,20 @@ def sampled_mean(
     Notes
     -----
     One linear program per draw. **Paper.** Ours. **Privacy.** *Curator only*; nothing is spent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp.theory.release_noise import release_noise
+    >>> from dp_cmdp.theory.simulated_loss import sampled_mean
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> noise = release_noise(program, PrivacyBudget(1, "1/1000"))
+    >>> true, rng = np.array([1.2, 1.1]), np.random.default_rng(0)
+    >>> found = sampled_mean(noise, true, optimum=20.0, largest=8.0, draws=50, rng=rng)
+    >>> bool(found.estimate <= found.limit)
+    True
     """
     count = _check.integer("draws", draws, low=1)
     source = _check.generator("rng", rng)

@@ -68,7 +68,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What :func:`verify` found."""
+    """What :func:`verify` found.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database, verify
+    >>> database = Database([0.2, 0.5], Envelope(0, 1, radius=0.01, shape=2))
+    >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+    >>> report = verify(release.save("release.npz"))
+    >>> report.findings[0].claim, report.findings[0].outcome
+    ('the file is in order', 'proved')
+    """
 
     findings: tuple[Finding, ...]
 
@@ -119,6 +129,21 @@ def verify(*paths: str | Path) -> Report:
     Notes
     -----
     **Paper.** ``def:dp`` and ``thm:feasible``, of the files themselves. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database, verify
+    >>> database = Database([0.2, 0.5], Envelope(0, 1, radius=0.01, shape=2))
+    >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+    >>> report = verify(release.save("release.npz"))
+    >>> report.passed
+    True
+    >>> for finding in report.findings:
+    ...     if finding.outcome == "not provable":  # by any file
+    ...         print(finding.claim)
+    the noise was drawn from its law, once, with good randomness
+    the data lie in the envelope, and a label joins all that one person gave
+    what it spent is in a ledger
     """
     if not paths:
         raise InvalidArgumentError("paths must name at least one file")

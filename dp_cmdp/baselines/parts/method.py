@@ -35,6 +35,18 @@ class Answer:
         What a reader of the result must know: leaks, failures, settings chosen. Never a value.
     release : Release or None
         The published intervals, for methods that publish some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import PrivacyBudget
+    >>> from dp_cmdp.baselines import METHODS
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
+    >>> program, rng = ad_auction_program(4, 3), np.random.default_rng(0)
+    >>> database = random_auction(program, rng)
+    >>> answer = METHODS["robust"].run(program, database, PrivacyBudget(1, "1/1000"), rng=rng)
+    >>> answer.converged, answer.x.shape
+    (True, (12,))
     """
 
     x: FloatArray | None
@@ -69,6 +81,14 @@ class Method:
     solver : Solver
     model : str
         ``"differential privacy"``, ``"joint differential privacy"`` or ``"none"``.
+
+    Examples
+    --------
+    >>> from dp_cmdp.baselines import METHODS
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program
+    >>> munoz = METHODS["munoz2021"]
+    >>> munoz.private, munoz.leaks(ad_auction_program(4, 3))
+    (('b',), ('A', 'c'))
     """
 
     name: str
@@ -115,6 +135,19 @@ class Method:
         Notes
         -----
         **Privacy.** *Spends the budget*, for the blocks in `private`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import PrivacyBudget, violation
+        >>> from dp_cmdp.baselines import METHODS
+        >>> from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
+        >>> program, rng = ad_auction_program(4, 3), np.random.default_rng(0)
+        >>> database = random_auction(program, rng)
+        >>> algorithm_1, budget = METHODS["benvenuti2025"], PrivacyBudget(1, "1/1000")
+        >>> answer = algorithm_1.run(program, database, budget, rng=rng)  # a simulation
+        >>> violation(program, database, x=answer.x).violated_rows
+        0
         """
         program.check_owns(database)
         try:

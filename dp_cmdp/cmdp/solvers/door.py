@@ -64,6 +64,16 @@ def solve_cmdp(
     -----
     **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* when `cmdp` was built from a Release;
     curator only otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import CMDP, solve_cmdp
+    >>> T = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]])  # action 1 changes the state
+    >>> r = f = np.array([[0, 0], [1, 1]])
+    >>> solution = solve_cmdp(CMDP(T, r, f=f, f0=[0.5], mu=[1, 0], gamma=0.5))
+    >>> round(solution.value, 6), solution.gap <= 1e-8
+    (0.5, True)
     """
     _check.one_of("engine", engine, ENGINES)
     accuracy = _check.real("gap", gap, low=0.0)

@@ -50,6 +50,16 @@ class PolicyPool:
     -----
     **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* when every draw came from a Release,
     curator only otherwise: the pool remembers policies that were optimal for earlier draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dp_cmdp import CMDP, PolicyPool
+    >>> T = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]])  # action 1 changes the state
+    >>> r = f = np.array([[0, 0], [1, 1]])
+    >>> pool = PolicyPool(CMDP(T, r, f=f, f0=[1], mu=[1, 0], gamma=0.5))
+    >>> [round(pool.solve(f, [f0]).value, 6) for f0 in (0.25, 0.5)]
+    [0.25, 0.5]
     """
 
     def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:
@@ -99,6 +109,16 @@ class PolicyPool:
         Notes
         -----
         **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of f and f0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dp_cmdp import CMDP, PolicyPool
+        >>> T = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]])  # action 1 changes the state
+        >>> r = f = np.array([[0, 0], [1, 1]])
+        >>> pool = PolicyPool(CMDP(T, r, f=f, f0=[1], mu=[1, 0], gamma=0.5))
+        >>> round(pool.solve(2 * f, [0.5]).value, 6)  # costs that are twice as high
+        0.25
         """
         table = self._costs(f, form="(K, {}, {})").reshape(-1, self._cmdp.r.size)
         tolerance = _check.vector("f0", f0, size=len(table))
@@ -137,6 +157,18 @@ class PolicyPool:
         Notes
         -----
         **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws.
+
+        Examples
+        --------
+        The third draw has no solution, and does not end the sweep:
+
+        >>> import numpy as np
+        >>> from dp_cmdp import CMDP, PolicyPool
+        >>> T = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]])  # action 1 changes the state
+        >>> r = f = np.array([[0, 0], [1, 1]])
+        >>> pool = PolicyPool(CMDP(T, r, f=f, f0=[1], mu=[1, 0], gamma=0.5))
+        >>> pool.solve_many([f, f, f], [0.25, 0.5, -1.0]).infeasible
+        (2,)
         """
         tables = self._costs(f, form="(draws, K, {}, {})")
         draws, rows = len(tables), 1 if tables.ndim == 3 else tables.shape[1]

@@ -1,9 +1,5 @@
 """Any cvxpy model, private by changing one word: ``cp.Parameter`` becomes ``PrivateParameter``.
 
-    price = dp_cmdp.cvxpy.PrivateParameter((N, M), lower=0, upper=1, radius=0.1, name="price")
-    ...
-    answer = dp_cmdp.cvxpy.solve(problem, {price: P}, epsilon=1, delta="1/1000")
-
 Models that are linear programs after cvxpy's reductions (free variables, ≥ and ==, ``abs``,
 ``max``, norms 1 and ∞, ``sum_largest``, …) become a ``ParametricLP`` through the affine map from
 parameters to data that cvxpy makes of every problem that follows its rules for parameters (DPP).
@@ -13,6 +9,17 @@ Notes
 -----
 **Privacy.** *Public*, but for :func:`solve`, which spends a budget: private values are handed to
 that call and kept nowhere else.
+
+Examples
+--------
+>>> import cvxpy as cp
+>>> import dp_cmdp as dp
+>>> price = dp.cvxpy.PrivateParameter(2, lower=0.5, upper=1, radius=0.01, name="price")
+>>> x = cp.Variable(2, nonneg=True)
+>>> problem = cp.Problem(cp.Maximize(3 * x[0] + 2 * x[1]), [price @ x <= 4])
+>>> answer = dp.cvxpy.solve(problem, {price: [0.7, 0.8]}, epsilon=1, delta="1/1000")
+>>> problem.status, answer.certificate.verified  # feasible for the true prices
+('optimal', True)
 """
 
 from dp_cmdp._extras import require

@@ -52,6 +52,17 @@ class CompiledProblem:
     Notes
     -----
     **Privacy.** *Public*: it holds no private value.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import dp_cmdp as dp
+    >>> capacity = dp.cvxpy.PrivateParameter(3, lower=1, upper=10, radius=0.2, name="capacity")
+    >>> flow = cp.Variable(3, nonneg=True)
+    >>> problem = cp.Problem(cp.Maximize(cp.sum(flow)), [flow <= capacity])
+    >>> compiled = dp.cvxpy.compile(problem)
+    >>> compiled.is_linear, compiled.envelope
+    (True, Envelope(capacity[3], record_size=1))
     """
 
     problem: cp.Problem
@@ -83,6 +94,16 @@ class CompiledProblem:
         Notes
         -----
         **Privacy.** *Curator only*.
+
+        Examples
+        --------
+        >>> import cvxpy as cp
+        >>> import dp_cmdp as dp
+        >>> capacity = dp.cvxpy.PrivateParameter(3, lower=1, upper=10, name="capacity")
+        >>> flow = cp.Variable(3, nonneg=True)
+        >>> problem = cp.Problem(cp.Maximize(cp.sum(flow)), [flow <= capacity])
+        >>> dp.cvxpy.compile(problem).database({"capacity": [4, 6, 8]})
+        Database(<private>, capacity[3])
         """
         return Database(self.named(values), self.envelope, identity=identity)
 
@@ -252,6 +273,16 @@ def compile(problem: cp.Problem) -> CompiledProblem:
     Notes
     -----
     Public parameters enter with the values they have now. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import dp_cmdp as dp
+    >>> capacity = dp.cvxpy.PrivateParameter(3, lower=1, upper=10, radius=0.2)
+    >>> flow = cp.Variable(3, nonneg=True)
+    >>> problem = cp.Problem(cp.Maximize(cp.sum(flow)), [flow <= capacity])
+    >>> dp.cvxpy.compile(problem).program.sensitive_blocks
+    ('b',)
     """
     refuse_unfit(problem)
     parameters = private_parameters(problem)

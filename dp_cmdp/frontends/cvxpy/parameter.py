@@ -51,6 +51,15 @@ class PrivateParameter(cp.Parameter):
     The sign that the bounds imply is known to cvxpy: ``price @ cp.abs(x)`` is convex if
     ``lower >= 0``. **Privacy.** *Public*: values are given to ``dp_cmdp.cvxpy.solve``, and setting
     ``value`` is refused.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> capacity = dp.cvxpy.PrivateParameter(3, lower=1, upper=10, radius=0.2, name="capacity")
+    >>> capacity.envelope
+    Envelope(values[3], record_size=1)
+    >>> capacity.value is None  # values are handed to solve, and kept nowhere
+    True
     """
 
     @door

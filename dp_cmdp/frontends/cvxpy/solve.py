@@ -52,6 +52,17 @@ class Answer:
     Notes
     -----
     **Privacy.** *Public*: safe to publish.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import dp_cmdp as dp
+    >>> capacity = dp.cvxpy.PrivateParameter(3, lower=1, upper=10, radius=0.2)
+    >>> flow = cp.Variable(3, nonneg=True)
+    >>> problem = cp.Problem(cp.Maximize(cp.sum(flow)), [flow <= capacity])
+    >>> answer = dp.cvxpy.solve(problem, {capacity: [4, 6, 8]}, epsilon=1, delta="1/1000")
+    >>> answer.value >= answer.robust_value
+    True
     """
 
     value: float
@@ -86,6 +97,16 @@ class Checked:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import dp_cmdp as dp
+    >>> capacity = dp.cvxpy.PrivateParameter(3, lower=1, upper=10, radius=0.2)
+    >>> flow = cp.Variable(3, nonneg=True)
+    >>> problem = cp.Problem(cp.Maximize(cp.sum(flow)), [flow <= capacity])
+    >>> dp.cvxpy.check(problem).robust.certificate.verified
+    True
     """
 
     value: float
@@ -111,6 +132,16 @@ def check(problem: cp.Problem | CompiledProblem) -> Checked:
     Notes
     -----
     Variables are left as they are. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import dp_cmdp as dp
+    >>> capacity = dp.cvxpy.PrivateParameter(3, lower=1, upper=10, radius=0.2)
+    >>> flow = cp.Variable(3, nonneg=True)
+    >>> problem = cp.Problem(cp.Maximize(cp.sum(flow)), [flow <= capacity])
+    >>> round(dp.cvxpy.check(problem).value, 6)  # of the best answer without data
+    3.0
     """
     compiled = problem if isinstance(problem, CompiledProblem) else compile(problem)
     try:
@@ -169,6 +200,19 @@ def solve(
     Notes
     -----
     **Paper.** ``thm:feasible``, corrected. **Privacy.** *Spends the budget*.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import dp_cmdp as dp
+    >>> capacity = dp.cvxpy.PrivateParameter(3, lower=1, upper=10, radius=0.2)
+    >>> flow = cp.Variable(3, nonneg=True)
+    >>> problem = cp.Problem(cp.Maximize(cp.sum(flow)), [flow <= capacity])
+    >>> answer = dp.cvxpy.solve(problem, {capacity: [4, 6, 8]}, epsilon=1, delta="1/1000")
+    >>> bool((flow.value <= [4, 6, 8]).all()), problem.status
+    (True, 'optimal')
+    >>> answer.certificate.verified
+    True
     """
     budget = PrivacyBudget(epsilon, delta)
     compiled = problem if isinstance(problem, CompiledProblem) else compile(problem)

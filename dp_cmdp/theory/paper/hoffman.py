@@ -81,6 +81,13 @@ def hoffman_constant(
     -----
     **Paper.** ``lem:perturbation``. **Privacy.** *Post-processing* of its arguments; curator only
     for true data.
+
+    Examples
+    --------
+    >>> from dp_cmdp.theory.paper.hoffman import hoffman_constant
+    >>> found = hoffman_constant([[1, 0], [0, 1], [-1, -1]])
+    >>> found.exact, round(found.upper, 3)
+    (True, 1.618)
     """
     rows = _check.matrix("G", np.atleast_2d(_check.array("G", G))).toarray()
     equal = np.zeros((0, rows.shape[1]))

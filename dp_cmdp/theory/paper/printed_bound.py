@@ -111,6 +111,17 @@ def paper_bound(
     -----
     **Paper.** ``thm:lp_accuracy_e``, ``eq:rho``, ``eq:chi``, ``eq:dualmax``.
     **Privacy.** *Curator only*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp.theory.paper.printed_bound import paper_bound
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> bound = paper_bound(program, database, budget=PrivacyBudget(1, "1/1000"))
+    >>> float(bound.value) > 20  # it exceeds the whole optimum
+    True
     """
     _check.one_of("form", form, FORMS)
     case = StandardForm.of(program, database, budget=budget, alphas=alphas, calibration=calibration)
