@@ -3,8 +3,8 @@
 ``"policies"`` (:mod:`dp_cmdp.cmdp.solvers.pool`) mixes policies in compiled code, by Newton's
 method; ``"lp"`` (:mod:`dp_cmdp.cmdp.solvers.lp_engine`) solves the occupancy program in HiGHS. Both
 return a certified gap. ``"auto"`` takes policies where the compiled kernels are at hand, and the
-linear program where they are not, or where policies do not reach the gap (in models of at most
-:data:`LP_LIMIT` states).
+linear program where they are not. Where rounding does not let policies reach the gap, they hand
+over to the linear program themselves; the answer says which engine found it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ from dp_cmdp.cmdp.solvers.compiled import kernels, required
 from dp_cmdp.cmdp.solvers.lp_engine import solve_lp
 from dp_cmdp.cmdp.solvers.pool import PolicyPool
 from dp_cmdp.cmdp.solvers.solution import CMDPSolution
-from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError, UnboundedError
+from dp_cmdp.errors import InvalidArgumentError
 
 ENGINES = ("auto", "policies", "lp")
-#: "auto" does not turn to a linear program, where policies fail, in models with more states.
-LP_LIMIT = 20_000
 
 
 @door
@@ -86,10 +84,4 @@ def solve_cmdp(
         required()
     if engine == "lp" or (engine == "auto" and pool is None and kernels() is None):
         return solve_lp(cmdp, b, gap=accuracy)
-    try:
-        return (PolicyPool(cmdp) if pool is None else pool).solve(cmdp.f, b, gap=accuracy)
-    except SolverError as error:
-        decided = isinstance(error, InfeasibleError | UnboundedError)
-        if engine != "auto" or decided or cmdp.num_states > LP_LIMIT:
-            raise
-    return solve_lp(cmdp, b, gap=accuracy)
+    return (PolicyPool(cmdp) if pool is None else pool).solve(cmdp.f, b, gap=accuracy)

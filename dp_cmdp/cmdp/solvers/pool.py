@@ -7,7 +7,8 @@ settle, column generation, ``kernels/columns.c``). Sweeps are solved in batches.
 batch all start from what was known before it, so answers do not depend on how many threads share
 the work.
 
-Without the compiled kernels every draw is a linear program.
+A draw that rounding does not let them decide is solved as one linear program, in models of at most
+:data:`LP_LIMIT` states; without the compiled kernels every draw is.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ from dp_cmdp.errors import ConvergenceError, InvalidArgumentError, SolverError
 
 #: Draws in the largest batch; the first is of one draw, each next one twice as large.
 LARGEST_BATCH = 64
+#: Models with more states are not handed to HiGHS.
+LP_LIMIT = 20_000
+#: From so many states on, by default, threads share a sweep: below, handing over takes longer.
+THREADED_STATES = 300
 
 
 class PolicyPool:
@@ -151,8 +156,8 @@ class PolicyPool:
         gap : float
         margin : (K,)
         threads : int, optional
-            How many share the work, by default as many as there are cores. The answers are the
-            same for any number.
+            How many share the work; by default as many as there are cores, and one in small
+            models. The answers are the same for any number.
 
         Notes
         -----
@@ -174,7 +179,9 @@ class PolicyPool:
         draws, rows = len(tables), 1 if tables.ndim == 3 else tables.shape[1]
         tables = tables.reshape(draws, rows, self._cmdp.r.size)
         accuracy = _check.real("gap", gap, low=0.0)
-        workers = os.cpu_count() or 1 if threads is None else _check.size("threads", threads, low=1)
+        few = self._cmdp.num_states < THREADED_STATES
+        workers = 1 if few else os.cpu_count() or 1
+        workers = workers if threads is None else _check.size("threads", threads, low=1)
         b = _check.float_array(f0)
         if b is not None and b.shape == (draws,) and rows == 1:
             b = b[:, None]
@@ -267,9 +274,11 @@ class PolicyPool:
                 bound = min(bound, self._refined_bound(outcome, table, b, x=x))
             reached = relative_gap(bound, outcome.value, reward_scale=scale)
         if reached > gap:
+            if self._cmdp.num_states <= LP_LIMIT:
+                return self._by_lp(table, b, gap=gap)
             return ConvergenceError(
                 f"the policies found reach a relative gap of {reached:.2g}, above the {gap:g} "
-                "asked for: double precision does not decide; use engine='lp' or a larger gap"
+                "asked for: double precision does not decide; ask for a larger gap"
             )
         measure = occupancy_measure(
             outcome.policies, outcome.occupancies, outcome.weights, actions=self._cmdp.num_actions
@@ -304,7 +313,7 @@ class PolicyPool:
         )
 
     def _by_lp(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution | SolverError:
-        """One draw without the compiled kernels."""
+        """One draw as a linear program: without the kernels, or where rounding defeats them."""
         own = self._cmdp.with_constraints(table.reshape(-1, *self._cmdp.r.shape), b)
         try:
             return solve_lp(own, own.f0, gap=gap)

@@ -11,7 +11,6 @@ from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.rollout import rollout
-from dp_cmdp.cmdp.solvers import door
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.cmdp.synthesis import check_robust_policy, robust_policy, safe_policy, synthesize
 from dp_cmdp.data.affine import Affine
@@ -175,22 +174,6 @@ def test_long_horizons_and_large_rewards_are_solved(layout):
 def test_a_long_horizon_that_no_policy_survives_is_an_assumption_and_not_a_status():
     with pytest.raises(AssumptionError, match="hazard by"):
         robust_policy(HazardGridEnv("islands", gamma=0.9999999, goal_reward=1e12).model())
-
-
-@pytest.mark.kernels
-def test_where_the_program_is_given_up_the_other_engine_answers(monkeypatch):
-    expected = safe_policy(shortcut()).value
-
-    def give_up(*args, **options):
-        raise SolverError("HiGHS stopped; use engine='policies'")
-
-    monkeypatch.setattr(door, "solve_lp", give_up)
-    assert safe_policy(shortcut()).value == pytest.approx(expected)
-    with pytest.raises(SolverError, match="HiGHS stopped"):
-        solve_cmdp(shortcut(), engine="lp")
-    with pytest.raises(InfeasibleError) as caught:
-        safe_policy(shortcut(f0=-1.0))
-    assert "engine" not in str(caught.value)
 
 
 def test_missing_arguments_are_named():

@@ -52,7 +52,16 @@ def build(target: Path = LIBRARY) -> Path | None:
         made = Path(scratch) / target.name
         name = f'-DKERNELS_DIGEST="{digest()}"'
         done = subprocess.run(
-            [*command, *FLAGS, *shlex.split(os.environ.get("CFLAGS", "")), name, *map(str, sources()), "-lm", "-o", str(made)],
+            [
+                *command,
+                *FLAGS,
+                *shlex.split(os.environ.get("CFLAGS", "")),
+                name,
+                *map(str, sources()),
+                "-lm",
+                "-o",
+                str(made),
+            ],
             capture_output=True,
             text=True,
             check=False,

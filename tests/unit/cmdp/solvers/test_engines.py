@@ -204,14 +204,12 @@ def test_a_draw_that_does_not_converge_is_no_infeasible_one(monkeypatch):
     cmdp = corridor(40, f0=5.0)
     pool = PolicyPool(cmdp)
     space = pool.library.workspace
-    solve = space.solve
-
-    def stubborn(costs, b, **options):
-        outcome = solve(costs, b, **options)
-        return replace(outcome, status=LOST, bound=np.inf) if b[0] == 4.0 else outcome
-
-    monkeypatch.setattr(space, "solve", stubborn)
+    solve, stubborn = space.solve, lost(space)
+    monkeypatch.setattr(
+        space, "solve", lambda f, b, **rest: (stubborn if b[0] == 4.0 else solve)(f, b, **rest)
+    )
     monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.refined_bound", lambda *_, **__: np.inf)
+    monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.LP_LIMIT", 0)
     found = pool.solve_many(np.repeat(cmdp.f, 3, axis=0), [5.0, 4.0, 6.0], threads=1)
     assert (found.infeasible, list(found.errors)) == ((), [1])
     assert [answer is None for answer in found.solutions] == [False, True, False]
@@ -334,17 +332,25 @@ def test_a_zero_discount_and_a_zero_reward_are_solved():
     assert solution.costs[0] <= 0.5
 
 
-def test_auto_turns_to_the_other_engine_where_one_gives_up(monkeypatch):
-    def give_up(*args, **kwargs):
-        raise ConvergenceError("gave up")
+def lost(space):
+    """A workspace's solve that finds the policies and no bound."""
+    solve = space.solve
 
+    def stubborn(costs, b, **options):
+        return replace(solve(costs, b, **options), status=LOST, bound=np.inf)
+
+    return stubborn
+
+
+def test_what_policies_do_not_decide_the_linear_program_does(monkeypatch):
     cmdp = corridor(60, f0=9.0)
     pool = PolicyPool(cmdp)
-    monkeypatch.setattr(pool, "solve", give_up)
-    assert solve_cmdp(cmdp, pool=pool).engine == "lp"
-    with pytest.raises(ConvergenceError):
-        solve_cmdp(cmdp, pool=pool, engine="policies")
-    monkeypatch.setattr("dp_cmdp.cmdp.solvers.door.solve_lp", give_up)
-    assert solve_cmdp(cmdp).engine == "policies"
-    with pytest.raises(ConvergenceError):
+    expected = pool.solve(cmdp.f, cmdp.f0)
+    monkeypatch.setattr(pool.library.workspace, "solve", lost(pool.library.workspace))
+    monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.refined_bound", lambda *_, **__: np.inf)
+    answer = solve_cmdp(cmdp, pool=pool)
+    assert (expected.engine, answer.engine) == ("policies", "lp")
+    assert answer.value == pytest.approx(expected.value)
+    monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.LP_LIMIT", 59)
+    with pytest.raises(ConvergenceError, match="relative gap of inf"):
         solve_cmdp(cmdp, pool=pool)
