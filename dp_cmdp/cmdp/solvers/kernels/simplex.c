@@ -66,14 +66,23 @@ static int invert(const Mixing *x, const i64 *basis, double *work, double *colum
     return 0;
 }
 
-/* Name of the column to enter; INT64_MAX when none improves by more than rounding. */
-static i64 entering(const Mixing *x, const double *prices, int careful) {
+static int is_basic(const Mixing *x, const i64 *basis, i64 name) {
+    for (int j = 0; j < x->rows; j++)
+        if (basis[j] == name) return 1;
+    return 0;
+}
+
+/* Name of the column to enter; INT64_MAX when none improves by more than rounding. Basic columns gain
+ * nothing, whatever rounding says. */
+static i64 entering(const Mixing *x, const i64 *basis, const double *prices, int careful) {
     double best = 0.0;
     i64 name = INT64_MAX;
-    for (int i = 0; i < x->limited; i++) {
-        double slack = x->slack_gain[i] - prices[i], elastic = prices[i] - x->elastic_cost[i];
-        if (slack > fmax(best, ENTER * fabs(prices[i]))) best = slack, name = -1 - i;
-        if (elastic > fmax(best, ENTER * fabs(prices[i]))) best = elastic, name = -1 - x->rows - i;
+    for (int i = 0; i < 2 * x->limited; i++) {
+        int row = i / 2, elastic = i % 2;
+        double gain = elastic ? prices[row] - x->elastic_cost[row] : x->slack_gain[row] - prices[row];
+        i64 own = elastic ? -1 - x->rows - row : -1 - row;
+        if (gain > fmax(best, ENTER * fabs(prices[row])) && !is_basic(x, basis, own))
+            best = gain, name = own;
     }
     for (i64 p = 0; p < x->count; p++) {
         if (careful && name != INT64_MAX) break;
@@ -83,7 +92,7 @@ static i64 entering(const Mixing *x, const double *prices, int careful) {
             reduced -= paid;
             size += fabs(paid);
         }
-        if (reduced > fmax(best, ENTER * size)) best = reduced, name = p;
+        if (reduced > fmax(best, ENTER * size) && !is_basic(x, basis, p)) best = reduced, name = p;
     }
     return name;
 }
@@ -106,7 +115,7 @@ EXPORT int simplex(const Mixing *x, i64 *basis, double *weights, double *prices)
                 prices[i] += gain * inverse;
             }
         }
-        i64 name = entering(x, prices, pivot > CAREFUL);
+        i64 name = entering(x, basis, prices, pivot > CAREFUL);
         if (name == INT64_MAX) {
             status = 0;
             break;

@@ -7,7 +7,7 @@
 /* Flow residual of the occupancies that are mixed. */
 #define FLOW 1e-14
 /* Excess of a mixture that is rounding of its weights, relative to max|f|/(1 - gamma). */
-#define ROUNDED 1e-15
+#define ROUNDED 1e-14
 /* More than one state in this many: states are then ranked anew, and what follows is rough. */
 #define MANY 50
 
