@@ -1,0 +1,362 @@
+"""The tabs *Ad auction* and *Files*: linear programs, with invented or uploaded numbers."""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from nicegui import background_tasks, context, events, run, ui
+
+from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
+from dp_cmdp.explorer.files import PROGRAM_FILES, png, program_file
+from dp_cmdp.explorer.grid_design import GridDesign, with_table
+from dp_cmdp.explorer.page.grid_tab import budget_fields
+from dp_cmdp.explorer.page.later import Later
+from dp_cmdp.explorer.page.parts import (
+    SMALL,
+    LogField,
+    Messages,
+    card,
+    code_card,
+    download_card,
+    plan_select,
+    whole_field,
+)
+from dp_cmdp.explorer.program_design import (
+    MOST_BYTES,
+    AuctionDesign,
+    FileDesign,
+    InventedProgram,
+    ProgramAnswer,
+    answer_program,
+)
+from dp_cmdp.explorer.settings import address, number
+from dp_cmdp.explorer.snippets import program_code
+from dp_cmdp.explorer.words import guarantee_words, saturation_words
+
+AMBER = f"{SMALL} bg-amber-50 border border-amber-300 rounded p-2 w-full"
+PRICES = (
+    "Invented data: prices are drawn here from a seed, so the truth may be shown and nothing is "
+    "spent. Noise is simulated from a seed."
+)
+UPLOADED = (
+    "Upload public or invented files only. They are treated as such: their numbers are read at "
+    "once, the truth is shown, no ledger is debited. Real data: dp-cmdp lp, or start the explorer "
+    "with --hazards and --ledger."
+)
+
+
+class ProgramPanel:
+    """Answers of a linear program: pictures, numbers, curve, code, files."""
+
+    def __init__(self, design: AuctionDesign | FileDesign, *, tab: str) -> None:
+        self.design = design
+        self._tab = tab
+        self._answer: ProgramAnswer | None = None
+        self._running = self._waiting = False
+        self._client = context.client
+
+    def results(self) -> None:
+        """The right-hand side of the tab."""
+        self.messages = Messages()
+        with card("What came out"):
+            self._table = ui.table(
+                columns=[
+                    {"name": name, "label": label, "field": name, "align": align}
+                    for name, label, align in (
+                        ("answer", "answer", "left"),
+                        ("value", "true objective", "right"),
+                        ("loss", "loses", "right"),
+                    )
+                ],
+                rows=[],
+                row_key="answer",
+            ).classes("w-full")
+            self._table.props("dense flat bordered hide-pagination")
+            self._words = ui.column().classes("gap-1")
+        with card("What was released"):
+            self._picture = ui.image().classes("w-full max-w-4xl")
+            self._picture.props('fit=contain alt="released intervals within their public bounds"')
+        with card("The answers") as self._answers:
+            self._allocation = ui.column().classes("w-full")
+        self._later = Later()
+        self._renew_code = code_card(lambda: program_code(self.design))
+        download_card(
+            PROGRAM_FILES, self._file, self.messages,
+            "Public files: dp-cmdp verify judges the first three. Here they come from a "
+            "simulation and say so.",
+        )  # fmt: skip
+
+    def change(self, **changes: Any) -> None:
+        """Take a changed design, if it can be used, and compute."""
+        try:
+            wanted = self.design.replace(**changes)
+            wanted.check()
+        except DPCMDPError as error:
+            self.messages.failed(error)
+            return
+        if wanted != self.design:
+            self.design = wanted
+            self.start()
+
+    def start(self) -> None:
+        """Compute what follows from the design; of several wishes the last one counts."""
+        if isinstance(self.design, AuctionDesign):
+            with self._client:
+                ui.navigate.history.replace(address(self._tab, self.design.query()))
+        self._later.stop()
+        self._waiting = True
+        if not self._running:
+            background_tasks.create(self._compute(), name=self._tab)
+
+    async def _compute(self) -> None:
+        self._running = True
+        try:
+            while self._waiting:
+                self._waiting = False
+                design = self.design
+                self.messages.refused("")
+                self.messages.busy(f"computing: {design.plan} release …")
+                try:
+                    found = await run.io_bound(answer_program, design)
+                    picture = found and await run.io_bound(
+                        program_file, "release.png", design.program(), found.private
+                    )
+                    answers = found and await run.io_bound(_answers_picture, design, found)
+                except Exception as error:
+                    self.messages.failed(error)
+                    self.messages.idle("the last answer is shown" if self._answer else "")
+                    continue
+                if found is not None and design == self.design:
+                    self._answer = found
+                    with self._client:
+                        self._show(picture or b"", answers)
+        finally:
+            self._running = False
+
+    def _show(self, picture: bytes, answers: bytes | None) -> None:
+        found = self._answer
+        assert found is not None
+        self._picture.set_source(_data_address(picture))
+        names = ("private", "robust, no data", "without privacy")
+        losses = (found.loss_percent, found.robust_percent, 0.0)
+        self._table.rows = [
+            {
+                "answer": name,
+                "value": f"{value:.8g}",
+                "loss": "–" if loss is None else f"{loss:.3g} %",
+            }
+            for name, value, loss in zip(names, found.values, losses, strict=True)
+        ]
+        self._words.clear()
+        proof = found.private.solution.certificate
+        told = [guarantee_words(found.private.release), saturation_words(found.saturation)]
+        if proof is not None:
+            told.insert(
+                0,
+                "Every inequality holds for everything the release allows, hence for the true "
+                f"data, with certainty (least slack {proof.worst_slack:.3g}, exact arithmetic).",
+            )
+        with self._words:
+            for text in told:
+                ui.label(text).classes(SMALL)
+        self._show_answers(found, answers)
+        self._renew_code()
+        self.messages.idle(f"plan {found.private.choice.plan}")
+        now = None
+        if found.loss_percent is not None:
+            now = (float(self.design.budget().epsilon), found.loss_percent)
+        plan = found.private.choice.plan.facts()
+        job = self._later.renew(InventedProgram(self.design), plan=plan, now=now)
+        background_tasks.create(job, name="curve")
+
+    def _show_answers(self, found: ProgramAnswer, picture: bytes | None) -> None:
+        self._allocation.clear()
+        with self._allocation:
+            if picture is not None:
+                shown = ui.image(_data_address(picture)).classes("w-full max-w-4xl")
+                shown.props('fit=contain alt="visits sold, by group and advertiser"')
+            elif isinstance(self.design, FileDesign):
+                names = self.design.read()[0].model.column_names
+                answers = (found.private.solution.x, found.private.robust.x, found.best)
+                rows = [
+                    {
+                        "column": name,
+                        "private": f"{a:.6g}",
+                        "robust": f"{b:.6g}",
+                        "best": f"{c:.6g}",
+                    }
+                    for name, a, b, c in zip(names, *answers, strict=True)
+                ]
+                columns = [
+                    {"name": key, "label": label, "field": key, "align": "left"}
+                    for key, label in (
+                        ("column", "column"), ("private", "private"),
+                        ("robust", "robust, no data"), ("best", "without privacy"),
+                    )
+                ]  # fmt: skip
+                ui.table(columns=columns, rows=rows, row_key="column", pagination=10).classes(
+                    "w-full"
+                ).props("dense flat bordered")
+
+    def _file(self, name: str) -> bytes | None:
+        if self._answer is None:
+            return None
+        return program_file(name, self.design.program(), self._answer.private)
+
+
+class AuctionTab(ProgramPanel):
+    """The paper's ad auction, with invented prices."""
+
+    def __init__(self, design: AuctionDesign) -> None:
+        super().__init__(design, tab="auction")
+        ui.label(PRICES).classes(AMBER)
+        with _columns():
+            with ui.column().classes("w-full gap-4"), card("Auction"):
+                for label, name in (("Groups of pages", "groups"), ("Advertisers", "advertisers")):
+                    whole_field(
+                        label, getattr(design, name),
+                        lambda value, name=name: AuctionDesign(**{name: value}).check(),
+                        lambda value, name=name: self.change(**{name: value}),
+                    )  # fmt: skip
+                whole_field(
+                    "Seed of the prices", design.seed,
+                    lambda value: AuctionDesign(seed=value).check(),
+                    lambda value: self.change(seed=value),
+                )  # fmt: skip
+                LogField(
+                    "radius of a price", f"{design.radius:g}", base=2, low=-6, high=0,
+                    tip="how far one price may move between adjacent databases",
+                    check=lambda text: number("radius", text, low=0.001, high=1.0),
+                    on_change=lambda text: self.change(radius=float(text)),
+                )  # fmt: skip
+                _release_controls(self)
+            with ui.column().classes("w-full gap-4 min-w-0"):
+                self.results()
+        self.start()
+
+
+class FilesTab(ProgramPanel):
+    """An MPS or LP file, or a table of hazards, that is public or invented."""
+
+    def __init__(self) -> None:
+        super().__init__(FileDesign(delta="1/1000"), tab="files")
+        ui.label(UPLOADED).classes(AMBER)
+        with _columns():
+            with ui.column().classes("w-full gap-4"):
+                self._agreed = ui.checkbox("These files are public or invented")
+                with card("A linear program"):
+                    self._uploads: dict[str, ui.label] = {}
+                    for part, label, kinds in (
+                        ("model", "1. Model (.mps, .lp)", ".mps,.lp"),
+                        ("spec", "2. What is private (.toml)", ".toml"),
+                        ("values", "3. Invented values (.csv)", ".csv"),
+                    ):
+                        self._upload(part, label, kinds)
+                    _release_controls(self)
+                with card("A table of hazards"):
+                    ui.label(
+                        "Columns row, col, severity (and kind). It becomes the invented hazards of "
+                        "a layout, opened in a new window."
+                    ).classes(SMALL)
+                    self._layout = ui.input("For the layout", value="islands")
+                    self._layout.classes("w-full").props('dense aria-label="For the layout"')
+                    self._upload("hazards", "Hazards (.csv)", ".csv")
+            with ui.column().classes("w-full gap-4 min-w-0"):
+                self.results()
+        self.messages.idle("upload a model, a specification and values to begin")
+
+    def _upload(self, part: str, label: str, kinds: str) -> None:
+        ui.upload(
+            label=label,
+            auto_upload=True,
+            max_file_size=MOST_BYTES,
+            on_upload=lambda event: self._took(part, event),
+            on_rejected=lambda _: self.messages.refused(
+                f"{label}: one file of at most {MOST_BYTES // 10**6} MB is taken"
+            ),
+        ).props(f'flat bordered dense accept="{kinds}" aria-label="{label}"').classes(
+            "w-full"
+        ).mark(part)
+
+    async def _took(self, part: str, event: events.UploadEventArguments) -> None:
+        self.messages.refused("")
+        if not self._agreed.value:
+            self.messages.refused(
+                "say first that the files are public or invented; nothing was read"
+            )
+            event.sender.reset()  # pyright: ignore[reportAttributeAccessIssue]
+            return
+        try:
+            text = (await event.file.read()).decode("utf-8")
+        except UnicodeDecodeError:
+            self.messages.refused("a file must be text in UTF-8")
+            return
+        if part == "hazards":
+            await self._hazards(text)
+            return
+        changes = {part: text}
+        if part == "model":
+            changes["model_name"] = event.file.name
+        self.design = self.design.replace(**changes)
+        missing = [name for name in ("model", "spec", "values") if not getattr(self.design, name)]
+        if missing:
+            self.messages.idle(f"still missing: {', '.join(missing)}")
+            return
+        self.start()
+
+    async def _hazards(self, text: str) -> None:
+        try:
+            found = await run.io_bound(_design_of, (self._layout.value or "").strip(), text)
+        except Exception as error:
+            self.messages.failed(error)
+            return
+        if found is not None:
+            ui.navigate.to(address("grid", found.query()), new_tab=False)
+
+
+def _design_of(layout: str, text: str) -> GridDesign:
+    """The design of a layout with the hazards of a table."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hazards.csv"
+        path.write_text(text, encoding="utf-8")
+        design = GridDesign(layout=layout)
+        design.check()
+        return with_table(design, path)
+
+
+def _release_controls(panel: ProgramPanel) -> None:
+    budget_fields(panel.design, panel.change)
+    plan_select(panel.design.plan, lambda value: panel.change(plan=value))
+    whole_field(
+        "Seed of the noise", panel.design.noise,
+        lambda seed: AuctionDesign(noise=seed).check(), lambda seed: panel.change(noise=seed),
+    )  # fmt: skip
+
+
+def _columns() -> ui.element:
+    return ui.element("div").classes(
+        "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4 mt-4"
+    )
+
+
+def _answers_picture(design: AuctionDesign | FileDesign, found: ProgramAnswer) -> bytes | None:
+    if not isinstance(design, AuctionDesign):
+        return None
+    from dp_cmdp.figures import allocation_figure
+
+    shape = design.groups, design.advertisers
+    tables = {
+        "private": found.private.solution.x.reshape(shape),
+        "robust": found.private.robust.x.reshape(shape),
+        "without privacy": found.best.reshape(shape),
+    }
+    return png(allocation_figure(tables, title="Visits sold (prices are invented)"))
+
+
+def _data_address(picture: bytes) -> str:
+    if not picture:
+        raise InvalidArgumentError("picture must not be empty")
+    return "data:image/png;base64," + base64.b64encode(picture).decode()
