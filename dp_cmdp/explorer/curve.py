@@ -5,6 +5,7 @@ Points are computed one by one, in another process, so that a page can show them
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,7 +29,16 @@ EPSILONS = ("1/4", "1/2", "1", "2", "4", "8")
 DRAWS = 6
 #: Entries from which the limit is looked for at one distance only, and advice rests on few trials.
 LARGE = 150
+#: Priority of processes that compute what may arrive later.
+PATIENT = 15
 COLOURS = {"private": "#00734d", "robust": "#111827", "limit": "#c2410c", "now": "#db2777"}
+
+
+def politely(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a process that leaves the processor to the page, which must not wait."""
+    if os.getpriority(os.PRIO_PROCESS, 0) < PATIENT:
+        os.setpriority(os.PRIO_PROCESS, 0, PATIENT)
+    return function(*arguments)
 
 
 class Invented(Protocol):
@@ -131,7 +141,7 @@ def chart(
     limits: Mapping[float, float],
     now: tuple[float, float] | None,
 ) -> dict[str, Any]:
-    """Options of the chart: the curve with its interval, the robust answer, limit, and where we are.
+    """Options of the chart: the curve with its intervals, the robust answer, the limit, and now.
 
     Parameters
     ----------
@@ -158,7 +168,7 @@ def chart(
         series.append(_now(now))
     return {
         "animation": False,
-        "grid": {"left": 56, "right": 24, "top": 56, "bottom": 44},
+        "grid": {"left": 60, "right": 24, "top": 84, "bottom": 44},
         "legend": {"top": 0, "data": [part["name"] for part in series if part["name"]]},
         "tooltip": {"trigger": "item"},
         "xAxis": {
@@ -170,7 +180,13 @@ def chart(
             "nameLocation": "middle",
             "nameGap": 26,
         },
-        "yAxis": {"type": "value", "min": 0, "name": "cost of privacy, %", "nameGap": 12},
+        "yAxis": {
+            "type": "value",
+            "min": 0,
+            "name": "cost of privacy, %",
+            "nameLocation": "middle",
+            "nameGap": 40,
+        },
         "series": series,
     }
 

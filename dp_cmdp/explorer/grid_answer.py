@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,15 @@ class GridAnswer:
 
 
 @lru_cache(maxsize=16)
+def dynamics(layout: Layout) -> GridModel:
+    """Public transitions and rewards of a layout; the last few are kept."""
+    return GridModel(layout)
+
+
+@lru_cache(maxsize=16)
 def grid_model(layout: Layout) -> ParametricCMDP:
     """The public model of a layout; the last few are kept."""
-    return GridModel(layout).parametric()
+    return dynamics(layout).parametric()
 
 
 def answer_grid(design: GridDesign) -> GridAnswer:
@@ -81,7 +88,7 @@ def answer_grid(design: GridDesign) -> GridAnswer:
             plan=design.plan,
             rng=np.random.default_rng(design.noise),
         )
-    truth = GridModel(layout).cmdp(hazards.severity, tolerance=hazards.tolerance)
+    truth = dynamics(layout).cmdp(hazards.severity, tolerance=hazards.tolerance)
     best, judged = safe_policy(truth), evaluate(truth, private.safe.policy)
     lost = None if best.value == 0.0 else 100.0 * float(cost_of_privacy(best.value, judged.value))
     return GridAnswer(
@@ -135,7 +142,7 @@ class InventedGrid:
 @lru_cache(maxsize=16)
 def _best(layout: Layout, design: GridDesign) -> float:
     hazards = design.invented()
-    truth = GridModel(layout).cmdp(hazards.severity, tolerance=hazards.tolerance)
+    truth = dynamics(layout).cmdp(hazards.severity, tolerance=hazards.tolerance)
     return safe_policy(truth).value
 
 
@@ -165,7 +172,7 @@ def highest_costs(layout: Layout, release: Release | None) -> FloatArray:
     -----
     **Privacy.** *Post-processing*.
     """
-    model = GridModel(layout)
+    model = dynamics(layout)
     if release is None:
         return model.worst_cost_table()
     return model.cost_table(release.group("severity")["upper"].ravel())
@@ -173,7 +180,7 @@ def highest_costs(layout: Layout, release: Release | None) -> FloatArray:
 
 def episode(layout: Layout, policy: Policy, *, seed: int) -> tuple[int, ...]:
     """Cells of one episode, drawn by a seed; policies with one seed meet the same luck."""
-    model, luck = GridModel(layout), np.random.default_rng([seed, 0])
+    model, luck = dynamics(layout), np.random.default_rng([seed, 0])
     choice = np.random.default_rng([seed, 1])
     cells, chances = zip(*layout.starts, strict=True)
     path = [int(cells[int(choice.choice(len(cells), p=np.array(chances)))])]
@@ -195,7 +202,7 @@ def spent(layout: Layout, path: tuple[int, ...], costs: FloatArray) -> list[tupl
     """
     weight, reward, cost = 1.0, 0.0, np.zeros(costs.shape[0])
     told = [(0.0, 0.0)]
-    for here, there in zip(path, path[1:], strict=False):
+    for here, there in pairwise(path):
         reward += weight * (layout.step_reward + layout.goal_reward * (there in layout.goals))
         cost = cost + weight * costs[:, here]
         weight *= layout.gamma

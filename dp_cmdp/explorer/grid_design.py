@@ -33,6 +33,7 @@ from dp_cmdp.explorer.settings import (
     SMALLEST_FACTOR,
     Settings,
     number,
+    read_settings,
     short_text,
     whole,
 )
@@ -151,16 +152,14 @@ class GridDesign(Settings):
     @classmethod
     def from_query(cls, parts: Mapping[str, Any]) -> GridDesign:
         """The design of an address; parts that it does not name are the defaults."""
-        read: dict[str, Any] = {}
-        for name in ("epsilon", "delta", "plan", "layout"):
-            if name in parts:
-                read[name] = short_text(name, parts[name])
+        read = read_settings(parts)
+        if "layout" in parts:
+            read["layout"] = short_text("layout", parts["layout"])
         for name in ("radius", "tolerance"):
             if name in parts:
                 read[name] = number(name, parts[name], low=SMALLEST_FACTOR, high=LARGEST_FACTOR)
-        for name in ("noise", "seed"):
-            if name in parts:
-                read[name] = whole(name, parts[name], high=10**9)
+        if "seed" in parts:
+            read["seed"] = whole("seed", parts["seed"], high=10**9)
         if "rows" in parts:
             read["rows"] = tuple(short_text("rows", parts["rows"]).split("/"))
         if "hazards" in parts:

@@ -16,7 +16,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
 from dp_cmdp.data.database import Database
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
-from dp_cmdp.explorer.settings import Settings, number, short_text, whole
+from dp_cmdp.explorer.settings import Settings, number, read_settings, whole
 from dp_cmdp.frontends.lp_file import read_lp
 from dp_cmdp.frontends.lp_spec import read_spec
 from dp_cmdp.frontends.private_lp import PrivateLp, private_program
@@ -70,14 +70,8 @@ class AuctionDesign(Settings):
     @classmethod
     def from_query(cls, parts: Mapping[str, Any]) -> AuctionDesign:
         """The design of an address."""
-        read: dict[str, Any] = {
-            name: short_text(name, parts[name])
-            for name in ("epsilon", "delta", "plan")
-            if name in parts
-        }
-        most = {
-            "groups": MOST_GROUPS, "advertisers": MOST_ADVERTISERS, "noise": 10**9, "seed": 10**9,
-        }  # fmt: skip
+        read = read_settings(parts)
+        most = {"groups": MOST_GROUPS, "advertisers": MOST_ADVERTISERS, "seed": 10**9}
         for name, high in most.items():
             if name in parts:
                 read[name] = whole(name, parts[name], high=high)

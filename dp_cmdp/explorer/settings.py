@@ -66,6 +66,18 @@ class Settings:
         }
 
 
+def read_settings(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """What an address says about the settings; other parts are left."""
+    read: dict[str, Any] = {
+        name: short_text(name, parts[name])
+        for name in ("epsilon", "delta", "plan")
+        if name in parts
+    }
+    if "noise" in parts:
+        read["noise"] = whole("noise", parts["noise"], high=10**9)
+    return read
+
+
 def address(tab: str, parts: Mapping[str, str]) -> str:
     """The address of a tab in a given state."""
     return "/?" + urlencode({"tab": tab, **parts}, safe="/?.:,")

@@ -20,6 +20,11 @@ def refusal(error: BaseException) -> str:
     return f"{UNEXPECTED} ({type(error).__name__})"
 
 
+def percent(share: float) -> str:
+    """A share as text: 0.42 → 42 %."""
+    return f"{100 * share:.0f} %"
+
+
 def certificate_words(safe: SafePolicy, names: Sequence[str], *, release: bool) -> list[str]:
     """What the certificate of a policy proves, one sentence per constraint."""
     proof = safe.certificate
@@ -45,11 +50,13 @@ def certificate_words(safe: SafePolicy, names: Sequence[str], *, release: bool) 
     return told
 
 
-def saturation_words(share: float) -> str:
-    """How much of the release says nothing."""
+def saturation_words(share: float, what: str = "reach the public worst case") -> str:
+    """How much of the release says nothing: the share of intervals that do `what`."""
+    if share <= 0.0:
+        return f"Saturation: no intervals {what}."
     if share >= 0.995:
-        return "Every interval reaches the public worst case: the intervals say nothing new."
-    return f"{share:.0%} of the intervals reach the public worst case: there the release is silent."
+        return f"Saturation: all intervals {what}, so they say nothing new."
+    return f"Saturation: {percent(share)} of the intervals {what}, where the release is silent."
 
 
 def guarantee_words(release: Release) -> str:
@@ -62,6 +69,21 @@ def guarantee_words(release: Release) -> str:
     return f"{release.guarantee}; {noise}."
 
 
+def limit_words(epsilon: float, found: float | None) -> str:
+    """What is known about the least that any private mechanism with certain answers loses."""
+    if found is None:
+        return "The limit has no meaning here: the best value is 0."
+    if found < 0.005:
+        return (
+            f"Limit at ε = {epsilon:g}: none was found; whether some private mechanism with "
+            "certain answers loses nothing here is open."
+        )
+    return (
+        f"Limit at ε = {epsilon:g}: no private mechanism whose answers are certain loses less "
+        f"than {found:.3g} % on average."
+    )
+
+
 def advice_words(advice: Advice) -> str:
     """The adviser's sentence, from public data alone."""
     if advice.nothing_to_win:
@@ -70,12 +92,14 @@ def advice_words(advice: Advice) -> str:
     low, high = max(row.recovered_low, -9.99), row.recovered_high
     told = (
         f"Before any data is read: at ε = {row.epsilon:g}, δ = {row.delta:g} a database release "
-        f"should win back {row.recovered:.0%} [{low:.0%}, {high:.0%}] of what the robust answer "
-        "loses"
+        f"should win back {percent(row.recovered)} [{percent(low)}, {percent(high)}] of what the "
+        "robust answer loses"
     )
     if limit.worthwhile is False:
-        return f"{told}. No ε makes it worth its budget ({advice.worth:.0%} asked for)."
+        return f"{told}. No ε makes it worth its budget ({percent(advice.worth)} asked for)."
     if limit.worthwhile is None or limit.high is None:
         return f"{told}. Whether some ε makes it worth its budget is undecided by these trials."
     at = limit.high if limit.epsilon is None else limit.epsilon
-    return f"{told}. It is worth its budget ({advice.worth:.0%} won back) from ε ≈ {at:.2g} on."
+    return (
+        f"{told}. It is worth its budget ({percent(advice.worth)} won back) from ε ≈ {at:.2g} on."
+    )

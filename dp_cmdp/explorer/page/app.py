@@ -16,6 +16,7 @@ from dp_cmdp.explorer.grid_design import GridDesign
 from dp_cmdp.explorer.guard import HOST, KEY, Guard, new_key
 from dp_cmdp.explorer.page.grid_tab import GridTab
 from dp_cmdp.explorer.program_design import AuctionDesign
+from dp_cmdp.explorer.settings import Settings, read_settings
 
 TABS = {"grid": "Grid", "auction": "Ad auction", "files": "Files", "database": "Real database"}
 
@@ -73,14 +74,14 @@ def serve(*, port: int, browser: bool, custody: Custody | None) -> None:
 
 def build(parts: Mapping[str, Any], custody: Custody | None) -> None:
     """All tabs of one window, in the state that its address says."""
-    from dp_cmdp.explorer.page.database_tab import DatabaseTab
+    from dp_cmdp.explorer.page.database_tab import DatabaseTab, NoDatabaseTab
     from dp_cmdp.explorer.page.program_tab import AuctionTab, FilesTab
 
     ui.query("body").classes("bg-gray-50")
     wanted = parts.get("tab", "database" if custody else "grid")
     first = wanted if wanted in TABS else "grid"
     trouble = ""
-    grid, auction = GridDesign(), AuctionDesign()
+    grid, auction, asked = GridDesign(), AuctionDesign(), Settings()
     try:
         if wanted not in TABS:
             raise InvalidArgumentError(f"tab must be one of {', '.join(TABS)}")
@@ -88,13 +89,17 @@ def build(parts: Mapping[str, Any], custody: Custody | None) -> None:
             grid = GridDesign.from_query(parts)
         elif first == "auction":
             auction = AuctionDesign.from_query(parts)
+        elif first == "database":
+            asked = asked.replace(**read_settings(parts))
+            asked.check()
     except DPCMDPError as error:
         trouble = f"The address cannot be used, so the usual start is shown: {error}"
     with ui.header().classes("bg-slate-800 items-center gap-x-6 gap-y-0 px-4 py-1"):
         ui.label("dp_cmdp explorer").classes("text-lg font-semibold")
-        with ui.tabs(value=first).props("dense no-caps align=left outside-arrows") as tabs:
+        with ui.tabs().props("dense no-caps align=left outside-arrows") as tabs:
             for name, label in TABS.items():
                 ui.tab(name, label=label)
+        tabs.set_value(first)
     if trouble:
         ui.label(trouble).classes(
             "w-full text-sm text-red-900 bg-red-50 border border-red-300 rounded p-2"
@@ -103,7 +108,7 @@ def build(parts: Mapping[str, Any], custody: Custody | None) -> None:
         "grid": lambda: GridTab(grid),
         "auction": lambda: AuctionTab(auction),
         "files": FilesTab,
-        "database": lambda: DatabaseTab(custody),
+        "database": lambda: DatabaseTab(custody, asked) if custody else NoDatabaseTab(),
     }
     made: dict[str, Any] = {}
     with ui.tab_panels(tabs, value=first).classes("w-full bg-transparent").props("keep-alive"):
@@ -115,6 +120,7 @@ def build(parts: Mapping[str, Any], custody: Custody | None) -> None:
         if name not in made:  # a tab that nobody opens computes nothing
             with panels[name]:
                 made[name] = makers[name]()
+        ui.navigate.history.replace(made[name].address())
 
-    tabs.on_value_change(lambda event: open_tab(event.value))
+    tabs.on_value_change(lambda event: open_tab(str(event.value)))
     open_tab(first)

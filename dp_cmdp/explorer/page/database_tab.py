@@ -16,13 +16,14 @@ from dp_cmdp.explorer.grid_answer import highest_costs, saturation_share, visits
 from dp_cmdp.explorer.page.grid_tab import budget_fields
 from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
 from dp_cmdp.explorer.page.parts import (
+    BUTTON,
     SMALL,
     Messages,
     card,
     download_card,
     plan_select,
 )
-from dp_cmdp.explorer.settings import Settings
+from dp_cmdp.explorer.settings import Settings, address
 from dp_cmdp.explorer.words import certificate_words, guarantee_words, saturation_words
 
 WITHOUT = """
@@ -34,16 +35,24 @@ nothing in a page can open a file:
 """
 
 
+class NoDatabaseTab:
+    """What the tab says when no database was named."""
+
+    def __init__(self) -> None:
+        with card("Real database"):
+            ui.markdown(WITHOUT).classes("w-full overflow-x-auto")
+
+    def address(self) -> str:
+        """Of this tab."""
+        return address("database", {})
+
+
 class DatabaseTab:
     """What may be shown of a real database: public facts, and what was released."""
 
-    def __init__(self, custody: Custody | None) -> None:
-        if custody is None:
-            with card("Real database"):
-                ui.markdown(WITHOUT).classes("w-full overflow-x-auto")
-            return
+    def __init__(self, custody: Custody, settings: Settings) -> None:
         self._custody = custody
-        self._settings = Settings(epsilon="1/2", delta="1e-4")
+        self._settings = settings
         self._shown: PrivatePolicy | None = custody.made[-1].private if custody.made else None
         self._robust: SafePolicy | None = None
         self._client = context.client
@@ -75,17 +84,19 @@ class DatabaseTab:
         with card("The adviser (public data alone)"):
             self._advice = ui.label("").classes(SMALL)
             self._ask = ui.button("Ask at this ε and δ", on_click=self._advise)
-            self._ask.props("outline dense no-caps")
+            self._ask.props(BUTTON)
 
     def _results(self) -> None:
         custody = self._custody
         self._messages = Messages()
         with card("Maps"):
             self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
-            with ui.element("div").classes("w-full grid grid-cols-1 md:grid-cols-2 gap-4"):
+            with ui.element("div").classes(
+                "w-full grid gap-4 grid-cols-1 md:grid-cols-2 xl:grid-cols-3"
+            ):
                 with ui.column().classes("w-full gap-1"):
-                    ui.label("Candidates and released intervals").classes("font-semibold")
-                    ui.label("green within grey: released within public").classes(SMALL)
+                    ui.label("Data released").classes("font-semibold")
+                    ui.label("green in grey: released in public bounds").classes(SMALL)
                     self._data = DrawnMap(
                         custody.layout, label="Map: arrow keys move, facts are read above",
                         on_cell=lambda _cell, _pressed: self._draw_data(),
@@ -111,7 +122,12 @@ class DatabaseTab:
 
     def _change(self, **changes: str) -> None:
         self._settings = self._settings.replace(**changes)
+        ui.navigate.history.replace(self.address())
         self._show_price()
+
+    def address(self) -> str:
+        """Of this tab: the wish for a release, nothing of what was released."""
+        return address("database", self._settings.query())
 
     def _show_price(self) -> None:
         budget = self._settings.budget()

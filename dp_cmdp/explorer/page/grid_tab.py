@@ -24,6 +24,9 @@ from dp_cmdp.explorer.grid_design import TOOLS, GridDesign, base_layout
 from dp_cmdp.explorer.page.later import Later
 from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
 from dp_cmdp.explorer.page.parts import (
+    AMBER,
+    BUTTON,
+    MAPS,
     SMALL,
     LogField,
     Messages,
@@ -41,6 +44,8 @@ INVENTED = (
     "Invented data: hazards on this tab are made up here, so the truth may be drawn and nothing is "
     "spent. Noise is simulated from a seed."
 )
+#: Grids of so many columns are shown four in a row, where there is room.
+SIDE_BY_SIDE, FOUR = 16, "xl:grid-cols-4"
 LEGEND = (
     ("▭ dashed", "candidate: a hazard may be here (public)", map_svg.CANDIDATE),
     ("▌ grey", "public bounds of its severity", "#6b7280"),
@@ -60,9 +65,7 @@ class GridTab:
         self._running = self._waiting = False
         self._weights: dict[int, float] = {}
         self._client = context.client
-        ui.label(INVENTED).classes(
-            f"{SMALL} bg-amber-50 border border-amber-300 rounded p-2 w-full"
-        )
+        ui.label(INVENTED).classes(AMBER)
         with ui.element("div").classes(
             "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4"
         ):
@@ -88,7 +91,7 @@ class GridTab:
                 "random-32-0": "random, 32 × 32",
                 "blank-8x8": "blank, 8 × 8",
             }
-            known = names | more
+            self._known = known = names | more
             if self.design.layout not in known:
                 known[self.design.layout] = self.design.layout
             self._layout = ui.select(
@@ -109,8 +112,8 @@ class GridTab:
             self._severity = ui.slider(min=0.05, max=1.0, step=0.05, value=0.8)
             self._severity.props('dense label aria-label="Severity of a new hazard"')
             with ui.row().classes("gap-2"):
-                ui.button("Invent others", on_click=self._invent).props("outline dense no-caps")
-                ui.button("Undo drawing", on_click=self._undo).props("outline dense no-caps")
+                ui.button("Invent others", on_click=self._invent).props(BUTTON)
+                ui.button("Undo drawing", on_click=self._undo).props(BUTTON)
         with card("Release"):
             budget_fields(self.design, self.change)
             LogField(
@@ -135,7 +138,7 @@ class GridTab:
             with ui.row().classes("gap-x-4 gap-y-0"):
                 for mark, meaning, colour in LEGEND:
                     ui.label(f"{mark}: {meaning}").classes("text-xs").style(f"color: {colour}")
-            self._maps = ui.element("div").classes("w-full grid grid-cols-1 md:grid-cols-2 gap-4")
+            self._maps = ui.element("div").classes(MAPS)
             self._player = Player(on_seed=lambda _: self._show_policies())
             self._total = ui.select(
                 {-1: "no total"}, value=-1, label="Show a released total", on_change=self._weigh
@@ -177,12 +180,11 @@ class GridTab:
     def _pick(self, event: Any) -> None:
         self.change(layout=event.value, rows=(), hazards=None, seed=None)
 
-    def _pick_named(self, name: str) -> None:
-        name = (name or "").strip()
+    def _pick_named(self, given: str | None) -> None:
+        name = (given or "").strip()
         if _wrong_layout(name) is None and name:
-            self._layout.options[name] = name
-            self._layout.update()
-            self._layout.value = name
+            self._known[name] = name
+            self._layout.set_options(self._known, value=name)
 
     def _invent(self) -> None:
         self.change(hazards=None, seed=(self.design.seed or 0) + 1)
@@ -190,10 +192,14 @@ class GridTab:
     def _undo(self) -> None:
         self.change(rows=(), hazards=None)
 
+    def address(self) -> str:
+        """Of this design; its hazards are in it because they are invented."""
+        return address("grid", self.design.query())
+
     def start(self) -> None:
         """Compute what follows from the design; of several wishes the last one counts."""
         with self._client:
-            ui.navigate.history.replace(address("grid", self.design.query()))
+            ui.navigate.history.replace(self.address())
         self._later.stop()
         self._waiting = True
         if not self._running:
@@ -252,13 +258,13 @@ class GridTab:
         found = self._answer
         assert found is not None
         self._maps.clear()
+        small = found.layout.cols <= SIDE_BY_SIDE
+        self._maps.classes(add=FOUR if small else "", remove="" if small else FOUR)
         titles = ("Private policy", "Robust policy", "Policy without privacy")
         with self._maps:
             with ui.column().classes("w-full gap-1"):
-                ui.label("Candidates, invented hazards, released intervals").classes(
-                    "font-semibold"
-                )
-                ui.label("click to draw").classes(SMALL)
+                ui.label("Data and release").classes("font-semibold")
+                ui.label("click, or arrows and Enter, to draw").classes(SMALL)
                 self._data = DrawnMap(
                     found.layout, label="Map to draw on: arrow keys move, Enter applies the tool",
                     on_cell=self._on_cell,
@@ -272,7 +278,10 @@ class GridTab:
         if pressed:
             try:
                 wanted = self.design.clicked(
-                    cell, self._tool.value, kind=self._kind.value, severity=self._severity.value
+                    cell,
+                    self._tool.value,
+                    kind=self._kind.value,
+                    severity=self._severity.value or 0.0,
                 )
             except DPCMDPError as error:
                 self.messages.failed(error)
@@ -292,7 +301,7 @@ class GridTab:
                 severity=found.severity,
                 weights=self._weights,
                 cursor=self._data.cursor,
-            )  # fmt: skip
+            )
         )
         self._facts.text = cell_words(
             found.layout, self._data.cursor, release=release, severity=found.severity
@@ -309,9 +318,9 @@ class GridTab:
             return
         parts = (found.private.safe, found.private.robust, found.best)
         notes = (
-            f"value {parts[0].value:.4g}, safe for all the release allows",
-            f"value {parts[1].value:.4g}, safe for all data: ε = 0",
-            f"value {parts[2].value:.4g}, knows the invented truth",
+            f"value {parts[0].value:.4g}, safe for the release",
+            f"value {parts[1].value:.4g}, no data: ε = 0",
+            f"value {parts[2].value:.4g}, knows the truth",
         )
         for drawn, safe, note in zip(self._policies, parts, notes, strict=True):
             drawn.show(
@@ -346,7 +355,8 @@ class GridTab:
         release = found.private.release
         told = certificate_words(found.private.safe, found.model.names, release=True)
         told += [saturation_words(saturation_share(found.model, release)), guarantee_words(release)]
-        kept = ", ".join(f"{c:.4g} of {t:.4g}" for c, t in zip(found.true_costs, found.tolerance))
+        pairs = zip(found.true_costs, found.tolerance, strict=True)
+        kept = ", ".join(f"{c:.4g} of {t:.4g}" for c, t in pairs)
         told.append(f"Against the invented truth the private policy costs {kept} tolerated.")
         with self._words:
             for text in told:

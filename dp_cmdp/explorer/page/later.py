@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nicegui import run, ui
+from nicegui import app, context, run, ui
 
 from dp_cmdp.explorer.curve import (
     DRAWS,
@@ -18,8 +18,10 @@ from dp_cmdp.explorer.curve import (
     chart,
     curve_point,
     limit_percent,
+    politely,
 )
 from dp_cmdp.explorer.page.parts import SMALL, card
+from dp_cmdp.explorer.words import limit_words
 
 WAITING = "…"
 
@@ -33,6 +35,7 @@ class Later:
 
     def __init__(self) -> None:
         self._generation = 0
+        context.client.on_delete(self.stop)
         with card("What privacy costs here (judged against the invented data)"):
             self._state = ui.label("").classes(SMALL).props("role=status aria-live=polite")
             self._progress = ui.linear_progress(value=0, show_value=False).classes("w-full")
@@ -89,14 +92,10 @@ class Later:
     ) -> None:
         budget = design.budget()
         found = await self._wanted(mine, limit_percent, design)
+        self._limit.text = limit_words(float(budget.epsilon), found)
         if found is None:
-            self._limit.text = "The limit has no meaning here: the best value is 0."
             return
         limits[float(budget.epsilon)] = found
-        self._limit.text = (
-            f"Limit at ε = {float(budget.epsilon):g}: no private mechanism whose answers are "
-            f"certain loses less than {found:.3g} % on average."
-        )
         show()
         if design.public().envelope.num_entries > LARGE:
             return
@@ -109,8 +108,8 @@ class Later:
         """The result of a function in another process, if it is still wanted by then."""
         if mine != self._generation:
             raise _Unwanted
-        found = await run.cpu_bound(function, *arguments)
-        if mine != self._generation:
+        found = await run.cpu_bound(politely, function, *arguments)
+        if mine != self._generation or app.is_stopping or app.is_stopped:
             raise _Unwanted
         return found
 

@@ -11,7 +11,7 @@ from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.envs import Layout
 from dp_cmdp.explorer import map_svg
 from dp_cmdp.explorer.grid_answer import episode, spent
-from dp_cmdp.explorer.page.parts import SMALL
+from dp_cmdp.explorer.page.parts import BUTTON, SMALL
 
 MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
 #: Seconds per step of an episode that plays.
@@ -94,7 +94,7 @@ class Player:
     def __init__(self, *, on_seed: Callable[[int], None]) -> None:
         self.seed = 0
         self._maps: list[PolicyMap] = []
-        with ui.row().classes("w-full items-center gap-2 no-wrap"):
+        with ui.row().classes("w-full items-center gap-4 no-wrap"):
             self._button = ui.button(icon="play_arrow", on_click=self.toggle).props(
                 'dense round aria-label="Play or pause the episode"'
             )
@@ -105,7 +105,7 @@ class Player:
                 self.seed += 1
                 on_seed(self.seed)
 
-            ui.button("Another episode", on_click=another).props("outline dense no-caps")
+            ui.button("Another episode", on_click=another).props(f"{BUTTON} no-wrap")
         self._timer = ui.timer(TICK, self._tick, active=False)
 
     def show(self, maps: Sequence[PolicyMap]) -> None:
@@ -128,10 +128,10 @@ class Player:
 
     def _tick(self) -> None:
         last = max([0, *(part.length for part in self._maps)])
-        if self._slider.value >= last:
+        if (self._slider.value or 0) >= last:
             self._set(False)
         else:
-            self._slider.value += 1
+            self._slider.value = (self._slider.value or 0) + 1
 
     def _moved(self) -> None:
         for part in self._maps:

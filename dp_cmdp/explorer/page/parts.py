@@ -15,6 +15,9 @@ from dp_cmdp.explorer.words import refusal
 
 CARD = "w-full p-4 shadow-sm border border-gray-200 bg-white"
 SMALL = "text-sm text-gray-700"
+AMBER = f"{SMALL} bg-amber-50 border border-amber-300 rounded p-2 w-full"
+MAPS = "w-full grid gap-4 grid-cols-1 md:grid-cols-2"
+BUTTON = "outline dense no-caps"
 PLANS = {
     "database": "database: an interval per number",
     "totals": "totals: bounds on sums besides",
@@ -150,9 +153,7 @@ def code_card(code: Callable[[], str]) -> Callable[[], None]:
             ui.clipboard.write(code())
             ui.notify("copied", type="positive", position="bottom")
 
-        ui.button("Copy the code", icon="content_copy", on_click=copy).props(
-            "outline dense no-caps"
-        )
+        ui.button("Copy the code", icon="content_copy", on_click=copy).props(BUTTON)
 
     def renew() -> None:
         shown.content = code()
@@ -181,7 +182,7 @@ def download_card(
         with ui.row().classes("gap-2"):
             for name in names:
                 ui.button(name, icon="download", on_click=lambda _, name=name: give(name)).props(
-                    "outline dense no-caps"
+                    BUTTON
                 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from nicegui import background_tasks, context, events, run, ui
 
@@ -15,6 +15,7 @@ from dp_cmdp.explorer.grid_design import GridDesign, with_table
 from dp_cmdp.explorer.page.grid_tab import budget_fields
 from dp_cmdp.explorer.page.later import Later
 from dp_cmdp.explorer.page.parts import (
+    AMBER,
     SMALL,
     LogField,
     Messages,
@@ -36,7 +37,7 @@ from dp_cmdp.explorer.settings import address, number
 from dp_cmdp.explorer.snippets import program_code
 from dp_cmdp.explorer.words import guarantee_words, saturation_words
 
-AMBER = f"{SMALL} bg-amber-50 border border-amber-300 rounded p-2 w-full"
+P = TypeVar("P", AuctionDesign, FileDesign)
 PRICES = (
     "Invented data: prices are drawn here from a seed, so the truth may be shown and nothing is "
     "spent. Noise is simulated from a seed."
@@ -48,11 +49,11 @@ UPLOADED = (
 )
 
 
-class ProgramPanel:
+class ProgramPanel(Generic[P]):
     """Answers of a linear program: pictures, numbers, curve, code, files."""
 
-    def __init__(self, design: AuctionDesign | FileDesign, *, tab: str) -> None:
-        self.design = design
+    def __init__(self, design: P, *, tab: str) -> None:
+        self.design: P = design
         self._tab = tab
         self._answer: ProgramAnswer | None = None
         self._running = self._waiting = False
@@ -101,11 +102,15 @@ class ProgramPanel:
             self.design = wanted
             self.start()
 
+    def address(self) -> str:
+        """Of this design; uploaded files are not in it."""
+        shown = self.design.query() if isinstance(self.design, AuctionDesign) else {}
+        return address(self._tab, shown)
+
     def start(self) -> None:
         """Compute what follows from the design; of several wishes the last one counts."""
-        if isinstance(self.design, AuctionDesign):
-            with self._client:
-                ui.navigate.history.replace(address(self._tab, self.design.query()))
+        with self._client:
+            ui.navigate.history.replace(self.address())
         self._later.stop()
         self._waiting = True
         if not self._running:
@@ -152,7 +157,10 @@ class ProgramPanel:
         ]
         self._words.clear()
         proof = found.private.solution.certificate
-        told = [guarantee_words(found.private.release), saturation_words(found.saturation)]
+        told = [
+            guarantee_words(found.private.release),
+            saturation_words(found.saturation, "cover all that is public"),
+        ]
         if proof is not None:
             told.insert(
                 0,
@@ -182,13 +190,9 @@ class ProgramPanel:
                 names = self.design.read()[0].model.column_names
                 answers = (found.private.solution.x, found.private.robust.x, found.best)
                 rows = [
-                    {
-                        "column": name,
-                        "private": f"{a:.6g}",
-                        "robust": f"{b:.6g}",
-                        "best": f"{c:.6g}",
-                    }
-                    for name, a, b, c in zip(names, *answers, strict=True)
+                    dict(zip(("private", "robust", "best"), map("{:.6g}".format, x), strict=True))
+                    | {"column": name}
+                    for name, *x in zip(names, *answers, strict=True)
                 ]
                 columns = [
                     {"name": key, "label": label, "field": key, "align": "left"}
@@ -207,7 +211,7 @@ class ProgramPanel:
         return program_file(name, self.design.program(), self._answer.private)
 
 
-class AuctionTab(ProgramPanel):
+class AuctionTab(ProgramPanel[AuctionDesign]):
     """The paper's ad auction, with invented prices."""
 
     def __init__(self, design: AuctionDesign) -> None:
@@ -218,7 +222,7 @@ class AuctionTab(ProgramPanel):
                 for label, name in (("Groups of pages", "groups"), ("Advertisers", "advertisers")):
                     whole_field(
                         label, getattr(design, name),
-                        lambda value, name=name: AuctionDesign(**{name: value}).check(),
+                        lambda value, name=name: AuctionDesign().replace(**{name: value}).check(),
                         lambda value, name=name: self.change(**{name: value}),
                     )  # fmt: skip
                 whole_field(
@@ -238,7 +242,7 @@ class AuctionTab(ProgramPanel):
         self.start()
 
 
-class FilesTab(ProgramPanel):
+class FilesTab(ProgramPanel[FileDesign]):
     """An MPS or LP file, or a table of hazards, that is public or invented."""
 
     def __init__(self) -> None:
@@ -259,7 +263,7 @@ class FilesTab(ProgramPanel):
                 with card("A table of hazards"):
                     ui.label(
                         "Columns row, col, severity (and kind). It becomes the invented hazards of "
-                        "a layout, opened in a new window."
+                        "a layout, in the tab Grid."
                     ).classes(SMALL)
                     self._layout = ui.input("For the layout", value="islands")
                     self._layout.classes("w-full").props('dense aria-label="For the layout"')
@@ -267,6 +271,13 @@ class FilesTab(ProgramPanel):
             with ui.column().classes("w-full gap-4 min-w-0"):
                 self.results()
         self.messages.idle("upload a model, a specification and values to begin")
+
+    def change(self, **changes: Any) -> None:
+        """As in every tab; before the files are there, only remember."""
+        if self.design.model and self.design.spec and self.design.values:
+            super().change(**changes)
+        else:
+            self.design = self.design.replace(**changes)
 
     def _upload(self, part: str, label: str, kinds: str) -> None:
         ui.upload(
@@ -327,7 +338,7 @@ def _design_of(layout: str, text: str) -> GridDesign:
         return with_table(design, path)
 
 
-def _release_controls(panel: ProgramPanel) -> None:
+def _release_controls(panel: ProgramPanel[Any]) -> None:
     budget_fields(panel.design, panel.change)
     plan_select(panel.design.plan, lambda value: panel.change(plan=value))
     whole_field(
