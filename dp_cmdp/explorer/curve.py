@@ -17,6 +17,7 @@ from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
 from dp_cmdp.advice.adviser import advise
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.envs import Layout
+from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.explorer.grid_answer import grid_model
 from dp_cmdp.explorer.words import advice_words
 from dp_cmdp.metrics import mean_interval
@@ -87,7 +88,7 @@ def curve_point(design: Invented, epsilon: str, plan: Mapping[str, Any] | None) 
 
 
 def limit_percent(design: Invented, epsilon: str | None = None) -> float | None:
-    """No private mechanism with certain answers loses less on average, in percent.
+    """No private mechanism with certain answers loses less on average, in percent; None: unknown.
 
     Notes
     -----
@@ -100,7 +101,10 @@ def limit_percent(design: Invented, epsilon: str | None = None) -> float | None:
         how: dict[str, Any] = {"neighbours": 4}
         if envelope.num_entries > LARGE:  # a bound at one distance is a bound
             how = {"neighbours": 2, "distances": windows(envelope, budget)[0][-1:]}
-        found = design.limit(certainty_limit, budget=budget, **how)
+        try:
+            found = design.limit(certainty_limit, budget=budget, **how)
+        except (InvalidArgumentError, SolverError):  # a value that cannot be bounded
+            return None
     if float(found.optimum) == 0.0:
         return None
     return float(found.suboptimality_percent)

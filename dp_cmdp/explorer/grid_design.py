@@ -46,6 +46,8 @@ RANDOM = re.compile(r"random-(\d{1,3})-(\d{1,9})")
 BLANK = re.compile(r"blank-(\d{1,3})x(\d{1,3})")
 #: What a click may make of a cell.
 TOOLS = ("hazard", "candidate", "wall", "free", "start", "goal")
+#: In an address: no hazard at all.
+NONE = "none"
 LETTERS = {"wall": "#", "free": ".", "start": "S", "goal": "G"}
 
 
@@ -146,7 +148,8 @@ class GridDesign(Settings):
         if self.rows:
             parts["rows"] = "/".join(self.rows)
         if self.hazards is not None:
-            parts["hazards"] = ",".join(f"{k}.{cell}:{s!r}" for k, cell, s in self.hazards)
+            listed = ",".join(f"{k}.{cell}:{s!r}" for k, cell, s in self.hazards)
+            parts["hazards"] = listed or NONE
         return parts
 
     @classmethod
@@ -272,8 +275,8 @@ def _redrawn(grid: Layout, cell: int, tool: str, kind: int) -> tuple[str, ...]:
 
 
 def _read_hazards(text: str) -> tuple[Placed, ...]:
-    placed = []
-    for part in filter(None, text.split(",")):
+    placed: list[Placed] = []
+    for part in () if text == NONE else text.split(","):
         found = re.fullmatch(r"(\d)\.(\d{1,5}):([0-9.e+-]{1,24})", part)
         if found is None:
             raise InvalidArgumentError(

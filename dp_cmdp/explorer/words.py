@@ -72,7 +72,7 @@ def guarantee_words(release: Release) -> str:
 def limit_words(epsilon: float, found: float | None) -> str:
     """What is known about the least that any private mechanism with certain answers loses."""
     if found is None:
-        return "The limit has no meaning here: the best value is 0."
+        return "No limit could be computed here."
     if found < 0.005:
         return (
             f"Limit at ε = {epsilon:g}: none was found; whether some private mechanism with "

@@ -101,7 +101,8 @@ class Later:
             return
         for epsilon in EPSILONS:
             there = await self._wanted(mine, limit_percent, design, epsilon)
-            limits[as_number(epsilon)] = there
+            if there is not None:
+                limits[as_number(epsilon)] = there
             show()
 
     async def _wanted(self, mine: int, function: Callable[..., Any], *arguments: Any) -> Any:
