@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import webbrowser
 from collections.abc import Mapping
 from typing import Any
 
-from nicegui import app, run, ui
+from nicegui import app, background_tasks, run, ui
 from starlette.requests import Request
 
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
@@ -26,6 +27,13 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return probe.getsockname()[1]
+
+
+def is_listening(port: int) -> bool:
+    """Whether somebody answers there."""
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex((HOST, port)) == 0
 
 
 def check_port(port: int) -> None:
@@ -53,12 +61,14 @@ def serve(*, port: int, browser: bool, custody: Custody | None) -> None:
     def page(request: Request) -> None:
         build(request.query_params, custody)
 
-    def ready() -> None:
+    async def announce() -> None:
+        while not is_listening(port):
+            await asyncio.sleep(0.05)
         print(f"explorer  {start}\n          stop it with Ctrl+C", flush=True)
         if browser:
             webbrowser.open(start)
 
-    app.on_startup(ready)
+    app.on_startup(lambda: background_tasks.create(announce(), name="announce"))
     run.process_pool_start_method = "spawn"
     ui.run(
         host=HOST,
