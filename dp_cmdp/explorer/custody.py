@@ -21,6 +21,20 @@ from dp_cmdp.envs import HazardGridEnv, Layout
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.explorer.files import write_public_files
 from dp_cmdp.explorer.grid_answer import grid_model
+from dp_cmdp.explorer.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish(Settings):
+    """What one press of *Release* would spend: little, unless asked for more.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
+    """
+
+    epsilon: str = "1/10"
+    delta: str = "1e-6"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

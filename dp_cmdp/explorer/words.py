@@ -50,6 +50,21 @@ def certificate_words(safe: SafePolicy, names: Sequence[str], *, release: bool) 
     return told
 
 
+def certified_cells(safe: SafePolicy) -> tuple[str, str]:
+    """Costs and tolerances for a table.
+
+    With totals a cost and a tolerance may be proved to fit each other although their own bounds,
+    taken one by one, do not show it; then the bounds are not shown.
+    """
+    proof = safe.certificate
+    costs, limits = [], []
+    for cost, limit in zip(proof.worst_case_cost, proof.tolerance, strict=True):
+        jointly = proof.joint is not None and cost > limit
+        costs.append("within" if jointly else f"{cost:.4g}")
+        limits.append("by the totals" if jointly else f"{limit:.4g}")
+    return ", ".join(costs), ", ".join(limits)
+
+
 def saturation_words(share: float, what: str = "reach the public worst case") -> str:
     """How much of the release says nothing: the share of intervals that do `what`."""
     if share <= 0.0:

@@ -12,12 +12,12 @@ from nicegui import app, background_tasks, run, ui
 from starlette.requests import Request
 
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
-from dp_cmdp.explorer.custody import Custody
+from dp_cmdp.explorer.custody import Custody, Wish
 from dp_cmdp.explorer.grid_design import GridDesign
 from dp_cmdp.explorer.guard import HOST, KEY, Guard, new_key
 from dp_cmdp.explorer.page.grid_tab import GridTab
 from dp_cmdp.explorer.program_design import AuctionDesign
-from dp_cmdp.explorer.settings import Settings, read_settings
+from dp_cmdp.explorer.settings import read_settings
 
 TABS = {"grid": "Grid", "auction": "Ad auction", "files": "Files", "database": "Real database"}
 
@@ -91,7 +91,7 @@ def build(parts: Mapping[str, Any], custody: Custody | None) -> None:
     wanted = parts.get("tab", "database" if custody else "grid")
     first = wanted if wanted in TABS else "grid"
     trouble = ""
-    grid, auction, asked = GridDesign(), AuctionDesign(), Settings()
+    grid, auction, asked = GridDesign(), AuctionDesign(), Wish()
     try:
         if wanted not in TABS:
             raise InvalidArgumentError(f"tab must be one of {', '.join(TABS)}")

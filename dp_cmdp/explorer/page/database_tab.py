@@ -10,7 +10,7 @@ from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy
 from dp_cmdp.explorer import map_svg
 from dp_cmdp.explorer.cell_words import cell_words
 from dp_cmdp.explorer.curve import public_advice
-from dp_cmdp.explorer.custody import Custody
+from dp_cmdp.explorer.custody import Custody, Wish
 from dp_cmdp.explorer.files import GRID_FILES, grid_file
 from dp_cmdp.explorer.grid_answer import highest_costs, saturation_share, visits
 from dp_cmdp.explorer.page.grid_tab import budget_fields
@@ -23,7 +23,7 @@ from dp_cmdp.explorer.page.parts import (
     download_card,
     plan_select,
 )
-from dp_cmdp.explorer.settings import Settings, address
+from dp_cmdp.explorer.settings import address
 from dp_cmdp.explorer.words import certificate_words, guarantee_words, saturation_words
 
 WITHOUT = """
@@ -50,7 +50,7 @@ class NoDatabaseTab:
 class DatabaseTab:
     """What may be shown of a real database: public facts, and what was released."""
 
-    def __init__(self, custody: Custody, settings: Settings) -> None:
+    def __init__(self, custody: Custody, settings: Wish) -> None:
         self._custody = custody
         self._settings = settings
         self._shown: PrivatePolicy | None = custody.made[-1].private if custody.made else None

@@ -38,7 +38,12 @@ from dp_cmdp.explorer.page.parts import (
 )
 from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, Settings, address, number
 from dp_cmdp.explorer.snippets import grid_code
-from dp_cmdp.explorer.words import certificate_words, guarantee_words, saturation_words
+from dp_cmdp.explorer.words import (
+    certificate_words,
+    certified_cells,
+    guarantee_words,
+    saturation_words,
+)
 
 INVENTED = (
     "Invented data: hazards on this tab are made up here, so the truth may be drawn and nothing is "
@@ -264,7 +269,7 @@ class GridTab:
         with self._maps:
             with ui.column().classes("w-full gap-1"):
                 ui.label("Data and release").classes("font-semibold")
-                ui.label("click, or arrows and Enter, to draw").classes(SMALL)
+                ui.label("click or press Enter to draw").classes(SMALL)
                 self._data = DrawnMap(
                     found.layout, label="Map to draw on: arrow keys move, Enter applies the tool",
                     on_cell=self._on_cell,
@@ -339,14 +344,14 @@ class GridTab:
             ("robust, no data", found.private.robust),
             ("without privacy", found.best),
         ):
-            proof = safe.certificate
+            cost, limit = certified_cells(safe)
             lost = None if best == 0 else 100 * max(best - safe.value, 0.0) / abs(best)
             rows.append(
                 {
                     "policy": name,
                     "value": f"{safe.value:.5g}",
-                    "cost": ", ".join(f"{cost:.4g}" for cost in proof.worst_case_cost),
-                    "tolerance": ", ".join(f"{limit:.4g}" for limit in proof.tolerance),
+                    "cost": cost,
+                    "tolerance": limit,
                     "loss": "–" if lost is None else f"{lost:.3g} %",
                 }
             )

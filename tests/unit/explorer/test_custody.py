@@ -78,7 +78,8 @@ def test_nothing_that_is_shown_or_written_carries_a_private_number(place):
 def test_looking_spends_nothing_and_reads_nothing(place):
     kept = custody(place)
     (place / "mine.json").write_text("not read: " + DIGITS)
-    kept.remaining(), kept.account(), kept.share_left(), kept.model
+    looked = [kept.remaining(), kept.account(), kept.share_left(), kept.model]
+    assert DIGITS not in repr(looked)
     assert kept.remaining().epsilon == PrivacyBudget("3/2", "1/2").epsilon
 
 

@@ -29,7 +29,13 @@ from dp_cmdp.explorer.grid_answer import (
 )
 from dp_cmdp.explorer.grid_design import GridDesign
 from dp_cmdp.explorer.snippets import grid_code
-from dp_cmdp.explorer.words import certificate_words, guarantee_words, limit_words, saturation_words
+from dp_cmdp.explorer.words import (
+    certificate_words,
+    certified_cells,
+    guarantee_words,
+    limit_words,
+    saturation_words,
+)
 from dp_cmdp.verification.files import verify
 
 DESIGNS = {
@@ -155,6 +161,13 @@ def test_words_name_the_constraint_and_say_whether_it_is_proved(case):
     share = saturation_share(found.model, found.private.release)
     assert 0 <= share <= 1
     assert saturation_words(share).startswith("Saturation")
+
+
+def test_a_table_never_shows_a_cost_above_its_tolerance_for_a_policy_that_is_safe(case):
+    _, found = case
+    cells = [part.split(", ") for part in certified_cells(found.private.safe)]
+    for cost, limit in zip(*cells, strict=True):
+        assert cost == "within" or float(cost) <= float(limit)
 
 
 @pytest.mark.parametrize(("share", "word"), [(0.0, "no intervals"), (0.4, "40 %"), (1.0, "all")])
