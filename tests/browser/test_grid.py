@@ -297,3 +297,12 @@ def test_a_narrow_window_has_no_sideways_scroll(window, server):
     page = window(server, width=400, height=800)
     settled(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 400
+
+
+def test_maps_of_the_same_size_follow_their_layout(page):
+    choose(page, "Layout", "islands")
+    policy = page.locator('[aria-label^="Private policy"] svg').first
+    before = policy.inner_html()
+    candidates = before.count("h5l-5 5z")
+    changed(page, lambda: choose(page, "Layout", "random, 10 × 10"))
+    assert policy.inner_html().count("h5l-5 5z") == 29 != candidates

@@ -197,7 +197,7 @@ class DatabaseTab:
     def _draw_data(self) -> None:
         layout = self._custody.layout
         release = self._shown.release if self._shown else None
-        self._data.show(map_svg.data_map(layout, release=release, cursor=self._data.cursor))
+        self._data.show(layout, map_svg.data_map(layout, release=release, cursor=self._data.cursor))
         self._facts.text = cell_words(layout, self._data.cursor, release=release, severity=None)
 
     def _show(self) -> None:
@@ -212,7 +212,7 @@ class DatabaseTab:
             shown.append((self._policies[1], made.safe, made.release, note))
         for drawn, safe, release, note in shown:
             drawn.show(
-                safe.policy, visits=visits(model, safe.policy),
+                self._custody.layout, safe.policy, visits=visits(model, safe.policy),
                 costs=highest_costs(self._custody.layout, release), seed=self._player.seed,
                 note=f"value {safe.value:.4g}, {note}",
             )  # fmt: skip

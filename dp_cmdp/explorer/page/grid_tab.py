@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nicegui import background_tasks, context, run, ui
+from nicegui import ui
 
 from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
 from dp_cmdp.envs import layout_names
@@ -36,6 +36,7 @@ from dp_cmdp.explorer.page.parts import (
     plan_select,
     whole_field,
 )
+from dp_cmdp.explorer.page.workbench import Workbench, results_table
 from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, Settings, address, number
 from dp_cmdp.explorer.snippets import grid_code
 from dp_cmdp.explorer.words import (
@@ -60,16 +61,13 @@ LEGEND = (
 )
 
 
-class GridTab:
+class GridTab(Workbench[GridDesign, GridAnswer]):
     """One window's grid: its design, and the widgets that show what follows from it."""
 
     def __init__(self, design: GridDesign) -> None:
-        self.design = design
-        self._answer: GridAnswer | None = None
+        super().__init__(design)
         self._shape: tuple[int, int] | None = None
-        self._running = self._waiting = False
         self._weights: dict[int, float] = {}
-        self._client = context.client
         ui.label(INVENTED).classes(AMBER)
         with ui.element("div").classes(
             "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4"
@@ -79,7 +77,7 @@ class GridTab:
             with ui.column().classes("w-full gap-4 min-w-0"):
                 self.messages = Messages()
                 self._pictures()
-                self._later = Later()
+                self.later = Later()
                 self._renew_code = code_card(lambda: grid_code(self.design))
                 download_card(
                     GRID_FILES, self._file, self.messages,
@@ -150,37 +148,19 @@ class GridTab:
             ).classes("w-full")
             self._total.props('dense options-dense aria-label="Show a released total"')
         with card("What came out"):
-            self._table = ui.table(
-                columns=[
-                    {"name": name, "label": label, "field": name, "align": align}
-                    for name, label, align in (
-                        ("policy", "policy", "left"),
-                        ("value", "value", "right"),
-                        ("cost", "cost at most", "right"),
-                        ("tolerance", "tolerated", "right"),
-                        ("loss", "loses", "right"),
-                    )
-                ],
-                rows=[],
-                row_key="policy",
-            ).classes("w-full")
-            self._table.props("dense flat bordered hide-pagination")
+            self._table = results_table(
+                (
+                    ("policy", "policy"),
+                    ("value", "value"),
+                    ("cost", "cost at most"),
+                    ("tolerance", "tolerated"),
+                    ("loss", "loses"),
+                )
+            )
             self._words = ui.column().classes("gap-1")
 
     def _set(self, name: str, kind: Callable[[str], Any] = lambda value: value):
         return lambda value: self.change(**{name: kind(value)})
-
-    def change(self, **changes: Any) -> None:
-        """Take a changed design, if it can be used, and compute."""
-        try:
-            wanted = self.design.replace(**changes)
-            wanted.check()
-        except DPCMDPError as error:
-            self.messages.failed(error)
-            return
-        if wanted != self.design:
-            self.design = wanted
-            self.start()
 
     def _pick(self, event: Any) -> None:
         self.change(layout=event.value, rows=(), hazards=None, seed=None)
@@ -201,42 +181,15 @@ class GridTab:
         """Of this design; its hazards are in it because they are invented."""
         return address("grid", self.design.query())
 
-    def start(self) -> None:
-        """Compute what follows from the design; of several wishes the last one counts."""
-        with self._client:
-            ui.navigate.history.replace(self.address())
-        self._later.stop()
-        self._waiting = True
-        if not self._running:
-            background_tasks.create(self._compute(), name="grid")
+    def answer(self, design: GridDesign) -> GridAnswer:
+        """Release and policies."""
+        return answer_grid(design)
 
-    async def _compute(self) -> None:
-        self._running = True
-        try:
-            while self._waiting:
-                self._waiting = False
-                design = self.design
-                self.messages.refused("")
-                self.messages.busy(f"computing: {design.plan} release, three policies …")
-                try:
-                    found = await run.io_bound(answer_grid, design)
-                except Exception as error:
-                    self.messages.failed(error)
-                    self.messages.idle("the last answer is shown" if self._answer else "")
-                    continue
-                if found is not None and design == self.design:
-                    self._answer = found
-                    with self._client:
-                        self._show()
-        finally:
-            self._running = False
-
-    def _show(self) -> None:
-        found = self._answer
-        assert found is not None
+    def show(self, found: GridAnswer) -> None:
+        """All parts of the tab."""
         if (found.layout.rows, found.layout.cols) != self._shape:
             self._shape = (found.layout.rows, found.layout.cols)
-            self._new_maps()
+            self._new_maps(found)
         kinds = {number: kind.name for number, kind in enumerate(found.layout.kinds)}
         self._kind.set_options(kinds, value=self._kind.value if self._kind.value in kinds else 0)
         self._kind.set_visibility(len(kinds) > 1)
@@ -249,19 +202,13 @@ class GridTab:
         self._total.set_visibility(bool(totals))
         self._draw_data()
         self._show_policies()
-        self._tell()
+        self._tell(found)
         self._renew_code()
         self.messages.idle(f"{found.layout.num_cells} states, plan {found.private.choice.plan}")
-        now = None
-        if found.loss_percent is not None:
-            now = (float(self.design.budget().epsilon), found.loss_percent)
         plan = found.private.choice.plan.facts()
-        job = self._later.renew(InventedGrid(self.design), plan=plan, now=now)
-        background_tasks.create(job, name="curve")
+        self.follow(InventedGrid(self.design), plan, found.loss_percent)
 
-    def _new_maps(self) -> None:
-        found = self._answer
-        assert found is not None
+    def _new_maps(self, found: GridAnswer) -> None:
         self._maps.clear()
         small = found.layout.cols <= SIDE_BY_SIDE
         self._maps.classes(add=FOUR if small else "", remove="" if small else FOUR)
@@ -296,29 +243,30 @@ class GridTab:
         self._draw_data()
 
     def _draw_data(self) -> None:
-        found = self._answer
+        found = self.found
         assert found is not None
         release = found.private.release
         self._data.show(
+            found.layout,
             map_svg.data_map(
                 found.layout,
                 release=release,
                 severity=found.severity,
                 weights=self._weights,
                 cursor=self._data.cursor,
-            )
+            ),
         )
         self._facts.text = cell_words(
             found.layout, self._data.cursor, release=release, severity=found.severity
         )
 
     def _weigh(self, event: Any) -> None:
-        if self._answer is not None:
+        if self.found is not None:
             self._weights = {} if event.value in (None, -1) else self._by_total[event.value]
             self._draw_data()
 
     def _show_policies(self) -> None:
-        found = self._answer
+        found = self.found
         if found is None:
             return
         parts = (found.private.safe, found.private.robust, found.best)
@@ -329,14 +277,13 @@ class GridTab:
         )
         for drawn, safe, note in zip(self._policies, parts, notes, strict=True):
             drawn.show(
+                found.layout,
                 safe.policy, visits=visits(found.model, safe.policy), costs=found.severity,
                 seed=self._player.seed, note=note,
             )  # fmt: skip
         self._player.show(self._policies)
 
-    def _tell(self) -> None:
-        found = self._answer
-        assert found is not None
+    def _tell(self, found: GridAnswer) -> None:
         best = found.best.value
         rows = []
         for name, safe in (
@@ -368,7 +315,7 @@ class GridTab:
                 ui.label(text).classes(SMALL)
 
     def _file(self, name: str) -> bytes | None:
-        found = self._answer
+        found = self.found
         if found is None:
             return None
         return grid_file(name, found.layout, found.model, found.private)

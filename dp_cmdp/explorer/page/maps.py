@@ -34,8 +34,9 @@ class DrawnMap:
         for key in ("enter", "space"):
             self._image.on(f"keydown.{key}.prevent", lambda _: self._on_cell(self.cursor, True))
 
-    def show(self, content: str) -> None:
-        """Draw something else."""
+    def show(self, layout: Layout, content: str) -> None:
+        """Draw something else, of a layout of the same size."""
+        self._layout = layout
         self._image.content = content
 
     def _clicked(self, event: events.MouseEventArguments) -> None:
@@ -71,9 +72,17 @@ class PolicyMap:
         return max(len(self._path) - 1, 0)
 
     def show(
-        self, policy: Policy, *, visits: FloatArray, costs: FloatArray, seed: int, note: str
+        self,
+        layout: Layout,
+        policy: Policy,
+        *,
+        visits: FloatArray,
+        costs: FloatArray,
+        seed: int,
+        note: str,
     ) -> None:
-        """Draw a policy, and draw an episode of it."""
+        """Draw a policy of a layout of the same size, and an episode of it."""
+        self._layout = layout
         self._note.text = note
         self._image.content = map_svg.policy_map(self._layout, policy, visits=visits)
         self._path = episode(self._layout, policy, seed=seed)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from nicegui import background_tasks, context, events, run, ui
+from nicegui import events, run, ui
 
-from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.explorer.files import PROGRAM_FILES, png, program_file
 from dp_cmdp.explorer.grid_design import GridDesign, with_table
 from dp_cmdp.explorer.page.grid_tab import budget_fields
@@ -25,6 +26,7 @@ from dp_cmdp.explorer.page.parts import (
     plan_select,
     whole_field,
 )
+from dp_cmdp.explorer.page.workbench import Workbench, results_table
 from dp_cmdp.explorer.program_design import (
     MOST_BYTES,
     AuctionDesign,
@@ -49,40 +51,36 @@ UPLOADED = (
 )
 
 
-class ProgramPanel(Generic[P]):
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """An answer with its pictures, as PNG."""
+
+    answer: ProgramAnswer
+    released: bytes
+    answers: bytes | None
+
+
+class ProgramPanel(Workbench[P, Shown]):
     """Answers of a linear program: pictures, numbers, curve, code, files."""
 
     def __init__(self, design: P, *, tab: str) -> None:
-        self.design: P = design
+        super().__init__(design)
         self._tab = tab
-        self._answer: ProgramAnswer | None = None
-        self._running = self._waiting = False
-        self._client = context.client
 
     def results(self) -> None:
         """The right-hand side of the tab."""
         self.messages = Messages()
         with card("What came out"):
-            self._table = ui.table(
-                columns=[
-                    {"name": name, "label": label, "field": name, "align": align}
-                    for name, label, align in (
-                        ("answer", "answer", "left"),
-                        ("value", "true objective", "right"),
-                        ("loss", "loses", "right"),
-                    )
-                ],
-                rows=[],
-                row_key="answer",
-            ).classes("w-full")
-            self._table.props("dense flat bordered hide-pagination")
+            self._table = results_table(
+                (("answer", "answer"), ("value", "true objective"), ("loss", "loses"))
+            )
             self._words = ui.column().classes("gap-1")
         with card("What was released"):
             self._picture = ui.image().classes("w-full max-w-4xl")
             self._picture.props('fit=contain alt="released intervals within their public bounds"')
         with card("The answers") as self._answers:
             self._allocation = ui.column().classes("w-full")
-        self._later = Later()
+        self.later = Later()
         self._renew_code = code_card(lambda: program_code(self.design))
         download_card(
             PROGRAM_FILES, self._file, self.messages,
@@ -90,61 +88,28 @@ class ProgramPanel(Generic[P]):
             "simulation and say so.",
         )  # fmt: skip
 
-    def change(self, **changes: Any) -> None:
-        """Take a changed design, if it can be used, and compute."""
-        try:
-            wanted = self.design.replace(**changes)
-            wanted.check()
-        except DPCMDPError as error:
-            self.messages.failed(error)
-            return
-        if wanted != self.design:
-            self.design = wanted
-            self.start()
-
     def address(self) -> str:
         """Of this design; uploaded files are not in it."""
         shown = self.design.query() if isinstance(self.design, AuctionDesign) else {}
         return address(self._tab, shown)
 
-    def start(self) -> None:
-        """Compute what follows from the design; of several wishes the last one counts."""
-        with self._client:
-            ui.navigate.history.replace(self.address())
-        self._later.stop()
-        self._waiting = True
-        if not self._running:
-            background_tasks.create(self._compute(), name=self._tab)
+    def answer(self, design: P) -> Shown:
+        """Release, solution and their pictures."""
+        found = answer_program(design)
+        picture = program_file("release.png", design.program(), found.private)
+        return Shown(found, picture, _answers_picture(design, found))
 
-    async def _compute(self) -> None:
-        self._running = True
-        try:
-            while self._waiting:
-                self._waiting = False
-                design = self.design
-                self.messages.refused("")
-                self.messages.busy(f"computing: {design.plan} release …")
-                try:
-                    found = await run.io_bound(answer_program, design)
-                    picture = found and await run.io_bound(
-                        program_file, "release.png", design.program(), found.private
-                    )
-                    answers = found and await run.io_bound(_answers_picture, design, found)
-                except Exception as error:
-                    self.messages.failed(error)
-                    self.messages.idle("the last answer is shown" if self._answer else "")
-                    continue
-                if found is not None and design == self.design:
-                    self._answer = found
-                    with self._client:
-                        self._show(picture or b"", answers)
-        finally:
-            self._running = False
+    def show(self, found: Shown) -> None:
+        """All parts of the tab."""
+        self._picture.set_source(_data_address(found.released))
+        self._show_answers(found.answer, found.answers)
+        self._tell(found.answer)
+        self._renew_code()
+        self.messages.idle(f"plan {found.answer.private.choice.plan}")
+        plan = found.answer.private.choice.plan.facts()
+        self.follow(InventedProgram(self.design), plan, found.answer.loss_percent)
 
-    def _show(self, picture: bytes, answers: bytes | None) -> None:
-        found = self._answer
-        assert found is not None
-        self._picture.set_source(_data_address(picture))
+    def _tell(self, found: ProgramAnswer) -> None:
         names = ("private", "robust, no data", "without privacy")
         losses = (found.loss_percent, found.robust_percent, 0.0)
         self._table.rows = [
@@ -170,15 +135,6 @@ class ProgramPanel(Generic[P]):
         with self._words:
             for text in told:
                 ui.label(text).classes(SMALL)
-        self._show_answers(found, answers)
-        self._renew_code()
-        self.messages.idle(f"plan {found.private.choice.plan}")
-        now = None
-        if found.loss_percent is not None:
-            now = (float(self.design.budget().epsilon), found.loss_percent)
-        plan = found.private.choice.plan.facts()
-        job = self._later.renew(InventedProgram(self.design), plan=plan, now=now)
-        background_tasks.create(job, name="curve")
 
     def _show_answers(self, found: ProgramAnswer, picture: bytes | None) -> None:
         self._allocation.clear()
@@ -206,9 +162,9 @@ class ProgramPanel(Generic[P]):
                 ).props("dense flat bordered")
 
     def _file(self, name: str) -> bytes | None:
-        if self._answer is None:
+        if self.found is None:
             return None
-        return program_file(name, self.design.program(), self._answer.private)
+        return program_file(name, self.design.program(), self.found.answer.private)
 
 
 class AuctionTab(ProgramPanel[AuctionDesign]):
