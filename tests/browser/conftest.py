@@ -21,6 +21,8 @@ FLAGS = (
 )  # fmt: skip
 #: The first solve compiles; a busy machine takes its time.
 PATIENCE_MS = 60_000
+#: What may arrive later is computed with low priority, and waits for everybody else.
+LATER_MS = 300_000
 
 
 @dataclass

@@ -11,6 +11,7 @@ import pytest
 
 from dp_cmdp.explorer.files import GRID_FILES
 from dp_cmdp.verification.files import verify
+from tests.browser.conftest import LATER_MS
 
 pytestmark = pytest.mark.browser
 
@@ -75,7 +76,7 @@ def test_the_start_shows_everything(page):
         "differential privacy", "with certainty", "Saturation", "loses",
     ):  # fmt: skip
         assert part in text, part
-    page.get_by_text("bars are 95 % intervals").wait_for()
+    page.get_by_text("bars are 95 % intervals").wait_for(timeout=LATER_MS)
     page.get_by_text("Before any data is read").wait_for()
     page.get_by_text("Limit at ε = 2").wait_for()
     assert "key" not in said(page)

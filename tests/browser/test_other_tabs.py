@@ -11,7 +11,7 @@ import pytest
 
 from dp_cmdp import PrivacyBudget, PrivacyLedger
 from dp_cmdp.envs import named_layout
-from tests.browser.conftest import started
+from tests.browser.conftest import LATER_MS, started
 from tests.marked import DIGITS, MARKS
 from tests.unit.explorer.test_program_design import MODEL, SPEC, VALUES
 
@@ -222,5 +222,5 @@ def test_the_adviser_is_asked_without_data(guarded, window, place):
     page.get_by_text("remaining ε = 2").wait_for()
     before = entries(place)
     page.get_by_role("button", name="Ask at this ε and δ").click()
-    page.get_by_text("Before any data is read").wait_for()
+    page.get_by_text("Before any data is read").wait_for(timeout=LATER_MS)
     assert entries(place) == before
