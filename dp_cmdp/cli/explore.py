@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dp_cmdp._extras import require
 from dp_cmdp.cli.values import at_least
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -59,10 +59,8 @@ def run(options: argparse.Namespace) -> int:
     if options.port > LARGEST_PORT:
         raise InvalidArgumentError(f"--port must be at most {LARGEST_PORT}, got {options.port}")
     custody = _custody(options)
-    if find_spec("nicegui") is None:
-        raise InvalidArgumentError(
-            "the explorer needs packages of its own: pip install 'dp-cmdp[explorer]'"
-        )
+    require("nicegui")
+    require("matplotlib")
     from dp_cmdp.explorer.page.app import serve
 
     serve(port=options.port, browser=not options.no_browser, custody=custody)

@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dp_cmdp._extras import require
 from dp_cmdp.accounting.budget import PrivacyBudget, shown_down, shown_up
 from dp_cmdp.accounting.hashchain import Amount
 from dp_cmdp.accounting.ledger import PrivacyLedger
@@ -114,6 +115,7 @@ class Custody:
         -----
         **Privacy.** *Spends the budget*.
         """
+        require("matplotlib")  # the pictures are drawn after the debit
         if not self._lock.acquire(blocking=False):
             raise InvalidArgumentError("a release is under way; wait until it is done")
         try:
