@@ -288,7 +288,7 @@ def test_a_thousand_states_answer_while_curve_and_limit_are_still_under_way(page
     started = time.monotonic()
     changed(page, lambda: field(page, "ε").fill("1"))
     page.get_by_text("(1, 0.001)-differential privacy").wait_for()
-    assert time.monotonic() - started < 20  # on a busy machine; alone it is below a second
+    assert time.monotonic() - started < 20  # generous: the machine may be busy
     assert page.locator(".q-linear-progress").first.is_visible()
     changed(page, lambda: cell(page, 31, 0, 32) or choose(page, "Tool", "wall") or
             cell(page, 31, 0, 32))  # fmt: skip
