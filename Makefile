@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl bench-quick bench fuzz lint format clean release-check docs test-docs
+.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl test-browser explorer-pictures bench-quick bench fuzz lint format clean release-check docs test-docs
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -49,6 +49,16 @@ test-oracle: $(STAMP) ## the tests against optional peer libraries
 test-rl: $(STAMP) ## the tests that train learners of Stable-Baselines3 (downloads torch)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[rl]'
 	$(BIN)/python -m pytest -q -m rl
+
+test-browser: $(STAMP) ## the explorer in Debian's Chromium, which it installs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
+	command -v chromium >/dev/null || (apt-get update && apt-get install --yes chromium)
+	$(BIN)/python -m pytest -q -m browser
+
+explorer-pictures: $(STAMP) ## the pictures of docs/explorer.md, drawn anew in Chromium
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
+	command -v chromium >/dev/null || (apt-get update && apt-get install --yes chromium)
+	$(BIN)/python -m tests.browser.pictures docs
 
 docs: $(STAMP) ## this documentation as pages to read in a browser: out/docs/index.html
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'

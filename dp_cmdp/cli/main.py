@@ -23,6 +23,7 @@ COMMANDS = (
     "audit",
     "ledger",
     "reproduce",
+    "explore",
 )
 
 EXIT_ERROR = 2

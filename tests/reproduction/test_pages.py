@@ -22,6 +22,7 @@ NOT_RUN = {
     "needs torch (make test-rl runs it)": 1,
     "needs what make demo wrote": 1,
     "sets up an environment": 3,
+    "starts a server": 2,
     "takes minutes": 1,
 }
 

@@ -5,6 +5,7 @@ from tests.mutants.faults import (
     boundary,
     certificates,
     environments,
+    explorer,
     files,
     intervals,
     laws,
@@ -34,4 +35,5 @@ FAULTS = (
     *lp_files.FAULTS,
     *environments.FAULTS,
     *audits.FAULTS,
+    *explorer.FAULTS,
 )

@@ -1,0 +1,351 @@
+"""The tab *Grid*: draw, invent hazards, move the budget, and see what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import ui
+
+from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
+from dp_cmdp.envs import layout_names
+from dp_cmdp.errors import DPCMDPError
+from dp_cmdp.explorer import map_svg
+from dp_cmdp.explorer.cell_words import cell_words, totals_of
+from dp_cmdp.explorer.files import GRID_FILES, grid_file
+from dp_cmdp.explorer.grid_answer import (
+    GridAnswer,
+    InventedGrid,
+    answer_grid,
+    saturation_share,
+    visits,
+)
+from dp_cmdp.explorer.grid_design import TOOLS, GridDesign, base_layout
+from dp_cmdp.explorer.page.later import Later
+from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
+from dp_cmdp.explorer.page.parts import (
+    AMBER,
+    BUTTON,
+    MAPS,
+    SMALL,
+    LogField,
+    Messages,
+    card,
+    code_card,
+    download_card,
+    plan_select,
+    whole_field,
+)
+from dp_cmdp.explorer.page.workbench import Workbench, results_table
+from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, Settings, address, number
+from dp_cmdp.explorer.snippets import grid_code
+from dp_cmdp.explorer.words import (
+    certificate_words,
+    certified_cells,
+    guarantee_words,
+    saturation_words,
+)
+
+INVENTED = (
+    "Invented data: hazards on this tab are made up here, so the truth may be drawn and nothing is "
+    "spent. Noise is simulated from a seed."
+)
+#: Grids of so many columns are shown four in a row, where there is room.
+SIDE_BY_SIDE, FOUR = 16, "xl:grid-cols-4"
+LEGEND = (
+    ("▭ dashed", "candidate: a hazard may be here (public)", map_svg.CANDIDATE),
+    ("▌ grey", "public bounds of its severity", "#6b7280"),
+    ("▌ green", "released interval", map_svg.RELEASED),
+    ("◆", "invented truth", map_svg.TRUTH),
+    ("▢ violet", "weighed in the chosen total", map_svg.WEIGHED),
+)
+
+
+class GridTab(Workbench[GridDesign, GridAnswer]):
+    """One window's grid: its design, and the widgets that show what follows from it."""
+
+    def __init__(self, design: GridDesign) -> None:
+        super().__init__(design)
+        self._shape: tuple[int, int] | None = None
+        self._weights: dict[int, float] = {}
+        ui.label(INVENTED).classes(AMBER)
+        with ui.element("div").classes(
+            "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4"
+        ):
+            with ui.column().classes("w-full gap-4"):
+                self._controls()
+            with ui.column().classes("w-full gap-4 min-w-0"):
+                self.messages = Messages()
+                self._pictures()
+                self.later = Later()
+                self._renew_code = code_card(lambda: grid_code(self.design))
+                download_card(
+                    GRID_FILES, self._file, self.messages,
+                    "Public files: dp-cmdp verify judges the first three. Here they come from a "
+                    "simulation and say so.",
+                )  # fmt: skip
+        self.start()
+
+    def _controls(self) -> None:
+        with card("Grid"):
+            names = {name: name for name in layout_names()}
+            more = {
+                "random-10-0": "random, 10 × 10",
+                "random-32-0": "random, 32 × 32",
+                "blank-8x8": "blank, 8 × 8",
+            }
+            self._known = known = names | more
+            if self.design.layout not in known:
+                known[self.design.layout] = self.design.layout
+            self._layout = ui.select(
+                known, value=self.design.layout, label="Layout", on_change=self._pick
+            )
+            self._layout.classes("w-full").props('dense options-dense aria-label="Layout"')
+            own = ui.input(
+                "or its name", placeholder="random-20-7, blank-6x9", validation=_wrong_layout
+            )
+            own.classes("w-full").props('dense aria-label="Name of a layout"')
+            own.on("keydown.enter", lambda _: self._pick_named(own.value))
+            ui.label("Click, or use arrow keys and Enter, to set a").classes(SMALL)
+            self._tool = ui.select(list(TOOLS), value="hazard", label="Tool")
+            self._tool.classes("w-full").props('dense options-dense aria-label="Tool"')
+            self._kind = ui.select({0: "all"}, value=0, label="Kind of hazard").classes("w-full")
+            self._kind.props('dense options-dense aria-label="Kind of hazard"')
+            ui.label("severity of a new hazard").classes(SMALL)
+            self._severity = ui.slider(min=0.05, max=1.0, step=0.05, value=0.8)
+            self._severity.props('dense label aria-label="Severity of a new hazard"')
+            with ui.row().classes("gap-2"):
+                ui.button("Invent others", on_click=self._invent).props(BUTTON)
+                ui.button("Undo drawing", on_click=self._undo).props(BUTTON)
+        with card("Release"):
+            budget_fields(self.design, self.change)
+            LogField(
+                "radius × the layout's", f"{self.design.radius:g}", base=2, low=-3, high=3.5,
+                tip="how far one number may move between adjacent databases",
+                check=_factor("radius"), on_change=self._set("radius", float),
+            )  # fmt: skip
+            LogField(
+                "tolerance × the layout's", f"{self.design.tolerance:g}", base=2, low=-3, high=3,
+                tip="bounds of the tolerated discounted cost",
+                check=_factor("tolerance"), on_change=self._set("tolerance", float),
+            )  # fmt: skip
+            plan_select(self.design.plan, self._set("plan"))
+            whole_field(
+                "Seed of the noise", self.design.noise,
+                lambda seed: GridDesign(noise=seed).check(), self._set("noise"),
+            )  # fmt: skip
+
+    def _pictures(self) -> None:
+        with card("Maps"):
+            self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
+            with ui.row().classes("gap-x-4 gap-y-0"):
+                for mark, meaning, colour in LEGEND:
+                    ui.label(f"{mark}: {meaning}").classes("text-xs").style(f"color: {colour}")
+            self._maps = ui.element("div").classes(MAPS)
+            self._player = Player(on_seed=lambda _: self._show_policies())
+            self._total = ui.select(
+                {-1: "no total"}, value=-1, label="Show a released total", on_change=self._weigh
+            ).classes("w-full")
+            self._total.props('dense options-dense aria-label="Show a released total"')
+        with card("What came out"):
+            self._table = results_table(
+                (
+                    ("policy", "policy"),
+                    ("value", "value"),
+                    ("cost", "cost at most"),
+                    ("tolerance", "tolerated"),
+                    ("loss", "loses"),
+                )
+            )
+            self._words = ui.column().classes("gap-1")
+
+    def _set(self, name: str, kind: Callable[[str], Any] = lambda value: value):
+        return lambda value: self.change(**{name: kind(value)})
+
+    def _pick(self, event: Any) -> None:
+        self.change(layout=event.value, rows=(), hazards=None, seed=None)
+
+    def _pick_named(self, given: str | None) -> None:
+        name = (given or "").strip()
+        if _wrong_layout(name) is None and name:
+            self._known[name] = name
+            self._layout.set_options(self._known, value=name)
+
+    def _invent(self) -> None:
+        self.change(hazards=None, seed=(self.design.seed or 0) + 1)
+
+    def _undo(self) -> None:
+        self.change(rows=(), hazards=None)
+
+    def address(self) -> str:
+        """Of this design; its hazards are in it because they are invented."""
+        return address("grid", self.design.query())
+
+    def answer(self, design: GridDesign) -> GridAnswer:
+        """Release and policies."""
+        return answer_grid(design)
+
+    def show(self, found: GridAnswer) -> None:
+        """All parts of the tab."""
+        if (found.layout.rows, found.layout.cols) != self._shape:
+            self._shape = (found.layout.rows, found.layout.cols)
+            self._new_maps(found)
+        kinds = {number: kind.name for number, kind in enumerate(found.layout.kinds)}
+        self._kind.set_options(kinds, value=self._kind.value if self._kind.value in kinds else 0)
+        self._kind.set_visibility(len(kinds) > 1)
+        totals = totals_of(found.layout, found.private.release)
+        self._weights = {}
+        self._by_total = [weights for _, weights in totals]
+        self._total.set_options(
+            {-1: "no total", **{i: text for i, (text, _) in enumerate(totals)}}, value=-1
+        )
+        self._total.set_visibility(bool(totals))
+        self._draw_data()
+        self._show_policies()
+        self._tell(found)
+        self._renew_code()
+        self.messages.idle(f"{found.layout.num_cells} states, plan {found.private.choice.plan}")
+        plan = found.private.choice.plan.facts()
+        self.follow(InventedGrid(self.design), plan, found.loss_percent)
+
+    def _new_maps(self, found: GridAnswer) -> None:
+        self._maps.clear()
+        small = found.layout.cols <= SIDE_BY_SIDE
+        self._maps.classes(add=FOUR if small else "", remove="" if small else FOUR)
+        titles = ("Private policy", "Robust policy", "Policy without privacy")
+        with self._maps:
+            with ui.column().classes("w-full gap-1"):
+                ui.label("Data and release").classes("font-semibold")
+                ui.label("click or press Enter to draw").classes(SMALL)
+                self._data = DrawnMap(
+                    found.layout, label="Map to draw on: arrow keys move, Enter applies the tool",
+                    on_cell=self._on_cell,
+                )  # fmt: skip
+            self._policies = []
+            for title in titles:
+                with ui.column().classes("w-full gap-1"):
+                    self._policies.append(PolicyMap(found.layout, title, ""))
+
+    def _on_cell(self, cell: int, pressed: bool) -> None:
+        if pressed:
+            try:
+                wanted = self.design.clicked(
+                    cell,
+                    self._tool.value,
+                    kind=self._kind.value,
+                    severity=self._severity.value or 0.0,
+                )
+            except DPCMDPError as error:
+                self.messages.failed(error)
+            else:
+                self.design = wanted
+                self.start()
+        self._draw_data()
+
+    def _draw_data(self) -> None:
+        found = self.found
+        assert found is not None
+        release = found.private.release
+        self._data.show(
+            found.layout,
+            map_svg.data_map(
+                found.layout,
+                release=release,
+                severity=found.severity,
+                weights=self._weights,
+                cursor=self._data.cursor,
+            ),
+        )
+        self._facts.text = cell_words(
+            found.layout, self._data.cursor, release=release, severity=found.severity
+        )
+
+    def _weigh(self, event: Any) -> None:
+        if self.found is not None:
+            self._weights = {} if event.value in (None, -1) else self._by_total[event.value]
+            self._draw_data()
+
+    def _show_policies(self) -> None:
+        found = self.found
+        if found is None:
+            return
+        parts = (found.private.safe, found.private.robust, found.best)
+        notes = (
+            f"value {parts[0].value:.4g}, safe for the release",
+            f"value {parts[1].value:.4g}, no data: ε = 0",
+            f"value {parts[2].value:.4g}, knows the truth",
+        )
+        for drawn, safe, note in zip(self._policies, parts, notes, strict=True):
+            drawn.show(
+                found.layout,
+                safe.policy, visits=visits(found.model, safe.policy), costs=found.severity,
+                seed=self._player.seed, note=note,
+            )  # fmt: skip
+        self._player.show(self._policies)
+
+    def _tell(self, found: GridAnswer) -> None:
+        best = found.best.value
+        rows = []
+        for name, safe in (
+            ("private", found.private.safe),
+            ("robust, no data", found.private.robust),
+            ("without privacy", found.best),
+        ):
+            cost, limit = certified_cells(safe)
+            lost = None if best == 0 else 100 * max(best - safe.value, 0.0) / abs(best)
+            rows.append(
+                {
+                    "policy": name,
+                    "value": f"{safe.value:.5g}",
+                    "cost": cost,
+                    "tolerance": limit,
+                    "loss": "–" if lost is None else f"{lost:.3g} %",
+                }
+            )
+        self._table.rows = rows
+        self._words.clear()
+        release = found.private.release
+        told = certificate_words(found.private.safe, found.model.names, release=True)
+        told += [saturation_words(saturation_share(found.model, release)), guarantee_words(release)]
+        pairs = zip(found.true_costs, found.tolerance, strict=True)
+        kept = ", ".join(f"{c:.4g} of {t:.4g}" for c, t in pairs)
+        told.append(f"Against the invented truth the private policy costs {kept} tolerated.")
+        with self._words:
+            for text in told:
+                ui.label(text).classes(SMALL)
+
+    def _file(self, name: str) -> bytes | None:
+        found = self.found
+        if found is None:
+            return None
+        return grid_file(name, found.layout, found.model, found.private)
+
+
+def budget_fields(settings: Settings, change: Callable[..., None]) -> None:
+    """Fields for ε and δ."""
+    LogField(
+        "ε", settings.epsilon, base=2, low=-3, high=4, tip="smaller is more private",
+        check=lambda text: _budget(text, "1/10"), on_change=lambda text: change(epsilon=text),
+    )  # fmt: skip
+    LogField(
+        "δ", settings.delta, base=10, low=-6, high=-0.5, tip="in (0, 1/2]",
+        check=lambda text: _budget("1", text), on_change=lambda text: change(delta=text),
+    )  # fmt: skip
+
+
+def _budget(epsilon: str, delta: str) -> None:
+    with weak_budgets():
+        PrivacyBudget(epsilon, delta)
+
+
+def _factor(name: str) -> Callable[[str], Any]:
+    return lambda text: number(name, text, low=SMALLEST_FACTOR, high=LARGEST_FACTOR)
+
+
+def _wrong_layout(name: str | None) -> str | None:
+    try:
+        if (name or "").strip():
+            base_layout((name or "").strip())
+    except DPCMDPError as error:
+        return str(error)
+    return None

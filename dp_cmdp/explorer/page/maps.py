@@ -1,0 +1,147 @@
+"""Maps: the one that is drawn on, and those of the policies with the episode that plays on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from nicegui import events, ui
+
+from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.envs import Layout
+from dp_cmdp.explorer import map_svg
+from dp_cmdp.explorer.grid_answer import episode, spent
+from dp_cmdp.explorer.page.parts import BUTTON, SMALL
+
+MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
+#: Seconds per step of an episode that plays.
+TICK = 0.25
+
+
+class DrawnMap:
+    """A map with a cursor: clicked with the mouse, or moved by arrows and pressed by Enter."""
+
+    def __init__(self, layout: Layout, *, label: str, on_cell: Callable[[int, bool], None]) -> None:
+        self.cursor = layout.starts[0][0]
+        self._layout, self._on_cell = layout, on_cell
+        self._image = ui.interactive_image(
+            size=map_svg.size(layout), on_mouse=self._clicked, sanitize=False
+        )
+        self._image.classes("w-full border border-gray-300 focus:outline focus:outline-blue-600")
+        self._image.props(f'tabindex=0 role=application aria-label="{label}"')
+        for key in MOVES:
+            self._image.on(f"keydown.{key}.prevent", lambda _, key=key: self._moved(key))
+        for key in ("enter", "space"):
+            self._image.on(f"keydown.{key}.prevent", lambda _: self._on_cell(self.cursor, True))
+
+    def show(self, layout: Layout, content: str) -> None:
+        """Draw something else, of a layout of the same size."""
+        self._layout = layout
+        self._image.content = content
+
+    def _clicked(self, event: events.MouseEventArguments) -> None:
+        self.cursor = map_svg.cell_at(self._layout, event.image_x, event.image_y)
+        self._on_cell(self.cursor, True)
+
+    def _moved(self, key: str) -> None:
+        row, col = divmod(self.cursor, self._layout.cols)
+        row, col = row + MOVES[key][0], col + MOVES[key][1]
+        if 0 <= row < self._layout.rows and 0 <= col < self._layout.cols:
+            self.cursor = row * self._layout.cols + col
+            self._on_cell(self.cursor, False)
+
+
+class PolicyMap:
+    """Visits, arrows, and an episode above them."""
+
+    def __init__(self, layout: Layout, title: str, note: str) -> None:
+        self._layout = layout
+        self._path: Sequence[int] = ()
+        self._told: list[tuple[float, float]] = []
+        ui.label(title).classes("font-semibold")
+        self._note = ui.label(note).classes(SMALL)
+        self._image = ui.interactive_image(size=map_svg.size(layout), sanitize=False)
+        self._image.classes("w-full border border-gray-300")
+        self._image.props(f'role=img aria-label="{title}: arrows over visits"')
+        self._layer = self._image.add_layer()
+        self._steps = ui.label("").classes(SMALL)
+
+    @property
+    def length(self) -> int:
+        """Steps of the episode."""
+        return max(len(self._path) - 1, 0)
+
+    def show(
+        self,
+        layout: Layout,
+        policy: Policy,
+        *,
+        visits: FloatArray,
+        costs: FloatArray,
+        seed: int,
+        note: str,
+    ) -> None:
+        """Draw a policy of a layout of the same size, and an episode of it."""
+        self._layout = layout
+        self._note.text = note
+        self._image.content = map_svg.policy_map(self._layout, policy, visits=visits)
+        self._path = episode(self._layout, policy, seed=seed)
+        self._told = spent(self._layout, tuple(self._path), costs)
+
+    def at(self, step: int) -> None:
+        """Put the agent where it is after some steps."""
+        step = min(step, self.length)
+        self._layer.content = map_svg.agent(self._layout, self._path, step) if self._path else ""
+        reward, cost = self._told[step] if self._told else (0.0, 0.0)
+        end = " (goal)" if self._path and self._path[step] in self._layout.goals else ""
+        self._steps.text = f"step {step}{end}: return {reward:.3g}, cost {cost:.3g}"
+
+
+class Player:
+    """Plays one episode on several maps at once."""
+
+    def __init__(self, *, on_seed: Callable[[int], None]) -> None:
+        self.seed = 0
+        self._maps: list[PolicyMap] = []
+        with ui.row().classes("w-full items-center gap-4 no-wrap"):
+            self._button = ui.button(icon="play_arrow", on_click=self.toggle).props(
+                'dense round aria-label="Play or pause the episode"'
+            )
+            self._slider = ui.slider(min=0, max=1, value=0, step=1, on_change=self._moved)
+            self._slider.props('dense label aria-label="Step of the episode"').classes("grow")
+
+            def another() -> None:
+                self.seed += 1
+                on_seed(self.seed)
+
+            ui.button("Another episode", on_click=another).props(f"{BUTTON} no-wrap")
+        self._timer = ui.timer(TICK, self._tick, active=False)
+
+    def show(self, maps: Sequence[PolicyMap]) -> None:
+        """Play on these maps from the start."""
+        self._maps = list(maps)
+        self._slider.props(f"max={max([1, *(part.length for part in maps)])}")
+        self._slider.value = 0
+        self._moved()
+
+    def toggle(self) -> None:
+        """Play or pause; at the end, play again."""
+        last = max([0, *(part.length for part in self._maps)])
+        if not self._timer.active and (self._slider.value or 0) >= last:
+            self._slider.value = 0
+        self._set(not self._timer.active)
+
+    def _set(self, playing: bool) -> None:
+        self._timer.active = playing
+        self._button.props(f"icon={'pause' if playing else 'play_arrow'}")
+
+    def _tick(self) -> None:
+        last = max([0, *(part.length for part in self._maps)])
+        if (self._slider.value or 0) >= last:
+            self._set(False)
+        else:
+            self._slider.value = (self._slider.value or 0) + 1
+
+    def _moved(self) -> None:
+        for part in self._maps:
+            part.at(int(self._slider.value or 0))

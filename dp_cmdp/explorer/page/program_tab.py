@@ -1,0 +1,329 @@
+"""The tabs *Ad auction* and *Files*: linear programs, with invented or uploaded numbers."""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nicegui import events, run, ui
+
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.explorer.files import PROGRAM_FILES, png, program_file
+from dp_cmdp.explorer.grid_design import GridDesign, with_table
+from dp_cmdp.explorer.page.grid_tab import budget_fields
+from dp_cmdp.explorer.page.later import Later
+from dp_cmdp.explorer.page.parts import (
+    AMBER,
+    SMALL,
+    LogField,
+    Messages,
+    card,
+    code_card,
+    download_card,
+    plan_select,
+    whole_field,
+)
+from dp_cmdp.explorer.page.workbench import Workbench, results_table
+from dp_cmdp.explorer.program_design import (
+    MOST_BYTES,
+    AuctionDesign,
+    FileDesign,
+    InventedProgram,
+    ProgramAnswer,
+    answer_program,
+)
+from dp_cmdp.explorer.settings import address, number
+from dp_cmdp.explorer.snippets import program_code
+from dp_cmdp.explorer.words import guarantee_words, saturation_words
+
+P = TypeVar("P", AuctionDesign, FileDesign)
+PRICES = (
+    "Invented data: prices are drawn here from a seed, so the truth may be shown and nothing is "
+    "spent. Noise is simulated from a seed."
+)
+UPLOADED = (
+    "Upload public or invented files only. They are treated as such: their numbers are read at "
+    "once, the truth is shown, no ledger is debited. Real data: dp-cmdp lp, or start the explorer "
+    "with --hazards and --ledger."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """An answer with its pictures, as PNG."""
+
+    answer: ProgramAnswer
+    released: bytes
+    answers: bytes | None
+
+
+class ProgramPanel(Workbench[P, Shown]):
+    """Answers of a linear program: pictures, numbers, curve, code, files."""
+
+    def __init__(self, design: P, *, tab: str) -> None:
+        super().__init__(design)
+        self._tab = tab
+
+    def results(self) -> None:
+        """The right-hand side of the tab."""
+        self.messages = Messages()
+        with card("What came out"):
+            self._table = results_table(
+                (("answer", "answer"), ("value", "true objective"), ("loss", "loses"))
+            )
+            self._words = ui.column().classes("gap-1")
+        with card("What was released"):
+            self._picture = ui.image().classes("w-full max-w-4xl")
+            self._picture.props('fit=contain alt="released intervals within their public bounds"')
+        with card("The answers") as self._answers:
+            self._allocation = ui.column().classes("w-full")
+        self.later = Later()
+        self._renew_code = code_card(lambda: program_code(self.design))
+        download_card(
+            PROGRAM_FILES, self._file, self.messages,
+            "Public files: dp-cmdp verify judges the first three. Here they come from a "
+            "simulation and say so.",
+        )  # fmt: skip
+
+    def address(self) -> str:
+        """Of this design; uploaded files are not in it."""
+        shown = self.design.query() if isinstance(self.design, AuctionDesign) else {}
+        return address(self._tab, shown)
+
+    def answer(self, design: P) -> Shown:
+        """Release, solution and their pictures."""
+        found = answer_program(design)
+        picture = program_file("release.png", design.program(), found.private)
+        return Shown(found, picture, _answers_picture(design, found))
+
+    def show(self, found: Shown) -> None:
+        """All parts of the tab."""
+        self._picture.set_source(_data_address(found.released))
+        self._show_answers(found.answer, found.answers)
+        self._tell(found.answer)
+        self._renew_code()
+        self.messages.idle(f"plan {found.answer.private.choice.plan}")
+        plan = found.answer.private.choice.plan.facts()
+        self.follow(InventedProgram(self.design), plan, found.answer.loss_percent)
+
+    def _tell(self, found: ProgramAnswer) -> None:
+        names = ("private", "robust, no data", "without privacy")
+        losses = (found.loss_percent, found.robust_percent, 0.0)
+        self._table.rows = [
+            {
+                "answer": name,
+                "value": f"{value:.8g}",
+                "loss": "–" if loss is None else f"{loss:.3g} %",
+            }
+            for name, value, loss in zip(names, found.values, losses, strict=True)
+        ]
+        self._words.clear()
+        proof = found.private.solution.certificate
+        told = [
+            guarantee_words(found.private.release),
+            saturation_words(found.saturation, "cover all that is public"),
+        ]
+        if proof is not None:
+            told.insert(
+                0,
+                "Every inequality holds for everything the release allows, hence for the true "
+                f"data, with certainty (least slack {proof.worst_slack:.3g}, exact arithmetic).",
+            )
+        with self._words:
+            for text in told:
+                ui.label(text).classes(SMALL)
+
+    def _show_answers(self, found: ProgramAnswer, picture: bytes | None) -> None:
+        self._allocation.clear()
+        with self._allocation:
+            if picture is not None:
+                shown = ui.image(_data_address(picture)).classes("w-full max-w-4xl")
+                shown.props('fit=contain alt="visits sold, by group and advertiser"')
+            elif isinstance(self.design, FileDesign):
+                names = self.design.read()[0].model.column_names
+                answers = (found.private.solution.x, found.private.robust.x, found.best)
+                rows = [
+                    dict(zip(("private", "robust", "best"), map("{:.6g}".format, x), strict=True))
+                    | {"column": name}
+                    for name, *x in zip(names, *answers, strict=True)
+                ]
+                columns = [
+                    {"name": key, "label": label, "field": key, "align": "left"}
+                    for key, label in (
+                        ("column", "column"), ("private", "private"),
+                        ("robust", "robust, no data"), ("best", "without privacy"),
+                    )
+                ]  # fmt: skip
+                ui.table(columns=columns, rows=rows, row_key="column", pagination=10).classes(
+                    "w-full"
+                ).props("dense flat bordered")
+
+    def _file(self, name: str) -> bytes | None:
+        if self.found is None:
+            return None
+        return program_file(name, self.design.program(), self.found.answer.private)
+
+
+class AuctionTab(ProgramPanel[AuctionDesign]):
+    """The paper's ad auction, with invented prices."""
+
+    def __init__(self, design: AuctionDesign) -> None:
+        super().__init__(design, tab="auction")
+        ui.label(PRICES).classes(AMBER)
+        with _columns():
+            with ui.column().classes("w-full gap-4"), card("Auction"):
+                for label, name in (("Groups of pages", "groups"), ("Advertisers", "advertisers")):
+                    whole_field(
+                        label, getattr(design, name),
+                        lambda value, name=name: AuctionDesign().replace(**{name: value}).check(),
+                        lambda value, name=name: self.change(**{name: value}),
+                    )  # fmt: skip
+                whole_field(
+                    "Seed of the prices", design.seed,
+                    lambda value: AuctionDesign(seed=value).check(),
+                    lambda value: self.change(seed=value),
+                )  # fmt: skip
+                LogField(
+                    "radius of a price", f"{design.radius:g}", base=2, low=-6, high=0,
+                    tip="how far one price may move between adjacent databases",
+                    check=lambda text: number("radius", text, low=0.001, high=1.0),
+                    on_change=lambda text: self.change(radius=float(text)),
+                )  # fmt: skip
+                _release_controls(self)
+            with ui.column().classes("w-full gap-4 min-w-0"):
+                self.results()
+        self.start()
+
+
+class FilesTab(ProgramPanel[FileDesign]):
+    """An MPS or LP file, or a table of hazards, that is public or invented."""
+
+    def __init__(self) -> None:
+        super().__init__(FileDesign(delta="1/1000"), tab="files")
+        ui.label(UPLOADED).classes(AMBER)
+        with _columns():
+            with ui.column().classes("w-full gap-4"):
+                self._agreed = ui.checkbox("These files are public or invented")
+                with card("A linear program"):
+                    self._uploads: dict[str, ui.label] = {}
+                    for part, label, kinds in (
+                        ("model", "1. Model (.mps, .lp)", ".mps,.lp"),
+                        ("spec", "2. What is private (.toml)", ".toml"),
+                        ("values", "3. Invented values (.csv)", ".csv"),
+                    ):
+                        self._upload(part, label, kinds)
+                    _release_controls(self)
+                with card("A table of hazards"):
+                    ui.label(
+                        "Columns row, col, severity (and kind). It becomes the invented hazards of "
+                        "a layout, in the tab Grid."
+                    ).classes(SMALL)
+                    self._layout = ui.input("For the layout", value="islands")
+                    self._layout.classes("w-full").props('dense aria-label="For the layout"')
+                    self._upload("hazards", "Hazards (.csv)", ".csv")
+            with ui.column().classes("w-full gap-4 min-w-0"):
+                self.results()
+        self.messages.idle("upload a model, a specification and values to begin")
+
+    def change(self, **changes: Any) -> None:
+        """As in every tab; before the files are there, only remember."""
+        if self.design.model and self.design.spec and self.design.values:
+            super().change(**changes)
+        else:
+            self.design = self.design.replace(**changes)
+
+    def _upload(self, part: str, label: str, kinds: str) -> None:
+        ui.upload(
+            label=label,
+            auto_upload=True,
+            max_file_size=MOST_BYTES,
+            on_upload=lambda event: self._took(part, event),
+            on_rejected=lambda _: self.messages.refused(
+                f"{label}: one file of at most {MOST_BYTES // 10**6} MB is taken"
+            ),
+        ).props(f'flat bordered dense accept="{kinds}" aria-label="{label}"').classes(
+            "w-full"
+        ).mark(part)
+
+    async def _took(self, part: str, event: events.UploadEventArguments) -> None:
+        self.messages.refused("")
+        if not self._agreed.value:
+            self.messages.refused(
+                "say first that the files are public or invented; nothing was read"
+            )
+            event.sender.reset()  # pyright: ignore[reportAttributeAccessIssue]
+            return
+        try:
+            text = (await event.file.read()).decode("utf-8")
+        except UnicodeDecodeError:
+            self.messages.refused("a file must be text in UTF-8")
+            return
+        if part == "hazards":
+            await self._hazards(text)
+            return
+        changes = {part: text}
+        if part == "model":
+            changes["model_name"] = event.file.name
+        self.design = self.design.replace(**changes)
+        missing = [name for name in ("model", "spec", "values") if not getattr(self.design, name)]
+        if missing:
+            self.messages.idle(f"still missing: {', '.join(missing)}")
+            return
+        self.start()
+
+    async def _hazards(self, text: str) -> None:
+        try:
+            found = await run.io_bound(_design_of, (self._layout.value or "").strip(), text)
+        except Exception as error:
+            self.messages.failed(error)
+            return
+        if found is not None:
+            ui.navigate.to(address("grid", found.query()), new_tab=False)
+
+
+def _design_of(layout: str, text: str) -> GridDesign:
+    """The design of a layout with the hazards of a table."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hazards.csv"
+        path.write_text(text, encoding="utf-8")
+        design = GridDesign(layout=layout)
+        design.check()
+        return with_table(design, path)
+
+
+def _release_controls(panel: ProgramPanel[Any]) -> None:
+    budget_fields(panel.design, panel.change)
+    plan_select(panel.design.plan, lambda value: panel.change(plan=value))
+    whole_field(
+        "Seed of the noise", panel.design.noise,
+        lambda seed: AuctionDesign(noise=seed).check(), lambda seed: panel.change(noise=seed),
+    )  # fmt: skip
+
+
+def _columns() -> ui.element:
+    return ui.element("div").classes(
+        "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4 mt-4"
+    )
+
+
+def _answers_picture(design: AuctionDesign | FileDesign, found: ProgramAnswer) -> bytes | None:
+    if not isinstance(design, AuctionDesign):
+        return None
+    from dp_cmdp.figures import allocation_figure
+
+    shape = design.groups, design.advertisers
+    tables = {
+        "private": found.private.solution.x.reshape(shape),
+        "robust": found.private.robust.x.reshape(shape),
+        "without privacy": found.best.reshape(shape),
+    }
+    return png(allocation_figure(tables, title="Visits sold (prices are invented)"))
+
+
+def _data_address(picture: bytes) -> str:
+    if not picture:
+        raise InvalidArgumentError("picture must not be empty")
+    return "data:image/png;base64," + base64.b64encode(picture).decode()

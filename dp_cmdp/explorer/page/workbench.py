@@ -1,0 +1,108 @@
+"""What every tab with invented data does: take a design, compute elsewhere, show the last one."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from nicegui import background_tasks, context, run, ui
+
+from dp_cmdp.errors import DPCMDPError
+from dp_cmdp.explorer.curve import Invented
+from dp_cmdp.explorer.page.later import Later
+from dp_cmdp.explorer.page.parts import Messages
+from dp_cmdp.explorer.settings import Settings
+
+D = TypeVar("D", bound=Settings)
+A = TypeVar("A")
+
+
+class Workbench(Generic[D, A]):
+    """A design, and what follows from it."""
+
+    messages: Messages
+    later: Later
+
+    def __init__(self, design: D) -> None:
+        self.design: D = design
+        self.found: A | None = None
+        self._running = self._waiting = False
+        self._client = context.client
+
+    def address(self) -> str:
+        """The address that brings this design back."""
+        raise NotImplementedError
+
+    def answer(self, design: D) -> A:
+        """What follows from a design; runs in a thread of its own."""
+        raise NotImplementedError
+
+    def show(self, found: A) -> None:
+        """Show it; runs in the page."""
+        raise NotImplementedError
+
+    def change(self, **changes: Any) -> None:
+        """Take a changed design, if it can be used, and compute."""
+        try:
+            wanted = self.design.replace(**changes)
+            wanted.check()
+        except DPCMDPError as error:
+            self.messages.failed(error)
+            return
+        if wanted != self.design:
+            self.design = wanted
+            self.start()
+
+    def start(self) -> None:
+        """Compute what follows from the design; of several wishes the last one counts."""
+        with self._client:
+            ui.navigate.history.replace(self.address())
+        self.later.stop()
+        self._waiting = True
+        if not self._running:
+            background_tasks.create(self._compute(), name="answer")
+
+    async def _compute(self) -> None:
+        self._running = True
+        try:
+            while self._waiting:
+                self._waiting = False
+                design = self.design
+                self.messages.refused("")
+                self.messages.busy(f"computing: {design.plan} release …")
+                try:
+                    found = await run.io_bound(self.answer, design)
+                except Exception as error:
+                    self.messages.failed(error)
+                    self.messages.idle("the last answer is shown" if self.found else "")
+                    continue
+                if found is not None and design == self.design:
+                    self.found = found
+                    with self._client:
+                        self.show(found)
+        finally:
+            self._running = False
+
+    def follow(self, invented: Invented, plan: dict[str, Any], loss: float | None) -> None:
+        """Start what may arrive later."""
+        now = None if loss is None else (float(invented.budget().epsilon), loss)
+        background_tasks.create(self.later.renew(invented, plan=plan, now=now), name="curve")
+
+
+def results_table(columns: tuple[tuple[str, str], ...]) -> ui.table:
+    """A table of answers: the first column names them, the others are numbers."""
+    first = columns[0][0]
+    table = ui.table(
+        columns=[
+            {
+                "name": name,
+                "label": label,
+                "field": name,
+                "align": "left" if name == first else "right",
+            }
+            for name, label in columns
+        ],
+        rows=[],
+        row_key=first,
+    )
+    table.classes("w-full").props("dense flat bordered hide-pagination")
+    return table

@@ -1,0 +1,309 @@
+"""The tab *Grid*: every control, wrong input, keyboard, addresses, windows, a thousand states."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from dp_cmdp.explorer.files import GRID_FILES
+from dp_cmdp.verification.files import verify
+from tests.browser.conftest import LATER_MS
+
+pytestmark = pytest.mark.browser
+
+
+def settled(page: Any) -> None:
+    """Wait until the answer for the present design is shown."""
+    page.wait_for_function(
+        "() => { const s = [...document.querySelectorAll('[role=status]')].map(e => e.innerText);"
+        " return s.some(t => / states, plan /.test(t)) }"
+    )
+
+
+def changed(page: Any, act: Any) -> str:
+    """What the results say after an act that changes them."""
+    results = page.locator(".q-table").first
+    before = results.inner_text(), page.url
+    act()
+    deadline = time.monotonic() + 60
+    while (results.inner_text(), page.url) == before and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    assert page.url != before[1]
+    settled(page)
+    return results.inner_text()
+
+
+def said(page: Any) -> dict[str, str]:
+    return {key: part[0] for key, part in parse_qs(urlsplit(page.url).query).items()}
+
+
+def field(page: Any, label: str) -> Any:
+    return page.get_by_label(label, exact=True)
+
+
+def choose(page: Any, label: str, option: str | re.Pattern[str]) -> None:
+    page.get_by_role("combobox", name=label, exact=True).click()
+    page.get_by_role("option", name=option).click()
+
+
+def refused(page: Any, text: str) -> None:
+    """Wait for a refusal that says so."""
+    page.get_by_role("alert").filter(has_text=text).first.wait_for()
+
+
+def slide(page: Any, label: str, key: str, times: int = 4) -> None:
+    thumb = page.locator(f'[aria-label="{label}"] [tabindex="0"]').first
+    thumb.focus()
+    for _ in range(times):
+        thumb.press(key)
+
+
+@pytest.fixture
+def page(window, server):
+    opened = window(server)
+    settled(opened)
+    return opened
+
+
+def test_the_start_shows_everything(page):
+    text = page.inner_text("body")
+    for part in (
+        "Invented data", "Private policy", "Robust policy", "Policy without privacy",
+        "differential privacy", "with certainty", "Saturation", "loses",
+    ):  # fmt: skip
+        assert part in text, part
+    page.get_by_text("bars are 95 % intervals").wait_for(timeout=LATER_MS)
+    page.get_by_text("Before any data is read").wait_for()
+    page.get_by_text("Limit at ε = 2").wait_for()
+    assert "key" not in said(page)
+
+
+TYPED = (
+    ("ε", "1/3", "epsilon"),
+    ("δ", "1e-5", "delta"),
+    ("radius × the layout's", "0.5", "radius"),
+    ("tolerance × the layout's", "1.5", "tolerance"),
+    ("Seed of the noise", "12", "noise"),
+)
+
+
+def test_a_typed_value_goes_into_answer_and_address(page):
+    for label, text, key in TYPED:
+        changed(page, lambda label=label, text=text: field(page, label).fill(text))
+        assert said(page)[key] == text
+
+
+def test_a_slider_moves_its_value_by_keyboard(page):
+    for label, _, key in TYPED[:4]:
+        changed(page, lambda label=label: slide(page, f"{label}, slider", "ArrowRight"))
+        assert key in said(page)
+
+
+WRONG = (
+    ("ε", "-3", "epsilon must be positive"),
+    ("ε", "lots", "epsilon"),
+    ("ε", "", "epsilon"),
+    ("δ", "0.9", "delta must lie in"),
+    ("δ", "0", "delta"),
+    ("radius × the layout's", "0", "radius"),
+    ("tolerance × the layout's", "1e6", "tolerance"),
+    ("Seed of the noise", "1.5", "whole number"),
+    ("Seed of the noise", "-1", "noise"),
+    ("Name of a layout", "nowhere", "layout must be one of"),
+    ("Name of a layout", "random-2-0", "size"),
+)
+
+
+def test_wrong_input_is_named_at_its_field_and_changes_nothing(page):
+    before = page.url, page.locator(".q-table").first.inner_text()
+    for label, text, rule in WRONG:
+        usual = field(page, label).input_value()
+        field(page, label).fill(text)
+        page.locator(".q-field__messages", has_text=rule).first.wait_for()
+        page.wait_for_timeout(400)
+        assert (page.url, page.locator(".q-table").first.inner_text()) == before
+        field(page, label).fill(usual)
+
+
+def test_layouts_plans_and_kinds_are_chosen(page):
+    changed(page, lambda: choose(page, "Layout", "two_hazards"))
+    assert said(page)["layout"] == "two_hazards"
+    changed(page, lambda: choose(page, "Plan", re.compile("^totals")))
+    choose(page, "Show a released total", re.compile("^total 1"))
+    page.locator("svg rect[stroke='#6366f1']").first.wait_for()
+    choose(page, "Kind of hazard", "flood")
+    changed(page, lambda: choose(page, "Plan", re.compile("^auto")))
+    field(page, "Name of a layout").fill("blank-4x6")
+    changed(page, lambda: field(page, "Name of a layout").press("Enter"))
+    assert said(page)["layout"] == "blank-4x6"
+
+
+def cell(page: Any, row: int, col: int, size: int) -> None:
+    """Click a cell of the map that is drawn on."""
+    box = page.locator("[role=application]").bounding_box()
+    step = box["width"] / size
+    page.mouse.click(box["x"] + (col + 0.5) * step, box["y"] + (row + 0.5) * step)
+
+
+def test_a_grid_is_drawn_by_clicks_and_undone(page):
+    field(page, "Name of a layout").fill("blank-6x6")
+    changed(page, lambda: field(page, "Name of a layout").press("Enter"))
+    for tool, row, col in (
+        ("candidate", 2, 2), ("wall", 4, 4), ("start", 5, 1), ("goal", 0, 4), ("free", 3, 3),
+    ):  # fmt: skip
+        choose(page, "Tool", tool)
+        changed(page, lambda row=row, col=col: cell(page, row, col, 6))
+    rows = said(page)["rows"].split("/")
+    assert (rows[2][2], rows[4][4], rows[5][1], rows[0][4]) == ("?", "#", "S", "G")
+    assert rows[3][3] == "."
+    choose(page, "Tool", "hazard")
+    changed(page, lambda: cell(page, 2, 2, 6))
+    assert "0.14:" in said(page)["hazards"]
+    changed(page, lambda: page.get_by_role("button", name="Undo drawing").click())
+    assert "rows" not in said(page)
+    changed(page, lambda: page.get_by_role("button", name="Invent others").click())
+    assert said(page)["seed"] == "1"
+
+
+def test_a_click_where_no_hazard_can_be_says_so(page):
+    cell(page, 9, 0, 10)
+    refused(page, "only a candidate can be")
+
+
+def test_a_tolerance_that_cannot_be_kept_is_refused_in_words_and_can_be_mended(page, server):
+    page.goto(f"{server.base}/?layout=blank-3x3&rows=S??/???/??G&tolerance=0.01")
+    refused(page, "No data was read")
+    changed(page, lambda: field(page, "tolerance × the layout's").fill("50"))
+    assert not page.get_by_role("alert").first.is_visible()
+
+
+def test_the_map_is_used_by_keyboard(page):
+    board = page.locator("[role=application]")
+    board.focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
+        board.press(key)
+    page.get_by_text("row 1, column 2").wait_for()
+    changed(page, lambda: board.press("Enter"))
+    assert "hazards" in said(page)
+    changed(page, lambda: board.press("Space"))
+
+
+def test_every_control_is_met_by_the_tab_key(page):
+    met = set()
+    page.locator("body").click(position={"x": 5, "y": 500})
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        name = page.evaluate(
+            "() => { const e = document.activeElement; const n = e.closest('[aria-label]');"
+            " return n ? n.getAttribute('aria-label') : e.innerText || '' }"
+        )
+        met.add(name.strip().split("\n")[-1])
+    wanted = {
+        "Layout", "Name of a layout", "Tool", "Severity of a new hazard", "Invent others",
+        "Undo drawing", "ε", "δ", "radius × the layout's", "tolerance × the layout's", "Plan",
+        "Seed of the noise", "Another episode", "Copy the code",
+        "Map to draw on: arrow keys move, Enter applies the tool", "Step of the episode",
+        "Play or pause the episode", "release.npz", "policy.png",
+    }  # fmt: skip
+    assert wanted <= met
+
+
+def test_an_episode_plays_pauses_and_is_drawn_again(page):
+    play = page.get_by_label("Play or pause the episode")
+    play.click()
+    page.get_by_text(re.compile(r"step [3-9]")).first.wait_for()
+    play.click()
+    page.wait_for_timeout(600)
+    there = page.get_by_text(re.compile(r"^step \d")).all_inner_texts()
+    page.wait_for_timeout(700)
+    assert page.get_by_text(re.compile(r"^step \d")).all_inner_texts() == there
+    slide(page, "Step of the episode", "PageUp", 12)
+    page.get_by_text(re.compile(r"\(goal\)")).first.wait_for()
+    page.get_by_role("button", name="Another episode").click()
+    page.get_by_text("step 0: return 0, cost 0").first.wait_for()
+
+
+def test_the_code_is_copied_and_runs(page, tmp_path):
+    page.get_by_text("Show the code").click()
+    page.get_by_text("release_and_synthesize(").first.wait_for()
+    page.get_by_role("button", name="Copy the code").click()
+    page.get_by_text("copied").wait_for()
+    code = page.evaluate("() => navigator.clipboard.readText()")
+    made: dict[str, Any] = {}
+    exec(code, made)
+    value = f"{made['private'].safe.value:.5g}"
+    assert value in page.locator(".q-table").first.inner_text()
+
+
+def test_files_are_downloaded(page, tmp_path):
+    for name in GRID_FILES:
+        with page.expect_download() as got:
+            page.get_by_role("button", name=name).click()
+        got.value.save_as(tmp_path / name)
+        assert got.value.suggested_filename == name
+    assert verify(*(tmp_path / name for name in GRID_FILES[:3])) is not None
+
+
+def test_an_address_brings_everything_back_in_another_window(page, window, server):
+    changed(page, lambda: choose(page, "Layout", "rooms"))
+    changed(page, lambda: field(page, "ε").fill("3/2"))
+    changed(page, lambda: field(page, "Seed of the noise").fill("5"))
+    wanted = page.locator(".q-table").first.inner_text()
+    page.reload()
+    settled(page)
+    assert page.locator(".q-table").first.inner_text() == wanted
+    assert field(page, "ε").input_value() == "3/2"
+    other = window(server)
+    other.goto(page.url)
+    settled(other)
+    assert other.locator(".q-table").first.inner_text() == wanted
+
+
+def test_two_windows_do_not_disturb_each_other(page, window, server):
+    other = window(server)
+    settled(other)
+    before = other.url, other.locator(".q-table").first.inner_text()
+    changed(page, lambda: field(page, "ε").fill("8"))
+    other.wait_for_timeout(500)
+    assert (other.url, other.locator(".q-table").first.inner_text()) == before
+    changed(other, lambda: choose(other, "Layout", "crossing"))
+    assert said(page)["epsilon"] == "8"
+    assert "layout" not in said(page)
+
+
+def test_an_address_that_cannot_be_used_is_refused_in_words(page, server):
+    for query in ("tab=nowhere", "layout=nowhere", "epsilon=-1", "rows=S", "hazards=x", "noise=a"):
+        page.goto(f"{server.base}/?{query}")
+        refused(page, "The address cannot be used")
+        settled(page)
+
+
+def test_a_thousand_states_answer_while_curve_and_limit_are_still_under_way(page, server):
+    page.goto(f"{server.base}/?tab=grid&layout=random-32-0")
+    page.get_by_text("1024 states, plan database").wait_for()
+    started = time.monotonic()
+    changed(page, lambda: field(page, "ε").fill("1"))
+    page.get_by_text("(1, 0.001)-differential privacy").wait_for()
+    assert time.monotonic() - started < 20  # generous: the machine may be busy
+    assert page.locator(".q-linear-progress").first.is_visible()
+    changed(page, lambda: cell(page, 31, 0, 32) or choose(page, "Tool", "wall") or
+            cell(page, 31, 0, 32))  # fmt: skip
+
+
+def test_a_narrow_window_has_no_sideways_scroll(window, server):
+    page = window(server, width=400, height=800)
+    settled(page)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 400
+
+
+def test_maps_of_the_same_size_follow_their_layout(page):
+    choose(page, "Layout", "islands")
+    policy = page.locator('[aria-label^="Private policy"] svg').first
+    before = policy.inner_html()
+    candidates = before.count("h5l-5 5z")
+    changed(page, lambda: choose(page, "Layout", "random, 10 × 10"))
+    assert policy.inner_html().count("h5l-5 5z") == 29 != candidates

@@ -1,0 +1,226 @@
+"""The tabs *Ad auction*, *Files* and *Real database*."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from dp_cmdp import PrivacyBudget, PrivacyLedger
+from dp_cmdp.envs import named_layout
+from tests.browser.conftest import LATER_MS, started
+from tests.marked import DIGITS, MARKS
+from tests.unit.explorer.test_program_design import MODEL, SPEC, VALUES
+
+pytestmark = pytest.mark.browser
+
+
+def open_tab(page: Any, name: str) -> None:
+    page.get_by_role("tab", name=name).click()
+
+
+def refused(page: Any, text: str) -> None:
+    """Wait for a refusal that says so."""
+    page.get_by_role("alert").filter(has_text=text).first.wait_for()
+
+
+def solved(page: Any) -> str:
+    page.get_by_text(re.compile(r"^plan \w+")).wait_for()
+    return page.locator(".q-table:visible").first.inner_text()
+
+
+def changed(page: Any, label: str, text: str) -> None:
+    before = page.url, solved(page)
+    page.locator(f'[aria-label="{label}"]:visible').first.fill(text)
+    page.wait_for_function("url => location.href !== url", arg=before[0])
+    page.wait_for_timeout(300)
+    solved(page)
+
+
+def test_the_auction(window, server):
+    page = window(server)
+    open_tab(page, "Ad auction")
+    text = solved(page)
+    assert "without privacy" in text
+    for label, value in (
+        ("Groups of pages", "6"), ("Advertisers", "4"), ("Seed of the prices", "3"),
+        ("radius of a price", "0.2"), ("ε", "4"), ("δ", "1/20"), ("Seed of the noise", "2"),
+    ):  # fmt: skip
+        changed(page, label, value)
+    said = {k: v[0] for k, v in parse_qs(urlsplit(page.url).query).items()}
+    assert (said["tab"], said["groups"], said["radius"]) == ("auction", "6", "0.2")
+    shown = solved(page)
+    page.reload()
+    assert solved(page) == shown
+    page.get_by_role("button", name="Copy the code").click()
+    page.get_by_text("copied").wait_for()
+    made: dict[str, Any] = {}
+    exec(page.evaluate("() => navigator.clipboard.readText()"), made)
+    assert made["answer"].solution.certificate
+    with page.expect_download() as got:
+        page.get_by_role("button", name="solution.csv").click()
+    assert got.value.suggested_filename == "solution.csv"
+
+
+WRONG = (
+    ("Groups of pages", "0", "groups"),
+    ("Groups of pages", "1000", "groups"),
+    ("Advertisers", "1.5", "whole number"),
+    ("Seed of the prices", "-1", "seed"),
+    ("radius of a price", "7", "radius"),
+    ("ε", "0", "epsilon"),
+    ("δ", "1", "delta"),
+    ("Seed of the noise", "", "whole number"),
+)
+
+
+def test_wrong_input_in_the_auction_is_named_at_its_field(window, server):
+    page = window(server)
+    open_tab(page, "Ad auction")
+    shown = solved(page)
+    for label, text, rule in WRONG:
+        place = page.locator(f'[aria-label="{label}"]:visible').first
+        usual = place.input_value()
+        place.fill(text)
+        page.locator(".q-field__messages", has_text=rule).first.wait_for()
+        page.wait_for_timeout(400)
+        assert solved(page) == shown
+        place.fill(usual)
+
+
+def upload(page: Any, label: str, name: str, text: str) -> None:
+    place = page.locator(f'[aria-label="{label}"] input[type=file]')
+    place.set_input_files({"name": name, "mimeType": "text/plain", "buffer": text.encode()})
+
+
+def test_files_are_taken_after_their_owner_said_what_they_are(window, server):
+    page = window(server)
+    open_tab(page, "Files")
+    upload(page, "1. Model (.mps, .lp)", "model.mps", MODEL)
+    refused(page, "nothing was read")
+    page.get_by_role("checkbox", name="These files are public or invented").click()
+    upload(page, "1. Model (.mps, .lp)", "model.mps", MODEL)
+    page.get_by_text("still missing: spec, values").wait_for()
+    upload(page, "2. What is private (.toml)", "spec.toml", "no toml at all [")
+    page.get_by_text("still missing: values").wait_for()
+    upload(page, "3. Invented values (.csv)", "values.csv", VALUES)
+    refused(page, "spec")
+    upload(page, "2. What is private (.toml)", "spec.toml", SPEC)
+    assert "without privacy" in solved(page)
+    page.get_by_text("TABLE").first.wait_for()
+    assert "values" not in page.url
+
+
+def test_a_table_of_hazards_becomes_a_grid(window, server):
+    page = window(server)
+    open_tab(page, "Files")
+    page.get_by_role("checkbox", name="These files are public or invented").click()
+    upload(page, "Hazards (.csv)", "h.csv", "row,col,severity\n0,6,57913579\n")
+    refused(page, "public bounds")
+    assert DIGITS not in page.inner_text("body")
+    upload(page, "Hazards (.csv)", "h.csv", "row,col,severity\n0,6,0.25\n")
+    page.wait_for_url(re.compile(r"hazards=0\.6:0\.25"))
+    page.get_by_text("100 states, plan").wait_for()
+
+
+def test_without_a_database_the_tab_says_how_to_name_one(window, server):
+    page = window(server)
+    open_tab(page, "Real database")
+    page.get_by_text("dp-cmdp explore --layout").wait_for()
+    assert not page.get_by_role("button", name="Release", exact=True).is_visible()
+
+
+@pytest.fixture
+def place(tmp_path):
+    cells = named_layout("islands").kinds[0].cells[:20]
+    severity = [[c // 10, c % 10, float(m)] for c, m in zip(cells, MARKS, strict=False)]
+    kinds = {"hazard": {"severity": severity, "tolerance": 0.7 + float(MARKS[10])}}
+    content = {"format": "dp_cmdp.Hazards/1", "kinds": kinds}
+    (tmp_path / "mine.json").write_text(json.dumps(content))
+    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"))
+    return tmp_path
+
+
+@pytest.fixture
+def guarded(place):
+    running = started(
+        place, "--layout", "islands", "--hazards", "mine.json", "--ledger", "l.sqlite",
+        "--identity", "site",
+    )  # fmt: skip
+    yield running
+    running.stop()
+
+
+def release(page: Any) -> Any:
+    return page.locator("button", has_text=re.compile("^(lock_open)?Release$"))
+
+
+def entries(place: Any) -> int:
+    return len(PrivacyLedger(place / "l.sqlite").entries())
+
+
+def test_only_a_press_of_release_spends_and_nothing_private_is_drawn(guarded, window, place):
+    page = window(guarded)
+    page.get_by_text("remaining ε = 2, δ = 0.001").wait_for()
+    page.get_by_text(re.compile("no data: ε = 0")).first.wait_for()
+    first = entries(place)
+    for label, text in (("ε", "1"), ("δ", "1/4000")):
+        page.locator(f'[aria-label="{label}"]:visible').first.fill(text)
+    page.get_by_text("One press spends ε = 1, δ = 0.00025").wait_for()
+    page.get_by_role("combobox", name="Plan").click()
+    page.get_by_role("option", name=re.compile("^totals")).click()
+    page.get_by_role("button", name="Another episode").click()
+    page.reload()
+    page.get_by_text("One press spends ε = 1, δ = 0.00025").wait_for()
+    assert entries(place) == first
+    release(page).click()
+    page.get_by_text("remaining ε = 1, δ = 0.00075").wait_for()
+    page.get_by_text("exact noise from the operating system").wait_for()
+    assert entries(place) == first + 1
+    other = window(guarded)  # another window sees what was paid for, and the same account
+    other.get_by_text("remaining ε = 1, δ = 0.00075").wait_for()
+    other.get_by_text("Debited as entry").wait_for()
+    for shown in (page, other):
+        content = shown.content()
+        assert DIGITS not in content
+        for word in ("knows the truth", "invented", "without privacy", "loses"):
+            assert word not in shown.locator(".q-tab-panel:visible").inner_text()
+    assert "hazards" not in page.url
+    with page.expect_download() as got:
+        page.get_by_role("button", name="release.npz").click()
+    assert DIGITS.encode() not in got.value.path().read_bytes()
+    assert (place / "out" / "explore").is_dir()
+
+
+def test_a_budget_that_is_not_there_cannot_be_pressed(guarded, window, place):
+    page = window(guarded)
+    page.get_by_text("remaining ε = 2").wait_for()
+    page.locator('[aria-label="ε"]:visible').first.fill("3")
+    page.get_by_text("The ledger does not allow this").wait_for()
+    assert release(page).is_disabled()
+
+
+def test_a_database_that_cannot_be_read_costs_and_tells_nothing(guarded, window, place):
+    (place / "mine.json").write_text(f"broken {DIGITS}")
+    page = window(guarded)
+    page.get_by_text("remaining ε = 2").wait_for()
+    page.locator('[aria-label="ε"]:visible').first.fill("1")
+    page.locator('[aria-label="δ"]:visible').first.fill("1/2000")
+    page.get_by_text("One press spends ε = 1, δ = 0.0005").wait_for()
+    release(page).click()
+    refused(page, "cannot be used")
+    page.get_by_text("remaining ε = 1").wait_for()
+    assert DIGITS not in page.content()
+    assert DIGITS not in (place / "stderr.txt").read_text()
+
+
+def test_the_adviser_is_asked_without_data(guarded, window, place):
+    page = window(guarded)
+    page.get_by_text("remaining ε = 2").wait_for()
+    before = entries(place)
+    page.get_by_role("button", name="Ask at this ε and δ").click()
+    page.get_by_text("Before any data is read").wait_for(timeout=LATER_MS)
+    assert entries(place) == before
