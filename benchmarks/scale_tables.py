@@ -122,7 +122,8 @@ def _against_epsilon(rows: Rows) -> str:
             if "planned" not in own or "database" not in own:
                 cells.append("–")
                 continue
-            told = f"{_number(own['database']['suboptimality_percent'])} → **{_interval(own['planned'])}**"
+            base = _number(own["database"]["suboptimality_percent"])
+            told = f"{base} → **{_interval(own['planned'])}**"
             limit = own.get("limit")
             cells.append(told + (f" ({_number(limit['suboptimality_percent'])})" if limit else ""))
         if cells.count("–") < len(steps) - 1:

@@ -91,6 +91,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.release.block_plans": CHECKED,
     "dp_cmdp.explorer": "behind a page: designs check their fields, tested in unit/explorer",
     "dp_cmdp.cli": "commands: their texts are parsed by argparse, tested in unit/test_cli.py",
+    "dp_cmdp._extras": CHECKED,
     "dp_cmdp.cmdp.chain": CHECKED,
     "dp_cmdp.cmdp.charges": CHECKED,
     "dp_cmdp.cmdp.model.CMDP.from_document": CHECKED,

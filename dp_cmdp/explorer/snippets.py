@@ -129,11 +129,3 @@ def program_code(design: AuctionDesign | FileDesign) -> str:
             "",
         ]
     )
-
-
-def custody_command(layout: str, epsilon: str, delta: str, plan: str, identity: str) -> str:
-    """The command that makes the same release of a real database."""
-    return (
-        f"dp-cmdp synthesize --layout {layout} --hazards HAZARDS.json --epsilon {epsilon} "
-        f"--delta {delta} --plan {plan} --ledger LEDGER --identity {identity}"
-    )

@@ -17,7 +17,12 @@ from dp_cmdp.errors import DPCMDPError, MissingExtraError
 
 ROOT = Path(dp_cmdp.__file__).parent
 PROJECT = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
-EXTRAS = {"cvxpy": "cvxpy", "figures": "matplotlib", "dask": "distributed"}
+EXTRAS = {
+    "cvxpy": "cvxpy",
+    "figures": "matplotlib",
+    "dask": "distributed",
+    "explorer": "nicegui",
+}
 HIDDEN = "import sys; sys.modules.update(cvxpy=None, matplotlib=None, distributed=None)\n"
 
 

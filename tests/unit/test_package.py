@@ -16,9 +16,10 @@ ROOT = Path(dp_cmdp.__file__).parent
 HEAVY = {"gymnasium", "cvxpy", "matplotlib", "dask", "distributed", "pandas", "scipy"}
 
 #: Packages of extras; and places behind a door that asks for them: a room's `__init__`, a function.
-OPTIONAL = {"cvxpy", "matplotlib", "distributed"}
+OPTIONAL = {"cvxpy", "matplotlib", "distributed", "nicegui"}
 DOORS = {
     "dp_cmdp/frontends/cvxpy/": "dp_cmdp/frontends/cvxpy/__init__.py",
+    "dp_cmdp/explorer/page/": "dp_cmdp/cli/explore.py",
     "dp_cmdp/figures/": "dp_cmdp/figures/__init__.py",
     "dp_cmdp/program/engines/cvxpy.py": "dp_cmdp/program/linear_program.py",
 }
