@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +76,12 @@ def _interval(row: dict[str, Any]) -> str:
 
 def _plan(told: str | None) -> str:
     """``totals(share=0.35, …) in 12 of 20`` as ρ = 0.35 (12)."""
-    parts = []
-    for part in re.findall(r"(database|totals\([^)]*\))(?: in (\d+) of \d+)?", told or ""):
-        share = re.search(r"share=([\d.]+)", part[0])
-        word = f"ρ = {share[1]}" if share else "entries"
-        parts.append(word + (f" ({part[1]})" if part[1] else ""))
-    return ", ".join(parts)
+    counts: Counter[str] = Counter()
+    for part, count in re.findall(r"(database|totals\([^)]*\))(?: in (\d+) of \d+)?", told or ""):
+        share = re.search(r"share=([\d.]+)", part)
+        counts[f"ρ = {share[1]}" if share else "entries"] += int(count or 0)
+    one = len(counts) == 1
+    return ", ".join(word if one else f"{word} ({count})" for word, count in counts.most_common())
 
 
 def _table(head: list[str], lines: list[list[str]]) -> str:
