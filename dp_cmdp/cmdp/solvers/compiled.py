@@ -15,7 +15,7 @@ import weakref
 from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int64, c_void_p
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ SWITCH = "DP_CMDP_WITHOUT_KERNELS"
 NEWTON_STEPS = 40
 #: How a solve ended, as kernels/solve.h numbers it.
 SOLVED, NO_MEMORY, LOST, _, INFEASIBLE = range(5)
+
+
+#: Of a workspace, what its twins and copies share.
+SHARED = ("indptr", "indices", "data", "mu", "reward", "shape", "gamma")
 
 
 class _Dynamics(Structure):
@@ -174,12 +178,17 @@ class Workspace:
             raise MemoryError
         self._library, (self._chain, self._other) = library, chains
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in SHARED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open()
+
     def twin(self) -> Workspace:
         """Another one for the same dynamics, which are shared."""
         other = object.__new__(Workspace)
-        for name in ("indptr", "indices", "data", "mu", "reward", "shape", "gamma"):
-            setattr(other, name, getattr(self, name))
-        other._open()
+        other.__setstate__(self.__getstate__())
         return other
 
     def solve(

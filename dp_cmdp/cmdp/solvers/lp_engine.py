@@ -17,14 +17,16 @@ from scipy import sparse
 from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
-from dp_cmdp.cmdp.solvers.refined_bound import refined_bound, row_sums
-from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, CMDPSolution, infeasible, relative_gap
+from dp_cmdp.cmdp.solvers.refined_bound import certain_bound, refined_bound
+from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, CMDPSolution, distance, infeasible
 from dp_cmdp.errors import ConvergenceError, InfeasibleError, SolverError
 from dp_cmdp.program.engines.highs import HighsEngine
 from dp_cmdp.program.linear_program import LinearProgram, RawSolution
 
 #: Primal and dual feasibility asked of HiGHS: less than the gaps asked of this engine.
 OCCUPANCY_TOLERANCE = 1e-10
+#: Flow residual ‖μ − Σ_a x + γ Tᵀx‖₁ accepted of its answer.
+FLOW = 1e-8
 
 
 def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
@@ -47,17 +49,24 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
     if answer is None:
         raise SolverError("HiGHS finds no policy where there is one; use engine='policies'")
     x, v, dual = np.maximum(answer.x, 0.0), answer.dual_eq, answer.dual
+    flow = np.abs(flow_matrix(cmdp) @ x - cmdp.mu).sum()
+    over = rows @ x - b > FEASIBILITY * scale / (1.0 - cmdp.gamma)
+    if flow > FLOW or over.any():
+        raise ConvergenceError(
+            "the answer of HiGHS does not keep its own rows: rescale the costs, or use "
+            "engine='policies'"
+        )
     value = float(cmdp.r.ravel() @ x)
     bound = lagrangian_bound(cmdp, dual, v=v, b=b)
     largest = float(np.abs(cmdp.r).max())
-    reached = relative_gap(bound, value, reward_scale=largest)
+    reached = distance(bound, value, reward_scale=largest)
     if reached > gap:
         flat = cmdp.r.ravel()
         bound = min(
             bound,
             refined_bound(cmdp.T, flat, f=rows, f0=b, dual=dual, mu=cmdp.mu, gamma=cmdp.gamma, v=v),
         )
-        reached = relative_gap(bound, value, reward_scale=largest)
+        reached = distance(bound, value, reward_scale=largest)
     if reached > gap:
         raise ConvergenceError(
             f"HiGHS reached a relative gap of {reached:.2g}, above the {gap:g} asked for; use "
@@ -83,24 +92,9 @@ def lagrangian_bound(
     In extended precision, where there is one; sums of N products are off by at most N units of
     rounding times the sum of their sizes.
     """
-    multiplier, values = dual.astype(np.longdouble), v.astype(np.longdouble)
-    gamma, unit = np.longdouble(cmdp.gamma), np.finfo(np.longdouble).eps
-    own = cmdp.r.ravel().astype(np.longdouble) if reward else np.zeros(1, np.longdouble)
+    own = cmdp.r.ravel() if reward else np.zeros(cmdp.r.size)
     rows = cmdp.f.reshape(dual.size, -1)
-    length, largest = np.diff(cmdp.T.indptr), np.abs(values).max()
-    states = np.repeat(np.arange(cmdp.num_states), cmdp.num_actions)
-    delta = own - multiplier @ rows + gamma * row_sums(cmdp.T, values) - values[states]
-    off = (length + dual.size + 9) * unit
-    delta = delta + off * (np.abs(own) + multiplier @ np.abs(rows) + 3 * largest)
-    sums, most = row_sums(cmdp.T, np.ones(cmdp.num_states, np.longdouble)), delta.max()
-    edge = (sums * (1 + off)).max() if most > 0 else (sums * (1 - off)).min()
-    mu, slack = cmdp.mu.astype(np.longdouble), (cmdp.num_states + 8) * unit
-    left = 1 - gamma * edge - (4 * unit if most > 0 else -4 * unit)
-    visits = mu.sum() / left * (1 + slack if most > 0 else 1 - slack)
-    paid, size = multiplier @ b, multiplier @ np.abs(b)
-    bound = mu @ values + slack * largest * mu.sum() + most * visits + paid
-    bound += (dual.size + 2) * unit * (size + np.abs(bound))
-    return float(np.nextafter(float(bound), np.inf))
+    return certain_bound(cmdp.T, own, f=rows, dual=dual, mu=cmdp.mu, gamma=cmdp.gamma, v=v, paid=b)
 
 
 def _run(engine: HighsEngine, b: FloatArray) -> RawSolution | None:

@@ -16,6 +16,8 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
+from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +30,7 @@ from dp_cmdp.cmdp.solvers.compiled import INFEASIBLE, SOLVED, Outcome, Workspace
 from dp_cmdp.cmdp.solvers.library import PolicyLibrary, occupancy_measure
 from dp_cmdp.cmdp.solvers.lp_engine import solve_lp
 from dp_cmdp.cmdp.solvers.refined_bound import refined_bound
-from dp_cmdp.cmdp.solvers.solution import CMDPSolution, SweepSolution, infeasible, relative_gap
+from dp_cmdp.cmdp.solvers.solution import CMDPSolution, SweepSolution, distance, infeasible
 from dp_cmdp.errors import ConvergenceError, InvalidArgumentError, SolverError
 
 #: Draws in the largest batch; the first is of one draw, each next one twice as large.
@@ -73,6 +75,15 @@ class PolicyPool:
         self.library = None if kernels() is None else PolicyLibrary(cmdp, capacity=capacity)
         self._values: dict[int, FloatArray] = {}  # of the last draw, by its number of costs
         self._twins: list[Workspace] = []
+        self.lock = Lock()  # of the workspaces: compiled code runs outside Python's own
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_twins": [], "lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, lock=Lock())
+        if self.library is not None and kernels() is None:
+            self.library = None
 
     def __len__(self) -> int:
         """Number of policies it knows."""
@@ -127,7 +138,8 @@ class PolicyPool:
         """
         table = self._costs(f, form="(K, {}, {})").reshape(-1, self._cmdp.r.size)
         tolerance = _check.vector("f0", f0, size=len(table))
-        tolerance = tolerance - _check.vector("margin", margin, size=len(table))
+        with np.errstate(over="ignore"):  # refused below
+            tolerance = tolerance - _check.vector("margin", margin, size=len(table))
         accuracy = _check.real("gap", gap, low=0.0)
         (answer,) = self._solve_batch(table[None], tolerance[None], gap=accuracy, threads=1)
         if isinstance(answer, SolverError):
@@ -188,7 +200,8 @@ class PolicyPool:
         if b is None or b.shape != (draws, rows):
             raise InvalidArgumentError(f"f0 must have shape ({draws}, {rows}), one row per draw")
         _check.reject_non_finite("f0", b.ravel())
-        b = b - _check.vector("margin", margin, size=rows)
+        with np.errstate(over="ignore"):
+            b = b - _check.vector("margin", margin, size=rows)
         answers: list[CMDPSolution | SolverError] = []
         size = 1
         while len(answers) < draws:
@@ -220,6 +233,13 @@ class PolicyPool:
         self, tables: FloatArray, b: FloatArray, *, gap: float, threads: int
     ) -> list[CMDPSolution | SolverError]:
         """Answers to draws that start from what is known now; then the pool learns from them."""
+        _check.reject_non_finite("f0 less margin", b.ravel())
+        with self.lock:
+            return self._solve_locked(tables, b, gap=gap, threads=threads)
+
+    def _solve_locked(
+        self, tables: FloatArray, b: FloatArray, *, gap: float, threads: int
+    ) -> list[CMDPSolution | SolverError]:
         library = self.library
         if library is None:
             return [self._by_lp(table, own, gap=gap) for table, own in zip(tables, b, strict=True)]
@@ -272,7 +292,7 @@ class PolicyPool:
         if outcome.weights.size:
             if outcome.status != SOLVED:  # rounding may be all that is left of the bound
                 bound = min(bound, self._refined_bound(outcome, table, b, x=x))
-            reached = relative_gap(bound, outcome.value, reward_scale=scale)
+            reached = distance(bound, outcome.value, reward_scale=scale)
         if reached > gap:
             if self._cmdp.num_states <= LP_LIMIT:
                 return self._by_lp(table, b, gap=gap)

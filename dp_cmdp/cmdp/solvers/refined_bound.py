@@ -56,17 +56,48 @@ def refined_bound(
     if num_states > STATES:
         return np.inf
     multiplier = dual.astype(np.longdouble)
-    reward, paid = r - multiplier @ f, multiplier @ f0
+    reward = r - multiplier @ f
     best, values, policy = np.inf, v.astype(np.longdouble), np.full(num_states, -1)
     for _ in range(IMPROVEMENTS):
         delta = _residual(T, reward, gamma=gamma, v=values)
-        upper = mu @ values + delta.max() / (1.0 - np.longdouble(gamma)) + paid
-        best, greedy = min(best, float(upper)), delta.argmax(axis=1)
+        upper = certain_bound(T, r, f=f, dual=dual, mu=mu, gamma=gamma, v=values, paid=f0)
+        best, greedy = min(best, upper), delta.argmax(axis=1)
         if np.array_equal(greedy, policy):
             break
         policy = greedy
         values = _refined(T, reward, gamma=gamma, policy=policy, v=values)
-    return float(np.nextafter(best, np.inf))
+    return best
+
+
+def certain_bound(
+    T: sparse.csr_array,
+    r: np.ndarray,
+    *,
+    f: FloatArray,
+    dual: FloatArray,
+    mu: FloatArray,
+    gamma: float,
+    v: np.ndarray,
+    paid: FloatArray,
+) -> float:
+    """μᵀv + λᵀf0 + max δ Σγᵗ with every rounding allowed for; ∞ where Σγᵗ may be."""
+    multiplier, discount = dual.astype(np.longdouble), np.longdouble(gamma)
+    unit, states = np.finfo(np.longdouble).eps, np.repeat(np.arange(mu.size), T.shape[0] // mu.size)
+    values, length, largest = v.astype(np.longdouble), np.diff(T.indptr), np.abs(v).max()
+    delta = r - multiplier @ f + discount * row_sums(T, values) - values[states]
+    off = (length + dual.size + 9) * unit
+    delta = delta + off * (np.abs(r) + multiplier @ np.abs(f) + 3 * largest)
+    sums, most = row_sums(T, np.ones(mu.size, np.longdouble)), delta.max()
+    edge = (sums * (1 + off)).max() if most > 0 else (sums * (1 - off)).min()
+    start, slack = mu.astype(np.longdouble), (mu.size + 8) * unit
+    left = 1 - discount * edge - (4 * unit if most > 0 else -4 * unit)
+    if not left > 0:
+        return np.inf
+    visits = start.sum() / left * (1 + slack if most > 0 else 1 - slack)
+    bound = start @ values + most * visits + multiplier @ paid
+    bound += slack * largest * start.sum()
+    bound += (dual.size + 2) * unit * (multiplier @ np.abs(paid) + np.abs(bound))
+    return float(np.nextafter(float(bound), np.inf))
 
 
 def row_sums(T: sparse.csr_array, v: np.ndarray) -> np.ndarray:

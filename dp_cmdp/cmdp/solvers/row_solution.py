@@ -81,7 +81,8 @@ def solve_rows_of(
 
         large = cmdp.num_states > LARGE
         try:
-            found = RowColumns(pool.library, rows, objective=objective, gap=gap).run()
+            with pool.lock:
+                found = RowColumns(pool.library, rows, objective=objective, gap=gap).run()
             if large or found.gap <= max(gap, GOOD_GAP):
                 return found
         except ConvergenceError:

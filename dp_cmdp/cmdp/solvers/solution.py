@@ -117,6 +117,17 @@ def relative_gap(upper_bound: float, value: float, *, reward_scale: float) -> fl
     return max(upper_bound - value, 0.0) / scale if scale > 0.0 else 0.0
 
 
+def distance(upper_bound: float, value: float, *, reward_scale: float) -> float:
+    """:func:`relative_gap`, or how far a value lies above its own bound, where it does.
+
+    A value a little above its bound is rounding; far above, nothing is decided.
+    """
+    return max(
+        relative_gap(upper_bound, value, reward_scale=reward_scale),
+        relative_gap(value, upper_bound, reward_scale=reward_scale),
+    )
+
+
 def infeasible(dual: FloatArray, excess: float) -> InfeasibleError:
     """The error for multipliers with dualᵀ(cost − f0) ≥ `excess` > 0 under every policy."""
     total = 2.0 ** np.ceil(np.log2(dual.sum()))  # a power of two: nothing is rounded

@@ -288,14 +288,18 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/cmdp/solvers/lp_engine.py",
+        "dp_cmdp/cmdp/solvers/refined_bound.py",
         (SOLVERS, ENGINES, SYNTHESIS),
         Fault(
             "lp-bound-without-residual",
             "the upper bound counts the Bellman residual",
-            "bound = mu @ values + slack * largest * mu.sum() + most * visits + paid",
-            "bound = mu @ values + slack * largest * mu.sum() + paid",
+            "bound = start @ values + most * visits + multiplier @ paid",
+            "bound = start @ values + multiplier @ paid",
         ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/solvers/lp_engine.py",
+        (SOLVERS, ENGINES, SYNTHESIS),
         Fault(
             "infeasibility-unproved",
             "infeasible is said with a proof",

@@ -365,13 +365,15 @@ EXPORT int solve_chain(Chain *c, const double *b, double *x, double tolerance, d
 /* Solve by better and better factors where the present ones do not do. */
 static int solve_stubbornly(Chain *c, const double *b, double *x, double tolerance, double shrink,
                             int way) {
-    int steps = solve_chain(c, b, x, tolerance, shrink, way);
+    int steps = solve_chain(c, b, x, tolerance, shrink, way), gone = 0;
     for (int grade = DIAGONAL_ONLY + 1; steps < 0 && grade <= LAST_GRADE; grade++) {
-        if (grade <= c->grade || factors(c, grade) < 0) continue;
+        if (grade <= c->grade) continue;
+        gone = factors(c, grade) < 0;
+        if (gone) continue;
         c->grade = grade;
         steps = solve_chain(c, b, x, tolerance, shrink, way);
     }
-    if (steps < 0 && c->grade <= DIAGONAL_ONLY) factorise(c); /* the factors of a failed try are gone */
+    if (gone) factorise(c); /* a failed try has overwritten the factors of the present grade */
     return steps;
 }
 

@@ -134,6 +134,7 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
         if (k > 0) f.least_multiplier[k - 1] = LEAST_MULTIPLIER * peak[0] / peak[k];
     }
     answer->steps = 0;
+    chain->grade = other->grade = 0; /* answers do not depend on what was solved before */
     int status = run_newton(&f, start_from_given(&f, given, given_costs), steps, answer);
     if (status == LOST || status == DEAR) status = run_columns(&f, answer);
     free(memory);

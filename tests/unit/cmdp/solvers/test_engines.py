@@ -1,5 +1,9 @@
 """Column generation: known answers, certificates, pools and refusals."""
 
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -354,3 +358,44 @@ def test_what_policies_do_not_decide_the_linear_program_does(monkeypatch):
     monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.LP_LIMIT", 59)
     with pytest.raises(ConvergenceError, match="relative gap of inf"):
         solve_cmdp(cmdp, pool=pool)
+
+
+def test_two_threads_may_share_a_pool():
+    cmdp = corridor(120, f0=10.0)
+    rng = np.random.default_rng(8)
+    f = cmdp.f[0] * rng.uniform(0.9, 1.1, (24, *cmdp.f[0].shape))
+    pool, alone = PolicyPool(cmdp), PolicyPool(cmdp)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda table: pool.solve(table, [4.0]).value, f))
+    for value, table in zip(found, f, strict=True):
+        assert value == pytest.approx(alone.solve(table, [4.0]).value, rel=3e-8)
+
+
+def test_a_pool_can_be_copied_and_sent_to_another_process():
+    cmdp = corridor(40, f0=5.0)
+    pool = PolicyPool(cmdp)
+    value = pool.solve(cmdp.f, 5.0).value
+    for other in (pickle.loads(pickle.dumps(pool)), copy.deepcopy(pool)):
+        assert len(other) == len(pool)
+        assert other.solve(cmdp.f, 5.0).value == pytest.approx(value, rel=1e-8)
+
+
+def test_a_margin_beyond_the_range_of_doubles_is_refused():
+    pool = PolicyPool(corridor(20, f0=5.0))
+    with pytest.raises(InvalidArgumentError, match="f0 less margin"):
+        pool.solve(np.zeros((1, 20, 2)), [-1e308], margin=1.7e308)
+
+
+def test_a_bound_in_extended_precision_allows_for_rows_that_do_not_sum_to_one():
+    """The exact optimum is 1.807e-3: (1 − γ · 0.9999999999999999) is not 1 − γ."""
+    f = [[-5.031219605801506e-13, -1.216248133341406e-12, 8.349715884065845e-13]]
+    cmdp = CMDP(
+        [[[0.9999999999999999], [1.0], [1.0]]],
+        [[1e6, 0.0, 0.0]],
+        f=f,
+        f0=[-1.2162481339815851e-05],
+        mu=[1.0],
+        gamma=0.9999999,
+    )
+    with suppress(ConvergenceError):  # which claims nothing
+        assert solve_cmdp(cmdp).upper_bound >= 1.807e-3
