@@ -120,8 +120,9 @@ def both_engines(model, rows):
     """Values of the linear program and of column generation, which must bound each other."""
     program, objective = model.program(), model.public.r.ravel()
     one = solve_row_lp(program, model.public, rows, objective=objective)
-    pool = PolicyPool(model.public)
-    other = RowColumns(pool.library, rows, objective=objective, gap=1e-8).run()
+    library = PolicyPool(model.public).library
+    assert library is not None
+    other = RowColumns(library, rows, objective=objective, gap=1e-8).run()
     assert one.value <= other.upper_bound + 1e-7
     assert other.value <= one.upper_bound + 1e-7
     return one, other
@@ -246,9 +247,10 @@ def test_rows_that_no_policy_satisfies_are_proved_infeasible():
     tight = replace(rows, b=rows.b - 1.0 * rows.b)
     with pytest.raises(InfeasibleError):
         both_engines(model, tight)
-    pool = PolicyPool(model.public)
+    library = PolicyPool(model.public).library
+    assert library is not None
     with pytest.raises(InfeasibleError):
-        RowColumns(pool.library, tight, objective=model.public.r.ravel(), gap=1e-8).run()
+        RowColumns(library, tight, objective=model.public.r.ravel(), gap=1e-8).run()
 
 
 def test_facts_that_contradict_each_other_are_refused():

@@ -74,6 +74,7 @@ def test_infeasibility_comes_with_a_ray_and_the_least_excess(engine):
     cmdp = CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=[[3.0, 1.0]], f0=1.5, mu=[1.0], gamma=0.5)
     with pytest.raises(InfeasibleError) as caught:
         solve_cmdp(cmdp, engine=engine)
+    assert caught.value.ray is not None
     assert caught.value.violation / caught.value.ray.sum() == pytest.approx(0.5)
     assert "1.5" not in str(caught.value)
 
@@ -84,6 +85,7 @@ def test_two_costs_that_exclude_each_other_are_infeasible_together(engine):
     cmdp = CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=f, f0=[0.5, 0.5], mu=[1.0], gamma=0.5)
     with pytest.raises(InfeasibleError) as caught:
         solve_cmdp(cmdp, engine=engine)
+    assert caught.value.ray is not None
     assert caught.value.ray / caught.value.ray.sum() == pytest.approx([0.5, 0.5])
     assert caught.value.violation == pytest.approx(0.5)
 
@@ -207,7 +209,7 @@ def test_infeasible_draws_are_named_and_do_not_end_the_batch(length, K):
 def test_a_draw_that_does_not_converge_is_no_infeasible_one(monkeypatch):
     cmdp = corridor(40, f0=5.0)
     pool = PolicyPool(cmdp)
-    space = pool.library.workspace
+    space = workspace_of(pool)
     solve, stubborn = space.solve, lost(space)
     monkeypatch.setattr(
         space, "solve", lambda f, b, **rest: (stubborn if b[0] == 4.0 else solve)(f, b, **rest)
@@ -336,6 +338,11 @@ def test_a_zero_discount_and_a_zero_reward_are_solved():
     assert solution.costs[0] <= 0.5
 
 
+def workspace_of(pool):
+    assert pool.library is not None
+    return pool.library.workspace
+
+
 def lost(space):
     """A workspace's solve that finds the policies and no bound."""
     solve = space.solve
@@ -350,7 +357,8 @@ def test_what_policies_do_not_decide_the_linear_program_does(monkeypatch):
     cmdp = corridor(60, f0=9.0)
     pool = PolicyPool(cmdp)
     expected = pool.solve(cmdp.f, cmdp.f0)
-    monkeypatch.setattr(pool.library.workspace, "solve", lost(pool.library.workspace))
+    space = workspace_of(pool)
+    monkeypatch.setattr(space, "solve", lost(space))
     monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.refined_bound", lambda *_, **__: np.inf)
     answer = solve_cmdp(cmdp, pool=pool)
     assert (expected.engine, answer.engine) == ("policies", "lp")

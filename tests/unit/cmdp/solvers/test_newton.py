@@ -29,6 +29,7 @@ def random_cmdp(seed, *, num_states=30, num_actions=3, gamma=0.95, share=0.5, K=
 def solved_by(cmdp, *, newton_steps):
     """One solve from nothing, with so many steps of Newton's method before column generation."""
     library = PolicyPool(cmdp).library
+    assert library is not None
     given = library.policies, library.occupancies, library.values
     x = np.zeros((cmdp.num_states, cmdp.num_constraints + 1))
     table = cmdp.f.reshape(cmdp.num_constraints, -1)
