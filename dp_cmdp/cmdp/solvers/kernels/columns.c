@@ -20,8 +20,9 @@
 /* Improvements of a policy at most, and improvements without progress after which rounding is to blame. */
 #define IMPROVEMENTS 1000
 #define STALLS 3
-/* Sweeps before the next improvement, while the policy changes a lot. */
-#define PRICING_SWEEPS 2
+/* Sweeps before the next improvement, while the policy changes: in mazes improvements alone would carry a
+ * change on by one state each. */
+#define PRICING_SWEEPS 4
 /* Evaluations shrink the Bellman residual by this much while the policy changes. */
 #define FORCING 0.05
 /* A better action must be better by this, relative to the values. */
@@ -72,11 +73,11 @@ EXPORT double price(const Dynamics *dyn, const double *net, double *w, i32 *poli
                     double tolerance, double target, int trust) {
     double horizon = 1.0 / (1.0 - dyn->gamma), last = INFINITY, upper = INFINITY, one = 1.0;
     double settled = PRICING * tolerance / horizon;
-    int stalls = 0, many = 0;
+    int stalls = 0, many = 0, changing = 0;
     if (trust && chain_of(chain, dyn, policy) == 0)
         evaluate(chain, dyn->num_actions, 1, net, policy, w, settled, 1e-4);
     for (int turn = 0; turn < IMPROVEMENTS; turn++) {
-        for (int k = 0; many && k < PRICING_SWEEPS; k++)
+        for (int k = 0; changing && k < PRICING_SWEEPS; k++)
             sweep(dyn, 1, net, &one, w, policy, 0.0, k % 2 == 0);
         Improvement found = improve(dyn, net, w, policy);
         double lower = found.start + found.low * horizon;
@@ -85,7 +86,7 @@ EXPORT double price(const Dynamics *dyn, const double *net, double *w, i32 *poli
         stalls = found.changes == 0 && found.high - found.low > 0.5 * last ? stalls + 1 : 0;
         if (stalls > STALLS) break;
         last = found.high - found.low;
-        many = found.changes * MANY > dyn->num_states;
+        many = found.changes * MANY > dyn->num_states, changing = found.changes > 0;
         if (many) rank_states(chain, dyn, policy);
         if (chain_of(chain, dyn, policy) < 0) return INFINITY;
         int thorough = !many && (found.changes > 0 || turn > 0 || trust);
