@@ -26,7 +26,7 @@ from dp_cmdp.program.linear_program import LinearProgram, RawSolution
 #: Primal and dual feasibility asked of HiGHS: less than the gaps asked of this engine.
 OCCUPANCY_TOLERANCE = 1e-10
 #: Flow residual ‖μ − Σ_a x + γ Tᵀx‖₁ accepted of its answer.
-FLOW = 1e-8
+ACCEPTED_FLOW = 1e-8
 
 
 def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
@@ -51,7 +51,7 @@ def solve_lp(cmdp: CMDP, b: FloatArray, *, gap: float) -> CMDPSolution:
     x, v, dual = np.maximum(answer.x, 0.0), answer.dual_eq, answer.dual
     flow = np.abs(flow_matrix(cmdp) @ x - cmdp.mu).sum()
     over = rows @ x - b > FEASIBILITY * scale / (1.0 - cmdp.gamma)
-    if flow > FLOW or over.any():
+    if flow > ACCEPTED_FLOW or over.any():
         raise ConvergenceError(
             "the answer of HiGHS does not keep its own rows: rescale the costs, or use "
             "engine='policies'"
