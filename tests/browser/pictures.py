@@ -22,7 +22,7 @@ COLOURS = 256
 
 def main(folder: Path) -> None:
     """Write explorer-grid.png and explorer-database.png."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import sync_playwright  # pyright: ignore[reportMissingImports]
 
     with tempfile.TemporaryDirectory() as name, sync_playwright() as play:
         place = Path(name)
