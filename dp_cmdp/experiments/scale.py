@@ -39,8 +39,11 @@ EPSILONS = ("1/2", "1", "2", "4")
 DELTA, WEAK_DELTA = "1/1000", "1/10"
 RADII = (0.1, 1.0)
 STARTS = ("corner", "uniform")
-#: The largest auction and grid whose limit is computed, with so many neighbours and draws.
-LIMIT_AUCTION, LIMIT_GRID, LIMIT_NEIGHBOURS, LIMIT_DRAWS = 100, 12, 4, 20
+#: The largest auction and grid whose limit is computed, and with how many neighbours.
+LIMIT_AUCTION, LIMIT_GRID, LIMIT_NEIGHBOURS = 100, 12, 4
+#: Limits are computed in so many draws; at ε = 1, where grids are compared with them one by one, in
+#: all draws of grids up to a larger size.
+LIMIT_DRAWS, EVERY_LIMIT_GRID, EVERY_LIMIT_EPSILON = 20, 20, "1"
 #: Noises drawn for every fresh grid.
 NOISES_PER_GRID = 5
 #: Auctions and grids from these sizes on are run at ε = 1 only: they take most of the time.
@@ -94,6 +97,12 @@ def _sweep(
     public = {tuple(part.values())[:3]: part for part in listed}.values()  # whatever δ
     robust = tuple({**p, "delta": "0", "epsilon": "0", "method": "robust"} for p in public)
     small = [part for part in listed if _has_limit(part, limit_grid)]
+    limits = settings(("limit",), small)
+    every = tuple(
+        {**part, "epsilon": EVERY_LIMIT_EPSILON, "method": "limit"}
+        for part in listed
+        if limit_grid and _is_fresh_grid(part) and part["size"] <= EVERY_LIMIT_GRID
+    )
     return Sweep(
         name="scale",
         function=draw_losses,
@@ -106,11 +115,12 @@ def _sweep(
             Sweep(
                 "limit",
                 draw_losses,
-                settings(("limit",), small),
+                tuple(part for part in limits if part not in every),
                 draws=min(draws, LIMIT_DRAWS),
                 seed=seed,
                 chunk=10,
             ),
+            Sweep("limit of every grid", draw_losses, every, draws=draws, seed=seed, chunk=10),
         ),
     )
 
@@ -154,6 +164,10 @@ def _layouts() -> Iterable[Setting]:
 def _takes_long(problem: Setting) -> bool:
     kind, size = problem["problem"].split()[0], problem["size"]
     return size >= {"auction": LONG_AUCTION, "grid": LONG_GRID}.get(kind, size + 1)
+
+
+def _is_fresh_grid(problem: Setting) -> bool:
+    return problem["problem"].split()[0] == "grid"
 
 
 def _has_limit(problem: Setting, limit_grid: int) -> bool:
@@ -226,7 +240,7 @@ def rows(frame: pd.DataFrame) -> list[Row]:
 def _mean(key: Row, part: pd.DataFrame) -> Interval:
     """The mean loss in percent; draws on the same fresh grid count as one."""
     lost = 100.0 * part["suboptimality"]
-    if str(key["problem"]).startswith("grid"):
+    if _is_fresh_grid(key):
         lost = lost.groupby(part["draw"] // NOISES_PER_GRID).mean()
     return mean_interval(lost.to_numpy())
 

@@ -98,9 +98,14 @@ def test_the_full_sweep_holds_a_hundred_draws_of_what_was_asked_for():
     assert {problem for problem, *_ in found} >= {"layout paper", "layout cliff", "layout islands"}
     keys = [chunk.key for chunk in sweep.chunks()]
     assert len(set(keys)) == len(keys)
-    robust, limit = sweep.beside
+    robust, limit, every = sweep.beside
     assert {s["epsilon"] for s in robust.settings} == {"0"}
     assert limit.draws == scale.LIMIT_DRAWS
+    assert {(s["problem"], s["size"]) for s in every.settings} == {
+        (f"grid {start}", size) for start in ("corner", "uniform") for size in (12, 20)
+    }
+    assert {s["epsilon"] for s in every.settings} == {"1"}
+    assert every.draws == 100
 
 
 def test_the_plans_of_several_draws_are_all_named():
