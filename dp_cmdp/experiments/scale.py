@@ -41,9 +41,9 @@ RADII = (0.1, 1.0)
 STARTS = ("corner", "uniform")
 #: The largest auction and grid whose limit is computed, and with how many neighbours.
 LIMIT_AUCTION, LIMIT_GRID, LIMIT_NEIGHBOURS = 100, 12, 4
-#: Limits are computed in so many draws; at ε = 1, where grids are compared with them one by one, in
-#: all draws of grids up to a larger size.
-LIMIT_DRAWS, EVERY_LIMIT_GRID, EVERY_LIMIT_EPSILON = 20, 20, "1"
+#: Limits are computed in so many draws; of fresh grids at this ε, where they are compared with them
+#: one by one, in all.
+LIMIT_DRAWS, EVERY_LIMIT_EPSILON = 20, "1"
 #: Noises drawn for every fresh grid.
 NOISES_PER_GRID = 5
 #: Auctions and grids from these sizes on are run at ε = 1 only: they take most of the time.
@@ -99,9 +99,7 @@ def _sweep(
     small = [part for part in listed if _has_limit(part, limit_grid)]
     limits = settings(("limit",), small)
     every = tuple(
-        {**part, "epsilon": EVERY_LIMIT_EPSILON, "method": "limit"}
-        for part in listed
-        if limit_grid and _is_fresh_grid(part) and part["size"] <= EVERY_LIMIT_GRID
+        part for part in limits if _is_fresh_grid(part) and part["epsilon"] == EVERY_LIMIT_EPSILON
     )
     return Sweep(
         name="scale",

@@ -29,12 +29,15 @@ from dp_cmdp.data.affine import IntArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.errors import InvalidArgumentError, SolverError
-from dp_cmdp.program.linear_program import make_engine
+from dp_cmdp.program.engines.highs import HighsEngine
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import Links, PolytopeRows
 
 #: Weights below this share of the largest of their total are left to the box.
 UNSEEN = 1e-9
+#: Programs with at least so many rows are solved by interior points: three to fifteen times as fast
+#: as simplex in auctions of 300 and 1,000 groups, and no faster in small ones.
+INTERIOR_ROWS = 1_000
 
 #: Solves a program over given rows, to a solver's accuracy: (x, multipliers).
 Solver = Callable[[ParametricLP, PolytopeRows, FloatArray], tuple[FloatArray, FloatArray]]
@@ -68,7 +71,10 @@ def solve_rows(
     """The best x over the given rows, and the multipliers of their facts, by HiGHS."""
     counterpart = rows.counterpart()
     lp = program.with_rows(counterpart, objective)
-    found = make_engine(lp, "highs").run(lp.b).x
+    engine = HighsEngine(lp)
+    if lp.num_rows >= INTERIOR_ROWS:
+        engine = engine.by_interior_points()
+    found = engine.run(lp.b).x
     multipliers = found[found.size - rows.num_multipliers :]
     return found[: program.num_variables], np.maximum(multipliers, 0.0)
 

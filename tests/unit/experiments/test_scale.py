@@ -102,7 +102,7 @@ def test_the_full_sweep_holds_a_hundred_draws_of_what_was_asked_for():
     assert {s["epsilon"] for s in robust.settings} == {"0"}
     assert limit.draws == scale.LIMIT_DRAWS
     assert {(s["problem"], s["size"]) for s in every.settings} == {
-        (f"grid {start}", size) for start in ("corner", "uniform") for size in (12, 20)
+        (f"grid {start}", 12) for start in ("corner", "uniform")
     }
     assert {s["epsilon"] for s in every.settings} == {"1"}
     assert every.draws == 100

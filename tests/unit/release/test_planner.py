@@ -76,6 +76,27 @@ def test_the_guard_decides_between_the_database_and_totals(large):
     assert choose_plan(large[0], BUDGET, menu=[DATABASE]).plan == DATABASE
 
 
+def test_one_trial_in_which_entries_lose_something_does_not_decide(monkeypatch):
+    program = ParametricLP(
+        Envelope(1, 2, radius=0.02, shape=2),
+        c=[3, 2],
+        A=Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1]),
+        b=[8],
+    )
+    budget, menu = PrivacyBudget(1, "1/1000"), [DATABASE, Plan("1/2")]
+
+    def chosen(losses: list[float]) -> Plan:
+        def tried(self, trial, budget, plans):
+            return iter([(p, losses[trial] * (0.1 if p.measures_totals else 1.0)) for p in plans])
+
+        monkeypatch.setattr("dp_cmdp.release.planner.Trials.losses", tried)
+        return choose_plan(program, budget, menu=menu).plan
+
+    assert chosen([0.0, 0.0, 0.9]) == DATABASE
+    assert chosen([0.0, 0.9, 0.9]) == menu[1]
+    assert chosen([0.0, 0.0, 0.0]) == DATABASE
+
+
 def test_a_short_choice_is_one_trial_and_measures_totals_where_they_are_clearly_better():
     short = choose_plan(auction(200)[0], BUDGET, menu=SHORT_MENU, short=True)
     assert [len(score.losses) for score in short.scores] == [1] * len(SHORT_MENU)
