@@ -20,6 +20,8 @@ from dp_cmdp.experiments.records import RecordStore
 from dp_cmdp.figures import save_figure, scale_figure
 
 PAGE = Path("docs/scale.md")
+#: On grids from anywhere the plan should lose at most one part in so many of the database release.
+ASKED = 20
 Rows = list[dict[str, Any]]
 
 
@@ -33,9 +35,15 @@ def main() -> None:
     store = RecordStore(options.records)
     done = store.done()
     found = [chunk for chunk in chunks if chunk.key in done]
-    rows = scale.rows(pd.DataFrame(store.rows(found)))
+    records = pd.DataFrame(store.rows(found))
+    rows = scale.rows(records)
     page = PAGE.read_text(encoding="utf-8")
-    for name, table in (("one", _at_one(rows)), ("epsilon", _against_epsilon(rows))):
+    tables = {
+        "one": _at_one(rows),
+        "epsilon": _against_epsilon(rows),
+        "grids": _grid_by_grid(records),
+    }
+    for name, table in tables.items():
         page = re.sub(
             rf"(<!-- scale:begin {name} -->\n).*?(<!-- scale:end -->)",
             lambda match, table=table: f"{match[1]}\n{table}\n\n{match[2]}",
@@ -130,6 +138,37 @@ def _against_epsilon(rows: Rows) -> str:
         if cells.count("–") < len(steps) - 1:
             lines.append([place[0], f"{place[1]:,}", f"{place[2]:g}", *cells])
     return _table(["problem", "size", "radius", "ε = ½", "1", "2", "4"], lines)
+
+
+def _grid_by_grid(records: pd.DataFrame) -> str:
+    """Fresh grids at ε = 1: how many have a limit above what was asked, and what the others do."""
+    head = ["problem", "size", "radius", "grids", "database", "planned", "limit",
+            f"limit above database/{ASKED}", "planned/database: all grids", "the other grids",
+            "median"]  # fmt: skip
+    is_fresh = records["problem"].str.startswith("grid") & (records["epsilon"] == "1")
+    lines = []
+    for (problem, size, radius), part in records[is_fresh].groupby(["problem", "size", "radius"]):
+        grid = (part["draw"] // scale.NOISES_PER_GRID).rename("grid")
+        lost = 100.0 * part.groupby([grid, "method"])["suboptimality"].mean().unstack()
+        ratio = lost["planned"] / lost["database"]
+        has_limit = "limit" in lost and bool(lost["limit"].notna().all())
+        limit = lost["limit"] if has_limit else pd.Series(0.0, lost.index)
+        out = limit > lost["database"] / ASKED
+        others = lost[~out]
+        lines.append([
+            str(problem), str(size), f"{radius:g}", str(len(lost)),
+            _number(lost["database"].mean()), _number(lost["planned"].mean()),
+            _number(limit.mean()) if has_limit else "–",
+            str(int(out.sum())) if has_limit else "–",
+            _fraction(lost["planned"].mean() / lost["database"].mean()),
+            _fraction(others["planned"].mean() / others["database"].mean()) if has_limit else "–",
+            _fraction(ratio.median()),
+        ])  # fmt: skip
+    return _table(head, lines)
+
+
+def _fraction(ratio: float) -> str:
+    return f"1/{1.0 / ratio:.3g}" if 0 < ratio <= 0.5 else f"{ratio:.2g}"
 
 
 if __name__ == "__main__":
