@@ -2,8 +2,8 @@
 
 Linear programs and constrained Markov decision processes whose constraints come from private
 data, solved under (ε, δ)-differential privacy, with answers that satisfy the true constraints
-with certainty. One idea carries the package: *release the private numbers once, as intervals
-that certainly contain them; everything after that is ordinary robust optimisation on public
+with certainty. One idea carries the package: *release the private numbers once, as linear facts
+that are certainly true of them; everything after that is ordinary robust optimisation on public
 data.*
 
 Names are loaded on first use, so ``import dp_cmdp`` stays light; the list of them is

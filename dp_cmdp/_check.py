@@ -233,7 +233,9 @@ def integers(name: str, value: Any, *, low: int = 0, high: int | None = None) ->
             found = np.array(value)
         except Exception:
             found = None
-    rule = f"{name} must hold integers" + (f" in [{low}, {high - 1}]" if high is not None else "")
+    rule = f"{name} must hold integers " + (
+        f"from {low} on" if high is None else f"in [{low}, {high - 1}]"
+    )
     if found is None or (found.size and found.dtype.kind not in "iu"):
         raise InvalidArgumentError(rule + (f"; {reason}" if reason else ""))
     top = np.iinfo(np.int64).max if high is None else high - 1

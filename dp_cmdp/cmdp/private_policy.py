@@ -162,6 +162,8 @@ def release_and_synthesize(
     AssumptionError
         If no policy is safe for every database of the envelope. Like every other refusal, from
         public data: nothing is read or spent.
+    SolverError
+        If one is, by less than rounding.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What is published of a database: intervals that certainly contain its entries.
+"""What is published of a database: linear facts that are certainly true of its entries.
 
 A :class:`Release` is the only thing that crosses the privacy boundary. Everything computed from
 it is post-processing (paper: ``lem:arbitrary``). It says all that its guarantee rests on, so that

@@ -213,17 +213,24 @@ class PolytopeRows:
 
 
 def check_consistent(polytope: Polytope) -> None:
-    """Raise unless some database satisfies all facts, to the accuracy of the solver."""
+    """Raise unless some database satisfies all facts, to the accuracy of the solver.
+
+    Entries are measured from the lower ends of their intervals in units of their widths, totals in
+    units of their largest part: the verdict does not depend on the scale of the data.
+    """
     if polytope.is_box:
         return
+    width = polytope.upper - polytope.lower
     largest = np.maximum(np.abs(polytope.lower), np.abs(polytope.upper))
-    point = LinearProgram(
-        np.zeros(polytope.num_entries),
-        polytope.W,
-        b=polytope.q + TOO_CLOSE_TO_CALL * (abs(polytope.W) @ largest),
-        lower=polytope.lower,
-        upper=polytope.upper,
-    )
+    room = polytope.q - polytope.W @ polytope.lower
+    room += TOO_CLOSE_TO_CALL * (abs(polytope.W) @ largest)
+    parts = sparse.csr_array(polytope.W * width)
+    unit = np.asarray(abs(parts).max(axis=1).todense()).ravel()
+    unit[unit == 0.0] = np.abs(room[unit == 0.0])
+    unit[unit == 0.0] = 1.0
+    row = np.repeat(np.arange(unit.size), np.diff(parts.indptr))
+    parts.data = parts.data / unit[row]
+    point = LinearProgram(np.zeros(width.size), parts, b=room / unit, upper=np.ones(width.size))
     try:
         make_engine(point, "highs").run(point.b)
     except SolverError:

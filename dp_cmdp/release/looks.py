@@ -38,6 +38,7 @@ from dp_cmdp.release.entries import (
     release_database,
     suited_noise,
 )
+from dp_cmdp.release.measure import combine, measured
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.posterior import Posterior
 from dp_cmdp.release.proposal import Proposal, Solver, propose, solve_rows
@@ -84,7 +85,8 @@ def release_looks(
 
     Notes
     -----
-    **Privacy.** *Spends the budget*.
+    **Privacy.** *Spends the budget*, whether or not the program has an answer:
+    :func:`~dp_cmdp.release.planned.release_planned` asks that first.
 
     Examples
     --------
@@ -118,12 +120,7 @@ def release_looks(
     seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)
     if second is None or look is None:
         return seen
-    return replace(
-        seen,
-        totals=look.draw(database.values, rng),
-        noise=(*seen.noise, look.facts(second)),
-        guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),
-    )
+    return combine(seen, measured(look, database, second, rng=rng, ledger=debit))
 
 
 def _refuse_early(
@@ -236,9 +233,14 @@ def objective_estimate(program: ParametricLP, release: Release) -> FloatArray:
 
 
 def public_release(envelope: Envelope, guess: ArrayLike | None = None) -> Release:
-    """What is known before any look: the envelope, and a guess of the entries."""
+    """What is known before any look: the envelope, and a guess of the entries.
+
+    Draws that are not the middle are a guess, so a guess at the very middle is moved by one float.
+    """
     middle = (envelope.lower + envelope.upper) / 2
     centre = checked_guess(envelope, guess)
+    if centre is not None and np.array_equal(centre, middle):
+        centre = np.nextafter(middle, envelope.lower)
     return Release(
         estimate=middle,
         lower=envelope.lower,

@@ -111,13 +111,18 @@ class Choice:
         tried = [{"plan": str(score.plan), "losses": list(score.losses)} for score in self.scores]
         return self.plan.facts() | {"trials": tried}
 
+    def _database(self, trials: int) -> float:
+        """The mean score of the database release in the first trials."""
+        losses = next((score.losses for score in self.scores if score.plan == DATABASE), ())
+        return float(np.mean(losses[:trials]))
+
     def _repr_html_(self) -> str:
         frame = self.to_frame()
         rows = frame.itertuples(index=False)
         return rows_table(f"Choice: {self.plan}", list(frame.columns), rows, count=len(frame))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per plan tried: mean score, and the trials it was in.
+        """One row per plan tried: its mean score, and that of the database release in those trials.
 
         Examples
         --------
@@ -136,6 +141,7 @@ class Choice:
             {
                 "plan": [str(score.plan) for score in self.scores],
                 "loss": [score.mean for score in self.scores],
+                "database": [self._database(len(score.losses)) for score in self.scores],
                 "trials": [len(score.losses) for score in self.scores],
                 "chosen": [score.plan == self.plan for score in self.scores],
             }
@@ -197,14 +203,20 @@ def choose_plan(
     if guard is not None:
         _check.real("guard", guard, low=0.0)
     plans = [plan for plan in check_menu(menu) if _measurable(plan, budget)]
-    trials = Trials(program, guess=guess, seed=seed, solver=solver, short=short)
     losses: dict[Plan, list[float]] = {plan: [] for plan in (DATABASE, *plans)}
-    for trial in range(1 if short else len(LEVELS)):
-        tried = trials.losses(trial, budget, (DATABASE, *plans))
-        for plan, loss in with_bar(tried, progress, total=1 + len(plans), name="plans"):
-            losses[plan].append(loss)
-        plans.sort(key=lambda plan: (Score(plan, tuple(losses[plan])).weighed, plan.share == 0))
-        plans = plans[: max(1, len(plans) // 2)]
+    count = 1 if short else len(LEVELS)
+
+    def runs() -> Iterator[None]:
+        trials = Trials(program, guess=guess, seed=seed, solver=solver, short=short)
+        for trial in range(count):
+            for plan, loss in trials.losses(trial, budget, (DATABASE, *plans)):
+                losses[plan].append(loss)
+                yield
+            plans.sort(key=lambda plan: (Score(plan, tuple(losses[plan])).weighed, plan.share == 0))
+            del plans[_kept(len(plans)) :]
+
+    for _ in with_bar(runs(), progress, total=_num_runs(len(plans), count), name="plans"):
+        pass
     scores = {plan: Score(plan, tuple(part)) for plan, part in losses.items()}
     chosen = DATABASE
     if plans and (guard is None or _promises(scores[plans[0]], scores[DATABASE], guard)):
@@ -272,6 +284,16 @@ def prior_database(
     widening[program.c.entry] = False
     share = np.where(widening, rng.random(width.size), share).round(6)  # no entries of 1e-30
     return np.clip(envelope.lower + share * width, envelope.lower, envelope.upper)
+
+
+def _kept(plans: int) -> int:
+    """How many plans for totals are left after a trial."""
+    return max(1, plans // 2)
+
+
+def _num_runs(plans: int, trials: int) -> int:
+    """Trial runs in all: those of the database release and of the plans left in each trial."""
+    return 0 if trials == 0 else 1 + plans + _num_runs(min(plans, _kept(plans)), trials - 1)
 
 
 def _promises(totals: Score, database: Score, guard: float) -> bool:

@@ -74,6 +74,11 @@ def release_claims(release: Release) -> list[Claim]:
 def privacy_claims(release: Release) -> list[Claim]:
     """Whether the release is of the kind that is private at all, and what no file can prove."""
     leaks = ", ".join(release.leaks)
+    chosen = Claim(
+        "weights and scales of the totals, plan and guess were chosen without the data",
+        None,
+        "a file cannot show what was known when they were chosen",
+    )
     return [
         Claim(
             "nothing is published unprotected",
@@ -97,6 +102,7 @@ def privacy_claims(release: Release) -> list[Claim]:
             None,
             "bounds, radius and records are the curator's word",
         ),
+        *([chosen] if release.totals is not None else []),
         Claim("what it spent is in a ledger", None, _ledger(release)),
     ]
 
@@ -320,7 +326,10 @@ def _drawn(release: Release) -> str:
             f"block {part.noise.block}: no draw of its noise gives entry {int(np.argmax(off))}",
         )
         checked += off.size
-    return f"{checked} of {release.estimate.size} entries; the others carry no lattice noise"
+    said = f"{checked} of {release.estimate.size} entries"
+    if release.totals is not None:
+        said += f" and {len(release.totals)} totals"
+    return f"{said}; other entries carry no lattice noise"
 
 
 _CLAIMS = {

@@ -12,7 +12,7 @@ from dp_cmdp import Envelope, LinearProgram, ParametricLP, solve
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
-from dp_cmdp.program.polytope_rows import Links, PolytopeRows
+from dp_cmdp.program.polytope_rows import Links, PolytopeRows, check_consistent
 from dp_cmdp.release.solve import solve_over
 from tests.polytopes import corner_rows, slacks, vertices, worst_slacks
 from tests.problems import random_parametric_lp
@@ -196,6 +196,16 @@ CONTRADICTIONS = {
     "an empty sum": ([[0, 0, 0]], [-1]),
     "about entries no row reads": ([[0, 1, 1]], [-1]),
 }
+
+
+@pytest.mark.parametrize("scale", [2.0**-400, 2.0**-34, 2.0**100])
+@pytest.mark.parametrize("facts", CONTRADICTIONS)
+def test_contradictions_are_seen_at_any_scale_of_the_data(facts, scale):
+    W, q = CONTRADICTIONS[facts]
+    lower, upper = (scale * np.array(end, dtype=float) for end in BOXES["wide"])
+    with pytest.raises(InvalidArgumentError, match="cannot come from one database"):
+        check_consistent(Polytope(lower, upper, W=W, q=scale * np.array(q, dtype=float)))
+    check_consistent(Polytope(lower, upper, W=W, q=scale * np.full(len(q), 100.0)))
 
 
 @pytest.mark.parametrize("facts", CONTRADICTIONS)

@@ -118,12 +118,6 @@ FAULTS = (
         "dp_cmdp/release/looks.py",
         (FILES,),
         Fault(
-            "guarantee-of-one-look",
-            "the guarantee of a release in looks is that of all looks together",
-            "guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),",
-            "guarantee=Guarantee(second.epsilon, second.delta, envelope.record_size),",
-        ),
-        Fault(
             "debit-of-one-look",
             "the whole budget is debited",
             'debit = debited(ledger, database, budget, note=f"release_looks {plan}")',
@@ -152,6 +146,34 @@ FAULTS = (
             "only noise of the operating system is called secure",
             "seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)",
             "seen = replace(seen, plan=plan.facts(), secure=True, ledger=debit)",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/release/measure.py",
+        (FILES, "tests/unit/release/test_measure.py"),
+        Fault(
+            "guarantee-of-one-look",
+            "the guarantee of a release in looks is that of all looks together",
+            "spent.epsilon + noise.epsilon, spent.delta + noise.delta, spent.record_size",
+            "noise.epsilon, noise.delta, spent.record_size",
+        ),
+        Fault(
+            "totals-read-before-debit",
+            "the budget is debited before any value is read",
+            'debit = debited(ledger, database, budget, note="measure_totals")',
+            'values = database.values; debit = debited(ledger, database, budget, note="measure_totals")',
+        ),
+        Fault(
+            "facts-of-two-envelopes",
+            "facts of databases with other bounds are not combined",
+            "if seen.envelope != found.envelope:",
+            "if seen.envelope is None:",
+        ),
+        Fault(
+            "secure-beside-a-simulation",
+            "a release is secure when all of its looks are",
+            "secure=seen.secure and found.secure,",
+            "secure=seen.secure,",
         ),
     ),
     *in_file(

@@ -28,11 +28,11 @@ from dp_cmdp.problems.ad_auction import auction_program, random_prices
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release import solve as solving
 from dp_cmdp.release.entries import harmful_sides
-from dp_cmdp.release.looks import posterior_mean
+from dp_cmdp.release.looks import posterior_mean, propose_totals, public_release
 from dp_cmdp.release.plan import DATABASE, MENU, SHORT_MENU
-from dp_cmdp.release.planner import Choice, planned
+from dp_cmdp.release.planner import Choice, Score, _num_runs, planned
 from dp_cmdp.release.posterior import Posterior
-from tests.problems import SpyDatabase
+from tests.problems import SpyDatabase, knapsack
 
 BUDGET = PrivacyBudget(1, "1/1000")
 #: A guess that leaves the public bounds of the large auction at its last entry.
@@ -194,6 +194,29 @@ def test_noise_is_optimal_by_default_where_one_end_matters_and_records_hold_one_
     weak, _ = release_planned(one[1], PrivacyBudget("1/16", "1/1000"), program=one[0], plan=Plan(1))
     assert weak.noise[0].certificate is not None
     assert weak.noise[0].certificate["law"] != "table"
+
+
+@pytest.mark.parametrize("moved", [0.0, 1e-9])
+def test_a_guess_at_the_middle_of_the_bounds_is_a_guess(moved):
+    size = 40
+    program = knapsack(size, radius=0.05, capacity=3.0, c=1 + np.arange(size) / size)
+    budget = PrivacyBudget(2, "1/1000")
+    seen = public_release(program.envelope, np.full(size, 0.5 + moved))
+    guessed = propose_totals(program, seen, budget, plan=Plan(0))
+    blind = propose_totals(program, public_release(program.envelope), budget, plan=Plan(0))
+    assert guessed is not None
+    assert blind is not None
+    assert guessed.x.sum() < 0.9 * blind.x.sum()  # the prior believes in smaller entries
+
+
+def test_the_bar_counts_the_runs_of_all_trials():
+    assert [_num_runs(plans, 3) for plans in (0, 1, 2, 4)] == [3, 6, 7, 10]
+
+
+def test_a_plan_is_shown_beside_the_database_release_in_its_own_trials():
+    scores = (Score(DATABASE, (0.2, 0.4, 0.9)), Score(Plan(0), (0.1,)), Score(Plan("1/2"), (0, 0)))
+    frame = Choice(DATABASE, scores).to_frame()
+    assert frame["database"].tolist() == pytest.approx([0.5, 0.2, 0.3])
 
 
 def test_a_public_guess_moves_the_trials(large):
