@@ -22,6 +22,7 @@ from typing import Any, get_origin
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 import dp_cmdp
 from dp_cmdp import (
@@ -46,8 +47,10 @@ from dp_cmdp.envs.layout_files import layout_to_dict
 from dp_cmdp.errors import AssumptionError
 from dp_cmdp.metrics import Interval
 from dp_cmdp.program.solution_file import SolutionFile
+from dp_cmdp.release.measure import measure_totals
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import choose_plan
+from dp_cmdp.release.proposal import Proposal
 from tests.lp_files import planning
 from tests.marked import MARKS
 from tests.problems import SpyDatabase
@@ -241,6 +244,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.release.debit": CHECKED,
     "dp_cmdp.release.looks.objective_estimate": CHECKED,
     "dp_cmdp.release.looks.plan_look": CHECKED,
+    "dp_cmdp.release.measure.measured": CHECKED,
+    "dp_cmdp.release.measure.Measured": CHECKED,
     "dp_cmdp.theory.planned_bound": CHECKED,
     "dp_cmdp.release.looks.checked_guess": CHECKED,
     "dp_cmdp.release.looks.public_release": CHECKED,
@@ -432,6 +437,11 @@ class World:
     def release(self) -> Release:
         database = Database(MARKS[:2], self.envelope)
         return release_database(database, self.budget, rng=np.random.default_rng(0))
+
+    @cached_property
+    def proposal(self) -> Proposal:
+        W = sparse.csr_array([[1.0, 0.5]])
+        return Proposal(W, np.array([1.0]), np.zeros(2))
 
     @cached_property
     def polytope(self) -> Polytope:
@@ -955,6 +965,11 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.data.totals.Totals.step": lambda w: [0.125],
     "dp_cmdp.data.totals.Totals.support": lambda w: 9,
     "dp_cmdp.release.looks.propose_totals.seen": lambda w: w.release,
+    "dp_cmdp.release.measure.measure_totals.proposal": lambda w: w.proposal,
+    "dp_cmdp.release.measure.combine.seen": lambda w: w.release,
+    "dp_cmdp.release.measure.combine.found": lambda w: measure_totals(
+        Database(MARKS[:2], w.envelope), w.budget, proposal=w.proposal, rng=_generator(w)
+    ),
     "dp_cmdp.release.plan.Plan.from_facts.said": lambda w: Plan("0.35").facts(),
     "dp_cmdp.release.totals.plan_totals.scale": lambda w: [1.0],
     "dp_cmdp.noise.laplace.LatticeLaplace.certificate": lambda w: w.laplace_certificate,
@@ -1123,6 +1138,7 @@ VARIANTS: dict[str, list[dict[str, Builder]]] = {
         {"ledger": lambda w: SpyLedger(), "plan": lambda w: Plan("0.5")},
         {"ledger": lambda w: SpyLedger(), "short": lambda w: True},
     ],
+    "dp_cmdp.release.measure.measure_totals": [{"ledger": lambda w: SpyLedger()}],
     "dp_cmdp.release.looks.release_looks": [
         {"ledger": lambda w: SpyLedger(), "rng": _generator},
         {
