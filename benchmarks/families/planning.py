@@ -48,11 +48,8 @@ class Dynamics:
         chain = self.structure.T[own * A + actions]
         equations = sparse.csc_array(sparse.eye_array(S) - self.gamma * chain)
         sides = tables[:, own, actions]
-        if self.structure.tangled:  # random graphs mix fast: few steps, whatever the discount
-            return np.array([_iterate(equations, side) for side in sides])
-        if S > THOROUGH:
-            rough = linalg.spilu(equations, DROP, FILL, permc_spec="COLAMD", diag_pivot_thresh=0.0)
-            return np.array([_iterate(equations, side, rough.solve) for side in sides])
+        if self.structure.tangled or S > THOROUGH:
+            return np.array([_iterate(equations, s, plain=self.structure.tangled) for s in sides])
         factor = linalg.splu(equations, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
         return np.array([factor.solve(side) for side in sides])
 
@@ -88,12 +85,18 @@ class Dynamics:
         return self.values(actions, f) @ self.mu
 
 
-def _iterate(
-    equations: sparse.csc_array, side: Floats, rough: Callable[[Floats], Floats] | None = None
-) -> Floats:
-    """Solve by BiCGSTAB, after `rough` solves if there are any; raise where that fails."""
-    nearly = None if rough is None else linalg.LinearOperator(equations.shape, rough)
-    x, _ = linalg.bicgstab(equations, side, rtol=RESIDUAL, atol=0.0, maxiter=STEPS, M=nearly)
-    if not np.abs(equations @ x - side).max() <= ENOUGH * np.abs(side).max():
-        raise RuntimeError("the equations of a policy were not solved; give it better factors")
-    return x
+def _iterate(equations: sparse.csc_array, side: Floats, *, plain: bool) -> Floats:
+    """Solve by BiCGSTAB, `plain` or with incomplete factors; raise where both fail.
+
+    Random graphs mix fast, and need few steps without factors, which would fill up.
+    """
+    for nearly in (None, _rough_solve) if plain else (_rough_solve,):
+        M = None if nearly is None else linalg.LinearOperator(equations.shape, nearly(equations))
+        x, _ = linalg.bicgstab(equations, side, rtol=RESIDUAL, atol=0.0, maxiter=STEPS, M=M)
+        if np.abs(equations @ x - side).max() <= ENOUGH * np.abs(side).max():
+            return x
+    raise RuntimeError("the equations of a policy were not solved; give them better factors")
+
+
+def _rough_solve(equations: sparse.csc_array) -> Callable[[Floats], Floats]:
+    return linalg.spilu(equations, DROP, FILL, permc_spec="COLAMD", diag_pivot_thresh=0.0).solve
