@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.families import Case
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.solvers.compiled import INFEASIBLE, SOLVED
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
@@ -93,3 +94,14 @@ def test_a_free_draw_is_answered_by_one_policy():
     assert solution.weights.size == 1
     free = solve_cmdp(cmdp.with_constraints(cmdp.f, 1e6), engine="lp")
     assert solution.value == pytest.approx(free.value)
+
+
+@pytest.mark.parametrize("family", ["grid", "open", "rooms"])
+def test_bounds_of_large_models_that_sweeps_have_mended_hold(family):
+    model = Case(family, 20_000).build()
+    exact, rough = (solve_cmdp(model, engine="policies", gap=gap) for gap in (1e-9, 1e-5))
+    rounding = 1e-12 * abs(exact.value)
+    assert rough.value <= exact.upper_bound
+    assert exact.value <= rough.upper_bound
+    assert exact.value - rough.value <= 1e-5 * abs(exact.value) + rounding
+    assert (rough.costs <= model.f0 + 1e-11 * (1.0 + model.f0)).all()
