@@ -33,7 +33,7 @@ SWITCH = "DP_CMDP_WITHOUT_KERNELS"
 #: Steps of Newton's method before column generation takes over; usual are 5 to 20.
 NEWTON_STEPS = 40
 #: How a solve ended, as kernels/solve.h numbers it.
-SOLVED, NO_MEMORY, LOST, _, INFEASIBLE = range(5)
+SOLVED, NO_MEMORY, LOST, INFEASIBLE = range(4)
 
 
 #: Of a workspace, what its twins and copies share.

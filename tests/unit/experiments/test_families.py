@@ -1,9 +1,13 @@
 """The families of benchmark models are what they say, independently of the solver they measure."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from benchmarks.families import FAMILIES, STARTS, TOLERANCES, Case
+from benchmarks.families import FAMILIES, STARTS, TOLERANCES, Case, planning
+from benchmarks.families.lines import corridor
+from benchmarks.families.planning import Dynamics
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.errors import InfeasibleError
 
@@ -31,6 +35,32 @@ def test_tolerances_are_what_they_are_called(family):
     assert redundant.value < loose.value + 1e-6
     with pytest.raises(InfeasibleError):
         solve_cmdp(Case(family, SIZE, 0.95, 2, "infeasible").build(), engine="lp")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_large_models_are_planned_by_incomplete_factors_as_small_ones_by_exact_ones(
+    family, monkeypatch
+):
+    exact = Case(family, SIZE, 0.999).build()
+    monkeypatch.setattr(planning, "THOROUGH", SIZE - 1)
+    monkeypatch.setattr(planning, "FEW", planning.MOST)
+    incomplete = Case(family, SIZE, 0.999).build()
+    np.testing.assert_allclose(incomplete.f0, exact.f0, rtol=1e-7)
+
+
+def test_a_graph_that_does_not_mix_is_planned_with_factors(monkeypatch):
+    chain = corridor(200, 1, np.random.default_rng(0))
+    ahead, mu = np.ones(200, dtype=int), np.full(200, 1 / 200)
+    exact = Dynamics(chain, 0.999, mu).costs(ahead, chain.f)
+    tangled = Dynamics(replace(chain, tangled=True), 0.999, mu)
+    monkeypatch.setattr(planning, "STEPS", 3)  # too few without factors
+    assert tangled.costs(ahead, chain.f) == pytest.approx(exact, rel=1e-7)
+
+
+def test_an_evaluation_that_fails_is_not_taken(monkeypatch):
+    monkeypatch.setattr(planning, "STEPS", 0)
+    with pytest.raises(RuntimeError, match="better factors"):
+        Case("garnet", SIZE).build()
 
 
 def test_one_redundant_cost_is_the_same_everywhere():

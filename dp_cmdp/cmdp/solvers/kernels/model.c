@@ -58,6 +58,8 @@ static void totals_of(const Model *x, const double *prices, const u32 *states, i
         case 2: add_totals(x, 2, prices, states, count, totals); break;
         case 3: add_totals(x, 3, prices, states, count, totals); break;
         case 4: add_totals(x, 4, prices, states, count, totals); break;
+        case 5: add_totals(x, 5, prices, states, count, totals); break;
+        case 6: add_totals(x, 6, prices, states, count, totals); break;
         default: add_totals(x, x->m, prices, states, count, totals);
     }
 }

@@ -23,11 +23,12 @@
 #define TOO_WILD 6
 /* Sweeps towards a first policy, at most. */
 #define FIRST_SWEEPS 50
-/* After more changes than this, sweeps carry them on: two, and more where that is many states. */
+/* Sweeps carry more changes than these on, until they are as few; fewer do not go far. */
 #define FEW 10
-#define SWEEPS 2
-#define MOST_SWEEPS 12
-#define STATES_PER_SWEEP 80000
+/* Sweeps at most: an evaluation takes longer than that many on large grids. */
+#define SWEEPS 24
+/* With a change in at most one state of so many, sweeps may mend the bound as well as another step. */
+#define NEARLY 10000
 /* Multipliers that move by less than this share are near: evaluations are exact from then on. Before,
  * they only shrink the residual by so much. */
 #define NEAR 0.05
@@ -82,7 +83,7 @@ static int find_multipliers(Solve *f, double tie, int with_known) {
     if (status < 0) return status;
     for (int j = 0; j <= f->K; j++) {
         i64 name = f->basis[j];
-        if (name < f->cuts.known || !(f->weights[j] > 1e-13)) continue;
+        if (name < f->cuts.known || !(f->weights[j] > NOTHING)) continue;
         f->prices[0] = 1.0;
         for (int k = 0; k < f->K; k++)
             f->prices[k + 1] = -f->cuts.at[name * f->K + k];
@@ -108,26 +109,29 @@ static void mend(const Solve *f, double tie, i32 *policy) {
     }
 }
 
-/* An upper bound on the optimum at some multipliers, from the values of the present policy. */
-static double upper_bound(Solve *f, const double *multiplier, double allowed) {
+/* An upper bound on the optimum at some multipliers, from the values of the present policy, which
+ * sweeps improve where it is not the best. Overwrites the advantages. */
+static double upper_bound(Solve *f, const double *multiplier, double allowed, int sweeps) {
     i64 n = f->n, actions = f->dyn->num_actions;
+    double *net = f->advantage, one = 1.0;
     set_prices(f, multiplier);
-    for (i64 s = 0; s < n; s++) {
-        const double *row = f->table + (s * actions + f->policy[s]) * f->m;
-        double net = 0.0, value = 0.0;
-        for (int k = 0; k < f->m; k++) {
-            net += f->prices[k] * row[k];
-            value += f->prices[k] * f->x[s * f->m + k];
-        }
-        f->net[f->chain->rank[s]] = net, f->w[f->chain->rank[s]] = value;
+    for (i64 p = 0; p < n * actions; p++) {
+        net[p] = 0.0;
+        for (int k = 0; k < f->m; k++) net[p] += f->prices[k] * f->table[p * f->m + k];
     }
-    solve_chain(f->chain, f->net, f->w, EVALUATION * allowed, 0.0, PULL);
-    for (i64 s = 0; s < n; s++) f->net[s] = f->w[f->chain->rank[s]];
-    return lagrangian_bound(f, f->prices, f->net);
+    for (i64 s = 0; s < n; s++) {
+        f->w[s] = 0.0;
+        for (int k = 0; k < f->m; k++) f->w[s] += f->prices[k] * f->x[s * f->m + k];
+    }
+    evaluate(f->chain, actions, 1, net, f->policy, f->w, EVALUATION * allowed, 0.0);
+    memcpy(f->improved, f->policy, n * sizeof(i32));
+    for (int k = 0; k < sweeps; k++)
+        if (sweep(f->dyn, 1, net, &one, f->w, f->improved, 0.5 * allowed, k % 2 == 0) == 0) break;
+    return lagrangian_bound(f, f->prices, f->w);
 }
 
-/* The policy is one of its own mixture: the answer, if the bound meets it. */
-static int finish(Solve *f, double allowed, Answer *answer) {
+/* The policy is one of its own mixture, or nearly: the answer, if the bound meets it. */
+static int finish(Solve *f, double allowed, int nearly, Answer *answer) {
     complete(f, keep(f, f->policy));
     for (int j = 0; j <= f->K; j++) {
         if (f->basis[j] < 0 || !(f->weights[j] > NOTHING)) continue;
@@ -143,7 +147,7 @@ static int finish(Solve *f, double allowed, Answer *answer) {
         answer->bound = INFINITY;
         for (int turn = 0; turn < 2 && !meets(f, answer); turn++) {
             const double *multiplier = turn == 0 ? f->next : at_model;
-            double bound = upper_bound(f, multiplier, allowed);
+            double bound = upper_bound(f, multiplier, allowed, nearly ? SWEEPS : 0);
             if (bound < answer->bound) {
                 answer->bound = bound;
                 memcpy(answer->multiplier, multiplier, f->K * sizeof(double));
@@ -176,97 +180,143 @@ static void start(Solve *f) {
     }
 }
 
+/* How the steps have gone so far. */
+typedef struct {
+    i64 changes, history[4]; /* states that changed in the last step, and in those before */
+    int exact, with_known;   /* evaluations are exact; policies seen before are cuts */
+    int slow;                /* the last solves took long */
+    int cut_steps, dear, wild; /* steps with cuts, with costs too high, with multipliers far off */
+    int turn;                /* of the mixture's policies, tried one after the other */
+} Course;
+
+/* Values, occupancy, advantages and totals of the policy; NO_MEMORY or SOLVED. */
+static int look_around(Solve *f, Course *course, int new_ranks, double *allowed) {
+    if (new_ranks) rank_states(f->chain, f->dyn, f->policy);
+    if (chain_of(f->chain, f->dyn, f->policy) < 0) return NO_MEMORY;
+    double value = inner(f->n, f->dyn->mu, f->x, f->m);
+    *allowed = f->gap * larger(fabs(value), f->scale) * (1.0 - f->dyn->gamma);
+    int hardest = evaluate_all(f, *allowed, course->exact, course->changes);
+    course->slow = hardest < 0 || hardest > SLOW;
+    advantages(f->dyn, f->m, f->table, f->x, f->advantage);
+    for (int k = 0; k < f->m; k++) f->base[k] = inner(f->n, f->dyn->mu, f->x + k, f->m);
+    return SOLVED;
+}
+
+/* The smallest gain for which an action is changed: less is allowed for, or rounding. */
+static double smallest_gain(const Solve *f, double allowed) {
+    double size = 0.0;
+    for (int k = 0; k < f->m; k++) {
+        double most = 0.0;
+        for (i64 s = 0; s < f->n; s++) most = larger(most, fabs(f->x[s * f->m + k]));
+        size += most * (k == 0 ? 1.0 : f->multiplier[k - 1]);
+    }
+    return larger(SMALLEST_GAIN * allowed, RELATIVE_TIE * size);
+}
+
+/* Keep the policy as a true cut. */
+static void keep_as_cut(Solve *f) {
+    for (int j = 0; j <= f->K; j++) f->basis[j] = -1;
+    Known *own = &f->kept[keep(f, f->policy)];
+    if (own->exact) return;
+    own->gain = f->base[0];
+    memcpy(own->cost, f->base + 1, f->K * sizeof(double));
+}
+
+/* Whether a place of the mixture holds a policy that is not kept. */
+static int is_new(const Solve *f, int place) {
+    return f->basis[place] >= f->cuts.known && f->weights[place] > NOTHING;
+}
+
+/* The heaviest new policy of the mixture, greedy at f->next; `fewest` changes lead to one of them. */
+static i32 *heaviest_of_mixture(Solve *f, double tie, i64 *fewest) {
+    int heaviest = -1;
+    set_prices(f, f->next);
+    *fewest = f->n + 1;
+    for (int j = 0; j <= f->K; j++) {
+        if (!is_new(f, j)) continue;
+        mend(f, tie, f->mixed + j * f->n);
+        i64 own = differing(f->n, f->mixed + j * f->n, f->policy);
+        *fewest = own < *fewest ? own : *fewest;
+        if (heaviest < 0 || f->weights[j] > f->weights[heaviest]) heaviest = j;
+    }
+    if (heaviest >= 0) return f->mixed + heaviest * f->n;
+    /* all of the mixture is known: go where the multipliers lead */
+    memcpy(f->mixed, f->policy, f->n * sizeof(i32));
+    mend(f, tie, f->mixed);
+    *fewest = differing(f->n, f->mixed, f->policy);
+    return f->mixed;
+}
+
+/* How far the multipliers move, as a share of the largest. */
+static double movement(const Solve *f) {
+    double moved = 0.0, most = DBL_MIN;
+    for (int k = 0; k < f->K; k++) {
+        moved = larger(moved, fabs(f->next[k] - f->multiplier[k]) * f->peak[k + 1]);
+        most = larger(most, f->next[k] * f->peak[k + 1]);
+    }
+    return moved / most;
+}
+
+/* The policy is one of its own mixture, but bound and value do not meet: go on with another one of the
+ * mixture, each in its turn. LOST when there is none and true cuts do not help either. */
+static int try_another(Solve *f, Course *course) {
+    i64 n = f->n;
+    int others = 0;
+    for (int j = 0; j <= f->K; j++)
+        others += is_new(f, j) && differing(n, f->mixed + j * n, f->policy) > 0;
+    if (others == 0 && course->with_known) return LOST;
+    int target = others ? course->turn++ % others : -1;
+    for (int j = 0; j <= f->K && target >= 0; j++)
+        if (is_new(f, j) && differing(n, f->mixed + j * n, f->policy) > 0 && target-- == 0)
+            memcpy(f->policy, f->mixed + j * n, n * sizeof(i32));
+    course->with_known = 1;
+    course->changes = 1;
+    return SOLVED;
+}
+
+/* On to the policy found: sweeps carry its changes on. */
+static void go_on(Solve *f, Course *course, const i32 *policy, i64 changes, double moved, double tie,
+                  int step) {
+    memcpy(f->policy, policy, f->n * sizeof(i32));
+    i64 moving = changes;
+    for (int k = 0; k < SWEEPS && moving > FEW; k++)
+        moving = sweep(f->dyn, f->m, f->table, f->prices, f->x, f->policy, tie, k % 2 == 0);
+    course->changes = changes;
+    course->exact = course->exact || (moved < NEAR && changes * MANY < f->n);
+    i64 before = course->history[step % 4];
+    course->history[step % 4] = changes;
+    int circles = step >= 4 && changes < 100 && 2 * changes > before;
+    if (course->exact && (changes <= 3 || circles)) course->with_known = 1;
+}
+
+/* Newton's method from f->x and f->policy if `warm`, from nothing else. SOLVED with an answer, LOST where
+ * another method should take over, or NO_MEMORY. */
 int run_newton(Solve *f, int warm, int steps, Answer *answer) {
-    i64 n = f->n, changes = n, history[4] = {n, n, n, n};
-    int exact = warm, with_known = 0, cut_steps = 0, dear = 0, wild = 0, slow = 1, turn = 0;
+    i64 n = f->n, fewest;
+    Course course = {.changes = n, .history = {n, n, n, n}, .exact = warm, .slow = 1};
+    double allowed;
     if (!warm) start(f);
     for (int step = 0; step < steps; step++) {
         answer->steps = step + 1;
-        if ((changes * MANY > n && !(warm && step == 0)) || slow) rank_states(f->chain, f->dyn, f->policy);
-        if (chain_of(f->chain, f->dyn, f->policy) < 0) return NO_MEMORY;
-        double value = inner(n, f->dyn->mu, f->x, f->m);
-        double allowed = f->gap * larger(fabs(value), f->scale) * (1.0 - f->dyn->gamma);
-        int hardest = evaluate_all(f, allowed, exact, changes);
-        slow = hardest < 0 || hardest > SLOW;
-        advantages(f->dyn, f->m, f->table, f->x, f->advantage);
-        double size = 0.0;
-        for (int k = 0; k < f->m; k++) {
-            double most = 0.0;
-            for (i64 s = 0; s < n; s++) most = larger(most, fabs(f->x[s * f->m + k]));
-            size += most * (k == 0 ? 1.0 : f->multiplier[k - 1]);
-            f->base[k] = inner(n, f->dyn->mu, f->x + k, f->m);
-        }
-        double tie = larger(SMALLEST_GAIN * allowed, RELATIVE_TIE * size);
-        int cutting = exact && (with_known || step > steps / 2);
-        if (cutting) {
-            if (++cut_steps > CUT_STEPS) return LOST;
-            for (int j = 0; j <= f->K; j++) f->basis[j] = -1;
-            int j = keep(f, f->policy);
-            if (!f->kept[j].exact) {
-                f->kept[j].gain = f->base[0];
-                memcpy(f->kept[j].cost, f->base + 1, f->K * sizeof(double));
-            }
-        }
+        int many = course.changes * MANY > n && !(warm && step == 0);
+        if (look_around(f, &course, many || course.slow, &allowed) != SOLVED) return NO_MEMORY;
+        double tie = smallest_gain(f, allowed);
+        int cutting = course.exact && (course.with_known || step > steps / 2);
+        if (cutting && ++course.cut_steps > CUT_STEPS) return LOST;
+        if (cutting) keep_as_cut(f);
         int status = find_multipliers(f, tie, cutting);
-        if (status < 0) return LOST;
-        dear = status == 1 ? dear + 1 : 0;
-        if (dear > TOO_DEAR) return DEAR;
-        set_prices(f, f->next);
-        i64 fewest = n + 1;
-        int heaviest = -1;
-        for (int j = 0; j <= f->K; j++) {
-            if (f->basis[j] < f->cuts.known || !(f->weights[j] > 1e-13)) continue;
-            mend(f, tie, f->mixed + j * n);
-            i64 own = differing(n, f->mixed + j * n, f->policy);
-            fewest = own < fewest ? own : fewest;
-            if (heaviest < 0 || f->weights[j] > f->weights[heaviest]) heaviest = j;
-        }
-        i32 *chosen = heaviest < 0 ? f->mixed : f->mixed + heaviest * n;
-        if (heaviest < 0) { /* all of the mixture is known: go where the multipliers lead */
-            memcpy(chosen, f->policy, n * sizeof(i32));
-            mend(f, tie, chosen);
-            fewest = differing(n, chosen, f->policy);
-        }
-        double moved = 0.0, most = DBL_MIN;
-        for (int k = 0; k < f->K; k++) {
-            moved = larger(moved, fabs(f->next[k] - f->multiplier[k]) * f->peak[k + 1]);
-            most = larger(most, f->next[k] * f->peak[k + 1]);
-        }
-        if (2.0 * moved > most && ++wild > TOO_WILD) return LOST;
-        if (fewest == 0 && status == 0) {
-            if (exact) {
-                if (finish(f, allowed, answer)) return SOLVED;
-                int others = 0, pick = -1;
-                for (int j = 0; j <= f->K; j++)
-                    if (f->basis[j] >= f->cuts.known && f->weights[j] > NOTHING &&
-                        differing(n, f->mixed + j * n, f->policy) > 0)
-                        others++;
-                if (others == 0 && with_known) return LOST;
-                int target = others ? turn++ % others : -1;
-                for (int j = 0; j <= f->K && others; j++)
-                    if (f->basis[j] >= f->cuts.known && f->weights[j] > NOTHING &&
-                        differing(n, f->mixed + j * n, f->policy) > 0 && target-- == 0)
-                        pick = j;
-                if (pick >= 0) memcpy(f->policy, f->mixed + pick * n, n * sizeof(i32));
-                with_known = 1;
-                changes = 1;
-            }
-            exact = 1;
-        } else {
-            memcpy(f->policy, chosen, n * sizeof(i32));
-            changes = fewest;
-            if (changes > FEW) {
-                i64 sweeps = changes * MANY > n ? n / STATES_PER_SWEEP : 0;
-                sweeps = sweeps < SWEEPS ? SWEEPS : sweeps > MOST_SWEEPS ? MOST_SWEEPS : sweeps;
-                for (i64 k = 0; k < sweeps; k++)
-                    sweep(f->dyn, f->m, f->table, f->prices, f->x, f->policy, tie, k % 2 == 0);
-            }
-            exact = exact || (moved < NEAR * most && changes * MANY < n);
-            i64 before = history[step % 4];
-            history[step % 4] = changes;
-            if (exact && (changes <= 3 || (step >= 4 && changes < 100 && 2 * changes > before)))
-                with_known = 1;
-        }
+        course.dear = status == 1 ? course.dear + 1 : 0;
+        if (status < 0 || course.dear > TOO_DEAR) return LOST;
+        const i32 *policy = heaviest_of_mixture(f, tie, &fewest);
+        double moved = movement(f);
+        if (moved > 0.5 && ++course.wild > TOO_WILD) return LOST;
+        int settled = status == 0 && fewest * NEARLY <= n;
+        if (settled && course.exact && finish(f, allowed, fewest > 0, answer)) return SOLVED;
+        if (status == 0 && fewest == 0) {
+            if (course.exact && try_another(f, &course) == LOST) return LOST;
+            course.exact = 1;
+        } else
+            go_on(f, &course, policy, fewest, moved, tie, step);
         memcpy(f->multiplier, f->next, f->K * sizeof(double));
     }
     return LOST;

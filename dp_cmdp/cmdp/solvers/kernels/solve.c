@@ -96,7 +96,7 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     if (room < 4 * m) room = 4 * m;
     i64 cuts = count + room + MODEL_CUTS(K);
     size_t each = n * (sizeof(i32) + sizeof(double)) + K * sizeof(double) + 3 * 64;
-    size_t bytes = sizeof(double) * (2 * pairs * m + 3 * n + 12 * m + cuts * (1 + 2 * K) + count * K) +
+    size_t bytes = sizeof(double) * (2 * pairs * m + 2 * n + 12 * m + cuts * (1 + 2 * K) + count * K) +
                    room * each + (count + room) * sizeof(Known) + (m + 2) * n * sizeof(i32) + 64 * 40;
     char *memory = malloc(bytes), *at = memory;
     if (!memory) return NO_MEMORY;
@@ -106,14 +106,15 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
                .peak = peak, .x = x, .chain = chain, .other = other};
     f.room = (int)count + room;
     f.advantage = place(&at, pairs * m * sizeof(double));
-    double **vectors[] = {&f.y, &f.w, &f.net};
-    for (int k = 0; k < 3; k++) *vectors[k] = place(&at, n * sizeof(double));
+    f.y = place(&at, n * sizeof(double));
+    f.w = place(&at, n * sizeof(double));
     double **few[] = {&f.b, &f.multiplier, &f.next, &f.base, &f.prices, &f.least_unit,
                       &f.least_multiplier, &f.weights, &f.model_weights};
     for (int k = 0; k < 9; k++) *few[k] = place(&at, m * sizeof(double));
     f.basis = place(&at, m * sizeof(i64));
     f.model_basis = place(&at, m * sizeof(i64));
     f.policy = place(&at, n * sizeof(i32));
+    f.improved = place(&at, n * sizeof(i32));
     f.mixed = place(&at, m * n * sizeof(i32));
     f.cuts.room = cuts;
     f.cuts.gain = place(&at, cuts * sizeof(double));
@@ -136,7 +137,7 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     answer->steps = 0;
     chain->grade = other->grade = 0; /* answers do not depend on what was solved before */
     int status = run_newton(&f, start_from_given(&f, given, given_costs), steps, answer);
-    if (status == LOST || status == DEAR) status = run_columns(&f, answer);
+    if (status == LOST) status = run_columns(&f, answer);
     free(memory);
     return status;
 }

@@ -11,7 +11,7 @@
 /* More than one state in this many: states are then ranked anew, and what follows is rough. */
 #define MANY 50
 
-enum { SOLVED = 0, NO_MEMORY = 1, LOST = 2, DEAR = 3, INFEASIBLE = 4 };
+enum { SOLVED = 0, NO_MEMORY = 1, LOST = 2, INFEASIBLE = 3 };
 
 /* A policy evaluated before: its totals, and its occupancy once that is exact. */
 typedef struct {
@@ -37,7 +37,8 @@ typedef struct {
     double *advantage, *base, *prices;
     double *least_unit, *least_multiplier;
     i32 *mixed;                       /* K + 1 policies */
-    double *w, *net;                  /* n each */
+    i32 *improved;                    /* n: a policy that sweeps have improved */
+    double *w;                        /* n: values at some prices */
     i64 *basis, *model_basis;         /* K + 1: of the last mixture, with its weights; of the model's */
     double *weights, *model_weights;
     Known *kept;

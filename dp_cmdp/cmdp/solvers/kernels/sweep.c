@@ -60,6 +60,8 @@ EXPORT i64 sweep(const Dynamics *dyn, int m, const double *table, const double *
         case 2: changes = sweep_of(dyn, 2, table, prices, x, policy, tie, backwards, room); break;
         case 3: changes = sweep_of(dyn, 3, table, prices, x, policy, tie, backwards, room); break;
         case 4: changes = sweep_of(dyn, 4, table, prices, x, policy, tie, backwards, room); break;
+        case 5: changes = sweep_of(dyn, 5, table, prices, x, policy, tie, backwards, room); break;
+        case 6: changes = sweep_of(dyn, 6, table, prices, x, policy, tie, backwards, room); break;
         default: changes = sweep_of(dyn, m, table, prices, x, policy, tie, backwards, room);
     }
     if (room != few) free(room);
@@ -86,6 +88,8 @@ EXPORT void advantages(const Dynamics *dyn, int m, const double *table, const do
         case 2: advantages_of(dyn, 2, table, x, out); break;
         case 3: advantages_of(dyn, 3, table, x, out); break;
         case 4: advantages_of(dyn, 4, table, x, out); break;
+        case 5: advantages_of(dyn, 5, table, x, out); break;
+        case 6: advantages_of(dyn, 6, table, x, out); break;
         default: advantages_of(dyn, m, table, x, out);
     }
 }

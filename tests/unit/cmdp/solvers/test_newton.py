@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.families import FAMILIES
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.solvers.compiled import INFEASIBLE, SOLVED
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
@@ -93,3 +94,19 @@ def test_a_free_draw_is_answered_by_one_policy():
     assert solution.weights.size == 1
     free = solve_cmdp(cmdp.with_constraints(cmdp.f, 1e6), engine="lp")
     assert solution.value == pytest.approx(free.value)
+
+
+@pytest.mark.parametrize("family", ["grid", "rooms"])
+def test_bounds_of_large_models_that_sweeps_have_mended_hold(family):
+    structure = FAMILIES[family](12_000, 1, np.random.default_rng(0))
+    T, r, f = structure.T, structure.r, structure.f
+    mu = np.full(len(r), 1 / len(r))
+    free = CMDP(T, r - 1e-3 * f[0], f=f, f0=[1e9], mu=mu, gamma=0.99)  # ties go to low costs
+    bold = solve_cmdp(free, engine="policies", gap=1e-6).costs
+    model = CMDP(T, r, f=f, f0=0.9 * bold, mu=mu, gamma=0.99)
+    exact, rough = (solve_cmdp(model, engine="policies", gap=gap) for gap in (1e-9, 1e-5))
+    assert exact.dual.max() > 0.0
+    assert rough.value <= exact.upper_bound
+    assert exact.value <= rough.upper_bound
+    assert exact.value - rough.value <= 1.001e-5 * abs(exact.value)
+    assert (rough.costs <= model.f0 + 1e-11 * (1.0 + model.f0)).all()
