@@ -26,7 +26,7 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import policy_from_occupancy
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.solvers.row_solution import INTERIOR, LARGE, RowSolution, solve_rows_of
-from dp_cmdp.cmdp.synthesis import MARGIN_ATTEMPTS, SafePolicy, rounding_allowance
+from dp_cmdp.cmdp.synthesis import MARGIN_ATTEMPTS, SafePolicy, rounding_allowance, value_of
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.errors import SolverError
 from dp_cmdp.program.counterpart import Counterpart
@@ -174,7 +174,7 @@ def _certified(
     allowance = rounding_allowance(chain, public, table=table, pull=pull)
     return SafePolicy(
         policy=policy,
-        value=float(public.mu @ chain.values(chain.average(public.r))),
+        value=value_of(chain, public, occupancy=solution.occupancy),
         certificate=certify_over(model, policy, polytope, chain=chain),
         upper_bound=solution.upper_bound + float(y[: margin.size] @ margin) + allowance,
         margin=float(margin.max()),

@@ -315,11 +315,17 @@ def _attempt(cmdp: CMDP, margin: FloatArray, *, pool: PolicyPool | None) -> Safe
     chain = DiscountedChain(cmdp, policy)
     return SafePolicy(
         policy=policy,
-        value=float(cmdp.mu @ chain.values(chain.average(cmdp.r))),
+        value=value_of(chain, cmdp, occupancy=solution.occupancy),
         certificate=certify_policy(cmdp, policy, chain=chain),
         upper_bound=_bound_at_tolerances(chain, cmdp, solution=solution, margin=margin),
         margin=float(margin.max()),
     )
+
+
+def value_of(chain: DiscountedChain, cmdp: CMDP, *, occupancy: FloatArray) -> float:
+    """The discounted reward of a chain's policy, which was read off an occupancy measure."""
+    visits = chain.visits(cmdp.mu, guess=occupancy.sum(axis=1))
+    return float(chain.average(cmdp.r) @ visits)
 
 
 def _bound_at_tolerances(
@@ -342,7 +348,7 @@ def rounding_allowance(
     condition 2/(1 − γ), errs as much. Both are allowed for, twice. `pull` is the size of the
     multipliers' own part.
     """
-    size = float(np.abs(chain.values(chain.average(table))).max() + np.abs(table).max())
+    size = chain.largest_value(chain.average(table)) + float(np.abs(table).max())
     terms = 2 * int(np.diff(cmdp.T.indptr).max()) + np.count_nonzero(cmdp.mu) + 8
     return 4.0 * UNIT * (terms * size / (1.0 - cmdp.gamma) + 8.0 * pull)
 
