@@ -23,7 +23,7 @@ from dp_cmdp._door import door
 from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.facts_certificate import certify_over
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.occupancy import policy_from_occupancy
+from dp_cmdp.cmdp.occupancy import policy_of
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.solvers.row_solution import INTERIOR, LARGE, RowSolution, solve_rows_of
 from dp_cmdp.cmdp.synthesis import MARGIN_ATTEMPTS, SafePolicy, rounding_allowance, value_of
@@ -166,7 +166,7 @@ def _certified(
 ) -> SafePolicy:
     """The policy of a solution, certified or not."""
     public, y = model.public, solution.dual
-    policy = policy_from_occupancy(box, solution.occupancy)
+    policy = policy_of(box, solution.occupancy)
     chain = DiscountedChain(public, policy)
     A = sparse.vstack([rows.A, rows.A_aux], format="csr")[:, : public.r.size]
     table = public.r - (A.T @ y).reshape(public.r.shape)

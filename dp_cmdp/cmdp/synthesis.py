@@ -31,7 +31,7 @@ from dp_cmdp.cmdp.certificate import UNIT, PolicyCertificate, certify_policy
 from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.exact_costs import exact_costs
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.occupancy import occupancy_of, policy_from_occupancy
+from dp_cmdp.cmdp.occupancy import occupancy_of, policy_of
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.safest import safest_policy
@@ -311,7 +311,7 @@ def _attempt(cmdp: CMDP, margin: FloatArray, *, pool: PolicyPool | None) -> Safe
     from dp_cmdp.cmdp.solvers.door import solve_cmdp
 
     solution = solve_cmdp(cmdp, margin=margin, pool=pool)
-    policy = policy_from_occupancy(cmdp, solution.occupancy)
+    policy = policy_of(cmdp, solution.occupancy)
     chain = DiscountedChain(cmdp, policy)
     return SafePolicy(
         policy=policy,
@@ -332,7 +332,9 @@ def _bound_at_tolerances(
     chain: DiscountedChain, cmdp: CMDP, *, solution: CMDPSolution, margin: FloatArray
 ) -> float:
     """The Lagrangian bound at f0, raised by what rounding may have taken from it."""
-    table = cmdp.r - np.tensordot(solution.dual, cmdp.f, axes=1)
+    table = np.array(cmdp.r)
+    for price, cost in zip(solution.dual.tolist(), cmdp.f, strict=True):
+        table -= price * cost
     pull = float(solution.dual @ (np.abs(cmdp.f0) + margin))
     allowance = rounding_allowance(chain, cmdp, table=table, pull=pull)
     return solution.upper_bound + float(solution.dual @ margin) + allowance

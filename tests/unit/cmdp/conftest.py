@@ -1,4 +1,4 @@
-"""Certificates come from compiled code or, without it, from Python: promises are tried both ways."""
+"""Certificates come from compiled code or from Python: promises are tried both ways."""
 
 import pytest
 
