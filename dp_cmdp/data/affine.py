@@ -197,7 +197,7 @@ class Affine:
         weights = np.abs(self.coefficient)
         if position.size == base.size and not base.any() and (weights == 1.0).all():
             return np.zeros(base.size)  # single entries, all of them
-        constant = np.abs(base)
+        base = np.abs(base)
         largest = np.maximum(np.abs(lower), np.abs(upper))[self.entry]
         size, weight, live, count = (
             np.bincount(position, weights=terms, minlength=base.size)
@@ -208,8 +208,8 @@ class Affine:
                 None,
             )
         )
-        is_exact = ((count == 1) & (constant == 0.0) & (weight == 1.0)) | (live == 0)
-        error = (count + 1) * 2.0**-51 * (constant + size) + live * UNDERFLOW
+        is_exact = ((count == 1) & (base == 0.0) & (weight == 1.0)) | (live == 0)
+        error = (count + 1) * 2.0**-51 * (base + size) + live * UNDERFLOW
         return np.where(is_exact, 0.0, error)
 
     def base(self, row: IntArray, col: IntArray) -> FloatArray:

@@ -126,7 +126,7 @@ def test_states_that_are_never_reached_do_not_loosen_the_bound():
 
 def test_a_successor_of_the_least_probability_is_reached():
     T = np.array([[[1.0, 5e-324], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]])
-    cmdp = CMDP(T, np.zeros((2, 2)), f=[[0, 0], [1e300, 0]], f0=[0.0], mu=[1, 0], gamma=0.5)
+    cmdp = CMDP(T, np.zeros((2, 2)), f=[[0, 0], [1, 0]], f0=[0.0], mu=[1, 0], gamma=0.5)
     policy = Policy.deterministic([0, 0], 2)
     (exact,) = exact_costs(cmdp, policy)
     assert 0 < exact <= Fraction(float(certify_policy(cmdp, policy).worst_case_cost[0]))

@@ -1,8 +1,10 @@
 /* Certain upper bounds on the costs of a randomised policy: the theorem and its rounding analysis are
  * those of dp_cmdp/cmdp/certificate.py, which also has the same steps in Python.
  *
- * Everything certain is in residual() and total_bound(). They read transitions, probabilities and costs
- * as they are given, and hold for any estimate; the chain only makes the estimates good.
+ * Everything certain is in trace_back(), residual() and total_bound(). They read transitions,
+ * probabilities and costs as they are given, and hold for any estimate; the chain only makes the estimates
+ * good. The theorem is used with all states: what the policy never reaches can only loosen the bound
+ * where numbers overflow, and then the chain gives no estimate and Python, which leaves it out, takes over.
  */
 #include "kernels.h"
 
@@ -42,40 +44,20 @@ EXPORT void mixture(const Dynamics *dyn, const double *probs, u32 *indptr, u32 *
     indptr[dyn->num_states] = at;
 }
 
-/* Who follows whom under the policy, forwards and backwards. */
+/* Who comes before whom under the policy. */
 typedef struct {
     u32 *start, *state;       /* predecessors of each state, in compressed rows */
     u32 *queue;
-    unsigned char *reached, *live;
+    unsigned char *live;
 } Graph;
 
-static void follow(const Dynamics *dyn, const double *probs, Graph *g) {
-    i64 n = dyn->num_states, actions = dyn->num_actions, last = 0;
-    for (i64 s = 0; s < n; s++) {
-        g->reached[s] = dyn->mu[s] > 0.0;
-        if (g->reached[s]) g->queue[last++] = (u32)s;
-    }
-    for (i64 first = 0; first < last; first++) {
-        i64 s = g->queue[first];
-        for (i64 p = s * actions; p < (s + 1) * actions; p++) {
-            if (!(probs[p] > 0.0)) continue;
-            for (u32 j = dyn->indptr[p]; j < dyn->indptr[p + 1]; j++) {
-                u32 next = dyn->indices[j];
-                if (!(dyn->data[j] > 0.0) || g->reached[next]) continue;
-                g->reached[next] = 1;
-                g->queue[last++] = next;
-            }
-        }
-    }
-}
-
-/* Predecessors of the states that are reached, by counting. */
+/* Predecessors of every state, by counting. */
 static void turn_round(const Dynamics *dyn, const double *probs, Graph *g) {
     i64 n = dyn->num_states, actions = dyn->num_actions;
     memset(g->start, 0, (n + 2) * sizeof(u32));
     for (int turn = 0; turn < 2; turn++) {
         for (i64 p = 0; p < n * actions; p++) {
-            if (!(probs[p] > 0.0) || !g->reached[p / actions]) continue;
+            if (!(probs[p] > 0.0)) continue;
             for (u32 j = dyn->indptr[p]; j < dyn->indptr[p + 1]; j++) {
                 if (!(dyn->data[j] > 0.0)) continue;
                 if (turn == 0) g->start[dyn->indices[j] + 2]++;
@@ -86,12 +68,12 @@ static void turn_round(const Dynamics *dyn, const double *probs, Graph *g) {
     }
 }
 
-/* Live states: reached, and on the way to a cost. The others cost exactly nothing from there on. */
+/* Live states: on the way to a cost. The others cost exactly nothing from there on. */
 static void trace_back(const Dynamics *dyn, const double *probs, const double *cost, Graph *g) {
     i64 n = dyn->num_states, actions = dyn->num_actions, last = 0;
     for (i64 s = 0; s < n; s++) {
         g->live[s] = 0;
-        for (i64 p = s * actions; p < (s + 1) * actions && g->reached[s]; p++)
+        for (i64 p = s * actions; p < (s + 1) * actions; p++)
             if (probs[p] > 0.0 && cost[p] != 0.0) g->live[s] = 1;
         if (g->live[s]) g->queue[last++] = (u32)s;
     }
@@ -202,11 +184,10 @@ EXPORT int cost_bounds(const Dynamics *dyn, const double *probs, int K, const do
     double theta = up(up(factors / (1.0 - 2.0 * factors)) * (1.0 + 4.0 * UNIT));
     double *vectors = malloc(3 * n * sizeof(double));
     u32 *numbers = malloc((2 * n + 2 + room) * sizeof(u32));
-    unsigned char *marks = malloc(2 * n);
+    unsigned char *marks = malloc(n);
     int status = vectors && numbers && marks ? 0 : -2;
     if (status == 0) {
-        Graph g = {numbers, numbers + 2 * n + 2, numbers + n + 2, marks, marks + n};
-        follow(dyn, probs, &g);
+        Graph g = {numbers, numbers + 2 * n + 2, numbers + n + 2, marks};
         turn_round(dyn, probs, &g);
         for (int k = 0; k < K && status == 0; k++) {
             trace_back(dyn, probs, costs + k * pairs, &g);
