@@ -78,13 +78,24 @@ class Dynamics(Structure):
         return self.arrays[3]
 
 
-class _Given(Structure):
+class Given(Structure):
+    """Policies to start from, with their exact occupancies and values; keeps the arrays alive."""
+
     _fields_ = (
         ("count", c_int64),
         ("policies", c_void_p),
         ("occupancies", c_void_p),
         ("values", c_void_p),
     )
+    arrays: Sequence[NDArray[Any]]
+
+    @classmethod
+    def of(cls, policies: NDArray[np.int32], occupancies: FloatArray, values: FloatArray) -> Given:
+        """Of rows without gaps between them."""
+        arrays = (policies, occupancies, values)
+        made = cls(len(policies), *map(address, arrays))
+        made.arrays = arrays
+        return made
 
 
 class _Answer(Structure):
@@ -158,11 +169,13 @@ def kernels() -> ctypes.CDLL | None:
     library.price.restype = c_double
     library.bound_of.argtypes = [c_void_p, c_int, c_void_p, c_void_p, c_void_p]
     library.bound_of.restype = c_double
+    library.measure_of.argtypes = [c_int64] * 3 + [c_void_p] * 4
+    library.measure_of.restype = None
     library.mixture_room.argtypes, library.mixture_room.restype = [c_void_p] * 2, c_int64
     library.mixture.argtypes, library.mixture.restype = [c_void_p] * 5, None
     library.cost_bounds.argtypes = [c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_void_p]
     library.solve.argtypes = [
-        c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_double, c_int, POINTER(_Given), c_void_p,
+        c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_double, c_int, POINTER(Given), c_void_p,
         c_void_p, c_void_p, POINTER(_Answer),
     ]  # fmt: skip
     return library
@@ -237,7 +250,7 @@ class Workspace:
         b: FloatArray,
         *,
         gap: float,
-        given: Sequence[FloatArray | NDArray[np.int32]],
+        given: Given,
         x: FloatArray,
         newton_steps: int = NEWTON_STEPS,
     ) -> Outcome:
@@ -251,10 +264,9 @@ class Workspace:
         policies, occupancies = np.empty((rows + 1, n), np.int32), np.empty((rows + 1, n))
         outputs = (paid, multiplier, weights, policies, occupancies)
         answer = _Answer(0.0, np.inf, 0, 0, *map(address, outputs))
-        known = _Given(len(given[0]), *map(address, given))
         status = self._library.solve(
             byref(self._dynamics), rows, address(self.reward), address(costs), address(b),
-            gap, newton_steps, byref(known), address(x), self._chain, self._other, byref(answer),
+            gap, newton_steps, byref(given), address(x), self._chain, self._other, byref(answer),
         )  # fmt: skip
         if status == NO_MEMORY:
             raise MemoryError
