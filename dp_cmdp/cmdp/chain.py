@@ -81,9 +81,9 @@ class DiscountedChain:
         """g_π: the mean over the policy's actions of a (num_states, num_actions) table."""
         return np.einsum("sa,sa->s", self.policy.probs, table)
 
-    def values(self, rewards: FloatArray) -> FloatArray:
-        """Solve (I − γP_π)v = `rewards`."""
-        return self._solve(rewards, transposed=False)
+    def values(self, rewards: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
+        """Solve (I − γP_π)v = `rewards`, from a guess of v if there is one."""
+        return self._solve(rewards, transposed=False, guess=guess)
 
     def visits(self, start: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
         """Solve (I − γP_π)ᵀd = `start`, from a guess of d if there is one."""

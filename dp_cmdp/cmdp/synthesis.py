@@ -269,8 +269,11 @@ def robust_policy(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> S
     >>> safe.certificate.verified
     True
     """
-    check_robust_policy(model)
-    return safe_policy(model.robust(), pool=pool)
+    try:
+        return safe_policy(model.robust(), pool=pool)
+    except InfeasibleError:
+        check_robust_policy(model)  # says more
+        raise
 
 
 @door

@@ -169,6 +169,8 @@ def kernels() -> ctypes.CDLL | None:
     library.price.restype = c_double
     library.bound_of.argtypes = [c_void_p, c_int, c_void_p, c_void_p, c_void_p]
     library.bound_of.restype = c_double
+    library.sweep.argtypes = [c_void_p, c_int] + [c_void_p] * 4 + [c_double, c_int]
+    library.sweep.restype = c_int64
     library.measure_of.argtypes = [c_int64] * 3 + [c_void_p] * 4
     library.measure_of.restype = None
     library.mixture_room.argtypes, library.mixture_room.restype = [c_void_p] * 2, c_int64

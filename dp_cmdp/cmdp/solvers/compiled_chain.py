@@ -6,6 +6,7 @@ import weakref
 from ctypes import byref
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.model import CMDP
@@ -80,3 +81,31 @@ class CompiledChain:
             address(bounds),
         )  # fmt: skip
         return bounds if status == 0 else None
+
+
+def swept_actions(
+    cmdp: CMDP,
+    table: FloatArray,
+    actions: NDArray[np.int64],
+    *,
+    values: FloatArray,
+    sweeps: int,
+) -> NDArray[np.int64] | None:
+    """Actions after sweeps of value iteration, forwards and back; None without the kernels.
+
+    `table` (num_states, num_actions) is the reward, -inf where an action is not allowed; the first
+    `actions` must be. `values` are improved in place. Ends when a sweep either way changes nothing.
+    """
+    library = kernels()
+    if library is None or cmdp.T.nnz >= MOST_TRANSITIONS:
+        return None
+    dynamics = Dynamics.of(cmdp.T, shape=cmdp.r.shape, mu=cmdp.mu, gamma=cmdp.gamma)
+    given, price, policy = np.ascontiguousarray(table), np.ones(1), actions.astype(np.int32)
+    arrays = [address(array) for array in (given, price, values, policy)]
+    still = 0
+    for turn in range(sweeps):
+        changes = library.sweep(byref(dynamics), 1, *arrays, 0.0, turn % 2)
+        still = 0 if changes else still + 1
+        if still == 2:
+            break
+    return policy.astype(np.int64)
