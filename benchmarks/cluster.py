@@ -4,8 +4,8 @@
     python benchmarks/cluster.py --draws 256 --workers 1 --workers 4
 
 Every worker is a process with one thread. A line has the seconds of the sweep on the clock, the
-processor seconds that its draws took inside the workers, the difference per draw and worker (waiting
-and talking), and the bytes of a chunk of work and of its records as they travel.
+processor seconds that its draws took inside the workers, the difference per draw (waiting and
+talking, of all workers), and the bytes of a chunk of work and of its records as they travel.
 """
 
 from __future__ import annotations
