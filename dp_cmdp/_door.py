@@ -59,9 +59,14 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> R:
         kinds = rules()
-        for name, value in (*zip(chain(order, cycle(more)), given, strict=False), *named.items()):
-            if name in kinds and not any(kind.accepts(value) for kind in kinds[name]):
-                raise _refusal(name, value, kinds[name])
+        names = chain(order, cycle(more)) if more else order
+        for name, value in (*zip(names, given, strict=False), *named.items()):
+            for kind in kinds.get(name, ()):
+                if kind.accepts(value):
+                    break
+            else:
+                if name in kinds:
+                    raise _refusal(name, value, kinds[name])
         return function(*given, **named)
 
     return cast(Callable[P, R], checked)

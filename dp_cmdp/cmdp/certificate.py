@@ -174,6 +174,14 @@ def certify_policy(
     """
     if chain is None:
         chain = DiscountedChain(cmdp, policy)
+    chain.check_fits(cmdp, policy)
+    compiled = chain.compiled and chain.compiled.cost_bounds(cmdp, policy.probs)
+    found = _cost_bounds(cmdp, policy, chain=chain) if compiled is None else compiled
+    return PolicyCertificate(worst_case_cost=_check.frozen(found), tolerance=cmdp.f0)
+
+
+def _cost_bounds(cmdp: CMDP, policy: Policy, *, chain: DiscountedChain) -> FloatArray:
+    """What ``solvers/kernels/proof.c`` does, without it."""
     graph = _graph(cmdp, policy)
     reached = _reached(graph, cmdp.mu > 0.0)
     bounds = []
@@ -182,7 +190,7 @@ def certify_policy(
         live = reached & _reached(sparse.csr_array(graph.T), costly)
         with np.errstate(all="ignore"):
             bounds.append(_cost_bound(cmdp, policy, chain=chain, cost=cost, live=live))
-    return PolicyCertificate(worst_case_cost=_check.frozen(np.array(bounds)), tolerance=cmdp.f0)
+    return np.array(bounds)
 
 
 def _cost_bound(

@@ -9,7 +9,7 @@ discounted about it is one matrix M = I − γP_π:
 M is a row-diagonally dominant M-matrix, so elimination on the diagonal is stable and keeps a
 symmetric ordering: on planar models its factors stay small (2·10⁷ bytes per 10⁵ states and less
 than a second). Where they would not, in well-mixed graphs, a Krylov method converges in a few dozen
-products. The compiled kernels (:mod:`dp_cmdp.cmdp.solvers.compiled`) combine both, incomplete
+products. The compiled kernels (:mod:`dp_cmdp.cmdp.solvers.compiled_chain`) combine both, incomplete
 factors and Krylov steps, and are asked first; without them, or where they do not reach rounding,
 large chains are probed with plain Krylov steps, and the others are eliminated. Each answer is
 refined against its own residual.
@@ -27,7 +27,7 @@ from scipy.sparse.linalg import bicgstab, splu
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
-from dp_cmdp.cmdp.solvers.compiled import Workspace, kernels
+from dp_cmdp.cmdp.solvers.compiled_chain import CompiledChain
 from dp_cmdp.errors import InvalidArgumentError
 
 #: Chains up to this size are factorised at once.
@@ -41,6 +41,8 @@ KRYLOV_STEPS = 120
 REFINEMENTS = 6
 #: Residual, relative to the right-hand side and the answer, above which elimination is used.
 ACCEPTED_RESIDUAL = 1e-11
+#: Error of values of which only the size is asked, relative to the largest reward.
+ROUGH = 0.1
 
 
 class DiscountedChain:
@@ -51,35 +53,56 @@ class DiscountedChain:
     **Privacy.** *Post-processing* of `cmdp` and `policy`.
     """
 
-    __slots__ = ("_compiled", "_factors", "matrix", "policy")
+    __slots__ = ("_cmdp", "_factors", "_matrix", "compiled", "policy")
 
     def __init__(self, cmdp: CMDP, policy: Policy) -> None:
-        if policy.probs.shape != cmdp.r.shape:
-            raise InvalidArgumentError(
-                f"policy must have probs of shape {cmdp.r.shape} to match cmdp, got "
-                f"{policy.probs.shape}"
-            )
-        identity = sparse.eye_array(cmdp.num_states, format="csr")
-        chances = sparse.csr_array(choice_matrix(policy) @ cmdp.T)
+        _check_shape("policy", policy, cmdp)
         self.policy = policy
-        self.matrix = sparse.csr_array(identity - cmdp.gamma * chances)
+        self.compiled = CompiledChain.of(cmdp, policy.probs)
+        self._cmdp = cmdp
+        self._matrix: sparse.csr_array | None = None
         self._factors: Any = None
-        self._compiled = _compiled_chain(chances, cmdp)
+
+    @property
+    def matrix(self) -> sparse.csr_array:
+        """I − γP_π, made when it is first asked for."""
+        if self._matrix is None:
+            identity = sparse.eye_array(self._cmdp.num_states, format="csr")
+            chances = sparse.csr_array(choice_matrix(self.policy) @ self._cmdp.T)
+            self._matrix = sparse.csr_array(identity - self._cmdp.gamma * chances)
+        return self._matrix
+
+    def check_fits(self, cmdp: CMDP, policy: Policy) -> None:
+        """Raise unless `policy` and the chain's own have the shape of `cmdp`."""
+        _check_shape("policy", policy, cmdp)
+        _check_shape("chain", self.policy, cmdp)
 
     def average(self, table: FloatArray) -> FloatArray:
         """g_π: the mean over the policy's actions of a (num_states, num_actions) table."""
         return np.einsum("sa,sa->s", self.policy.probs, table)
 
-    def values(self, rewards: FloatArray) -> FloatArray:
-        """Solve (I − γP_π)v = `rewards`."""
-        return self._solve(rewards, transposed=False)
+    def values(self, rewards: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
+        """Solve (I − γP_π)v = `rewards`, from a guess of v if there is one."""
+        return self._solve(rewards, transposed=False, guess=guess)
 
-    def visits(self, start: FloatArray) -> FloatArray:
-        """Solve (I − γP_π)ᵀd = `start`."""
-        return self._solve(start, transposed=True)
+    def visits(self, start: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
+        """Solve (I − γP_π)ᵀd = `start`, from a guess of d if there is one."""
+        return self._solve(start, transposed=True, guess=guess)
 
-    def _solve(self, right: FloatArray, *, transposed: bool) -> FloatArray:
-        answer = self._by_kernels(right, transposed=transposed)
+    def largest_value(self, rewards: FloatArray) -> float:
+        """No value of `rewards` is larger in modulus, up to rounding; found at little cost.
+
+        Values with the residual ρ are off by at most max|ρ|/(1 − γ).
+        """
+        rough, shrink = np.zeros(rewards.size), ROUGH * (1.0 - self._cmdp.gamma)
+        if self.compiled is None or not self.compiled.values(rewards, rough, shrink=shrink):
+            return float(np.abs(self.values(rewards)).max())
+        return float(np.abs(rough).max() + ROUGH * np.abs(rewards).max())
+
+    def _solve(
+        self, right: FloatArray, *, transposed: bool, guess: FloatArray | None = None
+    ) -> FloatArray:
+        answer = self._by_kernels(right, transposed=transposed, guess=guess)
         if answer is not None:
             return answer
         matrix = sparse.csr_array(self.matrix.T) if transposed else self.matrix
@@ -90,15 +113,17 @@ class DiscountedChain:
         factors = self._factorised()
         return _refined(matrix, right, lambda b: factors.solve(b, trans="T" if transposed else "N"))
 
-    def _by_kernels(self, right: FloatArray, *, transposed: bool) -> FloatArray | None:
+    def _by_kernels(
+        self, right: FloatArray, *, transposed: bool, guess: FloatArray | None
+    ) -> FloatArray | None:
         """By compiled code, to rounding; None where it is not at hand or does not get there."""
-        if self._compiled is None:
+        if self.compiled is None:
             return None
-        answer = np.zeros(right.size)
+        answer = np.zeros(right.size) if guess is None else np.array(guess, np.float64)
         if not transposed:
-            return answer if self._compiled.values(right, answer) else None
+            return answer if self.compiled.values(right, answer) else None
         positive = bool((right >= 0.0).all())  # the kernels cut off negative mass as rounding
-        return answer if positive and self._compiled.occupancy(right, answer) else None
+        return answer if positive and self.compiled.visits(right, answer) else None
 
     def _factorised(self) -> Any:
         if self._factors is None:
@@ -111,13 +136,12 @@ class DiscountedChain:
         return self._factors
 
 
-def _compiled_chain(chances: sparse.csr_array, cmdp: CMDP) -> Workspace | None:
-    """The chain as a model with one action, ready in the kernels."""
-    if kernels() is None:
-        return None
-    chain = Workspace(chances, reward=np.zeros((cmdp.num_states, 1)), mu=cmdp.mu, gamma=cmdp.gamma)
-    chain.enter(np.zeros(cmdp.num_states, np.int32))
-    return chain
+def _check_shape(name: str, policy: Policy, cmdp: CMDP) -> None:
+    if policy.probs.shape != cmdp.r.shape:
+        raise InvalidArgumentError(
+            f"{name} must have probs of shape {cmdp.r.shape} to match cmdp, got "
+            f"{policy.probs.shape}"
+        )
 
 
 def choice_matrix(policy: Policy) -> sparse.csr_array:

@@ -23,10 +23,10 @@ from dp_cmdp._door import door
 from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.facts_certificate import certify_over
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.occupancy import policy_from_occupancy
+from dp_cmdp.cmdp.occupancy import policy_of
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.solvers.row_solution import INTERIOR, LARGE, RowSolution, solve_rows_of
-from dp_cmdp.cmdp.synthesis import MARGIN_ATTEMPTS, SafePolicy, rounding_allowance
+from dp_cmdp.cmdp.synthesis import MARGIN_ATTEMPTS, SafePolicy, rounding_allowance, value_of
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.errors import SolverError
 from dp_cmdp.program.counterpart import Counterpart
@@ -166,7 +166,7 @@ def _certified(
 ) -> SafePolicy:
     """The policy of a solution, certified or not."""
     public, y = model.public, solution.dual
-    policy = policy_from_occupancy(box, solution.occupancy)
+    policy = policy_of(box, solution.occupancy)
     chain = DiscountedChain(public, policy)
     A = sparse.vstack([rows.A, rows.A_aux], format="csr")[:, : public.r.size]
     table = public.r - (A.T @ y).reshape(public.r.shape)
@@ -174,7 +174,7 @@ def _certified(
     allowance = rounding_allowance(chain, public, table=table, pull=pull)
     return SafePolicy(
         policy=policy,
-        value=float(public.mu @ chain.values(chain.average(public.r))),
+        value=value_of(chain, public, occupancy=solution.occupancy),
         certificate=certify_over(model, policy, polytope, chain=chain),
         upper_bound=solution.upper_bound + float(y[: margin.size] @ margin) + allowance,
         margin=float(margin.max()),

@@ -29,6 +29,8 @@ from dp_cmdp.errors import InvalidArgumentError
 ROW_SUM_TOLERANCE = 1e-9
 FORMAT = "dp_cmdp.CMDP/2"
 TABLES = ("r", "f", "f0", "mu")
+#: What models share that differ in their constraints.
+SHARED = ("T", "r", "mu", "gamma", "arrivals")
 ARRAYS = (*TABLES, *sparse_names("T"))
 #: Of a model whose arrivals are not its transitions.
 ARRIVALS = sparse_names("arrivals")
@@ -96,12 +98,8 @@ class CMDP:
     ) -> None:
         reward = _table("r", r, ndim=2)
         num_states, num_actions = reward.shape
-        costs = _check.array("f", f)
-        costs = _table("f", costs[None] if costs.ndim == 2 else costs, ndim=3)
-        if costs.shape[1:] != reward.shape:
-            raise InvalidArgumentError(
-                f"f must have shape (K, {num_states}, {num_actions}) to match r, got {costs.shape}"
-            )
+        object.__setattr__(self, "r", reward)
+        self._set_constraints(f, f0)
         discount = _check.real("gamma", gamma, low=0.0)
         if discount >= 1.0:
             raise InvalidArgumentError(
@@ -115,11 +113,19 @@ class CMDP:
         if arrivals is not None and arrivals is not T:
             entered = _pair_matrix("arrivals", arrivals, num_states, num_actions)
         object.__setattr__(self, "arrivals", entered)
-        object.__setattr__(self, "r", reward)
-        object.__setattr__(self, "f", costs)
-        object.__setattr__(self, "f0", _check.vector("f0", f0, size=costs.shape[0]))
         object.__setattr__(self, "mu", start)
         object.__setattr__(self, "gamma", discount)
+
+    def _set_constraints(self, f: ArrayLike, f0: ArrayLike) -> None:
+        given = _check.array("f", f)
+        costs = _table("f", given[None] if given.ndim == 2 else given, ndim=3)
+        if costs.shape[1:] != self.r.shape:
+            raise InvalidArgumentError(
+                f"f must have shape (K, {', '.join(map(str, self.r.shape))}) to match r, got "
+                f"{costs.shape}"
+            )
+        object.__setattr__(self, "f", costs)
+        object.__setattr__(self, "f0", _check.vector("f0", f0, size=costs.shape[0]))
 
     @property
     def num_states(self) -> int:
@@ -145,9 +151,11 @@ class CMDP:
         >>> evaluate(doubled, Policy.uniform(1, 1)).costs
         array([4.])
         """
-        return CMDP(
-            self.T, self.r, f=f, f0=f0, mu=self.mu, gamma=self.gamma, arrivals=self.arrivals
-        )
+        other = object.__new__(CMDP)
+        for name in SHARED:  # read-only, and checked when this one was made
+            object.__setattr__(other, name, getattr(self, name))
+        other._set_constraints(f, f0)
+        return other
 
     def document(self) -> Document:
         """The content of the model's file."""

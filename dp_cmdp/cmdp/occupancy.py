@@ -98,19 +98,25 @@ def policy_from_occupancy(cmdp: CMDP, x: ArrayLike, *, noise: float = NOISE) -> 
     **Paper.** The ratio below the CMDP's linear program, completed where it is 0/0.
     **Privacy.** *Post-processing*.
     """
-    table = _measure(cmdp, x)
     share = _check.real("noise", noise, low=0.0, high=1.0)
-    kept = np.where(table > share * table.sum(), table, 0.0)
+    return policy_of(cmdp, _measure(cmdp, x), share=share)
+
+
+def policy_of(cmdp: CMDP, table: FloatArray, *, share: float = NOISE) -> Policy:
+    """:func:`policy_from_occupancy` of a table known to be finite, as solvers return it."""
+    kept = np.maximum(table, 0.0)
+    mass = kept.sum()
+    kept[kept <= share * mass] = 0.0
     total = kept.sum(axis=1)
     silent = total == 0.0
     if silent.all():
         raise InvalidArgumentError(
-            f"x must have an entry above noise·Σx = {share:g}·{table.sum():.3g}; it has none"
+            f"x must have an entry above noise·Σx = {share:g}·{mass:.3g}; it has none"
         )
-    probs = np.divide(kept, total[:, None], where=~silent[:, None], out=np.zeros_like(kept))
     if silent.any():
-        probs[silent] = safest_policy(cmdp).probs[silent]
-    return Policy(probs)
+        kept[silent], total[silent] = safest_policy(cmdp).probs[silent], 1.0
+    kept /= total[:, None]
+    return Policy(kept)
 
 
 def _measure(cmdp: CMDP, x: ArrayLike) -> FloatArray:
@@ -120,4 +126,4 @@ def _measure(cmdp: CMDP, x: ArrayLike) -> FloatArray:
             f"x must have shape {cmdp.r.shape} or ({cmdp.r.size},), got {flat.shape}"
         )
     _check.reject_non_finite("x", flat.ravel())
-    return np.maximum(flat.reshape(cmdp.r.shape), 0.0)
+    return flat.reshape(cmdp.r.shape)

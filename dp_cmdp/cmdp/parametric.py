@@ -314,8 +314,8 @@ class ParametricCMDP:
         return self._tightened(f, f0)
 
     def _tightened(self, sensitive_f: FloatArray, sensitive_f0: FloatArray) -> CMDP:
-        f = self._table(self.cost.filled(sensitive_f).toarray())
-        return self.public.with_constraints(f, self.tolerance.filled(sensitive_f0))
+        f = self._table(self.cost.dense(sensitive_f))
+        return self.public.with_constraints(f, self.tolerance.dense(sensitive_f0))
 
     def _table(self, f: FloatArray) -> FloatArray:
         return f.reshape(-1, self.public.num_states, self.public.num_actions)

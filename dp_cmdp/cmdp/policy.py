@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,12 +71,12 @@ class Policy:
     """
 
     probs: FloatArray
-    _random: np.random.Generator = field(compare=False)
+    _random: np.random.Generator | None = field(compare=False)
 
     @door
     def __init__(self, probs: ArrayLike) -> None:
         object.__setattr__(self, "probs", _distributions(probs))
-        object.__setattr__(self, "_random", np.random.default_rng())
+        object.__setattr__(self, "_random", None)
 
     @classmethod
     @door
@@ -216,7 +216,7 @@ class Policy:
         if _check.flag("deterministic", deterministic):
             states = _indices("observation", observation, high=self.num_states)
             return _action(np.argmax(self.probs[states], axis=-1)), state
-        return self.sample(observation, self._random), state
+        return self.sample(observation, self._own_random()), state
 
     @door
     def reseed(self, seed: int) -> None:
@@ -233,7 +233,13 @@ class Policy:
         True
         """
         fresh = np.random.default_rng(_check.seed("seed", seed))
-        self._random.bit_generator.state = fresh.bit_generator.state
+        object.__setattr__(self, "_random", fresh)
+
+    def _own_random(self) -> np.random.Generator:
+        """Made when it is first asked for: most policies are judged and never played."""
+        if self._random is None:
+            object.__setattr__(self, "_random", np.random.default_rng())
+        return cast(np.random.Generator, self._random)
 
     @door
     def save(
@@ -409,7 +415,8 @@ def _distributions(probs: ArrayLike) -> FloatArray:
             + ("has a negative entry" if off[worst] == np.inf else f"sums to {totals[worst]:.12g}")
         )
     loose = off > table.shape[1] * np.finfo(np.float64).eps
-    table[loose] /= totals[loose, None]
+    if loose.any():
+        table[loose] /= totals[loose, None]
     return _check.frozen(table)
 
 

@@ -20,6 +20,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp.cmdp.solvers.compiled_chain import swept_actions
 from dp_cmdp.errors import ConvergenceError
 
 #: Sweeps of value iteration that give policy iteration its first policy.
@@ -71,15 +72,11 @@ def optimal_actions(
     (actions, values)
         The best action and the value of each state.
     """
-    values = np.zeros(cmdp.num_states)
     table = np.where(allowed, reward, -np.inf)
-    for _ in range(SWEEPS):
-        values = action_values(cmdp, table, values).max(axis=1)
-    actions = action_values(cmdp, table, values).argmax(axis=1)
-    states = np.arange(cmdp.num_states)
+    (actions, values), states = _first_actions(cmdp, table), np.arange(cmdp.num_states)
     for _ in range(ROUNDS):
         chain = DiscountedChain(cmdp, Policy.deterministic(actions, cmdp.num_actions))
-        values = chain.values(reward[states, actions])
+        values = chain.values(reward[states, actions], guess=values)
         lookahead = action_values(cmdp, table, values)
         gain = lookahead.max(axis=1) - lookahead[states, actions]
         better = gain > IMPROVEMENT * np.abs(values).max()
@@ -90,6 +87,17 @@ def optimal_actions(
         f"policy iteration still improves after {ROUNDS} rounds; gamma = {cmdp.gamma:g} may be too "
         "close to 1 for double precision"
     )
+
+
+def _first_actions(cmdp: CMDP, table: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+    """What value iteration takes for best after :data:`SWEEPS` sweeps, and its values."""
+    values = np.zeros(cmdp.num_states)
+    swept = swept_actions(cmdp, table, np.argmax(table, axis=1), values=values, sweeps=SWEEPS)
+    if swept is not None:
+        return swept, values
+    for _ in range(SWEEPS):
+        values = action_values(cmdp, table, values).max(axis=1)
+    return action_values(cmdp, table, values).argmax(axis=1), values
 
 
 def action_values(cmdp: CMDP, reward: FloatArray, values: FloatArray) -> FloatArray:

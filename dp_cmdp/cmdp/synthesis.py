@@ -31,7 +31,7 @@ from dp_cmdp.cmdp.certificate import UNIT, PolicyCertificate, certify_policy
 from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.exact_costs import exact_costs
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.occupancy import occupancy_of, policy_from_occupancy
+from dp_cmdp.cmdp.occupancy import occupancy_of, policy_of
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.safest import safest_policy
@@ -269,8 +269,11 @@ def robust_policy(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> S
     >>> safe.certificate.verified
     True
     """
-    check_robust_policy(model)
-    return safe_policy(model.robust(), pool=pool)
+    try:
+        return safe_policy(model.robust(), pool=pool)
+    except InfeasibleError:
+        check_robust_policy(model)  # says more
+        raise
 
 
 @door
@@ -311,22 +314,30 @@ def _attempt(cmdp: CMDP, margin: FloatArray, *, pool: PolicyPool | None) -> Safe
     from dp_cmdp.cmdp.solvers.door import solve_cmdp
 
     solution = solve_cmdp(cmdp, margin=margin, pool=pool)
-    policy = policy_from_occupancy(cmdp, solution.occupancy)
+    policy = policy_of(cmdp, solution.occupancy)
     chain = DiscountedChain(cmdp, policy)
     return SafePolicy(
         policy=policy,
-        value=float(cmdp.mu @ chain.values(chain.average(cmdp.r))),
+        value=value_of(chain, cmdp, occupancy=solution.occupancy),
         certificate=certify_policy(cmdp, policy, chain=chain),
         upper_bound=_bound_at_tolerances(chain, cmdp, solution=solution, margin=margin),
         margin=float(margin.max()),
     )
 
 
+def value_of(chain: DiscountedChain, cmdp: CMDP, *, occupancy: FloatArray) -> float:
+    """The discounted reward of a chain's policy, which was read off an occupancy measure."""
+    visits = chain.visits(cmdp.mu, guess=occupancy.sum(axis=1))
+    return float(chain.average(cmdp.r) @ visits)
+
+
 def _bound_at_tolerances(
     chain: DiscountedChain, cmdp: CMDP, *, solution: CMDPSolution, margin: FloatArray
 ) -> float:
     """The Lagrangian bound at f0, raised by what rounding may have taken from it."""
-    table = cmdp.r - np.tensordot(solution.dual, cmdp.f, axes=1)
+    table = np.array(cmdp.r)
+    for price, cost in zip(solution.dual.tolist(), cmdp.f, strict=True):
+        table -= price * cost
     pull = float(solution.dual @ (np.abs(cmdp.f0) + margin))
     allowance = rounding_allowance(chain, cmdp, table=table, pull=pull)
     return solution.upper_bound + float(solution.dual @ margin) + allowance
@@ -342,7 +353,7 @@ def rounding_allowance(
     condition 2/(1 − γ), errs as much. Both are allowed for, twice. `pull` is the size of the
     multipliers' own part.
     """
-    size = float(np.abs(chain.values(chain.average(table))).max() + np.abs(table).max())
+    size = chain.largest_value(chain.average(table)) + float(np.abs(table).max())
     terms = 2 * int(np.diff(cmdp.T.indptr).max()) + np.count_nonzero(cmdp.mu) + 8
     return 4.0 * UNIT * (terms * size / (1.0 - cmdp.gamma) + 8.0 * pull)
 

@@ -113,9 +113,9 @@ class Affine:
 
     def sensitive(self) -> tuple[IntArray, IntArray, IntArray]:
         """(row, col) of every sensitive position, and the position number of every term."""
-        width = 1 if len(self.shape) == 1 else self.shape[1]
-        flat, position = np.unique(self.row * width + self.col, return_inverse=True)
-        return flat // width, flat % width, position
+        new = np.ones(self.row.size, dtype=bool)  # terms are sorted by position
+        new[1:] = (self.row[1:] != self.row[:-1]) | (self.col[1:] != self.col[:-1])
+        return self.row[new], self.col[new], np.cumsum(new) - 1
 
     def bounds(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Smallest and largest value of every sensitive position over a box of databases.
@@ -137,7 +137,7 @@ class Affine:
             np.bincount(position, weights=terms, minlength=row.size)
             for terms in (np.minimum(*ends), np.maximum(*ends))
         )
-        error = self.rounding(lower, upper)
+        error = self._rounding(lower, upper, position=position, base=base)
         return base + low - error, base + high + error
 
     def extremes(self, lower: FloatArray, upper: FloatArray) -> tuple[Any, Any]:
@@ -169,6 +169,13 @@ class Affine:
         places = np.broadcast_to(numbers, row.size), (row, col)
         return public + sparse.csr_array(places, shape=(height, width))
 
+    def dense(self, numbers: FloatArray | float) -> FloatArray:
+        """:meth:`filled` as a dense array."""
+        row, col, _ = self.sensitive()
+        whole = self.constant.toarray() if len(self.shape) == 2 else np.array(self.constant)
+        whole[(row, col)[: len(self.shape)]] = numbers
+        return whole
+
     def rounding(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
         """Bound on |float sum − real value| of every sensitive position, over a box of databases.
 
@@ -182,13 +189,21 @@ class Affine:
         covers its own rounding. **Privacy.** *Public*.
         """
         row, col, position = self.sensitive()
-        base = np.abs(self.base(row, col))
+        return self._rounding(lower, upper, position=position, base=self.base(row, col))
+
+    def _rounding(
+        self, lower: FloatArray, upper: FloatArray, *, position: IntArray, base: FloatArray
+    ) -> FloatArray:
+        weights = np.abs(self.coefficient)
+        if position.size == base.size and not base.any() and (weights == 1.0).all():
+            return np.zeros(base.size)  # single entries, all of them
+        base = np.abs(base)
         largest = np.maximum(np.abs(lower), np.abs(upper))[self.entry]
         size, weight, live, count = (
-            np.bincount(position, weights=terms, minlength=row.size)
+            np.bincount(position, weights=terms, minlength=base.size)
             for terms in (
-                np.abs(self.coefficient) * largest,
-                np.abs(self.coefficient),
+                weights * largest,
+                weights,
                 largest > 0.0,
                 None,
             )
@@ -303,4 +318,6 @@ def _store_terms(
 
 
 def _entries(matrix: sparse.csr_array, row: IntArray, col: IntArray) -> FloatArray:
-    return np.asarray(matrix[row, col], dtype=np.float64).ravel() if row.size else np.empty(0)
+    if not (row.size and matrix.nnz):
+        return np.zeros(row.size)
+    return np.asarray(matrix[row, col], dtype=np.float64).ravel()

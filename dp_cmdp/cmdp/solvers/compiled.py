@@ -12,10 +12,11 @@ import ctypes
 import os
 import warnings
 import weakref
+from collections.abc import Sequence
 from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int64, c_void_p
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +25,6 @@ from scipy import sparse
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.solvers.kernels import build
 from dp_cmdp.errors import InvalidArgumentError, SolverError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Set to 1 to do without the compiled kernels.
 SWITCH = "DP_CMDP_WITHOUT_KERNELS"
@@ -38,9 +36,13 @@ SOLVED, NO_MEMORY, LOST, INFEASIBLE = range(4)
 
 #: Of a workspace, what its twins and copies share.
 SHARED = ("indptr", "indices", "data", "mu", "reward", "shape", "gamma")
+#: T must have fewer non-zeros: the kernels count them in 32 bits.
+MOST_TRANSITIONS = 2**31
 
 
-class _Dynamics(Structure):
+class Dynamics(Structure):
+    """Transitions, start and discount as the kernels see them; keeps the arrays alive."""
+
     _fields_ = (
         ("num_states", c_int64),
         ("num_actions", c_int64),
@@ -50,15 +52,50 @@ class _Dynamics(Structure):
         ("mu", c_void_p),
         ("gamma", c_double),
     )
+    arrays: Sequence[NDArray[Any]]
+
+    @classmethod
+    def of(
+        cls, T: sparse.csr_array, *, shape: tuple[int, ...], mu: FloatArray, gamma: float
+    ) -> Dynamics:
+        """Of compressed rows with fewer than :data:`MOST_TRANSITIONS` non-zeros."""
+        rows = (_unsigned(T.indptr), _unsigned(T.indices), np.ascontiguousarray(T.data, np.float64))
+        start = np.ascontiguousarray(mu, np.float64)
+        return cls.over((*rows, start), shape=shape, gamma=gamma)
+
+    @classmethod
+    def over(
+        cls, arrays: Sequence[NDArray[Any]], *, shape: tuple[int, ...], gamma: float
+    ) -> Dynamics:
+        """Over indptr, indices (both unsigned), data and mu, which are shared."""
+        made = cls(*shape, *map(address, arrays), gamma)
+        made.arrays = arrays
+        return made
+
+    @property
+    def start(self) -> FloatArray:
+        """mu."""
+        return self.arrays[3]
 
 
-class _Given(Structure):
+class Given(Structure):
+    """Policies to start from, with their exact occupancies and values; keeps the arrays alive."""
+
     _fields_ = (
         ("count", c_int64),
         ("policies", c_void_p),
         ("occupancies", c_void_p),
         ("values", c_void_p),
     )
+    arrays: Sequence[NDArray[Any]]
+
+    @classmethod
+    def of(cls, policies: NDArray[np.int32], occupancies: FloatArray, values: FloatArray) -> Given:
+        """Of rows without gaps between them."""
+        arrays = (policies, occupancies, values)
+        made = cls(len(policies), *map(address, arrays))
+        made.arrays = arrays
+        return made
 
 
 class _Answer(Structure):
@@ -88,6 +125,18 @@ class Outcome:
     weights: FloatArray
     policies: NDArray[np.int32]
     occupancies: FloatArray
+
+
+def address(array: NDArray[Any]) -> int:
+    """Where the first entry is; quicker than `array.ctypes`, which makes an object."""
+    return array.__array_interface__["data"][0]
+
+
+def _unsigned(numbers: NDArray[Any]) -> NDArray[np.uint32]:
+    """As the kernels count, without a copy where that can be."""
+    if numbers.dtype == np.int32 and numbers.flags.c_contiguous:
+        return numbers.view(np.uint32)
+    return np.ascontiguousarray(numbers, np.uint32)
 
 
 @cache
@@ -120,8 +169,15 @@ def kernels() -> ctypes.CDLL | None:
     library.price.restype = c_double
     library.bound_of.argtypes = [c_void_p, c_int, c_void_p, c_void_p, c_void_p]
     library.bound_of.restype = c_double
+    library.sweep.argtypes = [c_void_p, c_int] + [c_void_p] * 4 + [c_double, c_int]
+    library.sweep.restype = c_int64
+    library.measure_of.argtypes = [c_int64] * 3 + [c_void_p] * 4
+    library.measure_of.restype = None
+    library.mixture_room.argtypes, library.mixture_room.restype = [c_void_p] * 2, c_int64
+    library.mixture.argtypes, library.mixture.restype = [c_void_p] * 5, None
+    library.cost_bounds.argtypes = [c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_void_p]
     library.solve.argtypes = [
-        c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_double, c_int, POINTER(_Given), c_void_p,
+        c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_double, c_int, POINTER(Given), c_void_p,
         c_void_p, c_void_p, POINTER(_Answer),
     ]  # fmt: skip
     return library
@@ -156,10 +212,9 @@ class Workspace:
     def __init__(
         self, T: sparse.csr_array, *, reward: FloatArray, mu: FloatArray, gamma: float
     ) -> None:
-        if T.nnz >= 2**31:
+        if T.nnz >= MOST_TRANSITIONS:
             raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros for engine='policies'")
-        self.indptr = np.ascontiguousarray(T.indptr, np.uint32)
-        self.indices = np.ascontiguousarray(T.indices, np.uint32)
+        self.indptr, self.indices = _unsigned(T.indptr), _unsigned(T.indices)
         self.data = np.ascontiguousarray(T.data, np.float64)
         self.mu = np.ascontiguousarray(mu, np.float64)
         self.reward = np.ascontiguousarray(reward, np.float64).reshape(-1)
@@ -169,7 +224,7 @@ class Workspace:
     def _open(self) -> None:
         library = required()
         arrays = (self.indptr, self.indices, self.data, self.mu)
-        self._dynamics = _Dynamics(*self.shape, *(a.ctypes.data for a in arrays), self.gamma)
+        self._dynamics = Dynamics.over(arrays, shape=self.shape, gamma=self.gamma)
         room = library.chain_room(byref(self._dynamics))
         chains = [library.chain_new(self.shape[0], room) for _ in range(2)]
         for chain in filter(None, chains):
@@ -197,7 +252,7 @@ class Workspace:
         b: FloatArray,
         *,
         gap: float,
-        given: Sequence[FloatArray | NDArray[np.int32]],
+        given: Given,
         x: FloatArray,
         newton_steps: int = NEWTON_STEPS,
     ) -> Outcome:
@@ -210,11 +265,10 @@ class Workspace:
         paid, multiplier, weights = np.zeros(rows), np.zeros(rows), np.zeros(rows + 1)
         policies, occupancies = np.empty((rows + 1, n), np.int32), np.empty((rows + 1, n))
         outputs = (paid, multiplier, weights, policies, occupancies)
-        answer = _Answer(0.0, np.inf, 0, 0, *(a.ctypes.data for a in outputs))
-        known = _Given(len(given[0]), *(a.ctypes.data for a in given))
+        answer = _Answer(0.0, np.inf, 0, 0, *map(address, outputs))
         status = self._library.solve(
-            byref(self._dynamics), rows, self.reward.ctypes.data, costs.ctypes.data, b.ctypes.data,
-            gap, newton_steps, byref(known), x.ctypes.data, self._chain, self._other, byref(answer),
+            byref(self._dynamics), rows, address(self.reward), address(costs), address(b),
+            gap, newton_steps, byref(given), address(x), self._chain, self._other, byref(answer),
         )  # fmt: skip
         if status == NO_MEMORY:
             raise MemoryError
@@ -233,30 +287,20 @@ class Workspace:
         """
         dynamics, net = byref(self._dynamics), np.ascontiguousarray(income, np.float64)
         self._library.price(
-            dynamics, net.ctypes.data, w.ctypes.data, policy.ctypes.data, self._chain, tolerance,
+            dynamics, address(net), address(w), address(policy), self._chain, tolerance,
             np.inf, 0,
         )  # fmt: skip
         one = np.ones(1)
-        return self._library.bound_of(dynamics, 1, net.ctypes.data, one.ctypes.data, w.ctypes.data)
+        return self._library.bound_of(dynamics, 1, address(net), address(one), address(w))
 
     def enter(self, policy: NDArray[np.int32]) -> None:
-        """Make ready the chain of a policy, for :meth:`occupancy` and :meth:`values`."""
+        """Make ready the chain of a policy, for :meth:`occupancy`."""
         dynamics = byref(self._dynamics)
-        self._library.rank_states(self._other, dynamics, policy.ctypes.data)
-        if self._library.chain_of(self._other, dynamics, policy.ctypes.data) < 0:
+        self._library.rank_states(self._other, dynamics, address(policy))
+        if self._library.chain_of(self._other, dynamics, address(policy)) < 0:
             raise MemoryError
-        self._policy = policy
 
     def occupancy(self, start: FloatArray, y: FloatArray, *, residual: float = 0.0) -> bool:
         """Occupancy of the states from `start`, from the guess y, in place; whether it is exact."""
         first = np.ascontiguousarray(start, np.float64)
-        return self._library.occupy(self._other, first.ctypes.data, y.ctypes.data, residual) >= 0
-
-    def values(self, reward: FloatArray, v: FloatArray) -> bool:
-        """Values of a reward (num_states, num_actions), from the guess v, in place; exact?"""
-        table = np.ascontiguousarray(reward, np.float64)
-        steps = self._library.evaluate(
-            self._other, self.shape[1], 1, table.ctypes.data, self._policy.ctypes.data,
-            v.ctypes.data, 0.0, 0.0,
-        )  # fmt: skip
-        return steps >= 0
+        return self._library.occupy(self._other, address(first), address(y), residual) >= 0

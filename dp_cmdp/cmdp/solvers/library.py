@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.solvers.compiled import Workspace
+from dp_cmdp.cmdp.solvers.compiled import Given, Workspace, address, required
 
 COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_used")
 #: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the occupancies.
@@ -73,6 +73,11 @@ class PolicyLibrary:
         """Discounted rewards (size,)."""
         return self._values[: self._size]
 
+    @property
+    def given(self) -> Given:
+        """All of them, as a solve starts from them."""
+        return Given.of(self.policies, self.occupancies, self.values)
+
     def make_room(self) -> None:
         """Drop the least recently useful half where there are more than the capacity."""
         if self._size > self.capacity:
@@ -129,7 +134,12 @@ def occupancy_measure(
     policies: NDArray[np.int32], occupancies: FloatArray, weights: FloatArray, *, actions: int
 ) -> FloatArray:
     """x(s, a) = Σ_p w_p y_p(s) [π_p(s) = a]."""
-    x, states = np.zeros((policies.shape[1], actions)), np.arange(policies.shape[1])
-    for policy, y, weight in zip(policies, occupancies, weights, strict=True):
-        x[states, policy] += weight * y
+    count, states = policies.shape
+    x = np.zeros((states, actions))
+    mixed = (
+        np.ascontiguousarray(policies, np.int32),
+        np.ascontiguousarray(occupancies, np.float64),
+        np.ascontiguousarray(weights, np.float64),
+    )
+    required().measure_of(states, actions, count, *map(address, mixed), address(x))
     return x

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any
 
@@ -215,7 +216,7 @@ class PolicyPool:
 
     def _costs(self, f: ArrayLike, *, form: str) -> FloatArray:
         """The costs as an array of the given form, in which K may be left out."""
-        table, dimensions = _check.float_array(f), form.count(",") + 1
+        table, dimensions = _check.float_array(f, copy=False), form.count(",") + 1
         shape = self._cmdp.r.shape
         if (
             table is None
@@ -244,35 +245,34 @@ class PolicyPool:
         if library is None:
             return [self._by_lp(table, own, gap=gap) for table, own in zip(tables, b, strict=True)]
         library.make_room()
-        given = library.policies, library.occupancies, library.values
-        n, columns = library.shape[0], tables.shape[1] + 1
-        start = self._values.get(columns, np.zeros((n, columns)))
-        spaces: SimpleQueue[Workspace] = SimpleQueue()
+        given, columns = library.given, tables.shape[1] + 1
+        start = self._values.get(columns, np.zeros((library.shape[0], columns)))
+        found: dict[int, tuple[Outcome, FloatArray, CMDPSolution | SolverError]] = {}
+        draws: SimpleQueue[int] = SimpleQueue()
+        for d in range(len(tables)):
+            draws.put(d)
+
+        def work(space: Workspace) -> None:
+            with suppress(Empty):
+                while True:
+                    d, x = draws.get_nowait(), start.copy()
+                    outcome = space.solve(tables[d], b[d], gap=gap, given=given, x=x)
+                    found[d] = outcome, x, self._answer(outcome, tables[d], b[d], x=x, gap=gap)
+
         workers = min(threads, len(tables))
-        for k in range(workers):
-            spaces.put(library.workspace if k == 0 else self._twin(k - 1))
-
-        def solve(d: int) -> tuple[Outcome, FloatArray]:
-            x, space = start.copy(), spaces.get()
-            try:
-                return space.solve(tables[d], b[d], gap=gap, given=given, x=x), x
-            finally:
-                spaces.put(space)
-
         if workers <= 1:
-            found = [solve(d) for d in range(len(tables))]
+            work(library.workspace)
         else:
+            spaces = [library.workspace, *map(self._twin, range(workers - 1))]
             with ThreadPoolExecutor(workers) as threads_at_work:
-                found = list(threads_at_work.map(solve, range(len(tables))))
-        for outcome, x in found:
+                list(threads_at_work.map(work, spaces))
+        for d in range(len(tables)):
+            outcome, x, _ = found[d]
             if outcome.status == SOLVED:
                 mixed = zip(outcome.policies, outcome.occupancies, strict=True)
                 library.touch([library.insert(policy, y) for policy, y in mixed])
                 self._values[columns] = x
-        return [
-            self._answer(outcome, table, own, x=x, gap=gap)
-            for (outcome, x), table, own in zip(found, tables, b, strict=True)
-        ]
+        return [found[d][2] for d in range(len(tables))]
 
     def _twin(self, k: int) -> Workspace:
         """Workspace of another thread, kept for the next batch."""
@@ -287,7 +287,8 @@ class PolicyPool:
         """The solution, or the error that says why there is none."""
         if outcome.status == INFEASIBLE:
             return infeasible(outcome.multiplier, outcome.value)
-        scale, bound = float(np.abs(self._cmdp.r).max()), outcome.bound
+        assert self.library is not None
+        scale, bound = self.library.reward_scale, outcome.bound
         reached = np.inf
         if outcome.weights.size:
             if outcome.status != SOLVED:  # rounding may be all that is left of the bound

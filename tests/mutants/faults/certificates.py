@@ -113,6 +113,79 @@ FAULTS = (
         ),
     ),
     *in_file(
+        "dp_cmdp/cmdp/solvers/kernels/proof.c",
+        (VERDICTS, CERTIFICATE),
+        Fault(
+            "compiled-residual-dropped",
+            "a certificate counts what the cost function misses",
+            "return up(mean + up(top / nextafter(1.0 - dyn->gamma, 0.0)));",
+            "return mean;",
+        ),
+        Fault(
+            "compiled-residual-not-accumulated",
+            "a residual is met at every step",
+            "return up(mean + up(top / nextafter(1.0 - dyn->gamma, 0.0)));",
+            "return up(mean + up(top));",
+        ),
+        Fault(
+            "compiled-rounding-dropped",
+            "a certificate counts rounding",
+            "high[s] = up(value + error);",
+            "high[s] = value;",
+            "the first lift is always made, and adds more than twice the rounding of a residual",
+        ),
+        Fault(
+            "compiled-underflow-dropped",
+            "a certificate counts underflow",
+            "#define UNDERFLOWS 0x1p-1000",
+            "#define UNDERFLOWS 0.0",
+            "where every product underflows, those of the chain's steps do too: it gives no "
+            "estimate, and Python bounds the cost; beside others, the rounding of these is larger",
+        ),
+        Fault(
+            "compiled-overflow-hidden",
+            "overflow yields the bound +∞",
+            "if (!isfinite(size)) return -1;",
+            "if (!isfinite(size)) size = 0.0;",
+        ),
+        Fault(
+            "compiled-rows-of-T-not-divided",
+            "rows that miss 1 are divided by their sum",
+            "value += weight * (cost[p] + dyn->gamma * (move / mass));",
+            "value += weight * (cost[p] + dyn->gamma * move);",
+        ),
+        Fault(
+            "compiled-start-not-divided",
+            "a start that misses 1 is divided by its sum",
+            "double total = sum_of(n, dyn->mu, NULL, 0);",
+            "double total = 1.0;",
+        ),
+        Fault(
+            "compiled-live-states-too-few",
+            "every state that leads to a cost is bounded",
+            "if (!g->live[g->state[j]]) g->live[g->state[j]] = 1, g->queue[last++] = g->state[j];",
+            "if (0) g->queue[last++] = g->state[j];",
+        ),
+        Fault(
+            "compiled-rare-actions-forgotten",
+            "an action of any positive probability is counted",
+            "if (probs[p] > 0.0 && cost[p] != 0.0) g->live[s] = 1;",
+            "if (probs[p] > 1e-12 && cost[p] != 0.0) g->live[s] = 1;",
+        ),
+        Fault(
+            "compiled-rare-moves-forgotten",
+            "a successor of any positive probability is reached",
+            "if (!(dyn->data[j] > 0.0)) continue;",
+            "if (!(dyn->data[j] > 1e-300)) continue;",
+        ),
+        Fault(
+            "compiled-first-estimate-kept",
+            "the bound is tight",
+            "if (turn && top / (1.0 - dyn->gamma) <= NEGLIGIBLE * fabs(*bound)) return 0;",
+            "if (top / (1.0 - dyn->gamma) <= NEGLIGIBLE * fabs(*bound)) return 0;",
+        ),
+    ),
+    *in_file(
         "dp_cmdp/cmdp/exact_costs.py",
         (VERDICTS, CERTIFICATE),
         Fault(

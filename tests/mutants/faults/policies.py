@@ -213,14 +213,14 @@ FAULTS = (
         Fault(
             "silent-states-take-any-action",
             "states never visited take the safest action",
-            "probs[silent] = safest_policy(cmdp).probs[silent]",
-            "probs[silent] = 1.0 / cmdp.num_actions",
+            "kept[silent], total[silent] = safest_policy(cmdp).probs[silent], 1.0",
+            "kept[silent], total[silent] = 1.0 / cmdp.num_actions, 1.0",
         ),
         Fault(
             "noise-kept",
             "a solver's noise does not choose actions",
-            "kept = np.where(table > share * table.sum(), table, 0.0)",
-            "kept = np.where(table > 0.0, table, 0.0)",
+            "kept[kept <= share * mass] = 0.0",
+            "kept[kept <= 0.0] = 0.0",
         ),
         Fault(
             "flow-undiscounted",

@@ -55,6 +55,12 @@ FAULTS = (
             "is_exact = ((count == 1) & (base == 0.0)) | (live == 0)",
         ),
         Fault(
+            "single-entries-with-constants",
+            "the rounding of a sum counts its public part",
+            "if position.size == base.size and not base.any() and (weights == 1.0).all():",
+            "if position.size == base.size and (weights == 1.0).all():",
+        ),
+        Fault(
             "underflow-of-products-forgotten",
             "the rounding of a sum counts products that underflow",
             "error = (count + 1) * 2.0**-51 * (base + size) + live * UNDERFLOW",

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from dp_cmdp.cmdp.certificate import PolicyCertificate, certify_policy
+from dp_cmdp.cmdp.chain import DiscountedChain
 from dp_cmdp.cmdp.evaluation import evaluate
 from dp_cmdp.cmdp.exact_costs import exact_costs, verify_exact
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.errors import InvalidArgumentError
+
+pytestmark = pytest.mark.usefixtures("both_ways")
 
 #: Excess over the exact cost, in units of Σ|f|·occupancy and of that over 1 − γ.
 TIGHTNESS = (1e-13, 3e-15)
@@ -75,6 +78,16 @@ def test_the_bound_holds_for_distributions_that_miss_one():
             assert Fraction(float(bound)) >= cost
 
 
+def test_the_chain_of_another_policy_costs_tightness_but_not_rigour():
+    rng = np.random.default_rng(23)
+    for _ in range(50):
+        cmdp, policy = random_case(rng)
+        other = DiscountedChain(cmdp, Policy.uniform(*cmdp.r.shape))
+        bounds = certify_policy(cmdp, policy, chain=other).worst_case_cost
+        for bound, cost in zip(bounds, exact_costs(cmdp, policy), strict=True):
+            assert bound == np.inf or Fraction(float(bound)) >= cost
+
+
 def test_a_tolerance_just_below_the_cost_is_not_verified_and_one_just_above_is():
     rng = np.random.default_rng(22)
     for _ in range(50):
@@ -109,6 +122,14 @@ def test_the_smallest_probability_of_cost_is_seen():
 def test_states_that_are_never_reached_do_not_loosen_the_bound():
     certificate = certify_policy(chain_with_cost(f0=1.0), Policy.deterministic([1, 0, 0], 2))
     assert 1.0 <= certificate.worst_case_cost[0] <= 1.0 + 1e-13
+
+
+def test_a_successor_of_the_least_probability_is_reached():
+    T = np.array([[[1.0, 5e-324], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]])
+    cmdp = CMDP(T, np.zeros((2, 2)), f=[[0, 0], [1, 0]], f0=[0.0], mu=[1, 0], gamma=0.5)
+    policy = Policy.deterministic([0, 0], 2)
+    (exact,) = exact_costs(cmdp, policy)
+    assert 0 < exact <= Fraction(float(certify_policy(cmdp, policy).worst_case_cost[0]))
 
 
 def test_negative_costs_are_credits():
@@ -151,6 +172,10 @@ def test_shapes_and_sizes_are_checked():
     for check in (certify_policy, exact_costs):
         with pytest.raises(InvalidArgumentError, match="shape"):
             check(cmdp, Policy.uniform(2, 2))
+    small = CMDP([[[1.0]]], [[0.0]], f=[[1.0]], f0=[1.0], mu=[1.0], gamma=0.5)
+    elsewhere = DiscountedChain(small, Policy([[1.0]]))
+    with pytest.raises(InvalidArgumentError, match="chain must have probs of shape"):
+        certify_policy(cmdp, Policy.uniform(3, 2), chain=elsewhere)
     ones = np.ones((201, 1))
     large = CMDP(np.eye(201), ones, f=ones, f0=[1.0], mu=np.eye(1, 201)[0], gamma=0.0)
     with pytest.raises(InvalidArgumentError, match="certify_policy"):

@@ -12,6 +12,8 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.synthesis import safe_policy
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 def loop(f0) -> CMDP:
     """One state; every cost is 1 per step, 2 in all, which floats hold exactly."""

@@ -96,6 +96,7 @@ def test_the_safest_policy_avoids_cost_before_it_seeks_reward():
     assert actions[3] == 1
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_the_safest_policy_attains_the_least_total_cost_of_the_linear_program():
     for seed in range(5):
         cmdp = random_model(seed)

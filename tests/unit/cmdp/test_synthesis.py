@@ -291,3 +291,15 @@ def _independent_optimum(cmdp: CMDP) -> float:
 
 def _least_cost(cmdp: CMDP) -> float:
     return -_occupancy_lp(cmdp, -cmdp.f[0])
+
+
+def test_a_robust_policy_is_solved_for_once(monkeypatch):
+    solved = []
+
+    def counted(*args, **named):
+        solved.append(args)
+        return solve_cmdp(*args, **named)
+
+    monkeypatch.setattr("dp_cmdp.cmdp.solvers.door.solve_cmdp", counted)
+    assert robust_policy(HazardGridEnv("corridor").model()).certificate.verified
+    assert len(solved) == 1

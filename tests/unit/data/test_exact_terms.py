@@ -173,3 +173,14 @@ def test_sums_rounded_up_are_the_least_floats_above(terms):
 def test_a_sum_beyond_the_floats_is_rounded_up_to_infinity():
     found = exact.row_sums_up(np.zeros(2, dtype=int), [np.full(2, 1.7e308)], num_rows=1)
     assert found.tolist() == [np.inf]
+
+
+@pytest.mark.parametrize("shape", [3, (2, 3)])
+def test_a_dense_array_is_the_filled_one(shape):
+    places, constant = (
+        ([0, 2], [1.0, 2.0, 3.0]) if shape == 3 else (([0, 1], [2, 0]), np.ones(shape))
+    )
+    affine = Affine(shape, constant=constant, at=places, entry=[0, 1], coefficient=[1.0, -2.0])
+    numbers = np.array([7.0, 8.0])
+    filled = affine.filled(numbers)
+    assert np.array_equal(affine.dense(numbers), filled if shape == 3 else filled.toarray())

@@ -23,7 +23,7 @@ void set_prices(const Solve *f, const double *multiplier) {
 int keep(Solve *f, const i32 *policy) {
     int oldest = -1;
     for (int j = 0; j < f->known; j++) {
-        if (differing(f->n, f->kept[j].policy, policy) == 0) {
+        if (memcmp(f->kept[j].policy, policy, f->n * sizeof(i32)) == 0) {
             f->kept[j].used = ++f->clock;
             return j;
         }
@@ -44,7 +44,7 @@ void complete(Solve *f, int j) {
     if (own->exact) return;
     Chain *chain = f->chain;
     memcpy(own->y, f->y, f->n * sizeof(double));
-    if (differing(f->n, own->policy, chain->policy) > 0) {
+    if (memcmp(own->policy, chain->policy, f->n * sizeof(i32)) != 0) {
         chain = f->other;
         memcpy(chain->rank, f->chain->rank, f->n * sizeof(u32));
         chain_of(chain, f->dyn, own->policy);
@@ -122,6 +122,14 @@ void answer_with_mixture(const Solve *f, Answer *answer) {
         memcpy(answer->occupancies + answer->count * f->n, own->y, f->n * sizeof(double));
         answer->weights[answer->count++] = weight;
     }
+}
+
+/* Occupancy measure (n, actions) of a mixture; x holds zeros. */
+EXPORT void measure_of(i64 n, i64 actions, i64 count, const i32 *policies, const double *occupancies,
+                       const double *weights, double *x) {
+    for (i64 j = 0; j < count; j++)
+        for (i64 s = 0; s < n; s++)
+            x[s * actions + policies[j * n + s]] += weights[j] * occupancies[j * n + s];
 }
 
 /* No policy is worth more at these prices, what it may cost included; every rounding allowed for. */

@@ -22,23 +22,30 @@ static void *place(char **at, size_t bytes) {
     return found;
 }
 
-/* Costs of what is given, over the states that cost something. */
-static void price_given(const Solve *f, const Given *given, u32 *states, double *costs) {
-    i64 count = 0, actions = f->dyn->num_actions;
-    for (i64 s = 0; s < f->n; s++) {
+/* Costs of what is given, over the states that cost something; `states` and `paid` are room: n and pairs
+ * times K. The costs of these states are put side by side first, where they stay at hand. */
+static void price_given(const Solve *f, const Given *given, u32 *states, double *paid, double *costs) {
+    i64 count = 0, actions = f->dyn->num_actions, each = actions * f->K;
+    for (i64 s = 0; s < f->n && given->count; s++) {
         int costly = 0;
-        for (i64 p = s * actions; p < (s + 1) * actions; p++)
-            for (int k = 1; k < f->m; k++) costly |= f->table[p * f->m + k] != 0.0;
+        for (i64 a = 0; a < actions; a++)
+            for (int k = 0; k < f->K; k++) {
+                double cost = f->table[(s * actions + a) * f->m + k + 1];
+                paid[count * each + a * f->K + k] = cost;
+                costly |= cost != 0.0;
+            }
         states[count] = (u32)s;
         count += costly;
     }
     for (i64 j = 0; j < given->count; j++) {
         const i32 *policy = given->policies + j * f->n;
         const double *y = given->occupancies + j * f->n;
-        for (int k = 0; k < f->K; k++) costs[j * f->K + k] = 0.0;
-        for (i64 i = 0; i < count; i++) {
-            const double *row = f->table + (states[i] * actions + policy[states[i]]) * f->m;
-            for (int k = 0; k < f->K; k++) costs[j * f->K + k] += y[states[i]] * row[k + 1];
+        for (int k = 0; k < f->K; k++) {
+            const double *own = paid + k;
+            double sum = 0.0;
+            for (i64 i = 0; i < count; i++, own += each)
+                sum += y[states[i]] * own[policy[states[i]] * f->K];
+            costs[j * f->K + k] = sum;
         }
     }
 }
@@ -76,12 +83,13 @@ static void set_table(i64 pairs, int m, const double *reward, const double *cost
                       double *peak) {
     for (int k = 0; k < m; k++) {
         const double *column = k == 0 ? reward : costs + (k - 1) * pairs;
-        peak[k] = 0.0;
+        double most = 0.0;
         for (i64 p = 0; p < pairs; p++) {
+            double size = fabs(column[p]);
             table[p * m + k] = column[p];
-            peak[k] = larger(peak[k], fabs(column[p]));
+            most = size > most ? size : most;
         }
-        if (peak[k] == 0.0) peak[k] = 1.0;
+        peak[k] = most > 0.0 ? most : 1.0;
     }
 }
 
@@ -127,7 +135,7 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
         f.kept[count + j].cost = place(&at, K * sizeof(double));
     }
     double *given_costs = place(&at, count * K * sizeof(double));
-    price_given(&f, given, (u32 *)f.mixed, given_costs);
+    price_given(&f, given, (u32 *)f.mixed, f.advantage, given_costs);
     memcpy(f.b, b, K * sizeof(double));
     for (int k = 0; k < m; k++) {
         f.basis[k] = -1;

@@ -31,11 +31,10 @@ def solved_by(cmdp, *, newton_steps):
     """One solve from nothing, with so many steps of Newton's method before column generation."""
     library = PolicyPool(cmdp).library
     assert library is not None
-    given = library.policies, library.occupancies, library.values
     x = np.zeros((cmdp.num_states, cmdp.num_constraints + 1))
     table = cmdp.f.reshape(cmdp.num_constraints, -1)
     return library.workspace.solve(
-        table, cmdp.f0, gap=1e-8, given=given, x=x, newton_steps=newton_steps
+        table, cmdp.f0, gap=1e-8, given=library.given, x=x, newton_steps=newton_steps
     )
 
 

@@ -1,0 +1,97 @@
+"""What a Dask cluster buys: one sweep of private policies on local clusters of 1 and 2 workers.
+
+    python benchmarks/cluster.py
+    python benchmarks/cluster.py --draws 256 --workers 1 --workers 4
+
+Every worker is a process with one thread. A line has the seconds of the sweep on the clock, the
+processor seconds that its draws took inside the workers, the difference per draw (waiting and
+talking, of all workers), and the bytes of a chunk of work and of its records as they travel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.cmdp.synthesis import synthesize
+from dp_cmdp.errors import PrivacyWarning
+from dp_cmdp.experiments.runner import run_sweep
+from dp_cmdp.experiments.sweep import Sweep, stream
+from dp_cmdp.problems.hazard_grids import random_grid
+from dp_cmdp.release.entries import release_database
+
+SIDE = 32
+CHUNK = 8
+
+
+def draw_values(setting: Any, seed: int, draws: Sequence[int]) -> list[dict[str, Any]]:
+    """The value of a private policy on one grid, a row per draw."""
+    model, database = random_grid(setting["side"], np.random.default_rng(0), start="uniform")
+    rows = []
+    for draw in draws:
+        begin = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)
+            rng = stream(seed, draw, "release")
+            release = release_database(database, PrivacyBudget(1, "1/10"), rng=rng)
+        value = synthesize(model, release).value
+        rows.append({"draw": draw, "value": value, "cpu_s": time.process_time() - begin})
+    return rows
+
+
+def run(sweep: Sweep, workers: int) -> tuple[dict[str, Any], list[float]]:
+    """One line, and the values found."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(draw_values, {"side": 4}, 0, [0])  # imports and first calls
+        begin = time.perf_counter()
+        frame = run_sweep(sweep, engine="dask", scheduler=cluster.scheduler_address)
+        seconds = time.perf_counter() - begin
+    cpu, chunk = float(frame["cpu_s"].sum()), sweep.chunks()[0]
+    line = {
+        "name": "cluster",
+        "workers": workers,
+        "draws": len(frame),
+        "seconds": seconds,
+        "cpu_s": cpu,
+        "other_s_per_draw": (seconds * workers - cpu) / len(frame),
+        "chunk_bytes": len(pickle.dumps(chunk)),
+        "record_bytes": len(pickle.dumps(draw_values({"side": 4}, 0, range(CHUNK)))),
+        "load": os.getloadavg()[0],
+    }
+    return line, frame.sort_values("draw")["value"].tolist()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--draws", type=int, default=128)
+    parser.add_argument("--workers", action="append", type=int)
+    options = parser.parse_args()
+    settings = ({"side": SIDE},)
+    sweep = Sweep("cluster", draw_values, settings, draws=options.draws, chunk=CHUNK)
+    first: list[float] | None = None
+    for workers in options.workers or (1, 2):
+        line, values = run(sweep, workers)
+        first = values if first is None else first
+        print(json.dumps(line | {"same_values": values == first}), flush=True)
+
+
+if __name__ == "__main__":
+    from benchmarks import cluster  # where workers find the function by name
+
+    cluster.main()
