@@ -6,13 +6,13 @@ from nicegui import background_tasks, context, run, ui
 
 from dp_cmdp.accounting.budget import PrivacyBudget, shown_up, weak_budgets
 from dp_cmdp.cmdp.private_policy import PrivatePolicy
-from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy
+from dp_cmdp.cmdp.synthesis import SafePolicy
 from dp_cmdp.explorer import map_svg
 from dp_cmdp.explorer.cell_words import cell_words
 from dp_cmdp.explorer.curve import public_advice
 from dp_cmdp.explorer.custody import Custody, Wish
 from dp_cmdp.explorer.files import GRID_FILES, grid_file
-from dp_cmdp.explorer.grid_answer import highest_costs, saturation_share, visits
+from dp_cmdp.explorer.grid_answer import highest_costs, robust_of, saturation_share
 from dp_cmdp.explorer.page.grid_tab import budget_fields
 from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
 from dp_cmdp.explorer.page.parts import (
@@ -149,7 +149,7 @@ class DatabaseTab:
         """The policy without data, which also says whether a release can be made safe at all."""
         self._messages.busy("computing the robust policy …")
         try:
-            self._robust = await run.io_bound(robust_policy, self._custody.model)
+            self._robust = await run.io_bound(robust_of, self._custody.layout)
         except Exception as error:
             self._messages.failed(error)
         self._messages.idle()
@@ -197,7 +197,8 @@ class DatabaseTab:
     def _draw_data(self) -> None:
         layout = self._custody.layout
         release = self._shown.release if self._shown else None
-        self._data.show(layout, map_svg.data_map(layout, release=release, cursor=self._data.cursor))
+        self._data.show(layout, map_svg.data_map(layout, release=release))
+        self._data.mark({})
         self._facts.text = cell_words(layout, self._data.cursor, release=release, severity=None)
 
     def _show(self) -> None:
@@ -212,7 +213,7 @@ class DatabaseTab:
             shown.append((self._policies[1], made.safe, made.release, note))
         for drawn, safe, release, note in shown:
             drawn.show(
-                self._custody.layout, safe.policy, visits=visits(model, safe.policy),
+                self._custody.layout, safe.policy, model=model,
                 costs=highest_costs(self._custody.layout, release), seed=self._player.seed,
                 note=f"value {safe.value:.4g}, {note}",
             )  # fmt: skip

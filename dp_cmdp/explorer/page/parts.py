@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import Any
 
 from nicegui import events, run, ui
 
 from dp_cmdp.errors import DPCMDPError
+from dp_cmdp.explorer.settings import STOP, slider_place, slider_text
 from dp_cmdp.explorer.words import refusal
 
 CARD = "w-full p-4 shadow-sm border border-gray-200 bg-white"
@@ -18,6 +17,10 @@ SMALL = "text-sm text-gray-700"
 AMBER = f"{SMALL} bg-amber-50 border border-amber-300 rounded p-2 w-full"
 MAPS = "w-full grid gap-4 grid-cols-1 md:grid-cols-2"
 BUTTON = "outline dense no-caps"
+#: Seconds between two looks at a slider that is moved; the first look is at once.
+TICK = 0.1
+#: Milliseconds without a key after which a typed number is taken.
+TYPED = 200
 PLANS = {
     "database": "database: an interval per number",
     "totals": "totals: bounds on sums besides",
@@ -66,11 +69,11 @@ class LogField:
             self.text = ui.input(
                 label, value=value, validation=self._wrong, on_change=self._typed
             ).classes("w-full")
-            self.text.props(f'dense debounce=300 aria-label="{label}"').tooltip(tip)
+            self.text.props(f'dense debounce={TYPED} aria-label="{label}"').tooltip(tip)
             self.slider = (
-                ui.slider(min=low, max=high, step=0.125, value=self._place(value))
+                ui.slider(min=low, max=high, step=STOP, value=self._place(value))
                 .props(f'dense aria-label="{label}, slider"')
-                .on("update:model-value", self._moved, throttle=0.2, leading_events=False)
+                .on("update:model-value", self._moved, throttle=TICK)
             )
 
     def _wrong(self, text: str | None) -> str | None:
@@ -81,10 +84,7 @@ class LogField:
         return None
 
     def _place(self, text: str) -> float:
-        try:
-            return round(8 * math.log(float(Fraction(text)), self._base)) / 8
-        except (ValueError, ZeroDivisionError, OverflowError):
-            return 0.0
+        return slider_place(text, base=self._base)
 
     def _typed(self, event: events.ValueChangeEventArguments) -> None:
         text = (event.value or "").strip()
@@ -94,7 +94,7 @@ class LogField:
         self._on_change(text)
 
     def _moved(self, event: events.GenericEventArguments) -> None:
-        text = f"{self._base ** float(event.args):.3g}"
+        text = slider_text(float(event.args), base=self._base)
         self._quiet = True
         self.text.value = text
         self._quiet = False
@@ -146,7 +146,7 @@ class Messages:
 def code_card(code: Callable[[], str]) -> Callable[[], None]:
     """The code that does this, with a button that copies it; returns what renews it."""
     with card("The code that does this"):
-        with ui.expansion("Show the code", icon="code").classes("w-full"):
+        with ui.expansion("Show the code", icon="code").classes("w-full") as box:
             shown = ui.code("", language="python").classes("w-full text-xs")
 
         def copy() -> None:
@@ -156,13 +156,24 @@ def code_card(code: Callable[[], str]) -> Callable[[], None]:
         ui.button("Copy the code", icon="content_copy", on_click=copy).props(BUTTON)
 
     def renew() -> None:
-        shown.content = code()
+        if box.value:  # colouring long code takes longer than a small answer
+            shown.content = code()
 
+    box.on_value_change(renew)
     return renew
 
 
 def download_card(
     names: Sequence[str], make: Callable[[str], bytes | None], messages: Messages, note: str
+) -> None:
+    """A titled box with a button for each file."""
+    with card("Download"):
+        ui.label(note).classes(SMALL)
+        download_buttons(names, make, messages)
+
+
+def download_buttons(
+    names: Sequence[str], make: Callable[[str], bytes | None], messages: Messages
 ) -> None:
     """A button for each file, made when it is asked for."""
 
@@ -177,13 +188,9 @@ def download_card(
         else:
             ui.download.content(content, name)
 
-    with card("Download"):
-        ui.label(note).classes(SMALL)
-        with ui.row().classes("gap-2"):
-            for name in names:
-                ui.button(name, icon="download", on_click=lambda _, name=name: give(name)).props(
-                    BUTTON
-                )
+    with ui.row().classes("gap-2"):
+        for name in names:
+            ui.button(name, icon="download", on_click=lambda _, name=name: give(name)).props(BUTTON)
 
 
 def plan_select(value: str, on_change: Callable[[str], Any]) -> ui.select:
@@ -214,4 +221,4 @@ def whole_field(
             on_change(int(event.value))
 
     field = ui.number(label, value=value, step=1, validation=wrong, on_change=changed)
-    return field.classes("w-full").props(f'dense debounce=300 aria-label="{label}"')
+    return field.classes("w-full").props(f'dense debounce={TYPED} aria-label="{label}"')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,7 +61,7 @@ class Shown:
     answers: bytes | None
 
 
-class ProgramPanel(Workbench[P, Shown]):
+class ProgramPanel(Workbench[P, ProgramAnswer, Shown]):
     """Answers of a linear program: pictures, numbers, curve, code, files."""
 
     def __init__(self, design: P, *, tab: str) -> None:
@@ -80,7 +81,7 @@ class ProgramPanel(Workbench[P, Shown]):
             self._picture.props('fit=contain alt="released intervals within their public bounds"')
         with card("The answers") as self._answers:
             self._allocation = ui.column().classes("w-full")
-        self.later = Later()
+        self.later = Later(self.messages)
         self._renew_code = code_card(lambda: program_code(self.design))
         download_card(
             PROGRAM_FILES, self._file, self.messages,
@@ -93,17 +94,21 @@ class ProgramPanel(Workbench[P, Shown]):
         shown = self.design.query() if isinstance(self.design, AuctionDesign) else {}
         return address(self._tab, shown)
 
-    def answer(self, design: P) -> Shown:
-        """Release, solution and their pictures."""
+    def answer(self, design: P, tell: Callable[[ProgramAnswer], Any]) -> Shown:
+        """Release and solution first, then their pictures, which take longer."""
         found = answer_program(design)
+        tell(found)
         picture = program_file("release.png", design.program(), found.private)
         return Shown(found, picture, _answers_picture(design, found))
+
+    def sketch(self, part: ProgramAnswer) -> None:
+        """Numbers and words, before the pictures."""
+        self._tell(part)
 
     def show(self, found: Shown) -> None:
         """All parts of the tab."""
         self._picture.set_source(_data_address(found.released))
         self._show_answers(found.answer, found.answers)
-        self._tell(found.answer)
         self._renew_code()
         self.messages.idle(f"plan {found.answer.private.choice.plan}")
         plan = found.answer.private.choice.plan.facts()
