@@ -16,9 +16,7 @@ import numpy as np
 from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
 from dp_cmdp.advice.adviser import advise
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.envs import Layout
 from dp_cmdp.errors import InvalidArgumentError, SolverError
-from dp_cmdp.explorer.grid_answer import grid_model
 from dp_cmdp.explorer.words import advice_words
 from dp_cmdp.metrics import mean_interval
 from dp_cmdp.program.parametric import ParametricLP
@@ -157,15 +155,15 @@ def advice_sentence(design: Invented) -> str:
     return _advice(design.public(), design.budget())
 
 
-def public_advice(layout: Layout, epsilon: str, delta: str) -> str:
-    """The adviser's sentence for a layout.
+def public_advice(program: ParametricLP | ParametricCMDP, epsilon: str, delta: str) -> str:
+    """The adviser's sentence for a program or model.
 
     Notes
     -----
     **Privacy.** *Public*: no database is read.
     """
     with weak_budgets():
-        return _advice(grid_model(layout), PrivacyBudget(epsilon, delta))
+        return _advice(program, PrivacyBudget(epsilon, delta))
 
 
 def _advice(program: ParametricLP | ParametricCMDP, budget: PrivacyBudget) -> str:

@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from dp_cmdp._storage import write_bytes
 from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.private_policy import PrivatePolicy
@@ -43,20 +42,6 @@ def grid_file(name: str, layout: Layout, model: ParametricCMDP, made: PrivatePol
         else:
             path.write_bytes(_picture(name, layout, model, made))
         return path.read_bytes()
-
-
-def write_public_files(
-    folder: Path, layout: Layout, model: ParametricCMDP, made: PrivatePolicy
-) -> None:
-    """All of :data:`GRID_FILES`, each written whole or not at all.
-
-    Notes
-    -----
-    **Privacy.** *Post-processing*.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in GRID_FILES:
-        write_bytes(folder / name, grid_file(name, layout, model, made))
 
 
 def program_file(name: str, program: ParametricLP, made: PrivateAnswer) -> bytes:

@@ -7,7 +7,6 @@ from typing import Any
 
 from nicegui import background_tasks, run, ui
 
-from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
 from dp_cmdp.envs import Layout, layout_names
 from dp_cmdp.errors import DPCMDPError
 from dp_cmdp.explorer import map_svg
@@ -27,10 +26,12 @@ from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
 from dp_cmdp.explorer.page.parts import (
     AMBER,
     BUTTON,
+    COLUMNS,
     MAPS,
     SMALL,
     LogField,
     Messages,
+    budget_fields,
     card,
     code_card,
     download_card,
@@ -38,7 +39,7 @@ from dp_cmdp.explorer.page.parts import (
     whole_field,
 )
 from dp_cmdp.explorer.page.workbench import Workbench, results_table
-from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, Settings, address, number
+from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, address, number
 from dp_cmdp.explorer.snippets import grid_code
 from dp_cmdp.explorer.words import (
     certificate_words,
@@ -71,9 +72,7 @@ class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
         self._known_data: GridSketch | None = None
         self._weights: dict[int, float] = {}
         ui.label(INVENTED).classes(AMBER)
-        with ui.element("div").classes(
-            "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4"
-        ):
+        with ui.element("div").classes(COLUMNS):
             with ui.column().classes("w-full gap-4"):
                 self._controls()
             with ui.column().classes("w-full gap-4 min-w-0"):
@@ -329,23 +328,6 @@ class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
         if found is None:
             return None
         return grid_file(name, found.layout, found.model, found.private)
-
-
-def budget_fields(settings: Settings, change: Callable[..., None]) -> None:
-    """Fields for ε and δ."""
-    LogField(
-        "ε", settings.epsilon, base=2, low=-3, high=4, tip="smaller is more private",
-        check=lambda text: _budget(text, "1/10"), on_change=lambda text: change(epsilon=text),
-    )  # fmt: skip
-    LogField(
-        "δ", settings.delta, base=10, low=-6, high=-0.5, tip="in (0, 1/2]",
-        check=lambda text: _budget("1", text), on_change=lambda text: change(delta=text),
-    )  # fmt: skip
-
-
-def _budget(epsilon: str, delta: str) -> None:
-    with weak_budgets():
-        PrivacyBudget(epsilon, delta)
 
 
 def _factor(name: str) -> Callable[[str], Any]:

@@ -8,14 +8,17 @@ from typing import Any
 
 from nicegui import events, run, ui
 
+from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
 from dp_cmdp.errors import DPCMDPError
-from dp_cmdp.explorer.settings import STOP, slider_place, slider_text
+from dp_cmdp.explorer.settings import STOP, Settings, slider_place, slider_text
 from dp_cmdp.explorer.words import refusal
 
 CARD = "w-full p-4 shadow-sm border border-gray-200 bg-white"
 SMALL = "text-sm text-gray-700"
 AMBER = f"{SMALL} bg-amber-50 border border-amber-300 rounded p-2 w-full"
 MAPS = "w-full grid gap-4 grid-cols-1 md:grid-cols-2"
+#: Controls left of what they control, where there is room.
+COLUMNS = "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4 mt-4"
 BUTTON = "outline dense no-caps"
 #: Seconds between two looks at a slider that is moved; the first look is at once.
 TICK = 0.1
@@ -222,3 +225,20 @@ def whole_field(
 
     field = ui.number(label, value=value, step=1, validation=wrong, on_change=changed)
     return field.classes("w-full").props(f'dense debounce={TYPED} aria-label="{label}"')
+
+
+def budget_fields(settings: Settings, change: Callable[..., None]) -> None:
+    """Fields for ε and δ."""
+    LogField(
+        "ε", settings.epsilon, base=2, low=-3, high=4, tip="smaller is more private",
+        check=lambda text: _budget(text, "1/10"), on_change=lambda text: change(epsilon=text),
+    )  # fmt: skip
+    LogField(
+        "δ", settings.delta, base=10, low=-6, high=-0.5, tip="in (0, 1/2]",
+        check=lambda text: _budget("1", text), on_change=lambda text: change(delta=text),
+    )  # fmt: skip
+
+
+def _budget(epsilon: str, delta: str) -> None:
+    with weak_budgets():
+        PrivacyBudget(epsilon, delta)
