@@ -165,6 +165,7 @@ def _heat(layout: Layout, visits: FloatArray) -> list[str]:
     shown[[*layout.goals, *layout.walls]] = 0.0
     top = float(shown.max()) or 1.0
     level = np.ceil(np.sqrt(shown / top) * (len(HEAT) - 1)).astype(int)
+    level[shown <= UNSEEN] = 0
     return [
         _squares(layout, np.flatnonzero(level == k).tolist(), f'fill="{HEAT[k]}"')
         for k in range(1, len(HEAT))
