@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,6 +58,7 @@ def add_parser(commands) -> None:
         "--port", type=at_least(0), default=PORT, help=f"0: any that is free (default: {PORT})"
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
+    parser.add_argument("--json", action="store_true", help="print the address as JSON")
     real = parser.add_argument_group("a real database (a grid, a program or an auction)")
     real.add_argument("--layout", metavar="NAME|FILE", help="the public layout of a grid")
     real.add_argument(
@@ -103,8 +105,21 @@ def run(options: argparse.Namespace) -> int:
     require("matplotlib")
     from dp_cmdp.explorer.page.app import serve
 
-    serve(port=options.port, browser=not options.no_browser, custody=custody)
+    serve(
+        port=options.port,
+        browser=not options.no_browser,
+        custody=custody,
+        say=_say_json if options.json else _say,
+    )
     return 0
+
+
+def _say(address: str) -> None:
+    print(f"explorer  {address}\n          stop it with Ctrl+C", flush=True)
+
+
+def _say_json(address: str) -> None:
+    print(json.dumps({"address": address}), flush=True)
 
 
 def _auction_size(text: str) -> tuple[int, int]:

@@ -49,6 +49,8 @@ _READERS: dict[str | None, Callable[[Path], ParametricLP | ParametricCMDP]] = {
     cmdp_parametric.LABELLED: ParametricCMDP.load,
 }
 WORDS = {True: "proved", False: "FAILED", None: "not provable"}
+#: Of what a file says of itself.
+DECLARED = "declared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,12 @@ class Finding:
     claim: str
     holds: bool | None
     why: str
+    declared: bool = False
 
     @property
     def outcome(self) -> str:
-        """``proved``, ``FAILED`` or ``not provable``."""
-        return WORDS[self.holds]
+        """``proved``, ``declared`` (the file says so of itself), ``FAILED`` or ``not provable``."""
+        return DECLARED if self.holds and self.declared else WORDS[self.holds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,9 @@ class _Shelf:
     findings: list[Finding] = field(default_factory=list)
 
     def say(self, file: str, claims: Sequence[Claim]) -> None:
-        self.findings += [Finding(file, each.claim, each.holds, each.why) for each in claims]
+        self.findings += [
+            Finding(file, each.claim, each.holds, each.why, each.declared) for each in claims
+        ]
 
 
 @door

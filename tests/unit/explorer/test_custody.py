@@ -271,3 +271,14 @@ def test_the_size_of_an_auction_is_checked(size, capsys):
 def test_a_port_out_of_range_is_refused(capsys):
     assert main(["explore", "--no-browser", "--port", "70000"]) == 2
     assert "--port" in capsys.readouterr().err
+
+
+def test_the_address_is_said_in_words_or_as_json(capsys, monkeypatch):
+    pytest.importorskip("nicegui")
+    from dp_cmdp.explorer.page import app
+
+    monkeypatch.setattr(app, "serve", lambda *, say, **_: say("http://127.0.0.1:1/?key=x"))
+    assert main(["explore", "--no-browser", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"address": "http://127.0.0.1:1/?key=x"}
+    assert main(["explore", "--no-browser"]) == 0
+    assert "explorer  http://127.0.0.1:1/?key=x" in capsys.readouterr().out
