@@ -148,7 +148,8 @@ class PrivacyLedger:
         BudgetExceededError
             With the exact `requested` and `remaining` amounts.
         LedgerBusyError
-            Another process or thread kept the lock for longer than `timeout_seconds`.
+            Another process or thread kept the lock for longer than `timeout_seconds`: nothing was
+            recorded, unless the text says that the entry was committed.
         LedgerCorruptError
             The ledger contradicts itself, or the entry cannot be read back: count it as spent.
         LedgerError

@@ -98,6 +98,10 @@ def write(
     LedgerCorruptError
         Also when the entry, committed, is not in the file's chain: something wrote past the lock.
         The debit counts as spent.
+    LedgerBusyError
+        If the lock was not to be had: nothing is recorded. Or if the entry, committed, could not be
+        read back because something holds SQLite's lock; the text says so, and the debit counts as
+        spent.
     """
     deadline = time.monotonic() + timeout_seconds
     path = _only_name(path, may_create=may_create)
@@ -161,6 +165,11 @@ def _read_back(path: Path, entry: LedgerEntry, *, timeout_seconds: float) -> Non
         with _connection(path, deadline=time.monotonic() + timeout_seconds, mode="rw") as database:
             found = is_ledger(database, path) and load(database).entries[entry.index - 1] == entry
         reason = "another entry is in its place"
+    except LedgerBusyError:  # somebody reads or copies the file: that is no fault of it
+        raise LedgerBusyError(
+            f"{path}: entry {entry.index} was committed but could not be read back, because "
+            "another process held the file; count it as spent, and see later with verify()"
+        ) from None
     except (LedgerError, IndexError) as error:
         found, reason = False, str(error) if isinstance(error, LedgerError) else "it is gone"
     if not found:

@@ -18,7 +18,8 @@ is read.
 
 Proved: noise certificates in fractions; the sum of what the parts spend; that no record moves more
 integers than are certified; intervals in the envelope and on the lattice; policies and solutions
-feasible for everything their release allows. Not provable from files: that the noise was really
+feasible for everything their release allows. Declared, and taken at the file's word: that nothing
+was left unprotected and the noise was exact. Not provable from files: that the noise was really
 drawn, that the data lie in the envelope, that an answer used its release only, and who made the
 files: whoever invents them all can make them agree.
 

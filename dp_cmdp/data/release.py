@@ -8,8 +8,7 @@ its file can be judged alone (:mod:`dp_cmdp.verification.claims`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from fractions import Fraction
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,26 +17,16 @@ import numpy as np
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp._documents import Document, read_document, unpacked
+from dp_cmdp._documents import Document, unpacked
 from dp_cmdp._door import door
 from dp_cmdp._version import __version__
-from dp_cmdp.accounting.budget import BLOCKS, PrivacyBudget, exact
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.envelope import Envelope, Groups, describe
+from dp_cmdp.data.guarantee import Debit as Debit
+from dp_cmdp.data.guarantee import Guarantee as Guarantee
+from dp_cmdp.data.guarantee import Noise as Noise
 from dp_cmdp.data.labels import Labels
-from dp_cmdp.data.packing import (
-    ENVELOPE_ARRAYS,
-    TOTALS_ARRAYS,
-    affine_names,
-    pack_affine,
-    pack_envelope,
-    pack_groups,
-    pack_totals,
-    unpack_affine,
-    unpack_envelope,
-    unpack_groups,
-    unpack_totals,
-)
+from dp_cmdp.data.packing import pack_groups, unpack_groups
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.totals import Totals
 from dp_cmdp.errors import InvalidArgumentError
@@ -47,108 +36,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMAT = "dp_cmdp.Release/3"
-#: Of releases whose envelope has labels; others are written as before.
-LABELLED = "dp_cmdp.Release/4"
 METHODS = ("database", "blocks")
 REALISED_MASK = "realised zero pattern of A and c"
+_INTERVAL = ("estimate", "lower", "upper")
 
 
 @door
 def unprotected(block: str) -> str:
     """How `leaks` names a block that is published without noise."""
     return f"block {block} unprotected"
-
-
-@dataclass(frozen=True, slots=True)
-class Guarantee:
-    """What was promised: (ε, δ), under which adjacency; (0, 0) when no data was used.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from dp_cmdp.data.release import Guarantee
-    >>> Guarantee(Fraction(1), Fraction(1, 1000), record_size=1).adjacency
-    'one entry changes by at most its radius'
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    record_size: int
-
-    def __post_init__(self) -> None:
-        for name in ("epsilon", "delta"):
-            _check.instance(name, getattr(self, name), Fraction)
-        if self.epsilon < 0:
-            raise InvalidArgumentError("epsilon must not be negative")
-        if not 0 <= self.delta <= 1:
-            raise InvalidArgumentError("delta must lie in [0, 1]")
-        _check.integer("record_size", self.record_size, low=1)
-
-    @property
-    def budget(self) -> PrivacyBudget:
-        return PrivacyBudget(self.epsilon, self.delta)
-
-    @property
-    def adjacency(self) -> str:
-        """Which databases must look alike, in words."""
-        if self.record_size == 1:
-            return "one entry changes by at most its radius"
-        return (
-            f"one record (up to {self.record_size} entries) changes, each entry by at most "
-            "its radius"
-        )
-
-    def __str__(self) -> str:
-        pair = f"({float(self.epsilon):g}, {float(self.delta):g})"
-        return f"{pair}-differential privacy when {self.adjacency}"
-
-
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """Public facts about the noise of one block of a release.
-
-    `epsilon` and `delta` are what the block spends; the parts of a release add up to its guarantee.
-    """
-
-    block: str
-    law: str
-    calibration: str
-    scale: float
-    support: float | None
-    certificate: Mapping[str, Any] | None = None
-    epsilon: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
-
-    def facts(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        said = {key.name: getattr(self, key.name) for key in fields(self)}
-        return said | {"epsilon": str(self.epsilon), "delta": str(self.delta)}
-
-    @classmethod
-    def from_facts(cls, said: Mapping[str, Any]) -> Noise:
-        spent = {key: exact(key, said[key]) for key in ("epsilon", "delta")}
-        return cls(**{**said, **spent})
-
-
-@dataclass(frozen=True, slots=True)
-class Debit:
-    """Where a ledger wrote down what the release spent: its id, and the entry's place and hash."""
-
-    ledger: str
-    index: int
-    hash: str
-
-    def __post_init__(self) -> None:
-        _check.integer("index", self.index, low=1)
-        for name in ("ledger", "hash"):
-            said = getattr(self, name)
-            if not isinstance(said, str) or not said.isprintable() or not 0 < len(said) <= 200:
-                raise InvalidArgumentError(f"{name} must be a short printable text")
-
-    def facts(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {key.name: getattr(self, key.name) for key in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -404,18 +300,9 @@ class Release:
 
     def document(self) -> Document:
         """The content of the release's file; its digest is the name of the release."""
-        if self.envelope is None:
-            raise InvalidArgumentError(
-                "a release must carry its envelope to be saved or named: its guarantee rests on it"
-            )
-        arrays: dict[str, np.ndarray] = {key: getattr(self, key) for key in _PER_ENTRY}
-        facts = self.facts()
-        facts["totals"] = self.totals and pack_totals(self.totals, arrays)
-        facts["envelope"] = pack_envelope(self.envelope, arrays)
-        facts["blocks"] = self.blocks and {
-            name: pack_affine(f"blocks.{name}", part, arrays) for name, part in self.blocks.items()
-        }
-        return Document(LABELLED if any(self.envelope.labels) else FORMAT, facts, arrays)
+        from dp_cmdp.data.release_file import packed
+
+        return packed(self)
 
     @door
     def save(self, path: str | Path) -> Path:
@@ -449,8 +336,9 @@ class Release:
         >>> print(Release.load(release.save("release.npz")).guarantee)
         (1, 0.001)-differential privacy when one entry changes by at most its radius
         """
-        source = read_document(path, FORMAT, arrays=_ARRAYS, optional=_OPTIONAL, labelled=LABELLED)
-        return unpacked(path, source, _verified)
+        from dp_cmdp.data.release_file import read
+
+        return unpacked(path, read(path), _verified)
 
     def __repr__(self) -> str:
         leak = f", LEAKS {', '.join(self.leaks)}" if self.leaks else ""
@@ -468,45 +356,9 @@ class Release:
 
 def _verified(source: Document) -> Release:
     """The release of a document, once its claims are found to be true."""
+    from dp_cmdp.data.release_file import arguments
     from dp_cmdp.verification.claims import check_claims
 
-    release = Release(**_arguments(source))
+    release = Release(**arguments(source))
     check_claims(release)
     return release
-
-
-def _arguments(source: Document) -> dict[str, Any]:
-    """What a document says, as arguments of :class:`Release`."""
-    facts, arrays = source.facts, source.arrays
-    for key, kind in (("secure", bool), ("leaks", list), ("version", str), ("noise", list)):
-        if not isinstance(facts[key], kind):
-            raise InvalidArgumentError(f"{key} must be a {kind.__name__}")
-    blocks = facts["blocks"]
-    guarantee = Guarantee(
-        exact("epsilon", facts["epsilon"]), exact("delta", facts["delta"]), facts["record_size"]
-    )
-    return {
-        **{key: arrays[key] for key in _PER_ENTRY},
-        "guarantee": guarantee,
-        "method": facts["method"],
-        "groups": unpack_groups(facts["groups"]),
-        "noise": tuple(Noise.from_facts(part) for part in facts["noise"]),
-        "secure": facts["secure"],
-        "leaks": tuple(facts["leaks"]),
-        "envelope": unpack_envelope(facts["envelope"], arrays),
-        "blocks": blocks
-        and {name: unpack_affine(f"blocks.{name}", blocks[name], arrays) for name in BLOCKS},
-        "totals": facts["totals"] and unpack_totals(facts["totals"], arrays),
-        "plan": facts["plan"],
-        "ledger": facts["ledger"] and Debit(**facts["ledger"]),
-        "version": facts["version"],
-    }
-
-
-_INTERVAL = ("estimate", "lower", "upper")
-_PER_ENTRY = (*_INTERVAL, "step", "draws")
-_ARRAYS = (*_PER_ENTRY, *ENVELOPE_ARRAYS)
-_OPTIONAL = (
-    *TOTALS_ARRAYS,
-    *(name for block in BLOCKS for name in affine_names(f"blocks.{block}", matrix=block == "A")),
-)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -16,9 +16,7 @@ import numpy as np
 from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
 from dp_cmdp.advice.adviser import advise
 from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.envs import Layout
 from dp_cmdp.errors import InvalidArgumentError, SolverError
-from dp_cmdp.explorer.grid_answer import grid_model
 from dp_cmdp.explorer.words import advice_words
 from dp_cmdp.metrics import mean_interval
 from dp_cmdp.program.parametric import ParametricLP
@@ -33,6 +31,13 @@ LARGE = 150
 #: Priority of processes that compute what may arrive later.
 PATIENT = 15
 COLOURS = {"private": "#00734d", "robust": "#111827", "limit": "#c2410c", "now": "#db2777"}
+#: What the lines are called, in the page and in its files.
+MEAN, ROBUST, LIMIT, NOW = (
+    "mean of simulated releases",
+    "robust (no data)",
+    "limit: none loses less",
+    "this release",
+)
 
 
 def politely(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -46,6 +51,10 @@ class Invented(Protocol):
     """A design whose truth is invented: what can be judged against it."""
 
     def budget(self) -> PrivacyBudget: ...
+
+    def anywhere(self) -> Invented:
+        """The same at one ε for all: what the curve depends on."""
+        ...
 
     def public(self) -> Any:
         """The program or model."""
@@ -70,6 +79,32 @@ class Point:
     loss: float
     low: float
     high: float
+
+
+@dataclass(slots=True)
+class Curve:
+    """What is known so far of the cost of privacy of an invented database, in percent.
+
+    Attributes
+    ----------
+    points : dict
+        By the ε of :data:`EPSILONS`.
+    robust : float or None
+        Loss of the answer without data.
+    limits : dict
+        ε → what no private mechanism with certain answers can beat.
+    now : (float, float) or None
+        ε and loss of the release that is shown.
+    """
+
+    points: dict[str, Point] = field(default_factory=dict)
+    robust: float | None = None
+    limits: dict[float, float] = field(default_factory=dict)
+    now: tuple[float, float] | None = None
+
+    def ordered(self) -> list[Point]:
+        """The points from left to right."""
+        return sorted(self.points.values(), key=lambda point: point.epsilon)
 
 
 def curve_point(design: Invented, epsilon: str, plan: Mapping[str, Any] | None) -> Point:
@@ -120,15 +155,15 @@ def advice_sentence(design: Invented) -> str:
     return _advice(design.public(), design.budget())
 
 
-def public_advice(layout: Layout, epsilon: str, delta: str) -> str:
-    """The adviser's sentence for a layout.
+def public_advice(program: ParametricLP | ParametricCMDP, epsilon: str, delta: str) -> str:
+    """The adviser's sentence for a program or model.
 
     Notes
     -----
     **Privacy.** *Public*: no database is read.
     """
     with weak_budgets():
-        return _advice(grid_model(layout), PrivacyBudget(epsilon, delta))
+        return _advice(program, PrivacyBudget(epsilon, delta))
 
 
 def _advice(program: ParametricLP | ParametricCMDP, budget: PrivacyBudget) -> str:
@@ -138,36 +173,19 @@ def _advice(program: ParametricLP | ParametricCMDP, budget: PrivacyBudget) -> st
     )
 
 
-def chart(
-    points: Sequence[Point],
-    *,
-    robust: float | None,
-    limits: Mapping[float, float],
-    now: tuple[float, float] | None,
-) -> dict[str, Any]:
-    """Options of the chart: the curve with its intervals, the robust answer, the limit, and now.
-
-    Parameters
-    ----------
-    points : sequence of Point
-    robust : float, optional
-        Loss of the robust answer, in percent.
-    limits : mapping
-        ε → the limit, in percent.
-    now : (float, float), optional
-        ε and loss of the release that is shown.
-    """
-    ordered = sorted(points, key=lambda point: point.epsilon)
+def chart(curve: Curve) -> dict[str, Any]:
+    """Options of the chart: the curve with its intervals, the robust answer, the limit, and now."""
+    ordered, robust, now = curve.ordered(), curve.robust, curve.now
     series: list[dict[str, Any]] = [
-        _line("mean of simulated releases", [(p.epsilon, p.loss) for p in ordered], "private"),
+        _line(MEAN, [(p.epsilon, p.loss) for p in ordered], "private"),
         _band("95 % interval", ordered),
     ]
     if robust is not None:
         ends = [as_number(EPSILONS[0]), as_number(EPSILONS[-1])]
-        series.append(_line("robust (no data)", [(x, robust) for x in ends], "robust", "dashed"))
-    if limits:
-        below = sorted(limits.items())
-        series.append(_line("limit: none loses less", below, "limit", "dotted", "triangle"))
+        series.append(_line(ROBUST, [(x, robust) for x in ends], "robust", "dashed"))
+    if curve.limits:
+        below = sorted(curve.limits.items())
+        series.append(_line(LIMIT, below, "limit", "dotted", "triangle"))
     if now is not None:
         series.append(_now(now))
     return {
@@ -236,7 +254,7 @@ def _band(name: str, points: Sequence[Point]) -> dict[str, Any]:
 
 def _now(now: tuple[float, float]) -> dict[str, Any]:
     return {
-        "name": "this release",
+        "name": NOW,
         "type": "scatter",
         "data": [[min(max(now[0], 0.25), 8.0), _rounded(now[1])]],
         "symbol": "diamond",

@@ -1,8 +1,8 @@
 """A real database behind the page: released against a ledger, and never drawn.
 
 It is named when the explorer starts, not in the page: no address and no field can make the explorer
-open a file. Its public facts (layout, bounds, radii) are fixed, because releases of one identity
-add up only if they protect the same change. Here is no function that looks at the truth.
+open a file. Its public facts (layout or program, bounds, radii) are fixed, because releases of one
+identity add up only if they protect the same change. Here is no function that looks at the truth.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dp_cmdp._extras import require
+from dp_cmdp._storage import write_bytes
 from dp_cmdp.accounting.budget import PrivacyBudget, shown_down, shown_up
 from dp_cmdp.accounting.hashchain import Amount
 from dp_cmdp.accounting.ledger import PrivacyLedger
-from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.cmdp.private_policy import PrivatePolicy, release_and_synthesize
-from dp_cmdp.data.database import Database
-from dp_cmdp.envs import HazardGridEnv, Layout
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.explorer.files import write_public_files
-from dp_cmdp.explorer.grid_answer import grid_model
 from dp_cmdp.explorer.settings import Settings
+from dp_cmdp.explorer.sources import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,21 +37,20 @@ class Wish(Settings):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """One release of the real database, and where its public files lie."""
+    """One release of the real database: what followed from it, and where its public files lie."""
 
-    private: PrivatePolicy
+    private: Any
     folder: Path
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Custody:
-    """The hazards of a file, the ledger that pays for them, and what was released so far.
+    """A real database, the ledger that pays for it, and what was released so far.
 
     Parameters
     ----------
-    layout : Layout
-    hazards : Path
-        A JSON file; read by a release, after its debit.
+    source : Source
+        Where the values lie; read by a release, after its debit.
     ledger : Path
     identity : str
         Name of the database in the ledger, where its total was created before.
@@ -63,16 +59,15 @@ class Custody:
 
     Raises
     ------
-    LedgerError, InvalidArgumentError
-        If the ledger does not know the identity, or a file is not there.
+    LedgerError
+        If the ledger does not know the identity.
 
     Notes
     -----
     **Privacy.** *Curator only*: it can reach the private file. What it returns is public.
     """
 
-    layout: Layout
-    hazards: Path
+    source: Source
     ledger: Path
     identity: str
     out: Path
@@ -80,13 +75,7 @@ class Custody:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        HazardGridEnv(self.layout, access="curator", hazards=self.hazards)  # that the file is there
         self.remaining()
-
-    @property
-    def model(self) -> ParametricCMDP:
-        """The public model."""
-        return grid_model(self.layout)
 
     def remaining(self) -> Amount:
         """What the ledger still allows, exactly."""
@@ -109,7 +98,7 @@ class Custody:
         )
 
     def release(self, budget: PrivacyBudget, plan: str) -> Made:
-        """Debit the ledger, release the database, find a policy, write the public files.
+        """Debit the ledger, release the database, find an answer, write the public files.
 
         Notes
         -----
@@ -119,19 +108,19 @@ class Custody:
         if not self._lock.acquire(blocking=False):
             raise InvalidArgumentError("a release is under way; wait until it is done")
         try:
-            env = HazardGridEnv(self.layout, access="curator", hazards=self.hazards)
-            unread = env.database()
-            database = Database.deferred(
-                lambda: unread.values, unread.envelope, identity=self.identity
+            private = self.source.release(
+                self.source.database(self.identity),
+                budget,
+                plan=plan,
+                ledger=PrivacyLedger(self.ledger),
             )
-            ledger = PrivacyLedger(self.ledger)
-            private = release_and_synthesize(self.model, database, budget, plan=plan, ledger=ledger)
             debit = private.release.ledger
             assert debit is not None
-            folder = self.out / f"release-{debit.index}"
-            made = Made(private, folder)
+            made = Made(private, self.out / f"release-{debit.index}")
             self.made.append(made)  # before the disk is asked: it is paid for
-            write_public_files(folder, self.layout, self.model, private)
+            made.folder.mkdir(parents=True, exist_ok=True)
+            for name in self.source.files:
+                write_bytes(made.folder / name, self.source.file(name, private))
             return made
         finally:
             self._lock.release()

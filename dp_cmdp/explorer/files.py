@@ -7,8 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from dp_cmdp._storage import write_bytes
-from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.private_policy import PrivatePolicy
 from dp_cmdp.data.curator import write_public_json
@@ -41,22 +39,8 @@ def grid_file(name: str, layout: Layout, model: ParametricCMDP, made: PrivatePol
         elif name == "certificate.json":
             write_public_json(path, _report(layout, made))
         else:
-            path.write_bytes(_picture(name, layout, model, made))
+            path.write_bytes(_picture(name, layout, made))
         return path.read_bytes()
-
-
-def write_public_files(
-    folder: Path, layout: Layout, model: ParametricCMDP, made: PrivatePolicy
-) -> None:
-    """All of :data:`GRID_FILES`, each written whole or not at all.
-
-    Notes
-    -----
-    **Privacy.** *Post-processing*.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in GRID_FILES:
-        write_bytes(folder / name, grid_file(name, layout, model, made))
 
 
 def program_file(name: str, program: ParametricLP, made: PrivateAnswer) -> bytes:
@@ -77,9 +61,7 @@ def program_file(name: str, program: ParametricLP, made: PrivateAnswer) -> bytes
         elif name == "solution.csv":
             path.write_text(made.solution.to_frame().to_csv(), encoding="utf-8")
         else:
-            from dp_cmdp.figures import release_figure
-
-            path.write_bytes(png(release_figure(made.release)))
+            path.write_bytes(png(made.release.plot()))
         return path.read_bytes()
 
 
@@ -103,13 +85,5 @@ def _report(layout: Layout, made: PrivatePolicy) -> dict[str, Any]:
     }
 
 
-def _picture(name: str, layout: Layout, model: ParametricCMDP, made: PrivatePolicy) -> bytes:
-    from dp_cmdp.figures import policy_figure, release_figure
-
-    if name == "release.png":
-        return png(release_figure(made.release))
-    epsilon = float(made.release.guarantee.epsilon)
-    delta = float(made.release.guarantee.delta)
-    title = f"{layout.name}: private policy, ε = {epsilon:g}, δ = {delta:g}"
-    occupancy = occupancy_of(model.public, made.safe.policy)
-    return png(policy_figure(made.safe.policy, occupancy=occupancy, layout=layout, title=title))
+def _picture(name: str, layout: Layout, made: PrivatePolicy) -> bytes:
+    return png(made.release.plot() if name == "release.png" else made.plot(layout))

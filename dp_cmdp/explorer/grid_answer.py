@@ -17,12 +17,18 @@ from dp_cmdp.cmdp.occupancy import occupancy_of
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.cmdp.private_policy import PrivatePolicy, release_and_synthesize
-from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, safe_policy
+from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, safe_policy, synthesize
 from dp_cmdp.data.release import Release
-from dp_cmdp.envs import GridModel, Layout
+from dp_cmdp.envs import GridModel, Hazards, Layout
+from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.explorer.grid_design import GridDesign
+from dp_cmdp.explorer.settings import Settings, next_stops
 from dp_cmdp.metrics import cost_of_privacy
-from dp_cmdp.release.plan import Plan
+from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.entries import harmful_sides, plan_database, suited_noise
+from dp_cmdp.release.plan import DATABASE, Plan
+from dp_cmdp.release.planned import release_for_checked
+from dp_cmdp.release.planner import Choice
 
 #: An episode that is shown has at most so many steps.
 LONGEST_EPISODE = 400
@@ -69,8 +75,108 @@ def grid_model(layout: Layout) -> ParametricCMDP:
     return dynamics(layout).parametric()
 
 
-def answer_grid(design: GridDesign) -> GridAnswer:
+@lru_cache(maxsize=16)
+def robust_of(layout: Layout) -> SafePolicy:
+    """The policy without data; the last few are kept, because no slider of a budget moves it.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
+    """
+    return robust_policy(grid_model(layout))
+
+
+@lru_cache(maxsize=16)
+def _best(layout: Layout, severity: tuple[float, ...], tolerance: tuple[float, ...]) -> SafePolicy:
+    """The policy that knows the invented truth; the last few are kept, as the robust one."""
+    return safe_policy(dynamics(layout).cmdp(severity, tolerance=tolerance))
+
+
+def best_of(layout: Layout, hazards: Hazards) -> SafePolicy:
+    """The policy without privacy. *Curator only*, of hazards that were invented in the explorer."""
+    return _best(layout, tuple(hazards.severity.tolist()), tuple(hazards.tolerance.tolist()))
+
+
+def release_grid(
+    design: GridDesign, budget: PrivacyBudget, plan: str | Plan, *, rng: np.random.Generator
+) -> tuple[Release, PrivatePolicy | None]:
+    """The simulated release of a design; where a plan was made for it, the policy came along.
+
+    Notes
+    -----
+    **Privacy.** *Curator only*, of a database that was invented in the explorer.
+    """
+    model, database = grid_model(design.grid()), design.invented().database()
+    with weak_budgets():
+        if plan not in ("database", DATABASE):
+            made = release_and_synthesize(model, database, budget, plan=plan, rng=rng)
+            return made.release, made
+        release, _ = release_for_checked(
+            database, budget, program=_program(design.grid()), plan="database", rng=rng
+        )
+        return release, None
+
+
+def foresee_noise(design: GridDesign) -> None:
+    """Compute the law of the noise at the next stops of the slider of ε, which is then at hand.
+
+    Notes
+    -----
+    **Privacy.** *Public*: no database is read.
+    """
+    program = _program(design.grid())
+    with weak_budgets():
+        for epsilon in next_stops(design.epsilon, base=2):
+            there = PrivacyBudget(epsilon, design.budget().delta)
+            plan_database(
+                program.envelope,
+                there,
+                calibration=suited_noise(program, there),
+                close=harmful_sides(program),
+            )
+
+
+@lru_cache(maxsize=16)
+def _program(layout: Layout) -> ParametricLP:
+    return grid_model(layout).program()
+
+
+def private_policy(layout: Layout, release: Release, made: PrivatePolicy | None) -> PrivatePolicy:
+    """What :func:`dp_cmdp.release_and_synthesize` makes of a release, with the robust policy kept.
+
+    Notes
+    -----
+    **Privacy.** *Post-processing*.
+    """
+    if made is not None:
+        return made
+    robust = robust_of(layout)
+    try:
+        safe = synthesize(grid_model(layout), release)
+    except (SolverError, InvalidArgumentError):  # facts too tight for the engine
+        safe = robust
+    return PrivatePolicy(safe=safe, release=release, robust=robust, choice=Choice(DATABASE, ()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridSketch:
+    """What is known of a design before its policies are: public facts, invented truth, release."""
+
+    layout: Layout
+    severity: FloatArray
+    release: Release | None
+
+
+def answer_grid(
+    design: GridDesign, *, tell: Callable[[GridSketch], Any] = lambda _: None
+) -> GridAnswer:
     """Simulate the release that a design asks for, and find its policies.
+
+    Parameters
+    ----------
+    design : GridDesign
+    tell : callable
+        Gets what is known already: the grid, then the release.
 
     Notes
     -----
@@ -79,24 +185,22 @@ def answer_grid(design: GridDesign) -> GridAnswer:
     """
     design.check()
     layout = design.grid()
-    model, hazards = grid_model(layout), design.invented()
-    with weak_budgets():
-        private = release_and_synthesize(
-            model,
-            hazards.database(),
-            design.budget(),
-            plan=design.plan,
-            rng=np.random.default_rng(design.noise),
-        )
+    hazards, rng = design.invented(), np.random.default_rng(design.noise)
     truth = dynamics(layout).cmdp(hazards.severity, tolerance=hazards.tolerance)
-    best, judged = safe_policy(truth), evaluate(truth, private.safe.policy)
+    severity = truth.f.max(axis=2)
+    tell(GridSketch(layout, severity, None))
+    robust_of(layout)  # refuses a grid on which no policy is safe, before anything is released
+    release, made = release_grid(design, design.budget(), design.plan, rng=rng)
+    tell(GridSketch(layout, severity, release))
+    private = private_policy(layout, release, made)
+    best, judged = best_of(layout, hazards), evaluate(truth, private.safe.policy)
     lost = None if best.value == 0.0 else 100.0 * float(cost_of_privacy(best.value, judged.value))
     return GridAnswer(
         layout=layout,
-        model=model,
+        model=grid_model(layout),
         private=private,
         best=best,
-        severity=truth.f.max(axis=2),
+        severity=severity,
         tolerance=hazards.tolerance,
         true_costs=judged.costs,
         loss_percent=lost,
@@ -115,35 +219,26 @@ class InventedGrid:
     def public(self) -> ParametricCMDP:
         return grid_model(self.design.grid())
 
+    def anywhere(self) -> InventedGrid:
+        return InventedGrid(self.design.replace(epsilon=Settings().epsilon))
+
     def trial(self, budget: PrivacyBudget, plan: str | Plan, seed: int) -> float:
         """Loss in percent of one simulated release. *Curator only.*"""
-        made = release_and_synthesize(
-            self.public(),
-            self.design.invented().database(),
-            budget,
-            plan=plan,
-            rng=np.random.default_rng([self.design.noise, seed]),
-        )
+        rng = np.random.default_rng([self.design.noise, seed])
+        made = private_policy(self.design.grid(), *release_grid(self.design, budget, plan, rng=rng))
         return self._loss(made.safe.value)
 
     def robust_loss(self) -> float:
         """Loss in percent of the policy without data. *Curator only.*"""
-        return self._loss(robust_policy(self.public()).value)
+        return self._loss(robust_of(self.design.grid()).value)
 
     def limit(self, find: Callable[..., Any], **how: Any) -> Any:
         """`find` of the model and the invented database. *Curator only.*"""
         return find(self.public(), self.design.invented().database(), **how)
 
     def _loss(self, value: float) -> float:
-        best = _best(self.design.grid(), self.design)
+        best = best_of(self.design.grid(), self.design.invented()).value
         return 0.0 if best == 0.0 else 100.0 * float(cost_of_privacy(best, value))
-
-
-@lru_cache(maxsize=16)
-def _best(layout: Layout, design: GridDesign) -> float:
-    hazards = design.invented()
-    truth = dynamics(layout).cmdp(hazards.severity, tolerance=hazards.tolerance)
-    return safe_policy(truth).value
 
 
 def visits(model: ParametricCMDP, policy: Policy) -> FloatArray:

@@ -50,8 +50,6 @@ def data_map(
     *,
     release: Release | None = None,
     severity: FloatArray | None = None,
-    weights: Mapping[int, float] | None = None,
-    cursor: int | None = None,
 ) -> str:
     """Candidates, with the released interval of each as a bar within its public bounds.
 
@@ -61,10 +59,6 @@ def data_map(
     release : Release, optional
     severity : (num_kinds, num_cells), optional
         Invented hazards, drawn as diamonds. Never given for a real database.
-    weights : mapping, optional
-        Cell → weight in a released total, drawn as a frame, the thicker the heavier.
-    cursor : int, optional
-        Where the keyboard is.
     """
     parts = [_paper(layout), _walls(layout), *_candidates(layout)]
     for number, kind in enumerate(layout.kinds):
@@ -74,12 +68,23 @@ def data_map(
         parts += _intervals(layout, release)
     if severity is not None:
         parts += _truths(layout, severity)
-    parts += _frames(layout, weights or {})
-    parts += [*_letters(layout), _lines(layout)]
-    if cursor is not None:
-        x, y = corner(layout, cursor)
-        parts.append(_rect(x + 1, y + 1, CELL - 2, CELL - 2, f'fill="none" stroke="{CURSOR}"', 2.5))
-    return "".join(parts)
+    return "".join([*parts, *_letters(layout), _lines(layout)])
+
+
+def marks(layout: Layout, *, weights: Mapping[int, float], cursor: int) -> str:
+    """What moves above a data map, so that the map itself need not be drawn again.
+
+    Parameters
+    ----------
+    layout : Layout
+    weights : mapping
+        Cell → weight in a released total, drawn as a frame, the thicker the heavier.
+    cursor : int
+        Where the keyboard is.
+    """
+    x, y = corner(layout, cursor)
+    here = _rect(x + 1, y + 1, CELL - 2, CELL - 2, f'fill="none" stroke="{CURSOR}"', 2.5)
+    return "".join([*_frames(layout, weights), here])
 
 
 def policy_map(layout: Layout, policy: Policy, *, visits: FloatArray) -> str:
@@ -160,6 +165,7 @@ def _heat(layout: Layout, visits: FloatArray) -> list[str]:
     shown[[*layout.goals, *layout.walls]] = 0.0
     top = float(shown.max()) or 1.0
     level = np.ceil(np.sqrt(shown / top) * (len(HEAT) - 1)).astype(int)
+    level[shown <= UNSEEN] = 0
     return [
         _squares(layout, np.flatnonzero(level == k).tolist(), f'fill="{HEAT[k]}"')
         for k in range(1, len(HEAT))

@@ -217,6 +217,9 @@ class InventedProgram:
     def public(self) -> ParametricLP:
         return self.design.program()
 
+    def anywhere(self) -> InventedProgram:
+        return InventedProgram(self.design.replace(epsilon=Settings().epsilon))
+
     def trial(self, budget: PrivacyBudget, plan: str | Plan, seed: int) -> float:
         """Loss in percent of one simulated release. *Curator only.*"""
         made = release_and_solve(

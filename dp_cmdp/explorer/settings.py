@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -16,6 +18,9 @@ from dp_cmdp.release.planner import PLANS
 LONGEST = 8192
 #: Factors of a layout's radii and tolerances that the page offers.
 SMALLEST_FACTOR, LARGEST_FACTOR = 0.01, 100.0
+
+#: Between two stops of a slider, in powers of its base.
+STOP = 0.125
 
 D = TypeVar("D", bound="Settings")
 
@@ -81,6 +86,25 @@ def read_settings(parts: Mapping[str, Any]) -> dict[str, Any]:
 def address(tab: str, parts: Mapping[str, str]) -> str:
     """The address of a tab in a given state."""
     return "/?" + urlencode({"tab": tab, **parts}, safe="/?.:,")
+
+
+def slider_place(text: str, *, base: float) -> float:
+    """The stop of a slider over powers of `base` that is next to a number."""
+    try:
+        return STOP * round(math.log(float(Fraction(text)), base) / STOP)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return 0.0
+
+
+def slider_text(place: float, *, base: float) -> str:
+    """The number at a stop of a slider."""
+    return f"{base**place:.3g}"
+
+
+def next_stops(text: str, *, base: float) -> tuple[str, str]:
+    """The numbers at the stops of a slider left and right of a number."""
+    here = slider_place(text, base=base)
+    return slider_text(here - STOP, base=base), slider_text(here + STOP, base=base)
 
 
 def number(name: str, text: str, *, low: float, high: float) -> float:

@@ -11,7 +11,7 @@ from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures.bands import curve, stated
-from dp_cmdp.figures.style import colour, explain, heading, new_figure, on_axes
+from dp_cmdp.figures.style import NAMES, colour, explain, heading, new_figure, on_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,8 +54,9 @@ def ad_headline_figure(rows: Sequence[dict[str, Any]], *, ax: Axes | None = None
     split = [r for r in rows if r["method"] == METHODS[1] and (r["alpha"] or 0) > 0.9]
     if split:
         at, lost = zip(*((r["epsilon"], r["suboptimality_percent"]) for r in split), strict=True)
-        look = {"color": colour(METHODS[1]), "markersize": 6, "linestyle": "none"}
-        place.plot(at, lost, marker="*", label="the same with α_c = 0.99", **look)
+        # large enough to be seen around a cross
+        look = {"color": colour(METHODS[1]), "markersize": 15, "linestyle": "none"}
+        place.plot(at, lost, marker="*", label=f"{NAMES[METHODS[1]]}, α_c = 0.99", **look)
     stated(place, PAPER, "28.25 and, for α_c = 0.99, 16.88 % at ε = 1; 20 % at ε = 2")
     place.set_xscale("log", base=2)
     place.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25", "0.5", "1", "2", "4"])

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
 from dp_cmdp.figures.bands import curve, stated
-from dp_cmdp.figures.style import NAMES, colour, explain, heading, legend_below, new_figure, on_axes
+from dp_cmdp.figures.style import (
+    COLOURS,
+    NAMES,
+    colour,
+    explain,
+    heading,
+    legend_below,
+    new_figure,
+    on_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +126,10 @@ def ad_size_figure(rows: Rows, *, ax: Axes | None = None) -> Figure:
 
 
 def _curves(ax: Axes, rows: Rows, *, over: str, lowest: float | None = None, **show: Any) -> bool:
-    """One curve per method and case, dashed for case (i); whether some are cut at `lowest`."""
+    """One curve per method and case; whether some are cut at `lowest`.
+
+    Dashed is case (i), where both are shown, or else a variant that has its method's colour.
+    """
     cut = False
     both = len({row["case"] for row in rows}) > 1
     for method, case in dict.fromkeys((row["method"], row["case"]) for row in rows):
@@ -129,7 +141,7 @@ def _curves(ax: Axes, rows: Rows, *, over: str, lowest: float | None = None, **s
             at, shade = [row[over] for row in below], colour(method)
             ax.plot(at, [lowest] * len(at), "v", color=shade, markersize=8)
         label = f"{NAMES[method]}, case ({case})" if both else NAMES[method]
-        line = "--" if case == "i" and both else "-"
+        line = "--" if (case == "i" if both else method not in COLOURS) else "-"
         curve(ax, part, method=method, over=over, label=label, line=line, **show)
     return cut
 

@@ -88,7 +88,8 @@ def _draw(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
     at, low, high = (
         [r[name] for r in band] for name in ("epsilon", "loss_low_percent", "loss_high_percent")
     )
-    ax.fill_between(at, low, high, color=CURVES[0][2], alpha=0.15, linewidth=0)
+    if len(band) > 1:  # else it has no width, and only stretches the axis
+        ax.fill_between(at, low, high, color=CURVES[0][2], alpha=0.15, linewidth=0)
     ax.set_xscale("log", base=2)
     low, high = ax.get_ylim()
     if low <= 0 or high > 5 * low:

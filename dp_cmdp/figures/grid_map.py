@@ -31,8 +31,9 @@ UNSEEN = 1e-6
 LONGEST_ARROW = 0.74
 #: Sides of a cell, in inches: the largest, and the smallest with a number in it.
 LARGEST_CELL, NUMBERED_CELL = 0.62, 0.36
-#: Where letters and numbers stand, in sides of a cell from its middle.
-CORNER = 0.41
+#: Where letters and numbers stand, in sides of a cell from its middle; half a letter's width, and
+#: how far an arrow must be from its middle.
+CORNER, LETTER, ROOM = 0.41, 0.12, 0.25
 
 
 def draw_policy(
@@ -42,17 +43,24 @@ def draw_policy(
 
     `cleared` are candidates of which a release excludes the worst; `numbers` counts candidates.
     """
-    heat = np.sqrt(view.visits.reshape(view.rows, view.cols))
     # the darkest third of the colours is left out, so that arrows stay readable
-    image = ax.imshow(heat, cmap=HEAT, vmin=0.0, vmax=1.5 * np.nanmax(heat), zorder=0)
+    image = draw_walk(ax, view, top=1.5, line=2.0)
     _furniture(ax, view, cleared)
     if numbers and is_numbered(view):
         for cell, text in candidate_names(view).items():
-            _letter(ax, view, cell, text, colour=INK, side=(1, 1), size=0.75)
-    row, col = np.divmod(np.array(view.path), view.cols)
-    ax.plot(col, row, color=PATH, linewidth=2, alpha=0.7, solid_capstyle="round", zorder=3)
-    draw_arrows(ax, view)
+            draw_letter(ax, view, cell, text, colour=INK, side=(1, 1), size=0.75)
     ax.set_title(title, loc="left", fontsize=10)
+    return image
+
+
+def draw_walk(ax: Axes, view: GridView, *, top: float, line: float, **look: Any) -> Any:
+    """Visits as heat, with the most visited at 1/`top` of the colours, the path, the actions."""
+    heat = np.sqrt(view.visits.reshape(view.rows, view.cols))
+    shades = {"cmap": HEAT, "vmin": 0.0, "vmax": top * np.nanmax(heat), "zorder": 0, **look}
+    image = ax.imshow(heat, **shades)
+    row, col = np.divmod(np.array(view.path), view.cols)
+    ax.plot(col, row, color=PATH, linewidth=line, alpha=0.7, solid_capstyle="round", zorder=3)
+    draw_arrows(ax, view)
     return image
 
 
@@ -150,18 +158,42 @@ def _furniture(ax: Axes, view: GridView, cleared: Collection[int]) -> None:
     for cell in view.candidates:
         look = {"linewidth": 0.8, "zorder": 2, **(CLEARED if cell in cleared else OPEN)}
         ax.add_patch(Rectangle(_corner(view, cell), 1, 1, **look))
+    draw_ends(ax, view)
+
+
+def draw_ends(ax: Axes, view: GridView, *, size: float = 1.0) -> None:
+    """The letters of start and goal, where no arrow is."""
     for cell in view.goals:
-        _letter(ax, view, cell, "G", colour="white")
+        draw_letter(ax, view, cell, "G", colour="white", size=size)
     for cell in {cell for cell, _ in view.starts} - set(view.goals):
-        _letter(ax, view, cell, "S", colour=START)
+        draw_letter(ax, view, cell, "S", colour=START, side=_free_corner(view, cell), size=size)
+
+
+def _free_corner(view: GridView, cell: int) -> tuple[int, int]:
+    """The corner of a cell that is farthest from its arrows; below on the left, if that will do."""
+    weights, tips, tails = _arrows(view)
+    tail = tails[cell]
+    drawn = tips[cell][weights[cell] > 0]
+    points = np.concatenate([tail + share * drawn for share in np.linspace(0.0, 1.0, 11)])
+    corners = [(-1, 1), (1, 1), (-1, -1), (1, -1)]
+    if not len(points):
+        return corners[0]
+    letters = (CORNER - LETTER) * np.array(corners)
+    room = np.abs(points[None, :, :] - letters[:, None, :]).max(axis=2).min(axis=1)
+    return corners[0] if room[0] >= ROOM else corners[int(room.argmax())]
+
+
+def _arrows(view: GridView) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """How likely each action is, its arrow, and where a cell's arrows begin, from its middle."""
+    weights = np.where(view.weights > 0.01, view.weights, 0.0)
+    weights[~np.isfinite(view.visits)] = 0.0
+    tips = LONGEST_ARROW * weights[:, :, None] * ARROWS
+    return weights, tips, -(tips.max(axis=1) + tips.min(axis=1)) / 2
 
 
 def draw_arrows(ax: Axes, view: GridView) -> None:
     """One arrow per action that is taken, those of a cell in its middle together."""
-    weights = np.where(view.weights > 0.01, view.weights, 0.0)
-    weights[~np.isfinite(view.visits)] = 0.0
-    tips = LONGEST_ARROW * weights[:, :, None] * ARROWS
-    tails = -(tips.max(axis=1) + tips.min(axis=1)) / 2  # where a cell's arrows begin
+    weights, tips, tails = _arrows(view)
     cells, toward = np.nonzero(weights)
     row, col = np.divmod(cells, view.cols)
     for seen, alpha in ((True, 0.9), (False, FAINT)):
@@ -192,7 +224,7 @@ def _corner(view: GridView, cell: int) -> tuple[float, float]:
     return col - 0.5, row - 0.5
 
 
-def _letter(
+def draw_letter(
     ax: Axes,
     view: GridView,
     cell: int,

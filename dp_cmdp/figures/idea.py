@@ -11,7 +11,7 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from dp_cmdp._door import door
 from dp_cmdp.data.to_frame import entries_frame
 from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.figures.grid_map import GOAL, HEAT, PATH, START, WALL, draw_arrows
+from dp_cmdp.figures.grid_map import GOAL, WALL, draw_ends, draw_walk
 from dp_cmdp.figures.grid_view import GridView, policy_view
 from dp_cmdp.figures.style import COLOURS, GUIDE, INK, PUBLIC, blank_figure
 
@@ -116,14 +116,7 @@ def _map(ax: Axes, view: GridView) -> None:
         shade = looks.get(cell, "white")
         look = {"facecolor": shade, "edgecolor": PUBLIC, "linewidth": 0.8, "zorder": 0}
         ax.add_patch(Rectangle((col - 0.5, row - 0.5), 1, 1, **look))
-    for cells, letter, ink in (
-        (view.goals, "G", "white"),
-        ([cell for cell, _ in view.starts], "S", START),
-    ):
-        for cell in cells:
-            row, col = divmod(cell, view.cols)
-            look = {"color": ink, "fontsize": 9, "fontweight": "bold", "va": "bottom"}
-            ax.text(col - 0.43, row + 0.45, letter, zorder=6, **look)
+    draw_ends(ax, view, size=1.1)
 
 
 def _draw_secret(ax: Axes, view: GridView, private: PrivatePolicy) -> None:
@@ -154,13 +147,9 @@ def _draw_facts(ax: Axes, view: GridView, private: PrivatePolicy) -> None:
 
 
 def _draw_answer(ax: Axes, view: GridView, private: PrivatePolicy) -> None:
-    heat = np.sqrt(view.visits.reshape(view.rows, view.cols))
     frame = ax.get_xlim(), ax.get_ylim()
-    ax.imshow(heat, cmap=HEAT, vmin=0.0, vmax=2.0 * np.nanmax(heat), zorder=0.5, alpha=0.8)
+    draw_walk(ax, view, top=2.0, line=3.0, zorder=0.5, alpha=0.8)
     ax.set(xlim=frame[0], ylim=frame[1], anchor="NW")
-    row, col = np.divmod(np.array(view.path), view.cols)
-    ax.plot(col, row, color=PATH, linewidth=3, alpha=0.7, solid_capstyle="round", zorder=3)
-    draw_arrows(ax, view)
 
 
 def _facts(private: PrivatePolicy) -> tuple[str, ...]:

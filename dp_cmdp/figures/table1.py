@@ -52,6 +52,8 @@ def table1_figure(rows: Rows) -> Figure:
     axes[0].axvline(0, color=GUIDE, linewidth=0.8)
     axes[0].set_yticks(list(place), [NAMES[row["method"]] for row in rows])
     axes[0].invert_yaxis()
+    for ax in axes[1:]:  # the numbers beside them belong to the panel on their left
+        ax.tick_params(axis="y", length=0)
     axes[0].set_xlabel("sub-optimality (%), mean and 95 % interval")
     axes[1].set_xlabel("violated constraints (%)")
     axes[1].set_xlim(0.0, 1.1 * max(1.0, *(row["violated_percent"] for row in rows)))

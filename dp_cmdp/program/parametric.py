@@ -21,41 +21,19 @@ from scipy import sparse
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
-from dp_cmdp._documents import Document, read_document, unpacked
+from dp_cmdp._documents import Document, unpacked
 from dp_cmdp._door import door
 from dp_cmdp.accounting.budget import BLOCKS
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.labels import Labels
-from dp_cmdp.data.packing import (
-    ENVELOPE_ARRAYS,
-    affine_names,
-    pack_affine,
-    pack_envelope,
-    pack_sparse,
-    sparse_names,
-    unpack_affine,
-    unpack_envelope,
-    unpack_sparse,
-)
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.program.counterpart import Counterpart, UncertainRows
 from dp_cmdp.program.linear_program import LinearProgram, inequality_slack
+from dp_cmdp.program.parametric_file import arguments, packed, read
 from dp_cmdp.program.polytope_rows import PolytopeRows
-
-FORMAT = "dp_cmdp.ParametricLP/1"
-#: Of programs with labels, of entries or variables; others are written as before.
-LABELLED = "dp_cmdp.ParametricLP/2"
-_MATRICES = ("A_ub", "A_eq")
-_VECTORS = ("b_ub", "b_eq", "lower", "upper")
-_ARRAYS = (
-    *_VECTORS,
-    *ENVELOPE_ARRAYS,
-    *(name for block in BLOCKS for name in affine_names(block, matrix=block == "A")),
-    *(name for matrix in _MATRICES for name in sparse_names(matrix)),
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -411,17 +389,7 @@ class ParametricLP:
 
     def document(self) -> Document:
         """The content of the program's file; its digest names the program."""
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in _VECTORS}
-        facts: dict[str, Any] = {
-            "envelope": pack_envelope(self.envelope, arrays),
-            "row_names": list(self.row_names),
-            **{name: pack_affine(name, getattr(self, name), arrays) for name in BLOCKS},
-            **{name: pack_sparse(name, getattr(self, name), arrays) for name in _MATRICES},
-        }
-        if self.variables:
-            facts["variables"] = self.variables.facts()
-        labelled = self.variables or any(self.envelope.labels)
-        return Document(LABELLED if labelled else FORMAT, facts, arrays)
+        return packed(self)
 
     @door
     def save(self, path: str | Path) -> Path:
@@ -450,8 +418,7 @@ class ParametricLP:
         >>> ParametricLP.load(program.save("program.npz")).envelope == program.envelope
         True
         """
-        source = read_document(path, FORMAT, arrays=_ARRAYS, labelled=LABELLED)
-        return unpacked(path, source, _build)
+        return unpacked(path, read(path), lambda source: cls(**arguments(source)))
 
     def __repr__(self) -> str:
         return (
@@ -459,16 +426,6 @@ class ParametricLP:
             f"{self.b_ub.size + self.b_eq.size} public rows, "
             f"{self.envelope.num_entries} database entries)"
         )
-
-
-def _build(source: Document) -> ParametricLP:
-    facts, arrays = source.facts, source.arrays
-    parts: dict[str, Any] = {name: arrays[name] for name in _VECTORS}
-    parts |= {name: unpack_affine(name, facts[name], arrays) for name in BLOCKS}
-    parts |= {name: unpack_sparse(name, facts[name], arrays) for name in _MATRICES}
-    envelope = unpack_envelope(facts["envelope"], arrays)
-    variables = Labels.from_facts(facts.get("variables", []))
-    return ParametricLP(envelope, row_names=facts["row_names"], variables=variables, **parts)
 
 
 def _affine_vector(name: str, value: Affine | ArrayLike) -> Affine:

@@ -47,11 +47,14 @@ class Claim:
     holds : bool or None
         None: no file can prove or disprove it.
     why : str
+    declared : bool
+        It holds by the file's own word: a file can deny it of itself, and not prove it.
     """
 
     claim: str
     holds: bool | None
     why: str
+    declared: bool = False
 
 
 def release_claims(release: Release) -> list[Claim]:
@@ -84,6 +87,7 @@ def privacy_claims(release: Release) -> list[Claim]:
             "nothing is published unprotected",
             not release.leaks,
             f"it says that it leaks: {leaks}" if leaks else "it names no leak",
+            declared=True,
         ),
         Claim(
             "the noise is exact",
@@ -91,6 +95,7 @@ def privacy_claims(release: Release) -> list[Claim]:
             "integers, drawn from the operating system by its own word"
             if release.secure
             else "secure is false: a simulation, not proved private",
+            declared=True,
         ),
         Claim(
             "the noise was drawn from its law, once, with good randomness",

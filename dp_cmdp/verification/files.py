@@ -30,10 +30,10 @@ from dp_cmdp.cmdp.facts_certificate import certify_for
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import PolicyFile
 from dp_cmdp.cmdp.synthesis import EXACT_STATES
-from dp_cmdp.data import release
+from dp_cmdp.data import release_file
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
-from dp_cmdp.program import parametric
+from dp_cmdp.program import parametric_file
 from dp_cmdp.program import solution_file as solution_files
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.solution_file import SolutionFile
@@ -43,12 +43,14 @@ from dp_cmdp.verification.solutions import solution_claims
 #: Endings of files that are read as layouts.
 LAYOUTS = (".json", ".txt")
 _READERS: dict[str | None, Callable[[Path], ParametricLP | ParametricCMDP]] = {
-    parametric.FORMAT: ParametricLP.load,
-    parametric.LABELLED: ParametricLP.load,
+    parametric_file.FORMAT: ParametricLP.load,
+    parametric_file.LABELLED: ParametricLP.load,
     cmdp_parametric.FORMAT: ParametricCMDP.load,
     cmdp_parametric.LABELLED: ParametricCMDP.load,
 }
 WORDS = {True: "proved", False: "FAILED", None: "not provable"}
+#: Of what a file says of itself.
+DECLARED = "declared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,12 @@ class Finding:
     claim: str
     holds: bool | None
     why: str
+    declared: bool = False
 
     @property
     def outcome(self) -> str:
-        """``proved``, ``FAILED`` or ``not provable``."""
-        return WORDS[self.holds]
+        """``proved``, ``declared`` (the file says so of itself), ``FAILED`` or ``not provable``."""
+        return DECLARED if self.holds and self.declared else WORDS[self.holds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,9 @@ class _Shelf:
     findings: list[Finding] = field(default_factory=list)
 
     def say(self, file: str, claims: Sequence[Claim]) -> None:
-        self.findings += [Finding(file, each.claim, each.holds, each.why) for each in claims]
+        self.findings += [
+            Finding(file, each.claim, each.holds, each.why, each.declared) for each in claims
+        ]
 
 
 @door
@@ -168,7 +173,7 @@ def _place(shelf: _Shelf, path: Path) -> None:
         shelf.say(file, [Claim("the file is in order", True, "a layout: public facts, no claim")])
         return
     said = format_of(path)
-    if said in (release.FORMAT, release.LABELLED):
+    if said in (release_file.FORMAT, release_file.LABELLED):
         made = Release.load(path)
         shelf.releases[made.document().digest] = made
         in_order = Claim("the file is in order", True, f"release {made.document().digest}")

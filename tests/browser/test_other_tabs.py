@@ -224,3 +224,65 @@ def test_the_adviser_is_asked_without_data(guarded, window, place):
     page.get_by_role("button", name="Ask at this ε and δ").click()
     page.get_by_text("Before any data is read").wait_for(timeout=LATER_MS)
     assert entries(place) == before
+
+
+PROGRAMS = {
+    "program": ("--model", "model.mps", "--private", "spec.toml", "--data", "values.csv"),
+    "auction": ("--auction", "3x2", "--data", "prices.csv"),
+    "table": ("--layout", "islands", "--hazards", "mine.csv", "--tolerances", "limits.csv"),
+}
+
+
+@pytest.fixture(params=PROGRAMS)
+def other_database(request, tmp_path):
+    prices = [f"{i},{j},{MARKS[2 * i + j]}" for i in range(3) for j in range(2)]
+    cell = named_layout("islands").kinds[0].cells[0]
+    files = {
+        "model.mps": MODEL,
+        "spec.toml": SPEC,
+        "values.csv": f"group,row,column,value\ncapacity,HOURS,,100.{DIGITS}\n",
+        "prices.csv": "\n".join(["group,advertiser,price", *prices]) + "\n",
+        "mine.csv": f"row,col,severity\n{cell // 10},{cell % 10},{MARKS[0]}\n",
+        "limits.csv": f"kind,tolerance\nhazard,{0.7 + MARKS[10]}\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"))
+    running = started(
+        tmp_path, *PROGRAMS[request.param], "--ledger", "l.sqlite", "--identity", "site"
+    )
+    yield running, tmp_path, request.param
+    running.stop()
+
+
+def test_every_kind_of_real_database_is_released_against_its_ledger(other_database, window):
+    running, place, kind = other_database
+    page = window(running)
+    page.get_by_text("remaining ε = 2, δ = 0.001").wait_for()
+    page.get_by_text("Nothing was released yet").wait_for()
+    first = entries(place)
+    for label, text in (("ε", "1"), ("δ", "1/2000")):
+        page.locator(f'[aria-label="{label}"]:visible').first.fill(text)
+    page.get_by_text("One press spends ε = 1, δ = 0.0005").wait_for()
+    assert entries(place) == first
+    release(page).click()
+    page.get_by_text("remaining ε = 1, δ = 0.0005").wait_for()
+    page.get_by_text("exact noise from the operating system").wait_for()
+    page.get_by_text("Debited as entry").wait_for()
+    assert entries(place) == first + 1
+    if kind == "auction":
+        page.locator('img[alt^="visits sold"], [alt^="visits sold"] img').first.wait_for()
+    shown = page.content()
+    assert DIGITS not in shown + page.url
+    said = page.locator(".q-tab-panel:visible").inner_text()
+    for word in ("invented", "without privacy", "loses", "true objective"):
+        assert word not in said
+    with page.expect_download() as got:
+        page.get_by_role("button", name="release.npz").click()
+    assert DIGITS.encode() not in got.value.path().read_bytes()
+    release(page).click()  # what is left pays for one more, and then the button is dead
+    page.get_by_text("remaining ε = 0").wait_for()
+    page.get_by_text("The ledger does not allow this").wait_for()
+    assert release(page).is_disabled()
+    assert entries(place) == first + 2
+    assert DIGITS not in (place / "stderr.txt").read_text()

@@ -17,9 +17,11 @@ from tests.statistical.test_ledger_crashes import UNIT, child
 
 #: Debits, until it is refused, each ledger named on its standard input, beside a thread that opens,
 #: hashes and closes the file every 2 ms; says what was acknowledged, and any error by its name.
+#: On a busy machine the other process may keep the lock for longer than the timeout: that is no
+#: fault, and the debit is tried again.
 READER = """
 import hashlib, sys, threading, time
-from dp_cmdp.errors import BudgetExceededError, LedgerError
+from dp_cmdp.errors import BudgetExceededError, LedgerBusyError, LedgerError
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.accounting.budget import PrivacyBudget
 
@@ -37,10 +39,16 @@ for line in sys.stdin:
     path = line.strip()
     heard = []
     try:
-        ledger = PrivacyLedger(path)
+        ledger, busy = PrivacyLedger(path), 0
         while True:
-            entry = ledger.debit("x", unit)
-            heard.append(f"{entry.index}:{entry.hash}")
+            try:
+                entry = ledger.debit("x", unit)
+            except LedgerBusyError:
+                busy += 1
+                if busy == 10:
+                    raise
+            else:
+                heard.append(f"{entry.index}:{entry.hash}")
     except BudgetExceededError:
         heard.append("refused")
     except LedgerError as error:
@@ -50,8 +58,8 @@ for line in sys.stdin:
 
 
 def faults(folder: Path, *, rounds: int, units: int = 8) -> dict[str, int]:
-    """Rounds in which the ledger was overspent, lost what it acknowledged, or was corrupt."""
-    counts = {"overspent": 0, "lost": 0, "corrupt": 0}
+    """Rounds in which the ledger was overspent, lost what it acknowledged, was corrupt or stuck."""
+    counts = {"overspent": 0, "lost": 0, "corrupt": 0, "stuck": 0}
     first = PrivacyLedger(folder / "first.db")
     first.create("x", PrivacyBudget(UNIT, UNIT))
     with ExitStack() as stack:
@@ -66,7 +74,9 @@ def faults(folder: Path, *, rounds: int, units: int = 8) -> dict[str, int]:
             said = [process.stdout.readline().split() for process in pair if process.stdout]
             heard = [word for *words, _ in said for word in words]
             counts["overspent"] += len(heard) > units
-            counts["corrupt"] += any(words[-1] != "refused" for words in said)
+            ends = {words[-1] for words in said}
+            counts["stuck"] += "LedgerBusyError" in ends
+            counts["corrupt"] += bool(ends - {"refused", "LedgerBusyError"})
             try:
                 kept = {f"{entry.index}:{entry.hash}" for entry in ledger.entries("x")}
                 ledger.verify()
@@ -77,4 +87,5 @@ def faults(folder: Path, *, rounds: int, units: int = 8) -> dict[str, int]:
 
 
 def test_a_thread_that_reads_the_file_opens_no_gap_in_200_rounds(tmp_path: Path) -> None:
-    assert faults(tmp_path, rounds=200) == {"overspent": 0, "lost": 0, "corrupt": 0}
+    counts = faults(tmp_path, rounds=200)
+    assert counts == {"overspent": 0, "lost": 0, "corrupt": 0, "stuck": 0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nicegui import app, background_tasks, run, ui
@@ -48,8 +48,8 @@ def check_port(port: int) -> None:
             ) from None
 
 
-def serve(*, port: int, browser: bool, custody: Custody | None) -> None:
-    """Run the explorer until it is interrupted."""
+def serve(*, port: int, browser: bool, custody: Custody | None, say: Callable[[str], None]) -> None:
+    """Run the explorer until it is interrupted; `say` gets its address once it listens."""
     if port == 0:
         port = free_port()
     check_port(port)
@@ -64,7 +64,7 @@ def serve(*, port: int, browser: bool, custody: Custody | None) -> None:
     async def announce() -> None:
         while not is_listening(port):
             await asyncio.sleep(0.05)
-        print(f"explorer  {start}\n          stop it with Ctrl+C", flush=True)
+        say(start)
         if browser:
             webbrowser.open(start)
 

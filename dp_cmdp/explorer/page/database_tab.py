@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nicegui import background_tasks, context, run, ui
 
 from dp_cmdp.accounting.budget import PrivacyBudget, shown_up, weak_budgets
-from dp_cmdp.cmdp.private_policy import PrivatePolicy
-from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy
-from dp_cmdp.explorer import map_svg
-from dp_cmdp.explorer.cell_words import cell_words
 from dp_cmdp.explorer.curve import public_advice
 from dp_cmdp.explorer.custody import Custody, Wish
-from dp_cmdp.explorer.files import GRID_FILES, grid_file
-from dp_cmdp.explorer.grid_answer import highest_costs, saturation_share, visits
-from dp_cmdp.explorer.page.grid_tab import budget_fields
-from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
+from dp_cmdp.explorer.page.database_views import GridView, ProgramView
 from dp_cmdp.explorer.page.parts import (
     BUTTON,
+    COLUMNS,
     SMALL,
     Messages,
+    budget_fields,
     card,
     download_card,
     plan_select,
 )
 from dp_cmdp.explorer.settings import address
-from dp_cmdp.explorer.words import certificate_words, guarantee_words, saturation_words
+from dp_cmdp.explorer.sources import GridSource
 
 WITHOUT = """
 No database was named. A real one is named at the start, with the ledger that pays for it, so that
@@ -32,6 +29,10 @@ nothing in a page can open a file:
 
     dp-cmdp ledger create ledger.sqlite --identity site-7 --epsilon 4 --delta 1e-3
     dp-cmdp explore --layout my.json --hazards mine.json --ledger ledger.sqlite --identity site-7
+
+Hazards may be a CSV table too (`--hazards mine.csv --tolerances limits.csv`); so may be the private
+numbers of an MPS or LP file (`--model model.mps --private spec.toml --data values.csv`), and the
+prices of an ad auction (`--auction 10x5 --data prices.csv`).
 """
 
 
@@ -53,20 +54,26 @@ class DatabaseTab:
     def __init__(self, custody: Custody, settings: Wish) -> None:
         self._custody = custody
         self._settings = settings
-        self._shown: PrivatePolicy | None = custody.made[-1].private if custody.made else None
-        self._robust: SafePolicy | None = None
+        self._shown: Any = custody.made[-1].private if custody.made else None
         self._client = context.client
         ui.label(
             f"Real data ({custody.identity}): nothing is drawn but public facts and releases. "
             "Moving a slider spends nothing; each press of Release spends, and nothing is refunded."
         ).classes(f"{SMALL} bg-red-50 border border-red-300 rounded p-2 w-full")
-        with ui.element("div").classes(
-            "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4 mt-4"
-        ):
+        with ui.element("div").classes(COLUMNS):
             with ui.column().classes("w-full gap-4"):
                 self._controls()
             with ui.column().classes("w-full gap-4 min-w-0"):
-                self._results()
+                self._messages = Messages()
+                source = custody.source
+                self._view: Any = (GridView if isinstance(source, GridSource) else ProgramView)(
+                    source  # pyright: ignore[reportArgumentType]
+                )
+                download_card(
+                    source.files, self._file, self._messages,
+                    "Public files of the release that is shown; all releases of this run also lie "
+                    f"in {custody.out}.",
+                )  # fmt: skip
         background_tasks.create(self._open(), name="database")
 
     def _controls(self) -> None:
@@ -85,40 +92,6 @@ class DatabaseTab:
             self._advice = ui.label("").classes(SMALL)
             self._ask = ui.button("Ask at this ε and δ", on_click=self._advise)
             self._ask.props(BUTTON)
-
-    def _results(self) -> None:
-        custody = self._custody
-        self._messages = Messages()
-        with card("Maps"):
-            self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
-            with ui.element("div").classes(
-                "w-full grid gap-4 grid-cols-1 md:grid-cols-2 xl:grid-cols-3"
-            ):
-                with ui.column().classes("w-full gap-1"):
-                    ui.label("Data released").classes("font-semibold")
-                    ui.label("green in grey: released in public bounds").classes(SMALL)
-                    self._data = DrawnMap(
-                        custody.layout, label="Map: arrow keys move, facts are read above",
-                        on_cell=lambda _cell, _pressed: self._draw_data(),
-                    )  # fmt: skip
-                self._policies = []
-                for title, note in (
-                    ("Robust policy", "no data: ε = 0"),
-                    ("Private policy", "none before a release"),
-                ):
-                    with ui.column().classes("w-full gap-1"):
-                        self._policies.append(PolicyMap(custody.layout, title, note))
-            self._player = Player(on_seed=lambda _: self._show())
-            ui.label(
-                "Costs of the episode are the highest that is publicly possible, not true ones."
-            ).classes(SMALL)
-        with card("What came out"):
-            self._words = ui.column().classes("gap-1")
-        download_card(
-            GRID_FILES, self._file, self._messages,
-            "Public files of the release that is shown; all releases of this run also lie in "
-            f"{custody.out}.",
-        )  # fmt: skip
 
     def _change(self, **changes: str) -> None:
         self._settings = self._settings.replace(**changes)
@@ -146,19 +119,19 @@ class DatabaseTab:
         self._show_price()
 
     async def _open(self) -> None:
-        """The policy without data, which also says whether a release can be made safe at all."""
-        self._messages.busy("computing the robust policy …")
+        """The answer without data, which also says whether a release can be answered at all."""
+        self._messages.busy("computing the robust answer …")
         try:
-            self._robust = await run.io_bound(robust_policy, self._custody.model)
+            await self._view.open()
         except Exception as error:
             self._messages.failed(error)
         self._messages.idle()
         with self._client:
             try:
                 self._show_account()
+                await self._view.show(self._shown)
             except Exception as error:
                 self._messages.failed(error)
-            self._show()
 
     async def _release(self) -> None:
         self._button.disable()  # one press, one debit
@@ -176,7 +149,8 @@ class DatabaseTab:
             if made is not None:
                 self._shown = made.private
                 self._messages.idle(f"released; files are in {made.folder}")
-                self._show()
+                with self._client:
+                    await self._view.show(self._shown)
         finally:
             self._show_account()
 
@@ -185,7 +159,10 @@ class DatabaseTab:
         self._advice.text = "asking …"
         try:
             found = await run.cpu_bound(
-                public_advice, self._custody.layout, self._settings.epsilon, self._settings.delta
+                public_advice,
+                self._custody.source.public(),
+                self._settings.epsilon,
+                self._settings.delta,
             )
             self._advice.text = found or ""
         except Exception as error:
@@ -194,51 +171,7 @@ class DatabaseTab:
         finally:
             self._ask.enable()
 
-    def _draw_data(self) -> None:
-        layout = self._custody.layout
-        release = self._shown.release if self._shown else None
-        self._data.show(layout, map_svg.data_map(layout, release=release, cursor=self._data.cursor))
-        self._facts.text = cell_words(layout, self._data.cursor, release=release, severity=None)
-
-    def _show(self) -> None:
-        self._draw_data()
-        made, model = self._shown, self._custody.model
-        shown = []
-        if self._robust is not None:
-            shown.append((self._policies[0], self._robust, None, "no data: ε = 0"))
-        if made is not None:
-            epsilon = float(made.release.guarantee.epsilon)
-            note = f"from the release with ε = {epsilon:g}"
-            shown.append((self._policies[1], made.safe, made.release, note))
-        for drawn, safe, release, note in shown:
-            drawn.show(
-                self._custody.layout, safe.policy, visits=visits(model, safe.policy),
-                costs=highest_costs(self._custody.layout, release), seed=self._player.seed,
-                note=f"value {safe.value:.4g}, {note}",
-            )  # fmt: skip
-        self._player.show([part[0] for part in shown])
-        self._words.clear()
-        with self._words:
-            for text in self._told():
-                ui.label(text).classes(SMALL)
-
-    def _told(self) -> list[str]:
-        made, model = self._shown, self._custody.model
-        if made is None:
-            return ["Nothing was released yet in this run. The robust policy uses no data."]
-        told = [
-            f"Private policy: value {made.safe.value:.5g}; robust policy, no data: "
-            f"{made.robust.value:.5g}."
-        ]
-        told += certificate_words(made.safe, model.names, release=True)
-        told.append(saturation_words(saturation_share(model, made.release)))
-        told.append(guarantee_words(made.release))
-        debit = made.release.ledger
-        if debit is not None:
-            told.append(f"Debited as entry {debit.index} of the ledger.")
-        return told
-
     def _file(self, name: str) -> bytes | None:
         if self._shown is None:
             return None
-        return grid_file(name, self._custody.layout, self._custody.model, self._shown)
+        return self._custody.source.file(name, self._shown)

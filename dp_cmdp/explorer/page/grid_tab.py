@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, run, ui
 
-from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
-from dp_cmdp.envs import layout_names
+from dp_cmdp.envs import Layout, layout_names
 from dp_cmdp.errors import DPCMDPError
 from dp_cmdp.explorer import map_svg
 from dp_cmdp.explorer.cell_words import cell_words, totals_of
 from dp_cmdp.explorer.files import GRID_FILES, grid_file
 from dp_cmdp.explorer.grid_answer import (
     GridAnswer,
+    GridSketch,
     InventedGrid,
     answer_grid,
+    foresee_noise,
     saturation_share,
-    visits,
 )
 from dp_cmdp.explorer.grid_design import TOOLS, GridDesign, base_layout
 from dp_cmdp.explorer.page.later import Later
@@ -26,10 +26,12 @@ from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
 from dp_cmdp.explorer.page.parts import (
     AMBER,
     BUTTON,
+    COLUMNS,
     MAPS,
     SMALL,
     LogField,
     Messages,
+    budget_fields,
     card,
     code_card,
     download_card,
@@ -37,7 +39,7 @@ from dp_cmdp.explorer.page.parts import (
     whole_field,
 )
 from dp_cmdp.explorer.page.workbench import Workbench, results_table
-from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, Settings, address, number
+from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, address, number
 from dp_cmdp.explorer.snippets import grid_code
 from dp_cmdp.explorer.words import (
     certificate_words,
@@ -61,23 +63,22 @@ LEGEND = (
 )
 
 
-class GridTab(Workbench[GridDesign, GridAnswer]):
+class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
     """One window's grid: its design, and the widgets that show what follows from it."""
 
     def __init__(self, design: GridDesign) -> None:
         super().__init__(design)
         self._shape: tuple[int, int] | None = None
+        self._known_data: GridSketch | None = None
         self._weights: dict[int, float] = {}
         ui.label(INVENTED).classes(AMBER)
-        with ui.element("div").classes(
-            "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4"
-        ):
+        with ui.element("div").classes(COLUMNS):
             with ui.column().classes("w-full gap-4"):
                 self._controls()
             with ui.column().classes("w-full gap-4 min-w-0"):
                 self.messages = Messages()
                 self._pictures()
-                self.later = Later()
+                self.later = Later(self.messages)
                 self._renew_code = code_card(lambda: grid_code(self.design))
                 download_card(
                     GRID_FILES, self._file, self.messages,
@@ -181,36 +182,45 @@ class GridTab(Workbench[GridDesign, GridAnswer]):
         """Of this design; its hazards are in it because they are invented."""
         return address("grid", self.design.query())
 
-    def answer(self, design: GridDesign) -> GridAnswer:
+    def answer(self, design: GridDesign, tell: Callable[[GridSketch], Any]) -> GridAnswer:
         """Release and policies."""
-        return answer_grid(design)
+        return answer_grid(design, tell=tell)
+
+    def sketch(self, part: GridSketch) -> None:
+        """The grid at once, where it is another; then the release, before its policies."""
+        same_grid = self._known_data is not None and self._known_data.layout == part.layout
+        if part.release is None and same_grid:
+            return  # the last release is shown until there is the next
+        if (part.layout.rows, part.layout.cols) != self._shape:
+            self._shape = (part.layout.rows, part.layout.cols)
+            self._new_maps(part.layout)
+        self._known_data = part
+        self._weights = {}
+        self._draw_data()
 
     def show(self, found: GridAnswer) -> None:
         """All parts of the tab."""
-        if (found.layout.rows, found.layout.cols) != self._shape:
-            self._shape = (found.layout.rows, found.layout.cols)
-            self._new_maps(found)
+        self.sketch(GridSketch(found.layout, found.severity, found.private.release))
         kinds = {number: kind.name for number, kind in enumerate(found.layout.kinds)}
         self._kind.set_options(kinds, value=self._kind.value if self._kind.value in kinds else 0)
         self._kind.set_visibility(len(kinds) > 1)
         totals = totals_of(found.layout, found.private.release)
-        self._weights = {}
         self._by_total = [weights for _, weights in totals]
         self._total.set_options(
             {-1: "no total", **{i: text for i, (text, _) in enumerate(totals)}}, value=-1
         )
         self._total.set_visibility(bool(totals))
-        self._draw_data()
         self._show_policies()
         self._tell(found)
         self._renew_code()
         self.messages.idle(f"{found.layout.num_cells} states, plan {found.private.choice.plan}")
         plan = found.private.choice.plan.facts()
         self.follow(InventedGrid(self.design), plan, found.loss_percent)
+        background_tasks.create(run.io_bound(foresee_noise, self.design), name="foresee")
 
-    def _new_maps(self, found: GridAnswer) -> None:
+    def _new_maps(self, layout: Layout) -> None:
         self._maps.clear()
-        small = found.layout.cols <= SIDE_BY_SIDE
+        small = layout.cols <= SIDE_BY_SIDE
         self._maps.classes(add=FOUR if small else "", remove="" if small else FOUR)
         titles = ("Private policy", "Robust policy", "Policy without privacy")
         with self._maps:
@@ -218,13 +228,13 @@ class GridTab(Workbench[GridDesign, GridAnswer]):
                 ui.label("Data and release").classes("font-semibold")
                 ui.label("click or press Enter to draw").classes(SMALL)
                 self._data = DrawnMap(
-                    found.layout, label="Map to draw on: arrow keys move, Enter applies the tool",
+                    layout, label="Map to draw on: arrow keys move, Enter applies the tool",
                     on_cell=self._on_cell,
                 )  # fmt: skip
             self._policies = []
             for title in titles:
                 with ui.column().classes("w-full gap-1"):
-                    self._policies.append(PolicyMap(found.layout, title, ""))
+                    self._policies.append(PolicyMap(layout, title, ""))
 
     def _on_cell(self, cell: int, pressed: bool) -> None:
         if pressed:
@@ -240,30 +250,29 @@ class GridTab(Workbench[GridDesign, GridAnswer]):
             else:
                 self.design = wanted
                 self.start()
-        self._draw_data()
+        self._mark()
 
     def _draw_data(self) -> None:
-        found = self.found
-        assert found is not None
-        release = found.private.release
+        known = self._known_data
+        assert known is not None
         self._data.show(
-            found.layout,
-            map_svg.data_map(
-                found.layout,
-                release=release,
-                severity=found.severity,
-                weights=self._weights,
-                cursor=self._data.cursor,
-            ),
+            known.layout,
+            map_svg.data_map(known.layout, release=known.release, severity=known.severity),
         )
+        self._mark()
+
+    def _mark(self) -> None:
+        known = self._known_data
+        assert known is not None
+        self._data.mark(self._weights)
         self._facts.text = cell_words(
-            found.layout, self._data.cursor, release=release, severity=found.severity
+            known.layout, self._data.cursor, release=known.release, severity=known.severity
         )
 
     def _weigh(self, event: Any) -> None:
         if self.found is not None:
             self._weights = {} if event.value in (None, -1) else self._by_total[event.value]
-            self._draw_data()
+            self._mark()
 
     def _show_policies(self) -> None:
         found = self.found
@@ -278,7 +287,7 @@ class GridTab(Workbench[GridDesign, GridAnswer]):
         for drawn, safe, note in zip(self._policies, parts, notes, strict=True):
             drawn.show(
                 found.layout,
-                safe.policy, visits=visits(found.model, safe.policy), costs=found.severity,
+                safe.policy, model=found.model, costs=found.severity,
                 seed=self._player.seed, note=note,
             )  # fmt: skip
         self._player.show(self._policies)
@@ -319,23 +328,6 @@ class GridTab(Workbench[GridDesign, GridAnswer]):
         if found is None:
             return None
         return grid_file(name, found.layout, found.model, found.private)
-
-
-def budget_fields(settings: Settings, change: Callable[..., None]) -> None:
-    """Fields for ε and δ."""
-    LogField(
-        "ε", settings.epsilon, base=2, low=-3, high=4, tip="smaller is more private",
-        check=lambda text: _budget(text, "1/10"), on_change=lambda text: change(epsilon=text),
-    )  # fmt: skip
-    LogField(
-        "δ", settings.delta, base=10, low=-6, high=-0.5, tip="in (0, 1/2]",
-        check=lambda text: _budget("1", text), on_change=lambda text: change(delta=text),
-    )  # fmt: skip
-
-
-def _budget(epsilon: str, delta: str) -> None:
-    with weak_budgets():
-        PrivacyBudget(epsilon, delta)
 
 
 def _factor(name: str) -> Callable[[str], Any]:

@@ -11,8 +11,8 @@ from dp_cmdp.explorer.curve import (
     DRAWS,
     EPSILONS,
     LARGE,
+    Curve,
     Invented,
-    Point,
     advice_sentence,
     as_number,
     chart,
@@ -20,10 +20,13 @@ from dp_cmdp.explorer.curve import (
     limit_percent,
     politely,
 )
-from dp_cmdp.explorer.page.parts import SMALL, card
+from dp_cmdp.explorer.curve_files import CURVE_FILES, curve_file
+from dp_cmdp.explorer.page.parts import SMALL, Messages, card, download_buttons
 from dp_cmdp.explorer.words import limit_words
 
 WAITING = "…"
+#: Curves of so many designs are kept: a way back costs nothing.
+KEPT = 16
 
 
 def _robust_loss(design: Invented) -> float:
@@ -31,18 +34,24 @@ def _robust_loss(design: Invented) -> float:
 
 
 class Later:
-    """The card with the curve, and the adviser's sentence above it."""
+    """The card with the curve, and the adviser's sentence above it.
 
-    def __init__(self) -> None:
+    What does not depend on the ε that is chosen (points, robust loss, limits at the ε of the curve)
+    is computed once for a design and kept; a moved ε only moves the mark of the present release.
+    """
+
+    def __init__(self, messages: Messages) -> None:
         self._generation = 0
+        self._curves: dict[Any, Curve] = {}
+        self._sentences: dict[Invented, str] = {}
+        self._shown = Curve()
         context.client.on_delete(self.stop)
         with card("What privacy costs here (judged against the invented data)"):
             self._state = ui.label("").classes(SMALL).props("role=status aria-live=polite")
             self._progress = ui.linear_progress(value=0, show_value=False).classes("w-full")
-            self._chart = ui.echart(chart([], robust=None, limits={}, now=None)).classes(
-                "w-full h-72"
-            )
+            self._chart = ui.echart(chart(self._shown)).classes("w-full h-72")
             self._limit = ui.label("").classes(SMALL)
+            download_buttons(CURVE_FILES, self._file, messages)
         with card("The adviser (public data alone)"):
             self._advice = ui.label(WAITING).classes(SMALL).mark("advice")
 
@@ -50,34 +59,24 @@ class Later:
         """What is under way is no longer wanted."""
         self._generation += 1
 
+    def _file(self, name: str) -> bytes | None:
+        return curve_file(name, self._shown) if self._shown.points else None
+
     async def renew(
         self, design: Invented, *, plan: Mapping[str, Any], now: tuple[float, float] | None
     ) -> None:
-        """Compute everything anew, and show each part when it is there."""
+        """Show what is known, compute what is missing, and show each part when it is there."""
         self._generation += 1
         mine = self._generation
-        points: list[Point] = []
-        limits: dict[float, float] = {}
-        robust: float | None = None
-        self._advice.text = self._limit.text = WAITING
+        curve = self._curve_of(design, plan)
+        curve.now = now
+        self._shown = curve
+        self._advice.text = self._sentences.get(design, WAITING)
+        self._limit.text = WAITING
         self._progress.set_visibility(True)
-
-        def show(done: int) -> None:
-            self._progress.value = done / (len(EPSILONS) + 2)
-            self._draw(chart(points, robust=robust, limits=limits, now=now))
-
-        show(0)
+        self._draw()
         try:
-            self._state.text = f"simulating releases at {len(EPSILONS)} values of ε …"
-            robust = await self._wanted(mine, _robust_loss, design)
-            for number, epsilon in enumerate(EPSILONS):
-                points.append(await self._wanted(mine, curve_point, design, epsilon, plan))
-                show(number + 1)
-            self._state.text = "asking the adviser …"
-            self._advice.text = await self._wanted(mine, advice_sentence, design)
-            show(len(EPSILONS) + 1)
-            self._state.text = "looking for the limit …"
-            await self._find_limits(mine, design, limits, lambda: show(len(EPSILONS) + 1))
+            await self._complete(mine, design, plan, curve)
         except _Unwanted:
             return
         except run.SubprocessException as error:  # its text is not shown
@@ -87,36 +86,71 @@ class Later:
         self._state.text = f"{DRAWS} simulated releases at each ε; bars are 95 % intervals"
         self._progress.set_visibility(False)
 
-    async def _find_limits(
-        self, mine: int, design: Invented, limits: dict[float, float], show: Callable[[], None]
+    async def _complete(
+        self, mine: int, design: Invented, plan: Mapping[str, Any], curve: Curve
     ) -> None:
-        budget = design.budget()
-        found = await self._wanted(mine, limit_percent, design)
-        self._limit.text = limit_words(float(budget.epsilon), found)
+        self._state.text = f"simulating releases at {len(EPSILONS)} values of ε …"
+        if curve.robust is None:
+            curve.robust = await self._computed(_robust_loss, design)
+            self._go_on(mine)
+        for epsilon in EPSILONS:
+            if epsilon not in curve.points:
+                curve.points[epsilon] = await self._computed(curve_point, design, epsilon, plan)
+                self._go_on(mine)
+        self._state.text = "asking the adviser …"
+        if design not in self._sentences:
+            self._sentences[design] = await self._computed(advice_sentence, design)
+            self._go_on(mine)
+        self._advice.text = self._sentences[design]
+        self._state.text = "looking for the limit …"
+        await self._find_limits(mine, design, curve)
+
+    async def _find_limits(self, mine: int, design: Invented, curve: Curve) -> None:
+        here = float(design.budget().epsilon)
+        found = curve.limits.get(here)
         if found is None:
-            return
-        limits[float(budget.epsilon)] = found
-        show()
-        if design.public().envelope.num_entries > LARGE:
+            found = await self._computed(limit_percent, design)
+            if found is not None:
+                curve.limits[here] = found
+            self._go_on(mine)
+        self._limit.text = limit_words(here, found)
+        if found is None or design.public().envelope.num_entries > LARGE:
             return
         for epsilon in EPSILONS:
-            there = await self._wanted(mine, limit_percent, design, epsilon)
-            if there is not None:
-                limits[as_number(epsilon)] = there
-            show()
+            if as_number(epsilon) not in curve.limits:
+                there = await self._computed(limit_percent, design, epsilon)
+                if there is not None:
+                    curve.limits[as_number(epsilon)] = there
+                self._go_on(mine)
 
-    async def _wanted(self, mine: int, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The result of a function in another process, if it is still wanted by then."""
-        if mine != self._generation:
-            raise _Unwanted
+    def _curve_of(self, design: Invented, plan: Mapping[str, Any]) -> Curve:
+        """What was computed before for this design at any ε, in this window."""
+        key = design.anywhere(), repr(sorted(plan.items()))
+        known = self._curves.pop(key, None) or Curve()
+        self._curves[key] = known
+        for kept in (self._curves, self._sentences):
+            while len(kept) > KEPT:
+                kept.pop(next(iter(kept)))
+        return known
+
+    async def _computed(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result of a function in another process."""
         found = await run.cpu_bound(politely, function, *arguments)
-        if mine != self._generation or app.is_stopping or app.is_stopped:
+        if app.is_stopping or app.is_stopped:
             raise _Unwanted
         return found
 
-    def _draw(self, options: dict[str, Any]) -> None:
+    def _go_on(self, mine: int) -> None:
+        """Show what was computed, if it is still wanted; it is kept in any case."""
+        if mine != self._generation:
+            raise _Unwanted
+        self._draw()
+
+    def _draw(self) -> None:
+        done = len(self._shown.points)
+        self._progress.value = done / (len(EPSILONS) + 2)
         self._chart.options.clear()
-        self._chart.options.update(options)
+        self._chart.options.update(chart(self._shown))
         self._chart.update()
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from nicegui import events, ui
 
 from dp_cmdp._check import FloatArray
+from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.envs import Layout
 from dp_cmdp.explorer import map_svg
-from dp_cmdp.explorer.grid_answer import episode, spent
+from dp_cmdp.explorer.grid_answer import episode, spent, visits
 from dp_cmdp.explorer.page.parts import BUTTON, SMALL
 
 MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
@@ -29,6 +30,7 @@ class DrawnMap:
         )
         self._image.classes("w-full border border-gray-300 focus:outline focus:outline-blue-600")
         self._image.props(f'tabindex=0 role=application aria-label="{label}"')
+        self._marks = self._image.add_layer()
         for key in MOVES:
             self._image.on(f"keydown.{key}.prevent", lambda _, key=key: self._moved(key))
         for key in ("enter", "space"):
@@ -38,6 +40,10 @@ class DrawnMap:
         """Draw something else, of a layout of the same size."""
         self._layout = layout
         self._image.content = content
+
+    def mark(self, weights: Mapping[int, float]) -> None:
+        """Draw the cursor, and the cells that a total weighs, above what is drawn."""
+        self._marks.content = map_svg.marks(self._layout, weights=weights, cursor=self.cursor)
 
     def _clicked(self, event: events.MouseEventArguments) -> None:
         self.cursor = map_svg.cell_at(self._layout, event.image_x, event.image_y)
@@ -56,6 +62,7 @@ class PolicyMap:
 
     def __init__(self, layout: Layout, title: str, note: str) -> None:
         self._layout = layout
+        self._policy: Policy | None = None
         self._path: Sequence[int] = ()
         self._told: list[tuple[float, float]] = []
         ui.label(title).classes("font-semibold")
@@ -76,15 +83,17 @@ class PolicyMap:
         layout: Layout,
         policy: Policy,
         *,
-        visits: FloatArray,
+        model: ParametricCMDP,
         costs: FloatArray,
         seed: int,
         note: str,
     ) -> None:
         """Draw a policy of a layout of the same size, and an episode of it."""
-        self._layout = layout
+        if (policy, layout) != (self._policy, self._layout):  # else the picture is the same
+            self._policy, self._layout = policy, layout
+            seen = visits(model, policy)
+            self._image.content = map_svg.policy_map(layout, policy, visits=seen)
         self._note.text = note
-        self._image.content = map_svg.policy_map(self._layout, policy, visits=visits)
         self._path = episode(self._layout, policy, seed=seed)
         self._told = spent(self._layout, tuple(self._path), costs)
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import Any
 
 from nicegui import events, run, ui
 
+from dp_cmdp.accounting.budget import PrivacyBudget, weak_budgets
 from dp_cmdp.errors import DPCMDPError
+from dp_cmdp.explorer.settings import STOP, Settings, slider_place, slider_text
 from dp_cmdp.explorer.words import refusal
 
 CARD = "w-full p-4 shadow-sm border border-gray-200 bg-white"
 SMALL = "text-sm text-gray-700"
 AMBER = f"{SMALL} bg-amber-50 border border-amber-300 rounded p-2 w-full"
 MAPS = "w-full grid gap-4 grid-cols-1 md:grid-cols-2"
+#: Controls left of what they control, where there is room.
+COLUMNS = "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4 mt-4"
 BUTTON = "outline dense no-caps"
+#: Seconds between two looks at a slider that is moved; the first look is at once.
+TICK = 0.1
+#: Milliseconds without a key after which a typed number is taken.
+TYPED = 200
 PLANS = {
     "database": "database: an interval per number",
     "totals": "totals: bounds on sums besides",
@@ -66,11 +72,11 @@ class LogField:
             self.text = ui.input(
                 label, value=value, validation=self._wrong, on_change=self._typed
             ).classes("w-full")
-            self.text.props(f'dense debounce=300 aria-label="{label}"').tooltip(tip)
+            self.text.props(f'dense debounce={TYPED} aria-label="{label}"').tooltip(tip)
             self.slider = (
-                ui.slider(min=low, max=high, step=0.125, value=self._place(value))
+                ui.slider(min=low, max=high, step=STOP, value=self._place(value))
                 .props(f'dense aria-label="{label}, slider"')
-                .on("update:model-value", self._moved, throttle=0.2, leading_events=False)
+                .on("update:model-value", self._moved, throttle=TICK)
             )
 
     def _wrong(self, text: str | None) -> str | None:
@@ -81,10 +87,7 @@ class LogField:
         return None
 
     def _place(self, text: str) -> float:
-        try:
-            return round(8 * math.log(float(Fraction(text)), self._base)) / 8
-        except (ValueError, ZeroDivisionError, OverflowError):
-            return 0.0
+        return slider_place(text, base=self._base)
 
     def _typed(self, event: events.ValueChangeEventArguments) -> None:
         text = (event.value or "").strip()
@@ -94,7 +97,7 @@ class LogField:
         self._on_change(text)
 
     def _moved(self, event: events.GenericEventArguments) -> None:
-        text = f"{self._base ** float(event.args):.3g}"
+        text = slider_text(float(event.args), base=self._base)
         self._quiet = True
         self.text.value = text
         self._quiet = False
@@ -146,7 +149,7 @@ class Messages:
 def code_card(code: Callable[[], str]) -> Callable[[], None]:
     """The code that does this, with a button that copies it; returns what renews it."""
     with card("The code that does this"):
-        with ui.expansion("Show the code", icon="code").classes("w-full"):
+        with ui.expansion("Show the code", icon="code").classes("w-full") as box:
             shown = ui.code("", language="python").classes("w-full text-xs")
 
         def copy() -> None:
@@ -156,13 +159,24 @@ def code_card(code: Callable[[], str]) -> Callable[[], None]:
         ui.button("Copy the code", icon="content_copy", on_click=copy).props(BUTTON)
 
     def renew() -> None:
-        shown.content = code()
+        if box.value:  # colouring long code takes longer than a small answer
+            shown.content = code()
 
+    box.on_value_change(renew)
     return renew
 
 
 def download_card(
     names: Sequence[str], make: Callable[[str], bytes | None], messages: Messages, note: str
+) -> None:
+    """A titled box with a button for each file."""
+    with card("Download"):
+        ui.label(note).classes(SMALL)
+        download_buttons(names, make, messages)
+
+
+def download_buttons(
+    names: Sequence[str], make: Callable[[str], bytes | None], messages: Messages
 ) -> None:
     """A button for each file, made when it is asked for."""
 
@@ -177,13 +191,9 @@ def download_card(
         else:
             ui.download.content(content, name)
 
-    with card("Download"):
-        ui.label(note).classes(SMALL)
-        with ui.row().classes("gap-2"):
-            for name in names:
-                ui.button(name, icon="download", on_click=lambda _, name=name: give(name)).props(
-                    BUTTON
-                )
+    with ui.row().classes("gap-2"):
+        for name in names:
+            ui.button(name, icon="download", on_click=lambda _, name=name: give(name)).props(BUTTON)
 
 
 def plan_select(value: str, on_change: Callable[[str], Any]) -> ui.select:
@@ -214,4 +224,21 @@ def whole_field(
             on_change(int(event.value))
 
     field = ui.number(label, value=value, step=1, validation=wrong, on_change=changed)
-    return field.classes("w-full").props(f'dense debounce=300 aria-label="{label}"')
+    return field.classes("w-full").props(f'dense debounce={TYPED} aria-label="{label}"')
+
+
+def budget_fields(settings: Settings, change: Callable[..., None]) -> None:
+    """Fields for ε and δ."""
+    LogField(
+        "ε", settings.epsilon, base=2, low=-3, high=4, tip="smaller is more private",
+        check=lambda text: _budget(text, "1/10"), on_change=lambda text: change(epsilon=text),
+    )  # fmt: skip
+    LogField(
+        "δ", settings.delta, base=10, low=-6, high=-0.5, tip="in (0, 1/2]",
+        check=lambda text: _budget("1", text), on_change=lambda text: change(delta=text),
+    )  # fmt: skip
+
+
+def _budget(epsilon: str, delta: str) -> None:
+    with weak_budgets():
+        PrivacyBudget(epsilon, delta)

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import base64
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nicegui import events, run, ui
 
-from dp_cmdp.errors import InvalidArgumentError
-from dp_cmdp.explorer.files import PROGRAM_FILES, png, program_file
+from dp_cmdp._check import FloatArray
+from dp_cmdp.explorer.files import PROGRAM_FILES, program_file
 from dp_cmdp.explorer.grid_design import GridDesign, with_table
-from dp_cmdp.explorer.page.grid_tab import budget_fields
 from dp_cmdp.explorer.page.later import Later
 from dp_cmdp.explorer.page.parts import (
     AMBER,
+    COLUMNS,
     SMALL,
     LogField,
     Messages,
+    budget_fields,
     card,
     code_card,
     download_card,
     plan_select,
     whole_field,
+)
+from dp_cmdp.explorer.page.program_parts import (
+    ProgramPictures,
+    allocation_picture,
+    tell_answer,
 )
 from dp_cmdp.explorer.page.workbench import Workbench, results_table
 from dp_cmdp.explorer.program_design import (
@@ -37,17 +43,16 @@ from dp_cmdp.explorer.program_design import (
 )
 from dp_cmdp.explorer.settings import address, number
 from dp_cmdp.explorer.snippets import program_code
-from dp_cmdp.explorer.words import guarantee_words, saturation_words
 
 P = TypeVar("P", AuctionDesign, FileDesign)
 PRICES = (
     "Invented data: prices are drawn here from a seed, so the truth may be shown and nothing is "
-    "spent. Noise is simulated from a seed."
+    "spent. Noise is simulated from a seed. Real prices: see the tab Real database."
 )
 UPLOADED = (
     "Upload public or invented files only. They are treated as such: their numbers are read at "
-    "once, the truth is shown, no ledger is debited. Real data: dp-cmdp lp, or start the explorer "
-    "with --hazards and --ledger."
+    "once, the truth is shown, no ledger is debited. Real data is named at the start, with the "
+    "ledger that pays: see the tab Real database."
 )
 
 
@@ -60,7 +65,7 @@ class Shown:
     answers: bytes | None
 
 
-class ProgramPanel(Workbench[P, Shown]):
+class ProgramPanel(Workbench[P, ProgramAnswer, Shown]):
     """Answers of a linear program: pictures, numbers, curve, code, files."""
 
     def __init__(self, design: P, *, tab: str) -> None:
@@ -75,12 +80,8 @@ class ProgramPanel(Workbench[P, Shown]):
                 (("answer", "answer"), ("value", "true objective"), ("loss", "loses"))
             )
             self._words = ui.column().classes("gap-1")
-        with card("What was released"):
-            self._picture = ui.image().classes("w-full max-w-4xl")
-            self._picture.props('fit=contain alt="released intervals within their public bounds"')
-        with card("The answers") as self._answers:
-            self._allocation = ui.column().classes("w-full")
-        self.later = Later()
+        self._pictures = ProgramPictures()
+        self.later = Later(self.messages)
         self._renew_code = code_card(lambda: program_code(self.design))
         download_card(
             PROGRAM_FILES, self._file, self.messages,
@@ -93,17 +94,25 @@ class ProgramPanel(Workbench[P, Shown]):
         shown = self.design.query() if isinstance(self.design, AuctionDesign) else {}
         return address(self._tab, shown)
 
-    def answer(self, design: P) -> Shown:
-        """Release, solution and their pictures."""
+    def answer(self, design: P, tell: Callable[[ProgramAnswer], Any]) -> Shown:
+        """Release and solution first, then their pictures, which take longer."""
         found = answer_program(design)
+        tell(found)
         picture = program_file("release.png", design.program(), found.private)
         return Shown(found, picture, _answers_picture(design, found))
 
+    def sketch(self, part: ProgramAnswer) -> None:
+        """Numbers and words, before the pictures."""
+        self._tell(part)
+
     def show(self, found: Shown) -> None:
         """All parts of the tab."""
-        self._picture.set_source(_data_address(found.released))
-        self._show_answers(found.answer, found.answers)
-        self._tell(found.answer)
+        self._pictures.show_release(found.released)
+        if found.answers is not None:
+            self._pictures.show_allocations(found.answers)
+        elif isinstance(self.design, FileDesign):
+            names = self.design.read()[0].model.column_names
+            self._pictures.show_columns(names, _points(found.answer))
         self._renew_code()
         self.messages.idle(f"plan {found.answer.private.choice.plan}")
         plan = found.answer.private.choice.plan.facts()
@@ -120,46 +129,7 @@ class ProgramPanel(Workbench[P, Shown]):
             }
             for name, value, loss in zip(names, found.values, losses, strict=True)
         ]
-        self._words.clear()
-        proof = found.private.solution.certificate
-        told = [
-            guarantee_words(found.private.release),
-            saturation_words(found.saturation, "cover all that is public"),
-        ]
-        if proof is not None:
-            told.insert(
-                0,
-                "Every inequality holds for everything the release allows, hence for the true "
-                f"data, with certainty (least slack {proof.worst_slack:.3g}, exact arithmetic).",
-            )
-        with self._words:
-            for text in told:
-                ui.label(text).classes(SMALL)
-
-    def _show_answers(self, found: ProgramAnswer, picture: bytes | None) -> None:
-        self._allocation.clear()
-        with self._allocation:
-            if picture is not None:
-                shown = ui.image(_data_address(picture)).classes("w-full max-w-4xl")
-                shown.props('fit=contain alt="visits sold, by group and advertiser"')
-            elif isinstance(self.design, FileDesign):
-                names = self.design.read()[0].model.column_names
-                answers = (found.private.solution.x, found.private.robust.x, found.best)
-                rows = [
-                    dict(zip(("private", "robust", "best"), map("{:.6g}".format, x), strict=True))
-                    | {"column": name}
-                    for name, *x in zip(names, *answers, strict=True)
-                ]
-                columns = [
-                    {"name": key, "label": label, "field": key, "align": "left"}
-                    for key, label in (
-                        ("column", "column"), ("private", "private"),
-                        ("robust", "robust, no data"), ("best", "without privacy"),
-                    )
-                ]  # fmt: skip
-                ui.table(columns=columns, rows=rows, row_key="column", pagination=10).classes(
-                    "w-full"
-                ).props("dense flat bordered")
+        tell_answer(self._words, found.private, found.saturation)
 
     def _file(self, name: str) -> bytes | None:
         if self.found is None:
@@ -173,7 +143,7 @@ class AuctionTab(ProgramPanel[AuctionDesign]):
     def __init__(self, design: AuctionDesign) -> None:
         super().__init__(design, tab="auction")
         ui.label(PRICES).classes(AMBER)
-        with _columns():
+        with ui.element("div").classes(COLUMNS):
             with ui.column().classes("w-full gap-4"), card("Auction"):
                 for label, name in (("Groups of pages", "groups"), ("Advertisers", "advertisers")):
                     whole_field(
@@ -204,7 +174,7 @@ class FilesTab(ProgramPanel[FileDesign]):
     def __init__(self) -> None:
         super().__init__(FileDesign(delta="1/1000"), tab="files")
         ui.label(UPLOADED).classes(AMBER)
-        with _columns():
+        with ui.element("div").classes(COLUMNS):
             with ui.column().classes("w-full gap-4"):
                 self._agreed = ui.checkbox("These files are public or invented")
                 with card("A linear program"):
@@ -303,27 +273,16 @@ def _release_controls(panel: ProgramPanel[Any]) -> None:
     )  # fmt: skip
 
 
-def _columns() -> ui.element:
-    return ui.element("div").classes(
-        "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4 mt-4"
-    )
+def _points(found: ProgramAnswer) -> dict[str, FloatArray]:
+    return {
+        "private": found.private.solution.x,
+        "robust, no data": found.private.robust.x,
+        "without privacy": found.best,
+    }
 
 
 def _answers_picture(design: AuctionDesign | FileDesign, found: ProgramAnswer) -> bytes | None:
     if not isinstance(design, AuctionDesign):
         return None
-    from dp_cmdp.figures import allocation_figure
-
     shape = design.groups, design.advertisers
-    tables = {
-        "private": found.private.solution.x.reshape(shape),
-        "robust": found.private.robust.x.reshape(shape),
-        "without privacy": found.best.reshape(shape),
-    }
-    return png(allocation_figure(tables, title="Visits sold (prices are invented)"))
-
-
-def _data_address(picture: bytes) -> str:
-    if not picture:
-        raise InvalidArgumentError("picture must not be empty")
-    return "data:image/png;base64," + base64.b64encode(picture).decode()
+    return allocation_picture(shape, _points(found), title="Visits sold (prices are invented)")

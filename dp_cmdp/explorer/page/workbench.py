@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from nicegui import background_tasks, context, run, ui
@@ -13,11 +15,12 @@ from dp_cmdp.explorer.page.parts import Messages
 from dp_cmdp.explorer.settings import Settings
 
 D = TypeVar("D", bound=Settings)
+S = TypeVar("S")
 A = TypeVar("A")
 
 
-class Workbench(Generic[D, A]):
-    """A design, and what follows from it."""
+class Workbench(Generic[D, S, A]):
+    """A design, what is known of it early (a sketch), and all that follows from it."""
 
     messages: Messages
     later: Later
@@ -32,8 +35,12 @@ class Workbench(Generic[D, A]):
         """The address that brings this design back."""
         raise NotImplementedError
 
-    def answer(self, design: D) -> A:
-        """What follows from a design; runs in a thread of its own."""
+    def answer(self, design: D, tell: Callable[[S], Any]) -> A:
+        """What follows from a design, sketches told on the way; runs in a thread of its own."""
+        raise NotImplementedError
+
+    def sketch(self, part: S) -> None:
+        """Show what is known early; runs in the page."""
         raise NotImplementedError
 
     def show(self, found: A) -> None:
@@ -70,7 +77,7 @@ class Workbench(Generic[D, A]):
                 self.messages.refused("")
                 self.messages.busy(f"computing: {design.plan} release …")
                 try:
-                    found = await run.io_bound(self.answer, design)
+                    found = await run.io_bound(self.answer, design, self._teller(design))
                 except Exception as error:
                     self.messages.failed(error)
                     self.messages.idle("the last answer is shown" if self.found else "")
@@ -81,6 +88,17 @@ class Workbench(Generic[D, A]):
                         self.show(found)
         finally:
             self._running = False
+
+    def _teller(self, design: D) -> Callable[[S], Any]:
+        """Hands sketches from the thread to the page, while their design is the present one."""
+        loop = asyncio.get_running_loop()
+
+        def shown(part: S) -> None:
+            if design == self.design and self._client.id in type(self._client).instances:
+                with self._client:
+                    self.sketch(part)
+
+        return lambda part: loop.call_soon_threadsafe(shown, part)
 
     def follow(self, invented: Invented, plan: dict[str, Any], loss: float | None) -> None:
         """Start what may arrive later."""

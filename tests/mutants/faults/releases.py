@@ -148,14 +148,8 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/data/release.py",
+        "dp_cmdp/data/release_file.py",
         (REFUSALS, PROMISES, DATABASE, "tests/unit/release/test_boundary.py"),
-        Fault(
-            "release-crossed-ends",
-            "a release whose intervals are empty is refused",
-            "if (self.lower > self.upper).any():",
-            "if (self.lower > self.upper).all():",
-        ),
         Fault(
             "release-file-forgets-leaks",
             "what was left unprotected is still named when a release is read back",
@@ -168,17 +162,31 @@ FAULTS = (
             '"secure": facts["secure"],',
             '"secure": True,',
         ),
-        Fault(
-            "release-file-believed",
-            "a release file is verified when it is read",
-            "check_claims(release)",
-            "pass",
-        ),
+    ),
+    *in_file(
+        "dp_cmdp/data/guarantee.py",
+        (REFUSALS, PROMISES, DATABASE, "tests/unit/release/test_boundary.py"),
         Fault(
             "guarantee-negative-epsilon",
             "a guarantee of negative ε is refused",
             "if self.epsilon < 0:",
             "if self.epsilon < -1:",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/data/release.py",
+        (REFUSALS, PROMISES, DATABASE, "tests/unit/release/test_boundary.py"),
+        Fault(
+            "release-crossed-ends",
+            "a release whose intervals are empty is refused",
+            "if (self.lower > self.upper).any():",
+            "if (self.lower > self.upper).all():",
+        ),
+        Fault(
+            "release-file-believed",
+            "a release file is verified when it is read",
+            "check_claims(release)",
+            "pass",
         ),
         Fault(
             "release-repr-hides-leaks",

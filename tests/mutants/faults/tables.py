@@ -167,6 +167,16 @@ FAULTS = (
         ),
     ),
     *in_file(
+        "dp_cmdp/data/release_file.py",
+        (LABELS, FILES, OUT),
+        Fault(
+            "labels-in-the-old-format",
+            "a file with labels says so by its format",
+            "return Document(LABELLED if any(release.envelope.labels) else FORMAT, facts, arrays)",
+            "return Document(FORMAT, facts, arrays)",
+        ),
+    ),
+    *in_file(
         "dp_cmdp/data/release.py",
         (LABELS, FILES, OUT),
         Fault(
@@ -174,12 +184,6 @@ FAULTS = (
             "a release of entries with other labels does not fit",
             "elif any(envelope.labels) and self._labels != envelope.labels:",
             "elif any(envelope.labels) and not envelope.groups:",
-        ),
-        Fault(
-            "labels-in-the-old-format",
-            "a file with labels says so by its format",
-            "return Document(LABELLED if any(self.envelope.labels) else FORMAT, facts, arrays)",
-            "return Document(FORMAT, facts, arrays)",
         ),
     ),
     *in_file(

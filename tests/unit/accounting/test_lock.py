@@ -11,12 +11,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
+from dp_cmdp.accounting import ledger_file
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.hashchain import LedgerEntry
 from dp_cmdp.accounting.ledger import PrivacyLedger
@@ -257,3 +259,20 @@ def test_an_entry_that_cannot_be_read_back_counts_as_spent(
     with pytest.raises(LedgerCorruptError, match="count it as spent") as caught:
         write(ledger.path, step, timeout_seconds=1.0)
     assert caught.value.index == (3 if fault == "beyond the end" else 2)
+
+
+def test_a_file_that_is_held_while_it_is_read_back_is_busy_and_not_corrupt(
+    ledger: PrivacyLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = ledger_file._read_back
+
+    def held(path: Path, entry: LedgerEntry, *, timeout_seconds: float) -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            usual(path, entry, timeout_seconds=0.1)
+
+    monkeypatch.setattr(ledger_file, "_read_back", held)
+    with pytest.raises(LedgerBusyError, match=r"was committed .* count it as spent"):
+        ledger.debit("x", TENTH)
+    monkeypatch.undo()
+    assert ledger.verify().head.count == 2

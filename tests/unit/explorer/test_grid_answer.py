@@ -1,5 +1,6 @@
 """What follows from a design of a grid, its maps, words, files and code."""
 
+import csv
 import re
 from itertools import pairwise
 
@@ -11,23 +12,33 @@ from dp_cmdp.explorer import map_svg
 from dp_cmdp.explorer.cell_words import cell_words, totals_of
 from dp_cmdp.explorer.curve import (
     EPSILONS,
+    LIMIT,
+    MEAN,
+    NOW,
+    ROBUST,
+    Curve,
     advice_sentence,
     chart,
     curve_point,
     limit_percent,
     politely,
 )
+from dp_cmdp.explorer.curve_files import curve_file
 from dp_cmdp.explorer.files import GRID_FILES, grid_file
 from dp_cmdp.explorer.grid_answer import (
     InventedGrid,
     answer_grid,
     episode,
+    foresee_noise,
+    grid_model,
     highest_costs,
+    robust_of,
     saturation_share,
     spent,
     visits,
 )
 from dp_cmdp.explorer.grid_design import GridDesign
+from dp_cmdp.explorer.settings import next_stops, slider_place, slider_text
 from dp_cmdp.explorer.snippets import grid_code
 from dp_cmdp.explorer.words import (
     certificate_words,
@@ -36,6 +47,7 @@ from dp_cmdp.explorer.words import (
     limit_words,
     saturation_words,
 )
+from dp_cmdp.noise import optimal
 from dp_cmdp.verification.files import verify
 
 DESIGNS = {
@@ -89,6 +101,57 @@ def test_the_same_design_gives_the_same_answer_and_another_noise_another():
     other = answer_grid(GridDesign(noise=1))
     assert (first.private.release.upper == again.private.release.upper).all()
     assert (first.private.release.upper != other.private.release.upper).any()
+
+
+def test_a_moved_epsilon_leaves_what_does_not_depend_on_it():
+    first = answer_grid(GridDesign(epsilon="2"))
+    kept = [cached.cache_info().misses for cached in (robust_of, grid_model)]
+    moved = answer_grid(GridDesign(epsilon="3"))
+    assert [cached.cache_info().misses for cached in (robust_of, grid_model)] == kept
+    assert moved.private.robust is first.private.robust
+    assert moved.best is first.best
+    assert moved.private.safe is not first.private.safe
+    other = answer_grid(GridDesign(epsilon="3", tolerance=1.25))
+    assert other.private.robust is not first.private.robust
+    assert other.best is not first.best
+
+
+def test_invented_hazards_that_moved_have_another_best_policy():
+    first = answer_grid(GridDesign(hazards=()))
+    cell = first.layout.kinds[0].cells[0]
+    moved = answer_grid(GridDesign(hazards=()).clicked(cell, "hazard"))
+    assert moved.best is not first.best
+    assert moved.private.robust is first.private.robust
+
+
+def test_the_noise_of_the_next_stops_is_at_hand():
+    design = GridDesign(epsilon="5", delta="1/777")
+    foresee_noise(design)
+    known = optimal._optimal_weights.cache_info().misses
+    for epsilon in next_stops("5", base=2):
+        answer_grid(design.replace(epsilon=epsilon))
+    assert optimal._optimal_weights.cache_info().misses == known
+    answer_grid(design.replace(epsilon="6.6"))
+    assert optimal._optimal_weights.cache_info().misses > known
+
+
+def test_stops_of_a_slider_are_found_from_numbers_and_back():
+    for place in np.arange(-3, 4, 0.125):
+        assert slider_place(slider_text(place, base=2), base=2) == place
+    assert next_stops("1/4", base=2) == ("0.229", "0.273")
+    assert slider_place("lots", base=2) == 0
+
+
+def test_the_grid_is_told_first_then_the_release_then_the_policies(case):
+    design, found = case
+    told = []
+    answer_grid(design, tell=told.append)
+    first, second = told
+    assert first.release is None
+    assert (second.release.upper == found.private.release.upper).all()
+    for part in told:
+        assert part.layout == found.layout
+        assert (part.severity == found.severity).all()
 
 
 def test_a_map_shows_one_bar_per_interval_and_no_truth_unless_given(case):
@@ -213,10 +276,18 @@ def test_the_curve_the_limit_and_the_adviser():
     assert limit is not None
     assert limit <= curve_point(design, "1", None).high
     assert "ε" in advice_sentence(design) or "robust" in advice_sentence(design)
-    options = chart([low, high], robust=design.robust_loss(), limits={1.0: limit}, now=(1.0, 2.0))
+    points = {EPSILONS[0]: low, EPSILONS[-1]: high}
+    curve = Curve(points, design.robust_loss(), {1.0: limit}, now=(1.0, 2.0))
+    options = chart(curve)
     names = [part["name"] for part in options["series"]]
     assert names == options["legend"]["data"]
     assert "this release" in names
+    rows = list(csv.DictReader(curve_file("curve.csv", curve).decode().splitlines()))
+    assert {row["line"] for row in rows} == {MEAN, ROBUST, LIMIT, NOW}
+    means = [row for row in rows if row["line"] == MEAN]
+    assert [float(row["cost_of_privacy_percent"]) for row in means] == [low.loss, high.loss]
+    assert [float(row["ci_high"]) for row in means] == [low.high, high.high]
+    assert curve_file("curve.png", curve).startswith(b"\x89PNG")
 
 
 def politely_point(design, epsilon):

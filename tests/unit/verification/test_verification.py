@@ -145,12 +145,17 @@ def test_the_command_says_what_is_proved_and_what_is_not(demo, capsys):
     files = [str(demo / name) for name in ("release.npz", "policy.npz", "layout.json")]
     assert main(["verify", *files]) == 0
     shown = capsys.readouterr().out
-    assert all(word in shown for word in ("proved", "not provable", "all that can be proved"))
+    words = ("proved", "declared", "not provable", "all that can be proved")
+    assert all(word in shown for word in words)
     assert "FAILED" not in shown
     assert main(["verify", *files, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["passed"] is True
-    assert {found["outcome"] for found in said["findings"]} == {"proved", "not provable"}
+    assert {found["outcome"] for found in said["findings"]} == {
+        "proved", "declared", "not provable",
+    }  # fmt: skip
+    words = {found["claim"]: found["outcome"] for found in said["findings"]}
+    assert words["the noise is exact"] == words["nothing is published unprotected"] == "declared"
     assert main(["verify", str(demo / "policy.npz")]) == 1
     assert "is not among the files" in " ".join(capsys.readouterr().out.split())
     assert main(["verify", str(demo / "nothing.npz"), "--json"]) == 1
