@@ -42,8 +42,6 @@ def _table(curve: Curve) -> str:
 
 
 def _picture(curve: Curve) -> bytes:
-    from matplotlib.ticker import NullLocator, ScalarFormatter
-
     from dp_cmdp.figures.style import legend_below, new_figure
 
     figure, ax = new_figure(6.4, 4.4)
@@ -63,8 +61,8 @@ def _picture(curve: Curve) -> bytes:
         look = {"color": COLOURS["now"], "marker": "D", "markeredgecolor": "white"}
         ax.plot(*curve.now, linestyle="none", markersize=9, label=NOW, zorder=5, **look)
     ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_formatter(ScalarFormatter())
-    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xticks(at, [f"{epsilon:g}" for epsilon in at])
+    ax.minorticks_off()
     ax.set(xlabel="ε (smaller is more private)", ylabel="cost of privacy, %", ylim=(0, None))
     ax.set_title("What privacy costs, judged against invented data", loc="left")
     legend_below(figure, ax, columns=3)

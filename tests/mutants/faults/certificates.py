@@ -236,9 +236,9 @@ FAULTS = (
         ),
         Fault(
             "robust-policy-unchecked",
-            "what cannot be made safe is refused before data is read",
-            "check_robust_policy(model)",
-            "pass",
+            "what cannot be made safe is refused by name, as an assumption that fails",
+            "check_robust_policy(model)  # says more",
+            "pass  # says more",
         ),
         Fault(
             "margin-not-taken",

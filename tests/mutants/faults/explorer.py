@@ -35,14 +35,18 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/explorer/custody.py",
+        "dp_cmdp/explorer/sources.py",
         (CUSTODY,),
         Fault(
             "explorer-reads-before-the-debit",
             "the debit comes before the first read",
-            "lambda: unread.values, unread.envelope, identity=self.identity",
-            "lambda v=unread.values: v, unread.envelope, identity=self.identity",
+            "return Database.deferred(lambda: unread.values, unread.envelope, identity=identity)",
+            "return Database.deferred(lambda v=unread.values: v, unread.envelope, identity=identity)",
         ),
+    ),
+    *in_file(
+        "dp_cmdp/explorer/custody.py",
+        (CUSTODY,),
         Fault(
             "explorer-loses-what-was-paid",
             "a release that was paid for is kept",
