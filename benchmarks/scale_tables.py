@@ -134,6 +134,8 @@ def _against_epsilon(rows: Rows) -> str:
             base = _number(own["database"]["suboptimality_percent"])
             told = f"{base} → **{_interval(own['planned'])}**"
             limit = own.get("limit")
+            if limit and place[0].startswith("grid") and limit["draws"] < own["planned"]["draws"]:
+                limit = None  # of other grids than the losses
             cells.append(told + (f" ({_number(limit['suboptimality_percent'])})" if limit else ""))
         if cells.count("–") < len(steps) - 1:
             lines.append([place[0], f"{place[1]:,}", f"{place[2]:g}", *cells])
