@@ -71,7 +71,9 @@ def test_a_combined_release_is_proved_alone_and_answers(tmp_path):
     loaded = Release.load(tmp_path / "release.npz")
     assert verify(tmp_path / "release.npz").passed
     assert loaded.polytope.contains(VALUES)
-    assert solve_private(PROGRAM, loaded).certificate.verified
+    proof = solve_private(PROGRAM, loaded).certificate
+    assert proof is not None
+    assert proof.verified
 
 
 def test_exact_noise_beside_a_simulated_look_is_not_called_secure():
