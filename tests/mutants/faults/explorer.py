@@ -41,7 +41,7 @@ FAULTS = (
             "explorer-reads-before-the-debit",
             "the debit comes before the first read",
             "return Database.deferred(lambda: unread.values, unread.envelope, identity=identity)",
-            "return Database.deferred(lambda v=unread.values: v, unread.envelope, identity=identity)",
+            "return Database(unread.values, unread.envelope, identity=identity)",
         ),
     ),
     *in_file(
