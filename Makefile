@@ -94,7 +94,7 @@ format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-release-check: $(STAMP) ## build, install and try as a user would, on every Python here; half an hour
+release-check: $(STAMP) ## build, install and try as a user would, on every Python here; a quarter of an hour or more
 	$(BIN)/python .ci/release_check.py
 
 clean: ## remove the environment and what was written

@@ -27,9 +27,9 @@ from dp_cmdp.cmdp.solvers.door import solve_cmdp
 gap = float(sys.argv[2])
 solve_cmdp(CMDP.load(sys.argv[3]), engine="policies", gap=gap)
 model = CMDP.load(sys.argv[1])
-begin = time.perf_counter()
+begin = time.process_time()
 solution = solve_cmdp(model, engine="policies", gap=gap)
-print(json.dumps([time.perf_counter() - begin, solution.value, solution.gap]))
+print(json.dumps([time.process_time() - begin, solution.value, solution.gap]))
 """
 ROUNDS = 3
 

@@ -44,7 +44,7 @@ from dp_cmdp.release.looks import (
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import choose_plan
 from dp_cmdp.release.posterior import Posterior
-from dp_cmdp.release.proposal import solve_rows
+from dp_cmdp.release.row_solver import RowSolver
 from dp_cmdp.release.totals import plan_totals
 
 SHARES = ("0.35", "0.65")
@@ -70,7 +70,7 @@ class Problem:
 
     def answer(self, facts: Polytope, estimate: FloatArray) -> FloatArray:
         rows = PolytopeRows(self.program.uncertain_rows, facts)
-        return solve_rows(self.program, rows, self.program.c.at(estimate))[0]
+        return RowSolver()(self.program, rows, self.program.c.at(estimate))[0]
 
     def database(self, kind: str, rng: np.random.Generator) -> Database:
         """A database of one kind: *curator only*."""
@@ -99,7 +99,7 @@ def problems(budget: PrivacyBudget, names: Sequence[str] = NAMES) -> Iterator[Pr
             program, usual = case.program, case.database.values
         envelope = program.envelope
         rows = PolytopeRows(program.uncertain_rows, Polytope(envelope.lower, envelope.upper))
-        robust = solve_rows(program, rows, program.c.at((envelope.lower + envelope.upper) / 2))[0]
+        robust = RowSolver()(program, rows, program.c.at((envelope.lower + envelope.upper) / 2))[0]
         chosen = choose_plan(program, budget).plan
         yield Problem(name, program, usual, budget, chosen, robust)
 

@@ -1,18 +1,21 @@
-"""Wall time of a solver, in a process of its own that can be stopped.
+"""Processor time of a solver, in a process of its own that can be stopped.
 
 A solver is a function ``prepare(problem) -> run``. The child process imports it, prepares and runs
 a small problem (imports, compilation and first-call costs stay outside the measurement), then for
-each problem prepares it and times ``run()`` several times. A child that passes its time limit is
-killed; the limit is then a lower bound on its time. One child runs at a time.
+each problem prepares it and times ``run()`` several times. Times and limits are processor seconds
+of all its threads together, which other work on the machine hardly lengthens. A child that passes
+its limit is killed; the limit is then a lower bound on its time. One child runs at a time.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -20,6 +23,8 @@ from typing import Any
 PREPARATION = 150.0
 #: No run is repeated once this many seconds have been measured.
 ENOUGH = 2.0
+#: Seconds between two looks at a child's processor time.
+LOOK = 0.5
 
 Prepare = Callable[[Any], Callable[[], Any]]
 
@@ -113,19 +118,34 @@ class Child:
     def _collect(self, found: Measured, clock: Clock, patience: float) -> None:
         """Take the child's messages until it is done or late."""
         self._expect(found, patience)
+        begin, stopped = processor_time(self.process), False
         while self.process is not None:
-            patience = min(found.limit - sum(found.times), clock.left())
-            if not self.connection.poll(max(patience, 0.0)):
-                found.status = "ok" if found.times else "time limit"
-                self.stop()
-                return
+            if not self.connection.poll(max(min(LOOK, clock.left()), 0.0)):
+                spent = processor_time(self.process) - begin
+                if spent > found.limit or clock.left() <= 0.0:
+                    found.status = "ok" if found.times else "time limit"
+                    found.limit = spent
+                    self.stop()
+                continue
             kind, content = self.connection.recv()
-            if kind == "status":
-                late = content == "time limit" and bool(found.times)
-                found.status = "ok" if late else content
+            if kind == "late":
+                stopped, found.limit = True, content
+            elif kind == "status":
+                late = stopped and not found.times
+                found.status = "time limit" if late else content
                 return
-            seconds, found.answer, found.peak_gib = content
-            found.times.append(seconds)
+            else:
+                seconds, found.answer, found.peak_gib = content
+                found.times.append(seconds)
+
+
+def processor_time(process: Any) -> float:
+    """Seconds that a process has had; where the system does not tell, those on the clock."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except (OSError, AttributeError):
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(
@@ -167,9 +187,13 @@ def _times(connection: Any, prepare: Prepare, problem: Any, repeats: int, enough
     run, total = prepare(problem), 0.0
     connection.send(("ready", None))
     for _ in range(repeats):
-        begin = time.perf_counter()
-        answer = run()
-        seconds = time.perf_counter() - begin
+        begin = time.process_time()
+        try:
+            answer = run()
+        except TimeoutError:  # of a solver that keeps a time limit itself
+            connection.send(("late", time.process_time() - begin))
+            break
+        seconds = time.process_time() - begin
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         connection.send(("time", (seconds, answer, peak)))
         total += seconds
@@ -181,9 +205,6 @@ def _guarded(connection: Any, work: Callable[[], object]) -> bool:
     """Whether the work was done; otherwise the parent is told why not."""
     try:
         work()
-    except TimeoutError:  # of a solver that keeps a time limit itself
-        connection.send(("status", "time limit"))
-        return False
     except ImportError as error:
         connection.send(("status", f"not installed: {error.name or error}"))
         return False

@@ -1,13 +1,16 @@
-"""A bar for what takes long: it appears after two seconds, on a terminal only."""
+"""What is under way, on a terminal only: a bar for many steps, a line for a long one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any, TypeVar
 
 Step = TypeVar("Step")
-#: Seconds before a bar appears.
-PATIENCE = 2.0
+#: Seconds before a bar appears, and between its signs of life where a step takes long.
+PATIENCE = 0.5
 
 
 def with_bar(steps: Iterable[Step], progress: bool, *, total: int, name: str) -> Iterable[Step]:
@@ -16,4 +19,36 @@ def with_bar(steps: Iterable[Step], progress: bool, *, total: int, name: str) ->
         return steps
     from tqdm import tqdm
 
-    return tqdm(steps, desc=name, total=total, delay=PATIENCE, leave=False, disable=None)
+    bar = tqdm(steps, desc=name, total=total, delay=PATIENCE, leave=False, disable=None)
+    return steps if bar.disable else _alive(bar)
+
+
+def _alive(bar: Any) -> Iterator[Any]:
+    """The steps of a bar whose clock goes on while a step takes long."""
+    done = Event()
+
+    def tick() -> None:
+        while not done.wait(max(PATIENCE, 0.1)):
+            bar.refresh()
+
+    clock = Thread(target=tick, name="progress", daemon=True)
+    clock.start()
+    try:
+        yield from bar
+    finally:
+        done.set()
+        clock.join()
+        bar.close()
+
+
+@contextmanager
+def line(text: str, progress: bool) -> Iterator[None]:
+    """Shows `text` until the work is done, if `progress`."""
+    shown = progress and sys.stderr.isatty()
+    if shown:
+        print(text, end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if shown:
+            print("\r" + " " * len(text) + "\r", end="", file=sys.stderr, flush=True)

@@ -62,8 +62,8 @@ class Reproduction:
         Imports what is needed, and returns the :class:`Study`.
     draws, quick_draws : int
     quick_seconds : int
-        What a quick run took with one process on two cores that were busy with other work
-        (``--workers 1``), rounded up generously.
+        What a quick run took with one process (``--workers 1``) on a core that it mostly had to
+        itself, rounded up. Where three processes shared the core it took two to five times that.
     fewest_draws : int
         That the intervals of the table need.
     """
@@ -193,45 +193,45 @@ def _scale() -> Study:
 
 REPRODUCTIONS = {
     "ad-headline": Reproduction(
-        "ad auction: Algorithm 1 (realised and public mask) against the database release",
-        _ad_headline, 400, 100, 90,
+        "ad auction: Algorithm 1 (both masks) against database and planned release",
+        _ad_headline, 400, 100, 40,
     ),
     "ad-epsilon": Reproduction(
         "ad auction: loss and violations against ε, cases (i) and (ii) (Figure 1)",
-        _ad_epsilon, 200, 15, 40,
+        _ad_epsilon, 200, 15, 15,
     ),
     "ad-size": Reproduction(
-        "ad auction: loss against the number of advertisers (Figure 2)", _ad_size, 100, 10, 30,
+        "ad auction: loss against the number of advertisers (Figure 2)", _ad_size, 100, 10, 15,
     ),
     "ad-budget": Reproduction(
         "ad auction: loss against the share of ε for the objective (appendix)",
-        _ad_budget, 200, 50, 15,
+        _ad_budget, 200, 50, 10,
     ),
     "cost-of-privacy": Reproduction(
         "hazard grid: what private safe policies lose, beside the published curves",
-        _cost_of_privacy, 200, 40, 90,
+        _cost_of_privacy, 200, 40, 15,
     ),
     "hsu-cmdp": Reproduction(
         "Hsu 2014 on the hazard grid: how far its answers are from being policies",
-        _hsu_cmdp, 200, 20, 60,
+        _hsu_cmdp, 200, 20, 10,
     ),
     "table1": Reproduction(
-        "the paper's Table 1, with a measurement under every tick", _table1, 400, 15, 60,
+        "the paper's Table 1, with a measurement under every tick", _table1, 400, 15, 20,
     ),
     "munoz-ads": Reproduction(
         "the ad experiment of Muñoz Medina et al. 2021: independent ground truth",
-        _munoz_ads, 400, 40, 20,
+        _munoz_ads, 400, 40, 10,
     ),
     "mean-shift": Reproduction(
         "what certainty costs: mean shift of each noise against the universal bound",
-        _mean_shift, 1, 1, 15, 1,
+        _mean_shift, 1, 1, 10, 1,
     ),
     "bounds": Reproduction(
-        "what the accuracy bounds promise, and what is lost: certified, repaired, printed",
+        "accuracy bounds and what is lost: certified, repaired, printed",
         _bounds, 20, 3, 60,
     ),
     "scale": Reproduction(
-        "what privacy costs as problems grow: auctions, grids, layouts, and the limit",
-        _scale, 100, 6, 180, 6,
+        "what privacy costs as problems grow: auctions, grids, layouts, the limit",
+        _scale, 100, 6, 60, 6,
     ),
 }  # fmt: skip

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
@@ -88,3 +90,15 @@ def covered_axes(figure: Figure) -> list[str]:
         for ax in figure.axes
         if ax.get_visible() and part.get_window_extent().overlaps(ax.get_window_extent())
     ]
+
+
+def span(*axes: Axes) -> Any:
+    """((left, bottom), (right, top)) of all points on lines, as shares of their axes."""
+    points = [
+        ax.transAxes.inverted().transform(line.get_transform().transform(line.get_xydata()))
+        for ax in axes
+        for line in ax.lines
+        if np.size(line.get_xydata()) and line.get_transform().contains_branch(ax.transData)
+    ]
+    together = np.vstack(points)
+    return np.nanmin(together, axis=0), np.nanmax(together, axis=0)

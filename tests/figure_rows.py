@@ -103,8 +103,8 @@ def munoz_ads_rows() -> list[Row]:
     return [
         {"epsilon": e, "noise": noise, "draws": 400, "violated_percent": 5.0}
         | {"ci_low": 4.0, "ci_high": 6.0, "expected_percent": 4.7, "published_percent": 4.7}
-        | {"violated_supplies_percent": 0.0, "revenue_ratio": 1.0}
-        | {"revenue_ci_low": 1.0, "revenue_ci_high": 1.0}
+        | {"violated_supplies_percent": 0.0, "revenue_ratio": 1 - 5e-6}
+        | {"revenue_ci_low": 1 - 5.3e-6, "revenue_ci_high": 1 - 4.7e-6}
         for e in (3e-5, 1e-4, 2e-4)
         for noise in ("truncated Laplace", "Laplace, same shift")
     ]

@@ -23,8 +23,7 @@ from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.metrics import Interval, mean_interval
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.plan import MENU, Plan, check_menu
-from dp_cmdp.release.planner import Trials
-from dp_cmdp.release.proposal import solve_rows
+from dp_cmdp.release.trials import Trials
 from dp_cmdp.theory.public_interval import as_program
 
 if TYPE_CHECKING:
@@ -130,12 +129,13 @@ def advise_plans(
         budgets = [PrivacyBudget(epsilon, delta) for epsilon in epsilons]
         if not budgets:
             raise InvalidArgumentError("epsilons must not be empty")
-        trials = Trials(lp, guess=guess, seed=seed, solver=solve_rows)
+        trials = Trials(lp, guess=guess, seed=seed)
         steps = [(budget, trial) for budget in budgets for trial in range(count)]
         losses: dict[tuple[PrivacyBudget, Plan], list[float]] = {}
         for budget, trial in with_bar(steps, progress, total=len(steps), name="plans"):
-            for plan, loss in trials.losses(trial, budget, plans):
-                losses.setdefault((budget, plan), []).append(loss)
+            tried = trials.trial(trial, budget)
+            for plan in plans:
+                losses.setdefault((budget, plan), []).append(tried.loss(plan))
     return PlanAdvice(
         tuple(
             PlanRow(

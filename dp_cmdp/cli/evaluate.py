@@ -106,8 +106,11 @@ def _print_report(report: dict[str, Any]) -> None:
     for cost, tolerance, both in zip(
         proof["worst_case_cost"], proof["tolerance"], joint, strict=True
     ):
-        sign = "≤" if cost <= tolerance else "EXCEEDS"
-        print(f"cost   {cost:.8g} {sign} tolerance {tolerance:.8g}  ({report['scope']})")
-        if both is not None and cost > tolerance:
-            print(f"       but cost − tolerance ≤ {both:.3g} for every single database of it")
+        if both is not None and both <= 0 < cost - tolerance:
+            print(f"cost   at most {cost:.8g}, tolerance at least {tolerance:.8g}, of different")
+            print(f"       databases  ({report['scope']})")
+            print(f"       of one database, cost − tolerance ≤ {both:.3g}")
+        else:
+            sign = "≤" if cost <= tolerance else "EXCEEDS"
+            print(f"cost   {cost:.8g} {sign} tolerance {tolerance:.8g}  ({report['scope']})")
     print("safe: " + ("verified, with certainty" if proof["verified"] else "NOT verified"))

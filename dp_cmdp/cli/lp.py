@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.cli.spending import add_spending_options, check_account
-from dp_cmdp.cli.tables import print_json
+from dp_cmdp.cli.spending import add_spending_options, check_account, check_guess, read_guess
+from dp_cmdp.cli.tables import print_fact, print_json
 from dp_cmdp.cli.values import writable_folder
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 
@@ -103,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidArgumentError("--epsilon and --delta must be given (not with --check)")
     budget = PrivacyBudget(options.epsilon, options.delta)
     check_account(options)
+    check_guess(options, private=options.data or options.model)
     with writable_folder(options.out, *FILES):  # before data is used or a ledger debited
         private, model = _open(options)
         answer = _answer(options, private, model, budget)
@@ -144,6 +145,7 @@ def _answer(
             private.database(source, identity=options.identity),
             budget,
             plan=options.plan or "auto",
+            guess=read_guess(options, private.values),
             calibration=options.noise,
             rng=None if options.seed is None else np.random.default_rng(options.seed),
             ledger=None if options.ledger is None else PrivacyLedger(options.ledger),
@@ -257,11 +259,12 @@ def _write(folder: Path, private: PrivateLp, answer: PrivateAnswer, report: dict
 
 def _print_model(private: PrivateLp, report: dict[str, Any]) -> None:
     model = private.model
-    print(f"model     {model.name}: {model.num_rows} rows, {model.num_columns} columns")
+    print_fact("model", f"{model.name}: {model.num_rows} rows, {model.num_columns} columns")
     for group in private.groups:
         side = f", {group.side} side" if group.side else ""
-        print(f"private   {group.name}: {group.size} numbers ({group.kind}{side})")
-    print(f"          in {report['private_numbers_in']}; records of up to {report['record_size']}")
+        print_fact("private", f"{group.name}: {group.size} numbers ({group.kind}{side})")
+    where = report["private_numbers_in"]
+    print_fact("", f"in {where}; records of up to {report['record_size']}")
 
 
 def _print_summary(
@@ -269,7 +272,7 @@ def _print_summary(
 ) -> None:
     release, proof = answer.release, report["certificate"]
     _print_model(private, report)
-    print(f"release   plan {report['plan']}: {release.guarantee}")
+    print_fact("release", f"plan {report['plan']}: {release.guarantee}")
     if release.totals is not None:
         print(f"          {len(release.totals)} measured total(s) besides the intervals")
     kind = "exact noise" if release.secure else "FLOAT NOISE FROM A SEED: a simulation only"

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, NoReturn
 
 EXIT_USAGE = 2
+#: Characters of a line of a description; options are folded to the terminal by argparse.
+HELP_WIDTH = 80
 
 
 class Parser(argparse.ArgumentParser):
@@ -19,6 +22,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.description is not None:
+            self.description = textwrap.fill(self.description, HELP_WIDTH)
         self.register("type", None, _filled)
         self.register("type", Path, lambda text: Path(_filled(text)))
 

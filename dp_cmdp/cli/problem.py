@@ -44,7 +44,7 @@ def add_problem_options(parser: argparse.ArgumentParser, *, default: str = DEFAU
 
 def open_as_curator(options: argparse.Namespace) -> HazardGridEnv:
     """The environment with its private side, which is not read before it is used."""
-    hazards = _hazards(options.hazards)
+    hazards = hazards_source(options.hazards)
     if options.env is None:
         from dp_cmdp.envs import HazardGridEnv
 
@@ -155,7 +155,8 @@ def make_env(env_id: str, **arguments) -> HazardGridEnv:
     return made.unwrapped
 
 
-def _hazards(source: str | None) -> int | Path | None:
+def hazards_source(source: str | None) -> int | Path | None:
+    """What ``--hazards`` names: a seed, a file, or the simulation that comes with the layout."""
     if source is None:
         return None
     seed = source.isascii() and source.isdecimal() and len(source) <= LONGEST_SEED

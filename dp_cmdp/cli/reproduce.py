@@ -22,8 +22,8 @@ Records are kept in DIR/NAME.sqlite as they are made: a run that was stopped goe
 DIR also gets NAME.csv, NAME.manifest.json (seed, settings, versions) and NAME.png. What is printed
 fits 100 columns; --json has every column.
 
-Seconds are those of --quick with one process on two cores busy with other work, rounded up. In full
-the studies take minutes to hours: many more draws, and more settings."""
+Seconds are those of --quick with one process on a core mostly its own, rounded up; three processes
+on that core made it two to five times as many. In full the studies take minutes to hours."""
 
 
 def add_parser(commands) -> None:
@@ -31,7 +31,7 @@ def add_parser(commands) -> None:
         "reproduce",
         help="make a published table or figure again",
         description="Make a published table or figure again, with intervals, from its seed.",
-        epilog=f"names, and seconds of --quick at most:\n{_names()}\n\n{EPILOG}",
+        epilog=f"names, and seconds of --quick:\n{_names()}\n\n{EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -52,7 +52,7 @@ def add_parser(commands) -> None:
 
 def _names() -> str:
     return "\n".join(
-        f"  {name:<16} {made.quick_seconds:>3} s  {made.about}"
+        f"  {name:<15} {made.quick_seconds:>3} s  {made.about}"
         for name, made in REPRODUCTIONS.items()
     )
 
@@ -92,7 +92,7 @@ def _reproduce(options: argparse.Namespace, folder: Path) -> int:
     if "note" in facts:
         print("\n" + textwrap.fill(facts["note"], 100))
     now = frame.attrs["made_now"]
-    pace = f" in {seconds:.1f} s ({now / seconds:.0f} per second)" if now else ""
+    pace = f" in {seconds:.1f} s ({now / seconds:.2g} per second)" if now else ""
     print(f"\n{len(frame)} draws, {now} of them made now{pace}")
     print(f"records {records}\nfigure  {picture}")
     return 0

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._extras import require
+from dp_cmdp._progress import line
 from dp_cmdp.cli import comparison, evaluate, rollout
-from dp_cmdp.cli.problem import add_problem_options, open_as_curator
-from dp_cmdp.cli.spending import add_spending_options, check_account
-from dp_cmdp.cli.tables import print_json
+from dp_cmdp.cli.problem import add_problem_options, hazards_source, open_as_curator
+from dp_cmdp.cli.spending import add_spending_options, check_account, check_guess, read_guess
+from dp_cmdp.cli.tables import print_fact, print_json
 from dp_cmdp.cli.values import writable_folder
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from dp_cmdp._check import FloatArray
     from dp_cmdp.accounting.budget import PrivacyBudget
     from dp_cmdp.cmdp.parametric import ParametricCMDP
     from dp_cmdp.cmdp.synthesis import SafePolicy
@@ -88,8 +90,11 @@ def run(options: argparse.Namespace) -> int:
     require("matplotlib")  # the picture is drawn after the debit
     budget = PrivacyBudget(options.epsilon, options.delta)
     check_account(options)
-    if options.method != "database" and (options.plan or options.noise):
-        raise InvalidArgumentError("--plan and --noise serve --method database: leave them out")
+    if options.method != "database" and (options.plan or options.noise or options.guess):
+        raise InvalidArgumentError(
+            "--plan, --guess and --noise serve --method database: leave them out"
+        )
+    check_guess(options, private=hazards_source(options.hazards))
     with writable_folder(options.out, *FILES):  # before data is read or a ledger debited
         _check_curator_folder(options.out)
         return _synthesize(options, budget)
@@ -104,9 +109,12 @@ def _check_curator_folder(folder: Path) -> None:
 
 
 def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
+    from dp_cmdp.envs import Hazards
+
     env = open_as_curator(options)  # its hazards are read by the release, after the debit
     model = env.model()
-    answer, robust, release, plan = _answer(options, model, env.database(), budget)
+    guess = read_guess(options, lambda file: Hazards.load(env.layout, file).database().values)
+    answer, robust, release, plan = _answer(options, model, env.database(), budget, guess=guess)
     report = {
         "method": options.method,
         "plan": plan,
@@ -120,7 +128,8 @@ def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
         "saturation": _saturation(model, release) if release else None,
         "release_worth_it": answer.value > robust.value + 1e-9 * abs(robust.value),
     }
-    _write(options.out, env, answer, robust, release, report)
+    with line("drawing the policy …", not options.json):
+        _write(options.out, env, answer, robust, release, report)
     if options.json:
         print_json({**report, "comparison": str(_place(options)) if options.compare else None})
     else:
@@ -139,7 +148,12 @@ def _place(options: argparse.Namespace) -> Path:
 
 
 def _answer(
-    options: argparse.Namespace, model: ParametricCMDP, database: Database, budget: PrivacyBudget
+    options: argparse.Namespace,
+    model: ParametricCMDP,
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    guess: FloatArray | None,
 ) -> tuple[SafePolicy, SafePolicy, Release | None, str | None]:
     """The policy, the robust one, the release and its plan.
 
@@ -173,6 +187,7 @@ def _answer(
             database,
             budget,
             plan=options.plan or "auto",
+            guess=guess,
             calibration=options.noise,
             rng=rng,
             ledger=ledger,
@@ -264,13 +279,14 @@ def _print_summary(
     release: Release | None,
 ) -> None:
     layout = env.layout
-    print(
-        f"layout    {layout.name}: {layout.rows}×{layout.cols}, {len(layout.candidates)} public "
-        f"candidate cells, {layout.num_kinds} constraint(s), γ = {layout.gamma:g}"
+    print_fact(
+        "layout",
+        f"{layout.name}: {layout.rows}×{layout.cols}, {len(layout.candidates)} public candidate "
+        f"cells, {layout.num_kinds} constraint(s), γ = {layout.gamma:g}",
     )
     if release is not None:
         plan = f", plan {report['plan']}" if report["plan"] else ""
-        print(f"release   {options.method}{plan}: {release.guarantee}")
+        print_fact("release", f"{options.method}{plan}: {release.guarantee}")
         if release.totals is not None:
             print(f"          {len(release.totals)} measured total(s) besides the intervals")
         kind = "exact noise" if release.secure else "FLOAT NOISE FROM A SEED: a simulation only"
@@ -278,8 +294,8 @@ def _print_summary(
         share = 100 * report["saturation"]
         print(f"          {share:.0f} % of the intervals reach the public worst case")
     print(f"policy    value {report['value']:.6g}")
-    for line in answer.certificate.text():
-        print(f"          {line}")
+    for text in answer.certificate.text():
+        print_fact("", text)
     print("          safe: verified, with certainty")
     print(f"robust    value {report['robust_value']:.6g} with no data at all (ε = 0)")
     if not report["release_worth_it"]:

@@ -21,6 +21,15 @@ def print_json(content: Any) -> None:
     print(json.dumps(content, ensure_ascii=False, allow_nan=False))
 
 
+def print_fact(name: str, text: str) -> None:
+    """A named line; what has no room in it stands below, as do texts without a name."""
+    folded = textwrap.fill(
+        text, WIDTH, initial_indent=f"{name:10}", subsequent_indent=" " * 10,
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip
+    print(folded)
+
+
 def print_table(
     rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str] = (), caption: bool = False
 ) -> None:

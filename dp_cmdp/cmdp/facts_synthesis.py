@@ -32,7 +32,7 @@ from dp_cmdp.errors import SolverError
 from dp_cmdp.program.counterpart import Counterpart
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import PolytopeRows, check_consistent
-from dp_cmdp.release.proposal import Solver
+from dp_cmdp.release.row_solver import Solver
 
 if TYPE_CHECKING:
     from dp_cmdp.cmdp.solvers.pool import PolicyPool
@@ -111,15 +111,18 @@ def policy_over(
     raise SolverError("no policy could be certified for every database that the facts allow")
 
 
-def row_solver(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> Solver:
+def row_solver(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> Solver | None:
     """A solver of proposals (:mod:`dp_cmdp.release.proposal`) for the program of a model.
+
+    None, which is HiGHS, where there are few states.
 
     Notes
     -----
     **Privacy.** *Public*.
     """
-    many = model.public.num_states >= INTERIOR
-    own = started_pool(model, pool, box=model.robust()) if many else None
+    if model.public.num_states < INTERIOR:
+        return None
+    own = started_pool(model, pool, box=model.robust())
 
     def solve(
         program: ParametricLP, rows: PolytopeRows, objective: FloatArray

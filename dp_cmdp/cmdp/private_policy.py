@@ -23,7 +23,6 @@ from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planned import release_for_checked
 from dp_cmdp.release.planner import Choice
-from dp_cmdp.release.proposal import solve_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,7 +196,7 @@ def release_and_synthesize(
         calibration=calibration,
         close=close,
         ledger=ledger,
-        solver=solve_rows if plan == "database" else row_solver(model, pool=pool),
+        solver=None if plan == "database" else row_solver(model, pool=pool),
         short=large,
         progress=progress,
     )

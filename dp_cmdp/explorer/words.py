@@ -60,8 +60,8 @@ def certified_cells(safe: SafePolicy) -> tuple[str, str]:
     costs, limits = [], []
     for cost, limit in zip(proof.worst_case_cost, proof.tolerance, strict=True):
         jointly = proof.joint is not None and cost > limit
-        costs.append("within" if jointly else f"{cost:.4g}")
-        limits.append("by the totals" if jointly else f"{limit:.4g}")
+        costs.append("≤ tolerated" if jointly else f"{cost:.4g}")
+        limits.append("by a total" if jointly else f"{limit:.4g}")
     return ", ".join(costs), ", ".join(limits)
 
 

@@ -58,16 +58,18 @@ def ad_epsilon_figure(rows: Rows) -> Figure:
     """
     figure, axes = new_figure(12.0, 4.8, ncols=3, width_ratios=(1.2, 1.2, 1.0))
     for ax, (case, told) in zip(axes, CASES.items(), strict=False):
-        _curves(ax, [row for row in rows if row["case"] == case], over="epsilon")
+        here = [row for row in rows if row["case"] == case]
+        _explain_low(ax, _curves(ax, here, over="epsilon", lowest=LOWEST))
         ax.set_title(told, loc="left", fontsize=10)
-        ax.set_ylim(-5, 75)
+        ax.set_ylim(*_percents(rows))
         ax.set_ylabel("sub-optimality (%)")
     stated(axes[1], STATED_EPSILON, "28.25 and 20 %, Munoz 0.5 %; Hsu violates up to 51 %")
     guilty = {row["method"] for row in rows if row["violated_percent"] > 0}
     part = [row for row in rows if row["method"] in guilty]
     _curves(axes[2], part, over="epsilon", show="violated_percent", ends="violated_ci")
     stated(axes[2], STATED_VIOLATION, "28.25 and 20 %, Munoz 0.5 %; Hsu violates up to 51 %")
-    axes[2].set_ylim(-2, 58)
+    ends = [row["violated_ci_high"] for row in rows] + [at for _, at in STATED_VIOLATION]
+    axes[2].set_ylim(-2, 1.1 * max(ends))
     axes[2].set_ylabel("violated constraints (%)")
     told = "those shown only; others: none" if guilty else "none"
     axes[2].set_title(f"violations: {told}", loc="left", fontsize=10)
@@ -110,14 +112,12 @@ def ad_size_figure(rows: Rows, *, ax: Axes | None = None) -> Figure:
     if inside:
         numbers = " and ".join(f"{percent:g} % at M = {size}" for size, percent in inside)
         stated(place, inside, numbers)
-    if low:
-        look = {"marker": "v", "linestyle": "none", "color": "black", "markersize": 5}
-        place.plot([], [], label=f"lower than {LOWEST:g} % (violates)", **look)
+    _explain_low(place, low)
     place.set_xscale("log")
     place.set_xticks(sizes, [str(size) for size in sizes])
     place.minorticks_off()
     place.set_xlim(0.93 * sizes[0], 1.07 * sizes[-1])
-    place.set_ylim(LOWEST - 2, 1.05 * max(30.0, *(row["ci_high"] for row in rows)))
+    place.set_ylim(*_percents(rows))
     place.set_xlabel("advertisers M (20 groups, ε = 1, δ = 0.1)")
     place.set_ylabel("sub-optimality (%)")
     place.set_title("Ad auction: what happens when it grows", loc="left")
@@ -144,6 +144,19 @@ def _curves(ax: Axes, rows: Rows, *, over: str, lowest: float | None = None, **s
         line = "--" if (case == "i" if both else method not in COLOURS) else "-"
         curve(ax, part, method=method, over=over, label=label, line=line, **show)
     return cut
+
+
+def _explain_low(ax: Axes, low: bool) -> None:
+    """A line of the legend for the marks of what is cut, if some is."""
+    if low:
+        look = {"marker": "v", "linestyle": "none", "color": "black", "markersize": 5}
+        ax.plot([], [], label=f"lower than {LOWEST:g} % (violates)", **look)
+
+
+def _percents(rows: Rows) -> tuple[float, float]:
+    """Limits of an axis of losses: what is shown and what the paper states, and little more."""
+    bottom = max(LOWEST, min(0.0, *(row["ci_low"] for row in rows)))
+    return bottom - 2, 1.05 * max(30.0, *(row["ci_high"] for row in rows))
 
 
 def _raised(row: dict[str, Any], lowest: float) -> dict[str, Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dp_cmdp.advice.report import Advice, AdviceRow
+    from dp_cmdp.advice.report import Advice, AdviceRow, Threshold
 
 #: Colour and mark of each curve; of more curves, from the beginning again.
 LOOKS = tuple(
@@ -24,7 +24,7 @@ LOOKS = tuple(
 )  # fmt: skip
 USEFUL = "#d1fae5"
 
-THRESHOLD = "worth its budget from here on"
+THRESHOLD = "from here on the estimate is worth its budget"
 #: Shares below this are drawn here.
 FLOOR = -0.5
 
@@ -55,7 +55,9 @@ def advice_figure(advice: Advice) -> Figure:
     won, full = axes
     lowest = min([0.0, *(row.recovered_low for row in advice.rows)])
     won.axhspan(advice.worth, 1.0, color=USEFUL, linewidth=0, label="useful")
+    shades: dict[str, str] = {}
     for (colour, sign), (name, rows) in zip(cycle(LOOKS), _curves(advice).items(), strict=False):
+        shades[name] = colour
         eps = [row.epsilon for row in rows]
         won.plot(
             eps, [max(row.recovered, FLOOR) for row in rows], f"{sign}-", color=colour, label=name
@@ -63,16 +65,18 @@ def advice_figure(advice: Advice) -> Figure:
         ends = [(max(row.recovered_low, FLOOR), row.recovered_high) for row in rows]
         won.vlines(eps, *zip(*ends, strict=True), color=colour, linewidth=1.0, alpha=0.6)
         full.plot(eps, [row.saturation_harmless for row in rows], f"{sign}-", color=colour)
-        full.plot(eps, [row.saturation_middle for row in rows], "--", color=colour)
+        middle = [row.saturation_middle for row in rows]
+        full.plot(eps, middle, f"{sign}--", color=colour, mfc="white", zorder=3)
     first, last = min(row.epsilon for row in advice.rows), max(row.epsilon for row in advice.rows)
     for part in advice.thresholds:
         if part.epsilon is not None and first <= part.epsilon <= last:
-            won.axvline(part.epsilon, color=GUIDE, linewidth=1.0, linestyle=":", label=THRESHOLD)
+            won.axvline(part.epsilon, color=shades[_name(part)], linewidth=1.2, linestyle=":")
+            won.plot([], [], ":", color=GUIDE, label=THRESHOLD)
     won.set_ylim(max(lowest, FLOOR) - 0.03, 1.03)
     won.set_ylabel("share of the robust answer's loss won back")
     full.set(ylim=(-0.03, 1.03), ylabel="expected saturation")
-    for line, told in (("-", "saturation of harmless entries"), ("--", "of entries in the middle")):
-        full.plot([], [], line, color=GUIDE, label=told)
+    full.plot([], [], "o-", color=GUIDE, label="saturation of harmless entries")
+    full.plot([], [], "o--", color=GUIDE, mfc="white", label="of entries in the middle")
     full.set_title("intervals as wide as the public bounds", fontsize=10, loc="left")
     title = {
         True: "worth its budget in the shaded part",
@@ -90,8 +94,12 @@ def _curves(advice: Advice) -> dict[str, list[AdviceRow]]:
     """Rows by δ and radius, in order of ε."""
     found: dict[str, list[AdviceRow]] = {}
     for row in sorted(advice.rows, key=lambda row: row.epsilon):
-        found.setdefault(f"δ = {row.delta:g}, radius ×{row.radius:g}", []).append(row)
+        found.setdefault(_name(row), []).append(row)
     return found
+
+
+def _name(part: AdviceRow | Threshold) -> str:
+    return f"δ = {part.delta:g}, radius ×{part.radius:g}"
 
 
 def _epsilon_axis(ax: Axes, advice: Advice) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import COLOURS, heading, legend_below, new_figure
+from dp_cmdp.figures.style import COLOURS, heading, legend_below, log_numbers, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,15 +84,23 @@ def _draw(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
         known = [(eps, value) for eps, value in known if value > SMALLEST_PERCENT]
         if known:
             ax.plot(*zip(*known, strict=True), style, color=shade, label=label, markersize=4)
-    band = [r for r in part if (r["loss_low_percent"] or 0.0) > SMALLEST_PERCENT]
-    at, low, high = (
-        [r[name] for r in band] for name in ("epsilon", "loss_low_percent", "loss_high_percent")
-    )
-    if len(band) > 1:  # else it has no width, and only stretches the axis
-        ax.fill_between(at, low, high, color=CURVES[0][2], alpha=0.15, linewidth=0)
     ax.set_xscale("log", base=2)
     low, high = ax.get_ylim()
     if low <= 0 or high > 5 * low:
-        ax.set_yscale("log")
+        log_numbers(ax)
+    _band(ax, [r for r in part if (r["loss_high_percent"] or 0.0) > SMALLEST_PERCENT])
     ticks = [r["epsilon"] for r in part]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+
+
+def _band(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
+    """The intervals of the actual loss; those that reach far down end with the axis."""
+    if len(part) < 2:  # it has no width, and only stretches the axis
+        return
+    end = min(r["loss_percent"] for r in part) / 4
+    low = [r["loss_low_percent"] or 0.0 for r in part]
+    at, high = ([r[name] for r in part] for name in ("epsilon", "loss_high_percent"))
+    shown = [max(value, end / 10) for value in low]
+    ax.fill_between(at, shown, high, color=CURVES[0][2], alpha=0.15, linewidth=0)
+    if min(low) < end:
+        ax.set_ylim(bottom=end)

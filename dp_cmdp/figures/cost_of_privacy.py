@@ -77,7 +77,8 @@ def cost_of_privacy_figure(
     main.plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
     for method in LABELS:
         _curve(main, rows, method)
-    main.set(ylim=(0, None), xlabel="privacy strength ε (δ = 0.1; smaller is more private)")
+    main.set_ylim(-0.015 * main.get_ylim()[1], None)  # marks at 0 are whole
+    main.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
     main.set_ylabel("cost of privacy ξ (%)")
     main.set_title("Hazard grid: what privacy with certain safety costs", loc="left")
     enlarged.plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)

@@ -260,6 +260,6 @@ def comparison_figure(
         image.set_clim(hottest.get_clim())
     visits_bar(figure, hottest, axes[-1])
     columns = 4 if size[0] > 11.0 else 3 if size[0] > 8.0 else 2
-    _legend(figure, map_legend(views[0], hazards=True), columns=columns)
+    _legend(figure, map_legend(*views, hazards=True), columns=columns)
     heading(figure, f"{title}   CURATOR ONLY")
     return figure

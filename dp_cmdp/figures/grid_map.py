@@ -97,9 +97,10 @@ def draw_hazards(ax: Axes, view: GridView, severity: FloatArray) -> None:
 
 
 def map_legend(
-    view: GridView, *, cleared: bool = False, numbers: bool = False, hazards: bool = False
+    *views: GridView, cleared: bool = False, numbers: bool = False, hazards: bool = False
 ) -> list[Any]:
-    """What each mark of a map means, as handles of a legend."""
+    """What each mark on maps of one grid means, as handles of a legend."""
+    view = views[0]
 
     def arrow(label: str, alpha: float) -> Line2D:
         look = {"color": ARROW, "markersize": 12, "alpha": alpha, "linestyle": "none"}
@@ -114,14 +115,15 @@ def map_legend(
         handles.append(Patch(label=f"may be hazardous{counted}", **OPEN))
     if cleared:
         handles.append(Patch(label="the same, but the release excludes the worst", **CLEARED))
-    if len(view.path) > 1:
+    if any(len(each.path) > 1 for each in views):
         look = {"color": PATH, "linewidth": 2, "alpha": 0.7}
         handles.append(Line2D([], [], label="likeliest path from the start S", **look))
     handles += [
         Patch(facecolor=GOAL, label="goal G"),
         arrow("action: its length is its probability", 1.0),
-        arrow("action in a cell never visited", FAINT),
     ]
+    if any(np.any(_arrows(each)[0].any(axis=1) & ~_seen(each)) for each in views):
+        handles.append(arrow("action in a cell never visited", FAINT))
     if view.walls:
         handles.append(Patch(facecolor=WALL, label="wall"))
     if hazards:
@@ -191,13 +193,18 @@ def _arrows(view: GridView) -> tuple[FloatArray, FloatArray, FloatArray]:
     return weights, tips, -(tips.max(axis=1) + tips.min(axis=1)) / 2
 
 
+def _seen(view: GridView) -> Any:
+    """Which cells are visited at all."""
+    return view.visits > UNSEEN
+
+
 def draw_arrows(ax: Axes, view: GridView) -> None:
     """One arrow per action that is taken, those of a cell in its middle together."""
     weights, tips, tails = _arrows(view)
     cells, toward = np.nonzero(weights)
     row, col = np.divmod(cells, view.cols)
     for seen, alpha in ((True, 0.9), (False, FAINT)):
-        pick = (view.visits[cells] > UNSEEN) == seen
+        pick = _seen(view)[cells] == seen
         here = cells[pick]
         ax.quiver(
             col[pick] + tails[here, 0],

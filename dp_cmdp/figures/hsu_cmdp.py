@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import COLOURS, explain, on_axes
+from dp_cmdp.figures.style import COLOURS, explain, log_numbers, on_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +45,13 @@ def hsu_cmdp_figure(
     place.plot(
         eps, [r["balance_missed_least"] for r in rows], "s--", color=colour, label="best draw"
     )
-    place.axhspan(1e-4, converged, color="#d1fae5", label="would count as converged")
-    place.set(xscale="log", yscale="log", ylim=(1e-4, None), xlabel="privacy strength ε (δ = 0.1)")
+    bottom = converged / 4  # enough to see that nothing is there
+    place.axhspan(bottom, converged, color="#d1fae5", label="would count as converged")
+    log_numbers(place)
+    place.set(xscale="log", ylim=(bottom, None))
+    place.set_xticks(eps, [f"{epsilon:g}" for epsilon in eps])
+    place.minorticks_off()
+    place.set_xlabel("privacy strength ε (δ = 0.1)")
     place.set_ylabel("balance equations missed, Σ|residual|")
     place.set_title("Hsu 2014 on the hazard grid does not converge", loc="left")
     explain(figure, place, given=ax is not None, columns=3)

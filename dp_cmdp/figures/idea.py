@@ -54,17 +54,12 @@ def idea_figure(private: PrivatePolicy, *, layout: Layout) -> Figure:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dp_cmdp import PrivacyBudget, release_and_synthesize
+    >>> import dp_cmdp as dp
     >>> from dp_cmdp.envs import HazardGridEnv
     >>> from dp_cmdp.figures import idea_figure
     >>> curator = HazardGridEnv("corridor", access="curator")
-    >>> private = release_and_synthesize(
-    ...     curator.model(),
-    ...     curator.database(),
-    ...     PrivacyBudget(2, "1/1000"),
-    ...     rng=np.random.default_rng(0),  # a simulation: leave it out for exact noise
-    ... )
+    >>> model, database = curator.model(), curator.database()
+    >>> private = dp.release_and_synthesize(model, database, dp.PrivacyBudget(2, "1/1000"))
     >>> len(idea_figure(private, layout=curator.layout).axes)
     3
     """
@@ -94,7 +89,7 @@ def idea_figure(private: PrivatePolicy, *, layout: Layout) -> Figure:
         for number, text in enumerate(lines):
             place = (0.0, -0.06 - 0.125 * number)
             ax.text(*place, text, transform=ax.transAxes, fontsize=9, color=INK, va="top")
-    _step(figure, axes[0], axes[1], f"release once\n{_strength(budget)}")
+    _step(figure, axes[0], axes[1], f"release\nonce\n{_strength(budget)}")
     _step(figure, axes[1], axes[2], "robust\nprogram")
     _boundary(figure)
     figure.text(0.015, 0.975, SENTENCE, fontsize=10, color=INK, va="top", linespacing=1.4)

@@ -51,7 +51,8 @@ def munoz_ads_figure(rows: Rows) -> Figure:
         lost = [1e6 * (1 - ratio) for ratio in mean]
         right.errorbar(at, lost, yerr=[[1e6 * e for e in side] for side in errors[::-1]], **look)
     _explained(left, [row for row in rows if row["noise"] == "Laplace, same shift"])
-    right.set_ylim(bottom=0, top=10)
+    most = max(1e6 * (1 - row["revenue_ci_low"]) for row in rows)
+    right.set_ylim(0, 1.1 * max(1.0, most))
     right.set_title("revenue ratio 1.00, as published", loc="left", fontsize=10)
     left.set(ylim=(-0.5, None), ylabel="overrun budgets (%)")
     right.set_ylabel("lost revenue (millionths)")

@@ -130,6 +130,12 @@ def dress(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
+def log_numbers(ax: Axes) -> None:
+    """A logarithmic axis of y with numbers as they are said: 0.01 and 10,000."""
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+
+
 def on_axes(ax: Axes | None, width: float = 7.0, height: float = 4.2) -> tuple[Figure, Axes]:
     """The given axes with their figure, or a new figure with axes of its own."""
     if ax is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dp_cmdp._door import door
-from dp_cmdp.figures.style import GUIDE, INK, NAMES, colour, heading, new_figure
+from dp_cmdp.figures.style import GUIDE, INK, NAMES, PUBLIC, colour, heading, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def table1_figure(rows: Rows) -> Figure:
         errors = [[mean - row["ci_low"]], [row["ci_high"] - mean]]
         axes[0].errorbar(mean, at, xerr=errors, fmt="o", color=shade, capsize=3)
         axes[1].barh(at, row["violated_percent"], color=shade, height=0.6)
-    _numbers(axes[0], [f"{row['suboptimality_percent']:.1f}" for row in rows])
+    _numbers(axes[0], [f"{row['suboptimality_percent']:.1f} %" for row in rows])
     _numbers(axes[1], [_violated(row["violated_percent"]) for row in rows])
     _blocks(axes[2], rows)
     axes[0].axvline(0, color=GUIDE, linewidth=0.8)
@@ -54,6 +54,8 @@ def table1_figure(rows: Rows) -> Figure:
     axes[0].invert_yaxis()
     for ax in axes[1:]:  # the numbers beside them belong to the panel on their left
         ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_color(PUBLIC)
+    figure.set_layout_engine("constrained", wspace=0.05)
     axes[0].set_xlabel("sub-optimality (%), mean and 95 % interval")
     axes[1].set_xlabel("violated constraints (%)")
     axes[1].set_xlim(0.0, 1.1 * max(1.0, *(row["violated_percent"] for row in rows)))
@@ -62,7 +64,7 @@ def table1_figure(rows: Rows) -> Figure:
 
 
 def _violated(percent: float) -> str:
-    return "none" if percent == 0 else f"{percent:.1f}"
+    return "none" if percent == 0 else f"{percent:.1f} %"
 
 
 def _numbers(ax: Axes, texts: Sequence[str]) -> None:
@@ -70,7 +72,7 @@ def _numbers(ax: Axes, texts: Sequence[str]) -> None:
     for at, text in enumerate(texts):
         ax.annotate(
             text, (1.0, at), xycoords=("axes fraction", "data"), textcoords="offset points",
-            xytext=(30, 0), ha="right", va="center", fontsize=8, color=INK,
+            xytext=(36, 0), ha="right", va="center", fontsize=8, color=INK,
         )  # fmt: skip
 
 

@@ -41,7 +41,8 @@ from dp_cmdp.release.entries import (
 from dp_cmdp.release.measure import combine, measured
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.posterior import Posterior
-from dp_cmdp.release.proposal import Proposal, Solver, propose, solve_rows
+from dp_cmdp.release.proposal import Proposal, propose
+from dp_cmdp.release.row_solver import RowSolver, Solver
 from dp_cmdp.release.totals import SCALE_BITS, TotalsPlan, plan_totals
 
 #: How far a public guess is trusted to be off, as a share of an entry's interval.
@@ -60,7 +61,7 @@ def release_looks(
     calibration: str | None = None,
     close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
-    solver: Solver = solve_rows,
+    solver: Solver | None = None,
 ) -> Release:
     """Publish certain facts about a database: intervals and, as planned, bounds on totals.
 
@@ -80,7 +81,7 @@ def release_looks(
         As in :func:`~dp_cmdp.release.entries.release_database`; `calibration` and `close` are read
         off the program by default (:func:`~dp_cmdp.release.entries.suited_noise`,
         :func:`~dp_cmdp.release.entries.harmful_sides`).
-    solver : callable
+    solver : callable, optional
         Solves the proposals; HiGHS by default.
 
     Notes
@@ -146,17 +147,23 @@ def plan_look(
     budget: PrivacyBudget | None,
     *,
     plan: Plan,
-    solver: Solver,
+    solver: Solver | None,
 ) -> TotalsPlan | None:
     """The look at totals that the first look suggests; None where there is nothing to measure."""
     if budget is None:
         return None
+    return look_at(program, propose_totals(program, seen, budget, plan=plan, solver=solver), budget)
+
+
+def look_at(
+    program: ParametricLP, proposal: Proposal | None, budget: PrivacyBudget
+) -> TotalsPlan | None:
+    """The look at proposed totals; None where there are none, or none that a lattice holds."""
+    if proposal is None:
+        return None
     try:
-        proposal = propose_totals(program, seen, budget, plan=plan, solver=solver)
-        if proposal is None:
-            return None
         return plan_totals(program.envelope, budget, W=proposal.W, scale=proposal.scale)
-    except InvalidArgumentError:  # totals that no lattice holds; what was seen stands
+    except InvalidArgumentError:  # what was seen stands
         return None
 
 
@@ -167,7 +174,7 @@ def propose_totals(
     budget: PrivacyBudget,
     *,
     plan: Plan,
-    solver: Solver = solve_rows,
+    solver: Solver | None = None,
 ) -> Proposal | None:
     """The totals worth measuring with `budget` after a release; None when there are none.
 
@@ -179,6 +186,7 @@ def propose_totals(
     belief = _belief(program, seen)
     box, support = Polytope(seen.lower, seen.upper), _support(budget)
     estimate, found = belief.mean, None
+    solver = RowSolver() if solver is None else solver  # the second pass starts from the first
     try:
         for _ in range(2):
             found = propose(
@@ -192,7 +200,7 @@ def propose_totals(
             if not found.W.nnz:
                 return None
             estimate = _lifted(belief, found, plan.lift)
-    except SolverError:
+    except (SolverError, InvalidArgumentError):  # no answer, or none that floats hold
         pass
     return found and found.measured()
 

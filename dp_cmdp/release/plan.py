@@ -102,8 +102,8 @@ MENU = (
     Plan("0.35", caution=1.5, lift=1.0),
     Plan("0.65", caution=1.5, lift=1.0),
 )
-#: What it is chosen from where solves are long: with and without a look at the entries.
-SHORT_MENU = (DATABASE, MENU[1], MENU[4])
+#: What it is chosen from where solves are long: two sizes of a look at the entries, and none.
+SHORT_MENU = (DATABASE, MENU[1], MENU[2], MENU[4])
 
 
 def check_menu(menu: Sequence[Plan]) -> tuple[Plan, ...]:

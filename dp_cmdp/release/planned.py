@@ -18,7 +18,7 @@ from dp_cmdp.release.entries import harmful_sides, release_database, suited_nois
 from dp_cmdp.release.looks import release_looks
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import Choice, planned
-from dp_cmdp.release.proposal import Solver, solve_rows
+from dp_cmdp.release.row_solver import Solver
 
 
 @door
@@ -33,7 +33,7 @@ def release_planned(
     calibration: str | None = None,
     close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
-    solver: Solver = solve_rows,
+    solver: Solver | None = None,
     short: bool = False,
     progress: bool = False,
 ) -> tuple[Release, Choice]:
@@ -54,7 +54,7 @@ def release_planned(
         As in :func:`dp_cmdp.release.entries.release_database`; `calibration` and `close` are read
         off the program by default (:func:`dp_cmdp.release.entries.suited_noise`,
         :func:`dp_cmdp.release.entries.harmful_sides`).
-    solver : callable
+    solver : callable, optional
         Solves trials and proposals; HiGHS by default.
     short : bool
         Choose from fewer plans on one trial, for programs whose solves are long.
@@ -120,7 +120,7 @@ def release_for_checked(
     calibration: str | None = None,
     close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
-    solver: Solver = solve_rows,
+    solver: Solver | None = None,
     short: bool = False,
     progress: bool = False,
 ) -> tuple[Release, Choice]:

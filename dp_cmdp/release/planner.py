@@ -1,88 +1,99 @@
 """Which plan suits a program: chosen from public data, before anything is read.
 
-Plans are tried on databases drawn from a public prior (or around a public guess), with common
-random numbers. The score of a trial is (v* − v)/(v* − v_robust): 0 is as good as without privacy, 1
-as the robust answer, which uses no data. After each trial the worse half of the plans for totals is
-dropped; the database release stays. The best plan for totals is taken when its mean score is
-clearly below that of the database release, which loses something in at least two trials (one alone
-would decide by chance); otherwise the database release is. Trials are few, so a plan that rests on
-more than they show must do a little better than the others: without a look at the entries
-everything rests on the prior, and with little caution an unlucky noise is dear.
+Plans are tried on databases drawn from a public prior, or around a public guess
+(:mod:`dp_cmdp.release.trials`). In the first trial totals are proposed as each plan would have it;
+of the two plans whose proposed answers are best, the answers over measured totals are found, and
+the better one is tried again. It is taken when it loses clearly less than the database release;
+otherwise, or where the database release loses something in fewer than two of three trials (one
+alone would decide by chance), the database release is. Trials are few, so a plan that rests on more
+than they show must do a little better than the others: without a look at the entries everything
+rests on the prior, and with little caution an unlucky noise is dear.
 
-The prior: entries stand at a level l of their bounds, Beta(al, a(1 − l)) each, so that small a
-makes some entries large and most small; entries that only widen a row (tolerances) are uniform.
+With the four plans for totals of the menu that is eight solves over totals, five more that start
+next to their answer, and five to seven over boxes, which share their bases; what that takes in
+certified answers is measured by ``benchmarks/planning.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
-from dp_cmdp._check import FloatArray
 from dp_cmdp._door import door
 from dp_cmdp._html import rows_table
 from dp_cmdp._progress import with_bar
 from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.data.database import Database
-from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.noise.certificate import checked_budget
 from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.program.polytope_rows import PolytopeRows
-from dp_cmdp.release.looks import (
-    checked_guess,
-    objective_estimate,
-    propose_totals,
-    public_release,
-    release_looks,
-)
+from dp_cmdp.release.looks import checked_guess
 from dp_cmdp.release.plan import DATABASE, MENU, SHORT_MENU, Plan, check_menu
-from dp_cmdp.release.proposal import Solver, solve_rows, solved
+from dp_cmdp.release.row_solver import Solver
+from dp_cmdp.release.trials import LEVELS, Trial, Trials
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: (level, concentration) of the prior in each trial; with five plans, ten trial runs in all.
-LEVELS = ((0.35, 2.0), (0.35, 0.5), (0.5, 2.0))
-#: Totals are measured when they promise to lose at most this share of what entries lose, …
-GUARD = 0.9
-#: … and entries lose something in so many trials: one alone would decide by chance.
-TELLING = 2
+#: Trials of a choice, in each of which the database release loses something.
+TRIALS = 2
+#: Totals are measured when they promise to lose at most this share of what entries lose.
+GUARD = 0.85
 #: A score below this is none: what differs is rounding.
 NOTHING = 1e-6
-#: Among plans for totals, scores count by so much more: of those without a look at the entries, …
+#: Plans for totals whose answers over measured totals are found in the first trial.
+FINALISTS = 2
+#: Among plans for totals, losses count by so much more: of those without a look at the entries, …
 WITHOUT_LOOK = 1.1
 #: … and of those whose caution is below 1.5 supports.
 WITH_LITTLE_CAUTION = 1.05
-#: Standard deviation of the databases around a public guess, as a share of their bounds.
-AROUND_GUESS = 0.1
+#: Programs in which rows and entries meet so often, or more, are planned in short: a trial tells
+#: more there, and proposals take longer than answers (auctions of 300 and 1,000 groups).
+MANY_MEETINGS = 1_000
 PLANS = ("auto", "database", "totals")
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How a plan did in its trials: losses as shares of the robust answer's loss."""
+    """How a plan did in its trials: losses as shares of the robust answer's loss.
+
+    Parameters
+    ----------
+    plan : Plan
+    losses : tuple of float
+        Of its answers, trial by trial; none of a plan that was not kept.
+    proposed : float, optional
+        Of the answer that totals were proposed for in the first trial; None where there was
+        nothing to measure: such a plan is a database release with less of the budget.
+    """
 
     plan: Plan
-    losses: tuple[float, ...]
+    losses: tuple[float, ...] = ()
+    proposed: float | None = None
 
     @property
     def mean(self) -> float:
-        return float(np.mean(self.losses))
+        return float(np.mean(self.losses)) if self.losses else 0.0
 
     @property
-    def weighed(self) -> float:
-        """The mean, more where the plan rests on what trials do not show; 0 if next to nothing."""
-        if self.mean <= NOTHING:
-            return 0.0
+    def predicted(self) -> float:
+        """The mean loss of its answers, or else that of the proposed one."""
+        if self.losses:
+            return self.mean
+        return math.inf if self.proposed is None else self.proposed
+
+    @property
+    def rank(self) -> tuple[float, bool]:
+        """The lower, the better: what is predicted, more where trials do not show everything."""
+        lost = 0.0 if self.predicted <= NOTHING else self.predicted
         if self.plan.share == 0:
-            return WITHOUT_LOOK * self.mean
-        return self.mean * (WITH_LITTLE_CAUTION if self.plan.caution < 1.5 else 1.0)
+            return WITHOUT_LOOK * lost, True
+        return lost * (WITH_LITTLE_CAUTION if self.plan.caution < 1.5 else 1.0), False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +119,11 @@ class Choice:
 
     def facts(self) -> dict[str, Any]:
         """The plan and the scores of the trials, ready for JSON."""
-        tried = [{"plan": str(score.plan), "losses": list(score.losses)} for score in self.scores]
+        tried = [
+            {"plan": str(score.plan), "proposed": score.proposed, "losses": list(score.losses)}
+            for score in self.scores
+        ]
         return self.plan.facts() | {"trials": tried}
-
-    def _database(self, trials: int) -> float:
-        """The mean score of the database release in the first trials."""
-        losses = next((score.losses for score in self.scores if score.plan == DATABASE), ())
-        return float(np.mean(losses[:trials]))
 
     def _repr_html_(self) -> str:
         frame = self.to_frame()
@@ -122,7 +131,7 @@ class Choice:
         return rows_table(f"Choice: {self.plan}", list(frame.columns), rows, count=len(frame))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per plan tried: its mean score, and that of the database release in those trials.
+        """One row per plan tried: the loss of its proposed answer, and the mean of its answers.
 
         Examples
         --------
@@ -140,8 +149,8 @@ class Choice:
         return pd.DataFrame(
             {
                 "plan": [str(score.plan) for score in self.scores],
-                "loss": [score.mean for score in self.scores],
-                "database": [self._database(len(score.losses)) for score in self.scores],
+                "proposed": [score.proposed for score in self.scores],
+                "loss": [score.mean if score.losses else None for score in self.scores],
                 "trials": [len(score.losses) for score in self.scores],
                 "chosen": [score.plan == self.plan for score in self.scores],
             }
@@ -157,7 +166,7 @@ def choose_plan(
     guess: ArrayLike | None = None,
     guard: float | None = GUARD,
     seed: int = 0,
-    solver: Solver = solve_rows,
+    solver: Solver | None = None,
     short: bool = False,
     progress: bool = False,
 ) -> Choice:
@@ -174,11 +183,11 @@ def choose_plan(
         A plan for totals is taken when its mean score is at most this share of the database
         release's; None: always.
     seed : int
-    solver : callable
+    solver : callable, optional
         Solves the programs of the trials; HiGHS by default.
     short : bool
-        One trial only, in which no program over totals is solved: for programs whose solves are
-        long.
+        One trial only, in which no program over measured totals is solved: for programs whose
+        solves are long.
     progress : bool
         Show a bar when it takes longer than two seconds.
 
@@ -203,25 +212,19 @@ def choose_plan(
     if guard is not None:
         _check.real("guard", guard, low=0.0)
     plans = [plan for plan in check_menu(menu) if _measurable(plan, budget)]
-    losses: dict[Plan, list[float]] = {plan: [] for plan in (DATABASE, *plans)}
-    count = 1 if short else len(LEVELS)
+    scores: dict[Plan, Score] = {}
 
-    def runs() -> Iterator[None]:
-        trials = Trials(program, guess=guess, seed=seed, solver=solver, short=short)
-        for trial in range(count):
-            for plan, loss in trials.losses(trial, budget, (DATABASE, *plans)):
-                losses[plan].append(loss)
-                yield
-            plans.sort(key=lambda plan: (Score(plan, tuple(losses[plan])).weighed, plan.share == 0))
-            del plans[_kept(len(plans)) :]
+    def tried() -> Iterator[Score]:
+        trials = Trials(program, guess=guess, seed=seed, solver=solver)
+        return _tried(trials, budget, plans, short=short, undecided=guard is not None)
 
-    for _ in with_bar(runs(), progress, total=_num_runs(len(plans), count), name="plans"):
-        pass
-    scores = {plan: Score(plan, tuple(part)) for plan, part in losses.items()}
-    chosen = DATABASE
-    if plans and (guard is None or _promises(scores[plans[0]], scores[DATABASE], guard)):
-        chosen = plans[0]
-    return Choice(chosen, tuple(scores.values()))
+    steps = 1 + len(plans) + (0 if short else min(FINALISTS, len(plans)) + TRIALS - 1)
+    for score in with_bar(tried(), progress, total=steps, name="plans"):
+        scores[score.plan] = score
+    chosen = _best(scores.values())
+    if guard is not None and chosen.predicted > guard * scores[DATABASE].mean:
+        chosen = scores[DATABASE]
+    return Choice(chosen.plan, tuple(scores.values()))
 
 
 def planned(
@@ -231,16 +234,17 @@ def planned(
     *,
     guess: ArrayLike | None = None,
     seed: int = 0,
-    solver: Solver = solve_rows,
+    solver: Solver | None = None,
     short: bool = False,
     progress: bool = False,
 ) -> Choice:
     """The plan meant by a word: "auto", "database" or "totals" (the best plan that has some).
 
-    `short`: two plans for totals, and one trial, for programs whose solves are long. Where the
-    trials cannot be solved, "auto" is the database release.
+    Where the trials cannot be solved, "auto" is the database release. Large programs are planned
+    in `short`.
     """
     checked_guess(program.envelope, guess)
+    short = short or program.uncertain_rows.entry.size >= MANY_MEETINGS
     if isinstance(plan, Plan):
         return Choice(plan, ())
     if _check.one_of("plan", plan, PLANS) == "database":
@@ -263,44 +267,53 @@ def planned(
         raise
 
 
-def prior_database(
-    program: ParametricLP,
-    rng: np.random.Generator,
+def _tried(
+    trials: Trials,
+    budget: PrivacyBudget,
+    plans: Sequence[Plan],
     *,
-    level: float,
-    concentration: float,
-    guess: ArrayLike | None = None,
-) -> FloatArray:
-    """A database drawn from the public prior, or around a guess."""
-    envelope, pairs = program.envelope, program.uncertain_rows
-    width = envelope.upper - envelope.lower
-    centre = checked_guess(envelope, guess)
-    if centre is not None:
-        moved = centre + AROUND_GUESS * width * rng.standard_normal(width.size)
-        return np.clip(moved, envelope.lower, envelope.upper)
-    share = rng.beta(concentration * level, concentration * (1.0 - level), size=width.size)
-    widening = np.ones(width.size, dtype=bool)
-    widening[pairs.entry[pairs.signs() >= 0]] = False
-    widening[program.c.entry] = False
-    share = np.where(widening, rng.random(width.size), share).round(6)  # no entries of 1e-30
-    return np.clip(envelope.lower + share * width, envelope.lower, envelope.upper)
+    short: bool,
+    undecided: bool,
+) -> Iterator[Score]:
+    """Scores of the database release and of plans for totals, those of the better ones again."""
+    count = 1 if short else TRIALS
+    told = _telling(trials, budget, count=count, most=1 if short else len(LEVELS))
+    yield Score(DATABASE, tuple(trial.loss(DATABASE) for trial in told))
+    if undecided and len(told) < count:
+        return
+    first = told[0] if told else trials.trial(0, budget)
+    proposed = [Score(plan, proposed=first.proposed_loss(plan)) for plan in plans]
+    yield from proposed
+    if short:
+        return
+    able = [score for score in proposed if score.proposed is not None]
+    finalists = sorted(able, key=lambda score: score.rank)[:FINALISTS]
+    answered = [replace(score, losses=(first.loss(score.plan),)) for score in finalists]
+    yield from answered
+    if answered:
+        best = min(answered, key=lambda score: score.rank)
+        later = (trial.loss(best.plan) for trial in told[1:])
+        yield replace(best, losses=(*best.losses, *later))
 
 
-def _kept(plans: int) -> int:
-    """How many plans for totals are left after a trial."""
-    return max(1, plans // 2)
+def _telling(trials: Trials, budget: PrivacyBudget, *, count: int, most: int) -> list[Trial]:
+    """The first trials in which the database release loses something, of a few."""
+    told: list[Trial] = []
+    for number in range(most):
+        trial = trials.trial(number, budget)
+        if trial.loss(DATABASE) > NOTHING:
+            told.append(trial)
+        if len(told) == count:
+            break
+    return told
 
 
-def _num_runs(plans: int, trials: int) -> int:
-    """Trial runs in all: those of the database release and of the plans left in each trial."""
-    return 0 if trials == 0 else 1 + plans + _num_runs(min(plans, _kept(plans)), trials - 1)
-
-
-def _promises(totals: Score, database: Score, guard: float) -> bool:
-    """Whether totals lose clearly less; not where entries lose nothing in nearly all trials."""
-    telling = sum(loss > NOTHING for loss in database.losses)
-    is_told = telling >= min(TELLING, len(database.losses))
-    return is_told and totals.mean <= guard * database.mean
+def _best(scores: Iterable[Score]) -> Score:
+    """Of the plans for totals that were tried most, the one that promises most."""
+    totals = [score for score in scores if score.plan != DATABASE]
+    if not totals:
+        return next(iter(scores))
+    return min(totals, key=lambda score: (-len(score.losses), *score.rank))
 
 
 def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:
@@ -310,88 +323,3 @@ def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:
         return totals is not None and bool(checked_budget(totals.epsilon, totals.delta))
     except InvalidArgumentError:
         return False
-
-
-class Trials:
-    """Public databases on which plans are tried; trial t is the same for every budget and plan.
-
-    In `short` trials the answer that totals are proposed for stands for the answer over them.
-
-    Notes
-    -----
-    **Privacy.** *Public*.
-    """
-
-    def __init__(
-        self,
-        program: ParametricLP,
-        *,
-        guess: ArrayLike | None,
-        seed: int,
-        solver: Solver,
-        short: bool = False,
-    ) -> None:
-        _check.seed("seed", seed)
-        self._short = short
-        envelope = program.envelope
-        self._program, self._seed, self._solver = program, seed, solver
-        self._guess = checked_guess(envelope, guess)
-        public = Polytope(envelope.lower, envelope.upper)
-        self._robust = self._best(public, (envelope.lower + envelope.upper) / 2)
-
-    def losses(
-        self, trial: int, budget: PrivacyBudget, plans: Sequence[Plan]
-    ) -> Iterator[tuple[Plan, float]]:
-        """What each plan loses, as a share of what the robust answer loses."""
-        program = self._program
-        level, concentration = LEVELS[trial % len(LEVELS)]
-        rng = np.random.default_rng([self._seed, trial])
-        theta = prior_database(
-            program, rng, level=level, concentration=concentration, guess=self._guess
-        )
-        objective = program.c.at(theta)
-        best = float(objective @ self._best(Polytope(theta, theta), theta))
-        lost = best - float(objective @ self._robust)
-        nothing = lost <= 1e-9 * (1.0 + abs(best))
-        for plan in plans:
-            x = self._robust if nothing else self._answer(theta, trial, budget, plan)
-            yield plan, 0.0 if nothing else (best - float(objective @ x)) / lost
-
-    def _answer(
-        self, theta: FloatArray, trial: int, budget: PrivacyBudget, plan: Plan
-    ) -> FloatArray:
-        """The answer of one trial; the robust one where the solver gives up."""
-        program, rng = self._program, np.random.default_rng([self._seed, trial, 1])
-        database = Database(theta, program.envelope)
-        try:
-            if self._short and plan.measures_totals:
-                return self._proposed(database, budget, plan, rng)
-            release = release_looks(
-                database,
-                budget,
-                program=program,
-                plan=plan,
-                guess=self._guess,
-                rng=rng,
-                solver=self._solver,
-            )
-            return self._best(release.polytope, objective_estimate(program, release))
-        except SolverError:
-            return self._robust
-
-    def _proposed(
-        self, database: Database, budget: PrivacyBudget, plan: Plan, rng: np.random.Generator
-    ) -> FloatArray:
-        """The answer that the totals are proposed for: it pays for more than their usual noise."""
-        program = self._program
-        first, second = plan.budgets(budget)
-        seen = public_release(program.envelope, self._guess)
-        if first is not None:
-            looked = Plan(1)
-            seen = release_looks(database, first, program=program, plan=looked, rng=rng)
-        found = second and propose_totals(program, seen, second, plan=plan, solver=self._solver)
-        return found.x if found else self._robust
-
-    def _best(self, polytope: Polytope, estimate: FloatArray) -> FloatArray:
-        rows = PolytopeRows(self._program.uncertain_rows, polytope)
-        return solved(self._solver, self._program, rows, self._program.c.at(estimate))[0]

@@ -16,31 +16,21 @@ whenever the robust one over the box is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.polytope import Polytope
-from dp_cmdp.errors import InvalidArgumentError, SolverError
-from dp_cmdp.program.engines.highs import HighsEngine
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import Links, PolytopeRows
+from dp_cmdp.release.row_solver import RowSolver, Solver, solved
 
 #: Weights below this share of the largest of their total are left to the box.
 UNSEEN = 1e-9
-#: Programs with at least so many rows are solved by interior points: three to fifteen times as fast
-#: as simplex in auctions of 300 and 1,000 groups, and no faster in small ones.
-INTERIOR_ROWS = 1_000
-
-#: Solves a program over given rows, to a solver's accuracy: (x, multipliers).
-Solver = Callable[[ParametricLP, PolytopeRows, FloatArray], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,20 +55,6 @@ class Proposal:
         return Proposal(self.W[rows], self.scale[rows], self.x)
 
 
-def solve_rows(
-    program: ParametricLP, rows: PolytopeRows, objective: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The best x over the given rows, and the multipliers of their facts, by HiGHS."""
-    counterpart = rows.counterpart()
-    lp = program.with_rows(counterpart, objective)
-    engine = HighsEngine(lp)
-    if lp.num_rows >= INTERIOR_ROWS:
-        engine = engine.by_interior_points()
-    found = engine.run(lp.b).x
-    multipliers = found[found.size - rows.num_multipliers :]
-    return found[: program.num_variables], np.maximum(multipliers, 0.0)
-
-
 def propose(
     program: ParametricLP,
     box: Polytope,
@@ -86,7 +62,7 @@ def propose(
     estimate: FloatArray,
     payment: float,
     previous: Proposal | None = None,
-    solver: Solver = solve_rows,
+    solver: Solver | None = None,
 ) -> Proposal:
     """The totals worth measuring around an estimate.
 
@@ -101,6 +77,8 @@ def propose(
         m·s: caution times the support of the noise in units of its scale.
     previous : Proposal, optional
         Records that meet several rows split their budget as they did there; equally without it.
+    solver : callable, optional
+        Solves the program; HiGHS by default.
 
     Notes
     -----
@@ -129,28 +107,14 @@ def propose(
         high=np.where(sign < 0, middle, box.upper[pairs.entry]),
         links=Links(fact, np.arange(fact.size)),
     )
-    x, multipliers = solved(solver, program, rows, program.c.at(estimate))
+    own = RowSolver() if solver is None else solver
+    x, multipliers = solved(own, program, rows, program.c.at(estimate))
     scale = np.zeros(pairs.num_rows)
     scale[fact] = multipliers
     cap = per_radius[used] * scale[pairs.row[used]]
     w = pairs.weights(x)[used]
     kept = np.sign(w) * np.minimum(np.abs(w), cap) * (np.sign(w) == sign[used])
     return _tidy(envelope, pairs.row[used], pairs.entry[used], weight=kept, scale=scale, x=x)
-
-
-def solved(
-    solver: Solver, program: ParametricLP, rows: PolytopeRows, objective: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """What a solver returns, once it is a point and multipliers that are not negative."""
-    found: Any = solver(program, rows, objective)
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise SolverError("the solver must return x and multipliers")
-    try:
-        x = _check.vector("x", found[0], size=program.num_variables)
-        multipliers = _check.vector("multipliers", found[1], size=rows.num_multipliers)
-    except InvalidArgumentError as error:
-        raise SolverError(f"the solver must return x and multipliers: {error}") from None
-    return x, np.maximum(multipliers, 0.0)
 
 
 def _shares(program: ParametricLP, previous: Proposal | None) -> FloatArray:

@@ -107,8 +107,8 @@ def release_and_solve(
         Of the program's envelope.
     budget : PrivacyBudget
     plan, guess, rng, calibration, close, ledger, progress
-        As in :func:`dp_cmdp.release.planned.release_planned`; planning takes
-        about as long as ten private answers from totals, of two proposals and a solve each.
+        As in :func:`dp_cmdp.release.planned.release_planned`; planning takes about as long as
+        three to ten answers (:mod:`dp_cmdp.release.planner`).
 
     Returns
     -------

@@ -61,7 +61,7 @@ from dp_cmdp.release.looks import objective_estimate, plan_look, public_release
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planned import release_planned
 from dp_cmdp.release.planner import planned
-from dp_cmdp.release.proposal import Solver, solve_rows
+from dp_cmdp.release.row_solver import Solver
 from dp_cmdp.release.totals import SCALE_BITS, TotalsPlan, integer_totals
 from dp_cmdp.theory.accepted_points import Candidate, Comparison, frontier, staircase
 from dp_cmdp.theory.public_interval import as_program
@@ -89,7 +89,7 @@ class PlannedRelease:
         The noise of the look at the entries.
     totals : TotalsPlan or None
         The look at totals, where it is known beforehand: without a look at the entries.
-    solver : callable
+    solver : callable, optional
         Of the proposals.
     """
 
@@ -101,7 +101,7 @@ class PlannedRelease:
     guess: ArrayLike | None
     first: ReleaseNoise | None
     totals: TotalsPlan | None
-    solver: Solver
+    solver: Solver | None
 
     @classmethod
     def of(
@@ -223,10 +223,10 @@ class PlannedCase:
         return Candidate(y, max(self.optimum - float(self.truth.c @ y), 0.0), rejection)
 
 
-def _planner(model: ParametricLP | ParametricCMDP) -> tuple[Solver, bool]:
+def _planner(model: ParametricLP | ParametricCMDP) -> tuple[Solver | None, bool]:
     """The solver of proposals, and whether planning is short: as the releases choose them."""
     if not isinstance(model, ParametricCMDP):
-        return solve_rows, False
+        return None, False
     large = model.public.num_states > LARGE
     pool = started_pool(model, None, box=model.robust()) if large else None
     return row_solver(model, pool=pool), large

@@ -82,7 +82,8 @@ def _save(picture: bytes, path: Path) -> None:
     from PIL import Image
 
     image = Image.open(io.BytesIO(picture)).convert("RGB")
-    small = image.quantize(COLOURS, dither=Image.Dither.NONE)
+    # colours that cover all there are: a median cut loses those of thin lines
+    small = image.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
 
 

@@ -119,13 +119,22 @@ WRONG = (
 )
 
 
+def lies_on_others(text: Any) -> bool:
+    """Whether a text leaves the field that it belongs to, and so covers what is below."""
+    inside = text.locator("xpath=ancestor::label").bounding_box()
+    box = text.bounding_box()
+    return box["y"] + box["height"] > inside["y"] + inside["height"] + 1
+
+
 def test_wrong_input_is_named_at_its_field_and_changes_nothing(page):
     before = page.url, page.locator(".q-table").first.inner_text()
     for label, text, rule in WRONG:
         usual = field(page, label).input_value()
         field(page, label).fill(text)
-        page.locator(".q-field__messages", has_text=rule).first.wait_for()
+        told = page.locator(".q-field__messages", has_text=rule).first
+        told.wait_for()
         page.wait_for_timeout(400)
+        assert not lies_on_others(told), label
         assert (page.url, page.locator(".q-table").first.inner_text()) == before
         field(page, label).fill(usual)
 

@@ -99,6 +99,8 @@ def upload(page: Any, label: str, name: str, text: str) -> None:
 def test_files_are_taken_after_their_owner_said_what_they_are(window, server):
     page = window(server)
     open_tab(page, "Files")
+    page.get_by_text("upload a model, a specification and values to begin").wait_for()
+    assert not page.get_by_text("What was released").is_visible()
     upload(page, "1. Model (.mps, .lp)", "model.mps", MODEL)
     refused(page, "nothing was read")
     page.get_by_role("checkbox", name="These files are public or invented").click()
@@ -111,6 +113,8 @@ def test_files_are_taken_after_their_owner_said_what_they_are(window, server):
     upload(page, "2. What is private (.toml)", "spec.toml", SPEC)
     assert "without privacy" in solved(page)
     page.get_by_text("TABLE").first.wait_for()
+    assert page.get_by_text("What was released").is_visible()
+    assert page.locator(".q-tab-panel:visible canvas").first.bounding_box()["width"] > 300
     assert "values" not in page.url
 
 
@@ -267,6 +271,9 @@ def test_every_kind_of_real_database_is_released_against_its_ledger(other_databa
     assert entries(place) == first
     release(page).click()
     page.get_by_text("remaining ε = 1, δ = 0.0005").wait_for()
+    left = page.get_by_role("progressbar", name="share of ε that remains")
+    filled = left.locator(".q-linear-progress__model").bounding_box()["width"]
+    assert abs(filled / left.bounding_box()["width"] - 0.5) < 0.01
     page.get_by_text("exact noise from the operating system").wait_for()
     page.get_by_text("Debited as entry").wait_for()
     assert entries(place) == first + 1

@@ -2,11 +2,13 @@
 
 import io
 import sys
+import threading
+import time
 
 import pytest
 
 from dp_cmdp import _progress
-from dp_cmdp._progress import with_bar
+from dp_cmdp._progress import line, with_bar
 from dp_cmdp.advice.adviser import advise
 from dp_cmdp.problems.ad_auction import ad_auction_program
 
@@ -50,3 +52,30 @@ def test_advice_is_the_same_with_a_bar_and_shows_one(monkeypatch):
     )
     assert "advice" in told
     assert found[0].facts() == quiet.facts()
+
+
+def test_a_bar_shows_life_while_its_first_step_takes_long(monkeypatch):
+    monkeypatch.setattr(_progress, "PATIENCE", 0.1)
+
+    def long_steps():
+        time.sleep(0.6)
+        yield 0
+
+    told = shown(
+        monkeypatch, Terminal(), lambda: list(with_bar(long_steps(), True, total=1, name="waiting"))
+    )
+    assert told.count("waiting:   0%") >= 2
+    assert not [thread for thread in threading.enumerate() if thread.name == "progress"]
+
+
+def worked(progress: bool) -> None:
+    with line("drawing …", progress):
+        pass
+
+
+def test_a_line_is_shown_on_a_terminal_only_and_taken_away(monkeypatch):
+    told = shown(monkeypatch, Terminal(), lambda: worked(True))
+    assert told.startswith("drawing …")
+    assert told.endswith("\r" + " " * len("drawing …") + "\r")
+    assert shown(monkeypatch, Terminal(), lambda: worked(False)) == ""
+    assert shown(monkeypatch, io.StringIO(), lambda: worked(True)) == ""

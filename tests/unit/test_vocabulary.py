@@ -77,6 +77,16 @@ def test_no_name_uses_a_word_that_the_glossary_has_replaced():
     assert {name: found for name, found in used.items() if found} == {}
 
 
+def test_the_words_of_the_glossary_stand_in_order_and_once():
+    text = (ROOT.parent / "docs/glossary.md").read_text(encoding="utf-8")
+    found = [
+        re.sub(r"[^a-z0-9 ]", "", word.lower())
+        for word in re.findall(r"^\| \*\*(.+?)\*\*", text, re.M)
+    ]
+    assert len(found) > 80
+    assert found == sorted(set(found))
+
+
 ROOMS = ("cmdp", "theory", "advice", "audit", "baselines", "program", "noise", "release")
 
 

@@ -8,7 +8,9 @@ batch all start from what was known before it, so answers do not depend on how m
 the work.
 
 A draw that rounding does not let them decide is solved as one linear program, in models of at most
-:data:`LP_LIMIT` states; without the compiled kernels every draw is.
+:data:`LP_LIMIT` states; small models are also solved in whole numbers
+(:mod:`dp_cmdp.cmdp.solvers.exact_columns`), very small ones before. Without the compiled kernels
+every draw is a linear program.
 """
 
 from __future__ import annotations
@@ -28,18 +30,38 @@ from dp_cmdp._check import FloatArray, frozen
 from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.solvers.compiled import INFEASIBLE, SOLVED, Outcome, Workspace, kernels
+from dp_cmdp.cmdp.solvers.exact_columns import exact_solution, refined_bound
 from dp_cmdp.cmdp.solvers.library import PolicyLibrary, occupancy_measure
 from dp_cmdp.cmdp.solvers.lp_engine import solve_lp
-from dp_cmdp.cmdp.solvers.refined_bound import refined_bound
-from dp_cmdp.cmdp.solvers.solution import CMDPSolution, SweepSolution, distance, infeasible
-from dp_cmdp.errors import ConvergenceError, InvalidArgumentError, SolverError
+from dp_cmdp.cmdp.solvers.solution import (
+    FEASIBILITY,
+    CMDPSolution,
+    SweepSolution,
+    distance,
+    infeasible,
+)
+from dp_cmdp.errors import ConvergenceError, InfeasibleError, InvalidArgumentError, SolverError
 
 #: Draws in the largest batch; the first is of one draw, each next one twice as large.
 LARGEST_BATCH = 64
 #: Models with more states are not handed to HiGHS.
 LP_LIMIT = 20_000
+#: Up to so many states whole numbers come before HiGHS, whose tolerances may hide the answer.
+EXACT_FIRST = 100
 #: From so many states on, by default, threads share a sweep: below, handing over takes longer.
 THREADED_STATES = 300
+
+
+def usable_cores() -> int:
+    """Cores that this process may use: more threads would only take turns."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def _undecided(answer: CMDPSolution | SolverError) -> bool:
+    return isinstance(answer, SolverError) and not isinstance(answer, InfeasibleError)
 
 
 class PolicyPool:
@@ -169,8 +191,8 @@ class PolicyPool:
         gap : float
         margin : (K,)
         threads : int, optional
-            How many share the work; by default as many as there are cores, and one in small
-            models. The answers are the same for any number.
+            How many share the work; by default as many as there are cores that this process may
+            use, and one in small models. The answers are the same for any number.
 
         Notes
         -----
@@ -193,7 +215,7 @@ class PolicyPool:
         tables = tables.reshape(draws, rows, self._cmdp.r.size)
         accuracy = _check.real("gap", gap, low=0.0)
         few = self._cmdp.num_states < THREADED_STATES
-        workers = 1 if few else os.cpu_count() or 1
+        workers = 1 if few else usable_cores()
         workers = workers if threads is None else _check.size("threads", threads, low=1)
         b = _check.float_array(f0)
         if b is not None and b.shape == (draws,) and rows == 1:
@@ -243,7 +265,7 @@ class PolicyPool:
     ) -> list[CMDPSolution | SolverError]:
         library = self.library
         if library is None:
-            return [self._by_lp(table, own, gap=gap) for table, own in zip(tables, b, strict=True)]
+            return [self._by_lp(own, gap=gap) for own in map(self._draw, tables, b)]
         library.make_room()
         given, columns = library.given, tables.shape[1] + 1
         start = self._values.get(columns, np.zeros((library.shape[0], columns)))
@@ -257,7 +279,7 @@ class PolicyPool:
                 while True:
                     d, x = draws.get_nowait(), start.copy()
                     outcome = space.solve(tables[d], b[d], gap=gap, given=given, x=x)
-                    found[d] = outcome, x, self._answer(outcome, tables[d], b[d], x=x, gap=gap)
+                    found[d] = outcome, x, self._answer(outcome, tables[d], b[d], gap=gap)
 
         workers = min(threads, len(tables))
         if workers <= 1:
@@ -282,25 +304,44 @@ class PolicyPool:
         return self._twins[k]
 
     def _answer(
-        self, outcome: Outcome, table: FloatArray, b: FloatArray, *, x: FloatArray, gap: float
+        self, outcome: Outcome, table: FloatArray, b: FloatArray, *, gap: float
     ) -> CMDPSolution | SolverError:
         """The solution, or the error that says why there is none."""
+        if outcome.status == SOLVED:
+            return self._solution(outcome, outcome.bound)
         if outcome.status == INFEASIBLE:
             return infeasible(outcome.multiplier, outcome.value)
-        assert self.library is not None
-        scale, bound = self.library.reward_scale, outcome.bound
+        own = self._draw(table, b)
+        small = own.num_states <= EXACT_FIRST
+        answer = exact_solution(own, outcome.policies, gap=gap) if small else None
+        if answer is None:
+            answer = self._refined(outcome, own, gap=gap)
+        if _undecided(answer) and own.num_states <= LP_LIMIT:
+            answer = self._by_lp(own, gap=gap)
+        if _undecided(answer) and not small:
+            answer = exact_solution(own, outcome.policies, gap=gap) or answer
+        return answer
+
+    def _refined(self, outcome: Outcome, own: CMDP, *, gap: float) -> CMDPSolution | SolverError:
+        """The mixture found, where rounding is all that is left between its value and the bound."""
         reached = np.inf
-        if outcome.weights.size:
-            if outcome.status != SOLVED:  # rounding may be all that is left of the bound
-                bound = min(bound, self._refined_bound(outcome, table, b, x=x))
-            reached = distance(bound, outcome.value, reward_scale=scale)
-        if reached > gap:
-            if self._cmdp.num_states <= LP_LIMIT:
-                return self._by_lp(table, b, gap=gap)
-            return ConvergenceError(
-                f"the policies found reach a relative gap of {reached:.2g}, above the {gap:g} "
-                "asked for: double precision does not decide; ask for a larger gap"
-            )
+        most = FEASIBILITY * np.abs(own.f).max(axis=(1, 2)) / (1.0 - own.gamma)
+        if outcome.weights.size and (outcome.costs - own.f0 <= most).all():
+            heaviest = outcome.policies[outcome.weights.argmax()]
+            paid = np.maximum(own.f0, outcome.costs)  # raised where they can just not be kept
+            bound = refined_bound(own, outcome.multiplier, policy=heaviest, f0=paid)
+            found = self._solution(outcome, min(bound, outcome.bound))
+            if found.gap <= gap:
+                return found
+            reached = found.gap
+        return ConvergenceError(
+            f"the policies found reach a relative gap of {reached:.2g}, above the {gap:g} "
+            "asked for: double precision does not decide; ask for a larger gap"
+        )
+
+    def _solution(self, outcome: Outcome, bound: float) -> CMDPSolution:
+        """The mixture found, below a bound."""
+        assert self.library is not None
         measure = occupancy_measure(
             outcome.policies, outcome.occupancies, outcome.weights, actions=self._cmdp.num_actions
         )
@@ -310,33 +351,20 @@ class PolicyPool:
             costs=frozen(outcome.costs),
             dual=frozen(outcome.multiplier),
             upper_bound=bound,
-            gap=reached,
+            gap=distance(bound, outcome.value, reward_scale=self.library.reward_scale),
             engine="policies",
             iterations=outcome.steps,
             weights=frozen(outcome.weights),
             policies=frozen(outcome.policies),
         )
 
-    def _refined_bound(
-        self, outcome: Outcome, table: FloatArray, b: FloatArray, *, x: FloatArray
-    ) -> float:
-        """The bound once more, in extended precision."""
-        own, dual = self._cmdp, outcome.multiplier
-        return refined_bound(
-            own.T,
-            own.r.ravel(),
-            f=table,
-            f0=np.maximum(b, outcome.costs),  # raised by rounding where they can just not be kept
-            dual=dual,
-            mu=own.mu,
-            gamma=own.gamma,
-            v=x[:, 0] - x[:, 1:] @ dual,
-        )
-
-    def _by_lp(self, table: FloatArray, b: FloatArray, *, gap: float) -> CMDPSolution | SolverError:
+    def _by_lp(self, own: CMDP, *, gap: float) -> CMDPSolution | SolverError:
         """One draw as a linear program: without the kernels, or where rounding defeats them."""
-        own = self._cmdp.with_constraints(table.reshape(-1, *self._cmdp.r.shape), b)
         try:
             return solve_lp(own, own.f0, gap=gap)
         except SolverError as error:
             return error.with_traceback(None)  # which would keep the tables of the draw alive
+
+    def _draw(self, table: FloatArray, b: FloatArray) -> CMDP:
+        """The model of one draw."""
+        return self._cmdp.with_constraints(table.reshape(-1, *self._cmdp.r.shape), b)

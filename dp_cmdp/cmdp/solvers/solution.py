@@ -29,7 +29,7 @@ class CMDPSolution:
         Discounted reward Σ r x.
     costs : (K,)
         Discounted costs Σ f_i x, each at most its tolerance less the margin, up to
-        :data:`FEASIBILITY` where no policy does better.
+        :data:`FEASIBILITY`: rounding of this size, and tolerances that no policy quite keeps.
     dual : (K,)
         Multipliers λ ≥ 0 of the costs, at which `upper_bound` was found.
     upper_bound : float

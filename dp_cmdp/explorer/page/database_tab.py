@@ -80,7 +80,7 @@ class DatabaseTab:
         with card("Ledger"):
             self._account = ui.label("").classes(SMALL).mark("account")
             self._left = ui.linear_progress(value=0, show_value=False).props(
-                'aria-label="share of ε that remains"'
+                'instant-feedback aria-label="share of ε that remains"'
             )
         with card("Release"):
             budget_fields(self._settings, self._change)

@@ -21,22 +21,18 @@ from dp_cmdp.explorer.grid_answer import (
     saturation_share,
 )
 from dp_cmdp.explorer.grid_design import TOOLS, GridDesign, base_layout
-from dp_cmdp.explorer.page.later import Later
 from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
 from dp_cmdp.explorer.page.parts import (
     AMBER,
     BUTTON,
     COLUMNS,
+    FIELD,
     MAPS,
     SMALL,
     LogField,
     Messages,
     budget_fields,
     card,
-    code_card,
-    download_card,
-    plan_select,
-    whole_field,
 )
 from dp_cmdp.explorer.page.workbench import Workbench, results_table
 from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, address, number
@@ -78,13 +74,7 @@ class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
             with ui.column().classes("w-full gap-4 min-w-0"):
                 self.messages = Messages()
                 self._pictures()
-                self.later = Later(self.messages)
-                self._renew_code = code_card(lambda: grid_code(self.design))
-                download_card(
-                    GRID_FILES, self._file, self.messages,
-                    "Public files: dp-cmdp verify judges the first three. Here they come from a "
-                    "simulation and say so.",
-                )  # fmt: skip
+                self.closing_cards(GRID_FILES)
         self.start()
 
     def _controls(self) -> None:
@@ -105,9 +95,9 @@ class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
             own = ui.input(
                 "or its name", placeholder="random-20-7, blank-6x9", validation=_wrong_layout
             )
-            own.classes("w-full").props('dense aria-label="Name of a layout"')
+            own.classes("w-full").props(f'{FIELD} aria-label="Name of a layout"')
             own.on("keydown.enter", lambda _: self._pick_named(own.value))
-            ui.label("Click, or use arrow keys and Enter, to set a").classes(SMALL)
+            ui.label("Draw on the first map: click, or arrow keys and Enter").classes(SMALL)
             self._tool = ui.select(list(TOOLS), value="hazard", label="Tool")
             self._tool.classes("w-full").props('dense options-dense aria-label="Tool"')
             self._kind = ui.select({0: "all"}, value=0, label="Kind of hazard").classes("w-full")
@@ -123,18 +113,16 @@ class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
             LogField(
                 "radius × the layout's", f"{self.design.radius:g}", base=2, low=-3, high=3.5,
                 tip="how far one number may move between adjacent databases",
-                check=_factor("radius"), on_change=self._set("radius", float),
+                check=_factor("radius"),
+                on_change=lambda text: self.change(radius=float(text)),
             )  # fmt: skip
             LogField(
                 "tolerance × the layout's", f"{self.design.tolerance:g}", base=2, low=-3, high=3,
                 tip="bounds of the tolerated discounted cost",
-                check=_factor("tolerance"), on_change=self._set("tolerance", float),
+                check=_factor("tolerance"),
+                on_change=lambda text: self.change(tolerance=float(text)),
             )  # fmt: skip
-            plan_select(self.design.plan, self._set("plan"))
-            whole_field(
-                "Seed of the noise", self.design.noise,
-                lambda seed: GridDesign(noise=seed).check(), self._set("noise"),
-            )  # fmt: skip
+            self.plan_controls()
 
     def _pictures(self) -> None:
         with card("Maps"):
@@ -159,9 +147,6 @@ class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
                 )
             )
             self._words = ui.column().classes("gap-1")
-
-    def _set(self, name: str, kind: Callable[[str], Any] = lambda value: value):
-        return lambda value: self.change(**{name: kind(value)})
 
     def _pick(self, event: Any) -> None:
         self.change(layout=event.value, rows=(), hazards=None, seed=None)
@@ -212,7 +197,7 @@ class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
         self._total.set_visibility(bool(totals))
         self._show_policies()
         self._tell(found)
-        self._renew_code()
+        self.renew_code()
         self.messages.idle(f"{found.layout.num_cells} states, plan {found.private.choice.plan}")
         plan = found.private.choice.plan.facts()
         self.follow(InventedGrid(self.design), plan, found.loss_percent)
@@ -323,7 +308,12 @@ class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
             for text in told:
                 ui.label(text).classes(SMALL)
 
-    def _file(self, name: str) -> bytes | None:
+    def code(self) -> str:
+        """Of this design."""
+        return grid_code(self.design)
+
+    def file(self, name: str) -> bytes | None:
+        """A public file of what was found."""
         found = self.found
         if found is None:
             return None

@@ -20,6 +20,8 @@ MAPS = "w-full grid gap-4 grid-cols-1 md:grid-cols-2"
 #: Controls left of what they control, where there is room.
 COLUMNS = "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4 mt-4"
 BUTTON = "outline dense no-caps"
+#: A field whose refusal takes the room it needs below it.
+FIELD = "dense hide-bottom-space"
 #: Seconds between two looks at a slider that is moved; the first look is at once.
 TICK = 0.1
 #: Milliseconds without a key after which a typed number is taken.
@@ -68,11 +70,11 @@ class LogField:
     ) -> None:
         self._base, self._check, self._on_change = base, check, on_change
         self._quiet = False
-        with ui.column().classes("w-full gap-0"):
+        with ui.column().classes("w-full gap-1"):
             self.text = ui.input(
                 label, value=value, validation=self._wrong, on_change=self._typed
             ).classes("w-full")
-            self.text.props(f'dense debounce={TYPED} aria-label="{label}"').tooltip(tip)
+            self.text.props(f'{FIELD} debounce={TYPED} aria-label="{label}"').tooltip(tip)
             self.slider = (
                 ui.slider(min=low, max=high, step=STOP, value=self._place(value))
                 .props(f'dense aria-label="{label}, slider"')
@@ -224,7 +226,7 @@ def whole_field(
             on_change(int(event.value))
 
     field = ui.number(label, value=value, step=1, validation=wrong, on_change=changed)
-    return field.classes("w-full").props(f'dense debounce={TYPED} aria-label="{label}"')
+    return field.classes("w-full").props(f'{FIELD} debounce={TYPED} aria-label="{label}"')
 
 
 def budget_fields(settings: Settings, change: Callable[..., None]) -> None:

@@ -13,7 +13,6 @@ from nicegui import events, run, ui
 from dp_cmdp._check import FloatArray
 from dp_cmdp.explorer.files import PROGRAM_FILES, program_file
 from dp_cmdp.explorer.grid_design import GridDesign, with_table
-from dp_cmdp.explorer.page.later import Later
 from dp_cmdp.explorer.page.parts import (
     AMBER,
     COLUMNS,
@@ -22,9 +21,6 @@ from dp_cmdp.explorer.page.parts import (
     Messages,
     budget_fields,
     card,
-    code_card,
-    download_card,
-    plan_select,
     whole_field,
 )
 from dp_cmdp.explorer.page.program_parts import (
@@ -75,19 +71,15 @@ class ProgramPanel(Workbench[P, ProgramAnswer, Shown]):
     def results(self) -> None:
         """The right-hand side of the tab."""
         self.messages = Messages()
-        with card("What came out"):
-            self._table = results_table(
-                (("answer", "answer"), ("value", "true objective"), ("loss", "loses"))
-            )
-            self._words = ui.column().classes("gap-1")
-        self._pictures = ProgramPictures()
-        self.later = Later(self.messages)
-        self._renew_code = code_card(lambda: program_code(self.design))
-        download_card(
-            PROGRAM_FILES, self._file, self.messages,
-            "Public files: dp-cmdp verify judges the first three. Here they come from a "
-            "simulation and say so.",
-        )  # fmt: skip
+        with ui.column().classes("w-full gap-4") as self._results:
+            with card("What came out"):
+                self._table = results_table(
+                    (("answer", "answer"), ("value", "true objective"), ("loss", "loses"))
+                )
+                self._words = ui.column().classes("gap-1")
+            self._pictures = ProgramPictures()
+            self.closing_cards(PROGRAM_FILES)
+        self._results.set_visibility(False)  # until there are some
 
     def address(self) -> str:
         """Of this design; uploaded files are not in it."""
@@ -103,6 +95,7 @@ class ProgramPanel(Workbench[P, ProgramAnswer, Shown]):
 
     def sketch(self, part: ProgramAnswer) -> None:
         """Numbers and words, before the pictures."""
+        self._results.set_visibility(True)
         self._tell(part)
 
     def show(self, found: Shown) -> None:
@@ -113,7 +106,7 @@ class ProgramPanel(Workbench[P, ProgramAnswer, Shown]):
         elif isinstance(self.design, FileDesign):
             names = self.design.read()[0].model.column_names
             self._pictures.show_columns(names, _points(found.answer))
-        self._renew_code()
+        self.renew_code()
         self.messages.idle(f"plan {found.answer.private.choice.plan}")
         plan = found.answer.private.choice.plan.facts()
         self.follow(InventedProgram(self.design), plan, found.answer.loss_percent)
@@ -124,14 +117,19 @@ class ProgramPanel(Workbench[P, ProgramAnswer, Shown]):
         self._table.rows = [
             {
                 "answer": name,
-                "value": f"{value:.8g}",
+                "value": f"{value:,.8g}",
                 "loss": "–" if loss is None else f"{loss:.3g} %",
             }
             for name, value, loss in zip(names, found.values, losses, strict=True)
         ]
         tell_answer(self._words, found.private, found.saturation)
 
-    def _file(self, name: str) -> bytes | None:
+    def code(self) -> str:
+        """Of this design."""
+        return program_code(self.design)
+
+    def file(self, name: str) -> bytes | None:
+        """A public file of what was found."""
         if self.found is None:
             return None
         return program_file(name, self.design.program(), self.found.answer.private)
@@ -162,7 +160,8 @@ class AuctionTab(ProgramPanel[AuctionDesign]):
                     check=lambda text: number("radius", text, low=0.001, high=1.0),
                     on_change=lambda text: self.change(radius=float(text)),
                 )  # fmt: skip
-                _release_controls(self)
+                budget_fields(self.design, self.change)
+                self.plan_controls()
             with ui.column().classes("w-full gap-4 min-w-0"):
                 self.results()
         self.start()
@@ -185,7 +184,8 @@ class FilesTab(ProgramPanel[FileDesign]):
                         ("values", "3. Invented values (.csv)", ".csv"),
                     ):
                         self._upload(part, label, kinds)
-                    _release_controls(self)
+                    budget_fields(self.design, self.change)
+                    self.plan_controls()
                 with card("A table of hazards"):
                     ui.label(
                         "Columns row, col, severity (and kind). It becomes the invented hazards of "
@@ -262,15 +262,6 @@ def _design_of(layout: str, text: str) -> GridDesign:
         design = GridDesign(layout=layout)
         design.check()
         return with_table(design, path)
-
-
-def _release_controls(panel: ProgramPanel[Any]) -> None:
-    budget_fields(panel.design, panel.change)
-    plan_select(panel.design.plan, lambda value: panel.change(plan=value))
-    whole_field(
-        "Seed of the noise", panel.design.noise,
-        lambda seed: AuctionDesign(noise=seed).check(), lambda seed: panel.change(noise=seed),
-    )  # fmt: skip
 
 
 def _points(found: ProgramAnswer) -> dict[str, FloatArray]:

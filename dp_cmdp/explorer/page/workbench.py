@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from nicegui import background_tasks, context, run, ui
@@ -11,8 +11,19 @@ from nicegui import background_tasks, context, run, ui
 from dp_cmdp.errors import DPCMDPError
 from dp_cmdp.explorer.curve import Invented
 from dp_cmdp.explorer.page.later import Later
-from dp_cmdp.explorer.page.parts import Messages
+from dp_cmdp.explorer.page.parts import (
+    Messages,
+    code_card,
+    download_card,
+    plan_select,
+    whole_field,
+)
 from dp_cmdp.explorer.settings import Settings
+
+SIMULATED = (
+    "Public files: dp-cmdp verify judges the first three. Here they come from a simulation and "
+    "say so."
+)
 
 D = TypeVar("D", bound=Settings)
 S = TypeVar("S")
@@ -24,6 +35,7 @@ class Workbench(Generic[D, S, A]):
 
     messages: Messages
     later: Later
+    renew_code: Callable[[], None]
 
     def __init__(self, design: D) -> None:
         self.design: D = design
@@ -46,6 +58,28 @@ class Workbench(Generic[D, S, A]):
     def show(self, found: A) -> None:
         """Show it; runs in the page."""
         raise NotImplementedError
+
+    def code(self) -> str:
+        """The code that does what the tab shows."""
+        raise NotImplementedError
+
+    def file(self, name: str) -> bytes | None:
+        """What is downloaded under a name; None where nothing was found yet."""
+        raise NotImplementedError
+
+    def plan_controls(self) -> None:
+        """Fields for plan and noise."""
+        plan_select(self.design.plan, lambda plan: self.change(plan=plan))
+        whole_field(
+            "Seed of the noise", self.design.noise,
+            lambda seed: Settings(noise=seed).check(), lambda seed: self.change(noise=seed),
+        )  # fmt: skip
+
+    def closing_cards(self, files: Sequence[str]) -> None:
+        """What stands below the answer: what privacy costs, the code, the files."""
+        self.later = Later(self.messages)
+        self.renew_code = code_card(self.code)
+        download_card(files, self.file, self.messages, SIMULATED)
 
     def change(self, **changes: Any) -> None:
         """Take a changed design, if it can be used, and compute."""

@@ -46,6 +46,16 @@ class HighsEngine:
         """Simplex iterations of the last run."""
         return max(self._highs.getInfo().simplex_iteration_count, 0)
 
+    @property
+    def basis(self) -> highspy.HighsBasis:
+        """Of the last run: a start for a program of the same shape."""
+        return self._highs.getBasis()
+
+    def starting_at(self, basis: highspy.HighsBasis) -> HighsEngine:
+        """The same engine, whose next run is by simplex from a basis."""
+        self._highs.setBasis(basis)
+        return self
+
     def by_interior_points(self) -> HighsEngine:
         """The same engine, which starts with interior points and a crossover to a vertex."""
         self._highs.setOptionValue("solver", "ipx")

@@ -9,6 +9,7 @@ SYNTHESIS = "tests/unit/cmdp/test_synthesis.py"
 OCCUPANCY = "tests/unit/cmdp/test_occupancy.py"
 POLICY = "tests/unit/cmdp/test_policy.py"
 ENGINES = "tests/unit/cmdp/solvers/test_engines.py"
+EXACT = "tests/unit/cmdp/solvers/test_exact_columns.py"
 NEWTON = "tests/unit/cmdp/solvers/test_newton.py"
 PROPERTY = "tests/property/test_cmdp.py"
 
@@ -251,8 +252,8 @@ FAULTS = (
         Fault(
             "excess-costs-nothing",
             "a mixture costs at most its tolerance",
-            "price[k] = elastic ? 1.0 : PENALTY;",
-            "price[k] = elastic ? 1.0 : 0.0;",
+            "price[k] = within ? INFINITY : PENALTY;",
+            "price[k] = 0.0;",
         ),
         Fault(
             "gap-unchecked",
@@ -288,23 +289,39 @@ FAULTS = (
         ),
     ),
     *in_file(
-        "dp_cmdp/cmdp/solvers/refined_bound.py",
+        "dp_cmdp/cmdp/solvers/lp_engine.py",
         (SOLVERS, ENGINES, SYNTHESIS),
         Fault(
             "lp-bound-without-residual",
             "the upper bound counts the Bellman residual",
-            "bound = start @ values + most * visits + multiplier @ paid",
-            "bound = start @ values + multiplier @ paid",
+            "bound = mu @ values + most * visits + multiplier @ b",
+            "bound = mu @ values + multiplier @ b",
         ),
-    ),
-    *in_file(
-        "dp_cmdp/cmdp/solvers/lp_engine.py",
-        (SOLVERS, ENGINES, SYNTHESIS),
         Fault(
             "infeasibility-unproved",
             "infeasible is said with a proof",
             "if excess > FEASIBILITY * float(dual @ scale) / (1.0 - cmdp.gamma):",
             "if excess > -1.0:",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/solvers/whole_numbers.py",
+        (EXACT,),
+        Fault(
+            "whole-bound-without-residual",
+            "the upper bound counts the Bellman residual",
+            "return exactly(start) + exactly(most) * mass / left + charged",
+            "return exactly(start) + charged",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cmdp/solvers/kernels/kept.c",
+        (EXACT,),
+        Fault(
+            "excess-for-a-price",
+            "a mixture that keeps the tolerances is preferred to any other",
+            "price[k] = within ? INFINITY : PENALTY;",
+            "price[k] = PENALTY;",
         ),
     ),
 )

@@ -12,6 +12,7 @@ import pytest
 from dp_cmdp.cli import main
 from dp_cmdp.cli.main import COMMANDS, build_parser
 from dp_cmdp.cli.parser import Parser
+from dp_cmdp.cli.tables import WIDTH
 from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.envs import named_layout
 
@@ -49,6 +50,17 @@ def test_synthesize_reports_what_it_promises(capsys, tmp_path):
     }  # fmt: skip
     public = json.loads((tmp_path / "certificate.json").read_text())
     assert not set(curator) & set(public) - {"value"}
+
+
+@pytest.mark.parametrize("layout", ["corridor", "two_hazards"])
+def test_what_synthesize_prints_fits_a_terminal(capsys, tmp_path, layout):
+    arguments = ["--layout", layout, "--epsilon", "2", "--delta", "1/1000", "--out", str(tmp_path)]
+    assert main(["synthesize", *arguments, "--plan", "totals"]) == 0
+    told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) <= WIDTH
+    assert "differential privacy when one entry changes by at most its radius" in " ".join(
+        told.split()
+    )
 
 
 def test_a_seed_makes_a_reproducible_simulation_and_says_so(capsys, tmp_path):
@@ -349,6 +361,19 @@ def test_hazards_that_nothing_would_read_are_refused(capsys, tmp_path, command):
         assert f"{option} needs --curator" in capsys.readouterr().err
 
 
+def test_evaluate_alarms_nobody_about_a_policy_that_totals_prove_safe(capsys, tmp_path):
+    arguments = ["--layout", "islands", "--epsilon", "4", "--delta", "1/1000", "--seed", "0"]
+    main(["synthesize", *arguments, "--plan", "totals", "--out", str(tmp_path)])
+    capsys.readouterr()
+    files = [str(tmp_path / name) for name in ("policy.npz", "release.npz")]
+    assert main(["evaluate", files[0], "--release", files[1]]) == 0
+    said = capsys.readouterr().out
+    assert "EXCEEDS" not in said
+    assert "of one database, cost − tolerance ≤ -" in said
+    assert main(["evaluate", files[0]]) == 1  # over all databases it is not safe
+    assert "EXCEEDS" in capsys.readouterr().out
+
+
 def test_evaluate_says_by_its_exit_code_that_a_policy_is_not_verified(capsys, tmp_path):
     path = tmp_path / "policy.npz"
     Policy.uniform(named_layout("islands").num_cells, 4).save(path)  # walks into everything
@@ -365,6 +390,7 @@ def test_help_teaches(capsys, command):
     assert stop.value.code == 0
     text = capsys.readouterr().out
     assert "examples:" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
     if command not in ("ledger", "explore"):  # its actions have their own; a page has none
         assert "--json" in text
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dp_cmdp.cli.tables import WIDTH, print_table
+from dp_cmdp.cli.tables import WIDTH, print_fact, print_table
 from dp_cmdp.reproductions import REPRODUCTIONS
 from tests.figure_rows import ROWS
 
@@ -75,3 +75,15 @@ def test_columns_that_do_not_fit_are_left_out_from_the_right_and_named(capsys):
 def test_lists_are_read_as_words_and_no_rows_print_nothing(capsys):
     assert printed(capsys, [{"private": ["A", "b"], "x": ()}])[-1].split() == ["A,", "b", "-"]
     assert printed(capsys, []) == []
+
+
+def test_a_named_line_is_folded_below_its_text_and_words_stay_whole(capsys):
+    print_fact("release", "(2, 0.001)-differential privacy " * 5)
+    print_fact("", "short")
+    *first, last = capsys.readouterr().out.splitlines()
+    assert len(first) > 1
+    assert max(map(len, first)) <= WIDTH
+    assert [text[:10].strip() for text in first] == ["release", *[""] * (len(first) - 1)]
+    words = " ".join(text[10:].strip() for text in first).split()
+    assert words == ["(2,", "0.001)-differential", "privacy"] * 5
+    assert last == "          short"

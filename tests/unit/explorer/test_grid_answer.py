@@ -230,7 +230,7 @@ def test_a_table_never_shows_a_cost_above_its_tolerance_for_a_policy_that_is_saf
     _, found = case
     cells = [part.split(", ") for part in certified_cells(found.private.safe)]
     for cost, limit in zip(*cells, strict=True):
-        assert cost == "within" or float(cost) <= float(limit)
+        assert cost == "≤ tolerated" or float(cost) <= float(limit)
 
 
 @pytest.mark.parametrize(("share", "word"), [(0.0, "no intervals"), (0.4, "40 %"), (1.0, "all")])

@@ -12,7 +12,7 @@ from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.envs import named_layout
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures import comparison_figure, policy_figure
-from dp_cmdp.figures.grid_map import LONGEST_ARROW, candidate_names
+from dp_cmdp.figures.grid_map import FAINT, LONGEST_ARROW, candidate_names
 from dp_cmdp.figures.grid_view import policy_view
 from tests.rooms import Locked
 
@@ -53,13 +53,31 @@ def labels(figure) -> str:
 def test_the_legend_explains_every_mark(name):
     public, curators = pictures(name)
     for figure in (public, curators):
-        for word in ("may be hazardous", "goal", "action", "never visited"):
+        for word in ("may be hazardous", "goal", "action"):
             assert word in labels(figure)
         lines = [line for ax in figure.axes for line in ax.lines if np.size(line.get_xydata()) > 2]
         assert ("likeliest path" in labels(figure)) == bool(lines)
         assert ("wall" in labels(figure)) == bool(named_layout(name).walls)
     assert "true hazard" in labels(curators)
     assert "true hazard" not in labels(public)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_cells_never_visited_are_explained_where_there_are_some(seen):
+    layout = named_layout("islands")
+    policy = Policy.uniform(layout.num_cells, 4)
+    visits = np.full((layout.num_cells, 4), 0.1)
+    fewer = visits.copy()
+    fewer[1] = 0.1 if seen else 0.0
+    look: dict[str, Any] = {"layout": layout, "title": "t"}
+    severity = np.zeros((layout.num_kinds, layout.num_cells))
+    for figure in (
+        policy_figure(policy, occupancy=fewer, **look),
+        comparison_figure([policy] * 2, occupancies=[visits, fewer], severity=severity, **look),
+    ):
+        faint = [part for part in figure.findobj(Quiver) if part.get_alpha() == FAINT]
+        assert any(part.N for part in faint) == (not seen)
+        assert ("never visited" in labels(figure)) == (not seen)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -20,10 +20,12 @@ from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.experiments import cost_of_privacy, hsu_cmdp
 from dp_cmdp.figures import (
+    ad_epsilon_figure,
     ad_headline_figure,
     ad_size_figure,
     advice_figure,
     audit_figure,
+    bounds_figure,
     cost_of_privacy_figure,
     hsu_cmdp_figure,
     idea_figure,
@@ -34,7 +36,7 @@ from dp_cmdp.figures import (
 )
 from dp_cmdp.problems.ad_auction import ad_auction_program
 from dp_cmdp.reproductions import REPRODUCTIONS
-from tests.drawn import collisions, covered_axes, cut_off, legend_labels, rendered
+from tests.drawn import collisions, covered_axes, cut_off, legend_labels, rendered, span
 from tests.figure_rows import ROWS, ad_headline_rows, ad_size_rows, hsu_cmdp_rows
 
 #: Reproduction: number of panels, labels of y, entries of the legend.
@@ -116,6 +118,38 @@ def test_whatever_has_a_label_is_explained_and_looks_like_nothing_else(name):
         assert {line.get_label() for line in lines} <= told
         looks = {(x.get_color(), x.get_marker(), x.get_linestyle()) for x in lines}
         assert len(looks) == len({line.get_label() for line in lines})
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_no_axis_is_empty_beyond_what_is_drawn(name):
+    figure = rendered(picture(name))
+    for ax in figure.axes:
+        if ax.lines and ax.axison:
+            level = [other for other in figure.axes if other.get_ylim() == ax.get_ylim()]
+            (left, _), (right, _) = span(ax)
+            top = span(*(other for other in level if other.lines))[1][1]
+            assert left <= 0.25
+            assert right >= 0.75
+            assert top >= 0.7
+
+
+def test_the_axis_of_losses_ends_with_them_and_what_is_cut_is_told():
+    rows = [row | {"ci_high": 20.0, "suboptimality_percent": 15.0} for row in ROWS["ad-epsilon"]()]
+    figure = ad_epsilon_figure(rows)
+    assert figure.axes[0].get_ylim()[1] == figure.axes[1].get_ylim()[1] <= 32
+    low = [row | {"ci_low": -80.0, "suboptimality_percent": -50.0} for row in rows]
+    figure = ad_epsilon_figure([*rows[:-1], low[-1]])
+    assert figure.axes[0].get_ylim()[0] == figure.axes[1].get_ylim()[0] >= -15
+    assert "lower than -10 % (violates)" in legend_labels(figure)
+
+
+def test_an_interval_that_reaches_nought_is_drawn_to_the_end_of_a_logarithmic_axis():
+    rows = [row | {"loss_low_percent": 0.0} for row in ROWS["bounds"]()]
+    for ax in bounds_figure(rows).axes:
+        (band,) = ax.collections
+        low = band.get_datalim(ax.transData).y0
+        assert ax.get_yscale() == "log"
+        assert 0 < low < ax.get_ylim()[0]
 
 
 @pytest.mark.parametrize("sizes", [(5, 10), (5, 10, 20), (5, 100)])

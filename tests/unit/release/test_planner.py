@@ -30,8 +30,9 @@ from dp_cmdp.release import solve as solving
 from dp_cmdp.release.entries import harmful_sides
 from dp_cmdp.release.looks import posterior_mean, propose_totals, public_release
 from dp_cmdp.release.plan import DATABASE, MENU, SHORT_MENU
-from dp_cmdp.release.planner import Choice, Score, _num_runs, planned
+from dp_cmdp.release.planner import MANY_MEETINGS, Choice, Score, planned
 from dp_cmdp.release.posterior import Posterior
+from dp_cmdp.release.row_solver import INTERIOR_ROWS, RowSolver
 from tests.problems import SpyDatabase, knapsack
 
 BUDGET = PrivacyBudget(1, "1/1000")
@@ -66,8 +67,37 @@ def test_a_choice_is_the_same_for_the_same_seed_and_names_every_plan_tried(large
     assert first == again
     assert {score.plan for score in first.scores} == set(MENU)
     assert first.to_frame()["chosen"].sum() == 1
-    runs = sum(len(score.losses) for score in first.scores)
-    assert runs <= 10  # planning costs ten solves
+
+
+def test_planning_solves_eight_programs_over_totals_besides_second_passes():
+    """One proposal a plan, two answers, then a proposal and an answer of the better plan."""
+    program, solves = auction(60)[0], []
+    own = RowSolver(most_rows=INTERIOR_ROWS)
+
+    def counted(program, rows, objective):
+        solves.append(rows.num_multipliers > 0)
+        return own(program, rows, objective)
+
+    choice = choose_plan(program, BUDGET, solver=counted)
+    assert sorted(len(score.losses) for score in choice.scores) == [0, 0, 1, 2, 2]
+    second_passes = 5
+    assert sum(solves) == 8 + second_passes
+    assert solves.count(False) == 5  # the robust answer; the best and the entries' in two trials
+
+
+def test_no_totals_are_proposed_where_entries_lose_nothing():
+    """A row that never binds: public trials of the entries alone decide."""
+    program, solves = knapsack(6, radius=0.05, capacity=60.0, c=np.ones(6)), []
+    own = RowSolver()
+
+    def counted(program, rows, objective):
+        solves.append(rows.num_multipliers)
+        return own(program, rows, objective)
+
+    choice = choose_plan(program, BUDGET, solver=counted)
+    assert choice == Choice(DATABASE, (Score(DATABASE),))
+    assert not any(solves)
+    assert choose_plan(program, BUDGET, guard=None).plan.measures_totals
 
 
 def test_the_guard_decides_between_the_database_and_totals(large):
@@ -85,23 +115,44 @@ def test_one_trial_in_which_entries_lose_something_does_not_decide(monkeypatch):
     )
     budget, menu = PrivacyBudget(1, "1/1000"), [DATABASE, Plan("1/2")]
 
-    def chosen(losses: list[float]) -> Plan:
-        def tried(self, trial, budget, plans):
-            return iter([(p, losses[trial] * (0.1 if p.measures_totals else 1.0)) for p in plans])
+    def chosen(losses: list[float], totals: float = 0.1) -> Plan:
+        def lost(self, plan):
+            return losses[self._number] * (totals if plan.measures_totals else 1.0)
 
-        monkeypatch.setattr("dp_cmdp.release.planner.Trials.losses", tried)
+        monkeypatch.setattr("dp_cmdp.release.planner.Trial.loss", lost)
+        monkeypatch.setattr("dp_cmdp.release.planner.Trial.proposed_loss", lost)
         return choose_plan(program, budget, menu=menu).plan
 
     assert chosen([0.0, 0.0, 0.9]) == DATABASE
     assert chosen([0.0, 0.9, 0.9]) == menu[1]
     assert chosen([0.0, 0.0, 0.0]) == DATABASE
+    assert chosen([0.5, 0.9, 0.9], totals=0.95) == DATABASE  # not clearly better
 
 
-def test_a_short_choice_is_one_trial_and_measures_totals_where_they_are_clearly_better():
+def test_a_short_choice_is_one_trial_without_answers_over_totals():
     short = choose_plan(auction(200)[0], BUDGET, menu=SHORT_MENU, short=True)
-    assert [len(score.losses) for score in short.scores] == [1] * len(SHORT_MENU)
+    assert [len(score.losses) for score in short.scores] == [1] + [0] * (len(SHORT_MENU) - 1)
     assert short.plan.measures_totals
     assert choose_plan(auction(4)[0], PrivacyBudget("1/4", "1/1000"), short=True).plan == DATABASE
+
+
+def test_a_plan_that_finds_nothing_to_measure_is_not_taken():
+    """It would be a database release with a part of the budget, whatever luck its trial had."""
+    program, budget = auction(10, radius=1.0)[0], PrivacyBudget(2, "1/1000")
+    for seed in range(4):
+        choice = choose_plan(program, budget, seed=seed)
+        unable = [score for score in choice.scores[1:] if score.proposed is None]
+        assert unable
+        assert not any(score.losses for score in unable)
+        assert choice.plan not in [score.plan for score in unable]
+
+
+def test_large_programs_are_planned_in_short():
+    pairs = {groups: auction(groups)[0].uncertain_rows.entry.size for groups in (100, 200)}
+    assert pairs[100] < MANY_MEETINGS <= pairs[200]
+    for groups in pairs:
+        scores = planned("auto", auction(groups)[0], BUDGET).scores
+        assert (len(scores) == len(SHORT_MENU)) == (pairs[groups] >= MANY_MEETINGS)
 
 
 def test_where_trials_cannot_be_solved_auto_is_the_database_release_and_totals_is_refused(large):
@@ -209,14 +260,17 @@ def test_a_guess_at_the_middle_of_the_bounds_is_a_guess(moved):
     assert guessed.x.sum() < 0.9 * blind.x.sum()  # the prior believes in smaller entries
 
 
-def test_the_bar_counts_the_runs_of_all_trials():
-    assert [_num_runs(plans, 3) for plans in (0, 1, 2, 4)] == [3, 6, 7, 10]
-
-
-def test_a_plan_is_shown_beside_the_database_release_in_its_own_trials():
-    scores = (Score(DATABASE, (0.2, 0.4, 0.9)), Score(Plan(0), (0.1,)), Score(Plan("1/2"), (0, 0)))
+def test_a_plan_that_was_not_answered_is_ranked_by_its_proposal():
+    scores = (
+        Score(DATABASE, (0.2, 0.4)),
+        Score(Plan(0), proposed=0.1),
+        Score(Plan("1/2", caution=1.5), (0.1, 0.3), proposed=0.5),
+    )
     frame = Choice(DATABASE, scores).to_frame()
-    assert frame["database"].tolist() == pytest.approx([0.5, 0.2, 0.3])
+    assert frame["loss"].tolist() == pytest.approx([0.3, np.nan, 0.2], nan_ok=True)
+    assert frame["proposed"].tolist() == pytest.approx([np.nan, 0.1, 0.5], nan_ok=True)
+    assert [score.predicted for score in scores] == pytest.approx([0.3, 0.1, 0.2])
+    assert scores[1].rank[0] == pytest.approx(0.11)  # rests on the prior alone
 
 
 def test_a_public_guess_moves_the_trials(large):

@@ -29,10 +29,6 @@
 #define RELATIVE_TIE 1e-13
 /* Gains of a column that are taken for rounding, relative to max|r|/(1 - gamma) or max|f|/(1 - gamma). */
 #define GAIN_ROUNDING 1e-14
-/* Excess that no policy reduces, relative to max|f|/(1 - gamma): up to the first it is taken for rounding of
- * the tolerances; up to the second where it is not proved. More that is not proved is refused. */
-#define FEASIBILITY 1e-10
-#define UNDECIDED 1e-9
 /* Weight of the best multipliers so far in those that are priced. */
 #define STABILITY 0.5
 
@@ -120,7 +116,7 @@ static int find_feasible(Solve *f, double *net, Answer *answer) {
     for (int turn = 0; turn < COLUMNS; turn++) {
         double excess;
         if (mix(f, 1, &excess) < 0) return LOST;
-        if (excess <= ROUNDED || (least && excess <= UNDECIDED)) {
+        if (excess <= ROUNDED || (least && excess <= FEASIBILITY)) {
             for (int k = 0; k < f->K && excess > 0.0; k++)
                 f->b[k] += excess * f->peak[k + 1] / (1.0 - f->dyn->gamma);
             return SOLVED;

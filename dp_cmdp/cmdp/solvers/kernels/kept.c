@@ -60,21 +60,39 @@ void complete(Solve *f, int j) {
     own->exact = 1;
 }
 
+/* The basis of a mixture of least excess. Where it keeps b but for rounding, slack takes the places of its
+ * elastic columns, and b is raised by what they weigh: no price of excess, however high, decides then. */
+static int keep_within(Mixing mixing, const double *worthless, const double *one, double *right, i64 *basis,
+                       double *weights, double *prices) {
+    double excess = 0.0;
+    mixing.gains = worthless, mixing.elastic_cost = one;
+    if (simplex(&mixing, basis, weights, prices) < 0) return 0;
+    for (int j = 0; j < mixing.rows; j++)
+        if (basis[j] < -mixing.rows) excess += larger(weights[j], 0.0);
+    if (excess > ROUNDED) return 0;
+    for (int j = 0; j < mixing.rows; j++) {
+        if (basis[j] >= -mixing.rows) continue;
+        basis[j] += mixing.rows;
+        right[-1 - basis[j]] += larger(weights[j], 0.0);
+    }
+    return 1;
+}
+
 /* The best mixture of the kept policies whose occupancy is exact: basis (in places of policies) and
  * weights, and the multipliers in f->next. `elastic`: the mixture of least excess over b, in units of
  * max|f|/(1 - gamma), whatever it earns. Writes the excess; -1 where there is no mixture. */
 int mix(Solve *f, int elastic, double *excess) {
     int K = f->K, rows = K + 1, count = 0, cheapest = 0, status = -1;
-    double *room = malloc((f->known * (rows + 1) + 5 * rows) * sizeof(double)), lowest = INFINITY;
+    double *room = calloc(f->known * (rows + 2) + 5 * rows, sizeof(double)), lowest = INFINITY;
     int *names = malloc((f->known + 1) * sizeof(int));
     if (room && names) {
-        double *columns = room, *gains = columns + f->known * rows, *right = gains + f->known;
-        double *prices = right + rows, *none = prices + rows, *price = none + rows, *unit = price + rows;
+        double *columns = room, *gains = columns + f->known * rows, *worthless = gains + f->known;
+        double *right = worthless + f->known, *prices = right + rows, *none = prices + rows;
+        double *price = none + rows, *unit = price + rows;
         double value_unit = f->scale / (1.0 - f->dyn->gamma);
         for (int k = 0; k < K; k++) {
             unit[k] = f->peak[k + 1] / (1.0 - f->dyn->gamma);
-            right[k] = none[k] = 0.0;
-            price[k] = elastic ? 1.0 : PENALTY;
+            price[k] = 1.0;
         }
         right[K] = 1.0;
         for (int j = 0; j < f->known; j++) {
@@ -92,6 +110,9 @@ int mix(Solve *f, int elastic, double *excess) {
         Mixing mixing = {rows, K, count, columns, gains, none, price, right};
         if (count > 0) {
             start_basis(&mixing, cheapest, f->basis);
+            int within = elastic || lowest <= 0.0 ||
+                         keep_within(mixing, worthless, price, right, f->basis, f->weights, prices);
+            for (int k = 0; k < K && !elastic; k++) price[k] = within ? INFINITY : PENALTY;
             status = simplex(&mixing, f->basis, f->weights, prices);
         }
         *excess = 0.0;
@@ -144,8 +165,13 @@ double lagrangian_bound(const Solve *f, const double *prices, const double *w) {
     return nextafter((double)bound, INFINITY);
 }
 
-/* Whether bound and value meet, from above or, by rounding of the value, from below. */
+/* Whether bound and value meet, from above or, by rounding of the value, from below, and the costs are
+ * kept: where rows nearly follow from each other, rounding of the weights may be more than it seems. */
 int meets(const Solve *f, const Answer *answer) {
     double distance = fabs(answer->bound - answer->value);
+    for (int k = 0; k < f->K; k++) {
+        double unit = f->peak[k + 1] / (1.0 - f->dyn->gamma);
+        if (answer->costs[k] - f->b[k] > FEASIBILITY * unit) return 0;
+    }
     return distance <= f->gap * larger(fabs(answer->value), f->scale);
 }

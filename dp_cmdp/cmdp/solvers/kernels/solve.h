@@ -8,6 +8,9 @@
 #define FLOW 1e-14
 /* Excess of a mixture that is rounding of its weights, relative to max|f|/(1 - gamma). */
 #define ROUNDED 1e-14
+/* Excess that no policy reduces is taken for rounding of the tolerances up to this, relative to
+ * max|f|/(1 - gamma). More must be proved, and no answer has more. */
+#define FEASIBILITY 1e-10
 /* More than one state in this many: states are then ranked anew, and what follows is rough. */
 #define MANY 50
 

@@ -14,7 +14,7 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
 from dp_cmdp.cmdp.solvers.compiled import LOST
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
-from dp_cmdp.cmdp.solvers.pool import PolicyPool
+from dp_cmdp.cmdp.solvers.pool import PolicyPool, usable_cores
 from dp_cmdp.errors import (
     ConvergenceError,
     InfeasibleError,
@@ -206,6 +206,19 @@ def test_infeasible_draws_are_named_and_do_not_end_the_batch(length, K):
         found.all()
 
 
+def test_threads_are_as_many_as_the_cores_that_may_be_used(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
+    assert usable_cores() == 3
+    monkeypatch.delattr("os.sched_getaffinity")
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    assert usable_cores() == 7
+
+
+def without_whole_numbers(monkeypatch):
+    monkeypatch.setattr("dp_cmdp.cmdp.solvers.exact_columns.STATES", 0)
+    monkeypatch.setattr("dp_cmdp.cmdp.solvers.exact_columns.WHOLE_NUMBER_STATES", 0)
+
+
 def test_a_draw_that_does_not_converge_is_no_infeasible_one(monkeypatch):
     cmdp = corridor(40, f0=5.0)
     pool = PolicyPool(cmdp)
@@ -214,7 +227,7 @@ def test_a_draw_that_does_not_converge_is_no_infeasible_one(monkeypatch):
     monkeypatch.setattr(
         space, "solve", lambda f, b, **rest: (stubborn if b[0] == 4.0 else solve)(f, b, **rest)
     )
-    monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.refined_bound", lambda *_, **__: np.inf)
+    without_whole_numbers(monkeypatch)
     monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.LP_LIMIT", 0)
     found = pool.solve_many(np.repeat(cmdp.f, 3, axis=0), [5.0, 4.0, 6.0], threads=1)
     assert (found.infeasible, list(found.errors)) == ((), [1])
@@ -359,7 +372,7 @@ def test_what_policies_do_not_decide_the_linear_program_does(monkeypatch):
     expected = pool.solve(cmdp.f, cmdp.f0)
     space = workspace_of(pool)
     monkeypatch.setattr(space, "solve", lost(space))
-    monkeypatch.setattr("dp_cmdp.cmdp.solvers.pool.refined_bound", lambda *_, **__: np.inf)
+    without_whole_numbers(monkeypatch)
     answer = solve_cmdp(cmdp, pool=pool)
     assert (expected.engine, answer.engine) == ("policies", "lp")
     assert answer.value == pytest.approx(expected.value)
