@@ -400,6 +400,7 @@ def test_control_c_is_clean(tmp_path):
         [sys.executable, "-c", "from dp_cmdp.cli import main; raise SystemExit(main())",
          "reproduce", "ad-headline", "--draws", "5000", "--workers", "1", "--out", str(tmp_path)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's & ignores it
     )  # fmt: skip
     store = tmp_path / "ad-headline.sqlite"
     deadline = time.monotonic() + 60
