@@ -159,7 +159,9 @@ def _check(options: argparse.Namespace) -> int:
     """What can be known without data: is there an answer for every database?"""
     from dp_cmdp.release.solve import robust_solution
 
+    check_guess(options, private=options.data or options.model)
     private, model = _open(options)
+    read_guess(options, private.values)
     try:
         robust = robust_solution(private.program)
     except AssumptionError as error:

@@ -111,10 +111,11 @@ def policy_over(
     raise SolverError("no policy could be certified for every database that the facts allow")
 
 
-def row_solver(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> Solver | None:
+def row_solver(model: ParametricCMDP) -> Solver | None:
     """A solver of proposals (:mod:`dp_cmdp.release.proposal`) for the program of a model.
 
-    None, which is HiGHS, where there are few states.
+    None, which is HiGHS, where there are few states. Each solve starts from the policies of those
+    before: a new solver depends on the model and on what it is given alone.
 
     Notes
     -----
@@ -122,7 +123,7 @@ def row_solver(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> Solv
     """
     if model.public.num_states < INTERIOR:
         return None
-    own = started_pool(model, pool, box=model.robust())
+    own = started_pool(model, None, box=model.robust())
 
     def solve(
         program: ParametricLP, rows: PolytopeRows, objective: FloatArray

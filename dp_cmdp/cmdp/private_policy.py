@@ -13,7 +13,7 @@ from dp_cmdp._door import door
 from dp_cmdp._html import facts_table
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
-from dp_cmdp.cmdp.facts_synthesis import row_solver, started_pool
+from dp_cmdp.cmdp.facts_synthesis import row_solver
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.solvers.row_solution import LARGE
 from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
@@ -143,7 +143,8 @@ def release_and_synthesize(
         Of the model's envelope.
     budget : PrivacyBudget
     pool : PolicyPool, optional
-        Policies of earlier solves on the same dynamics, to start from.
+        Policies of earlier solves on the same dynamics, from which the policy for the release is
+        found. What is published may depend on them: let it have seen public or released data only.
     rng, calibration, close, ledger, plan, guess, progress
         As in :func:`dp_cmdp.release.planned.release_planned`: intervals around all entries, bounds
         on totals besides, or what promises to lose least.
@@ -182,10 +183,7 @@ def release_and_synthesize(
     (2, 0.001)-differential privacy when one entry changes by at most its radius
     """
     model.check_owns(database)
-    robust = robust_policy(model, pool=pool)
-    large = model.public.num_states > LARGE
-    if plan != "database" and pool is None and large:
-        pool = started_pool(model, None, box=model.robust())
+    robust = robust_policy(model)
     release, choice = release_for_checked(
         database,
         budget,
@@ -196,8 +194,8 @@ def release_and_synthesize(
         calibration=calibration,
         close=close,
         ledger=ledger,
-        solver=None if plan == "database" else row_solver(model, pool=pool),
-        short=large,
+        new_solver=lambda: None if plan == "database" else row_solver(model),
+        short=model.public.num_states > LARGE,
         progress=progress,
     )
     try:

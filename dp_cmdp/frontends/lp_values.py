@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,7 +136,7 @@ def check_bounds(
         return f"{place(public, group.kind, row, column)} ({group.name}{line})"
 
     raise InvalidArgumentError(
-        f"{outside.size} private number(s) lie outside their public bounds: "
+        f"{outside.size} number(s) lie outside their public bounds: "
         + shown([words(int(at)) for at in outside])
     )
 
@@ -144,6 +145,17 @@ def read_csv(
     path: Path, groups: Sequence[Group], public: LpModel
 ) -> tuple[FloatArray, tuple[int, ...]]:
     """One number for every private place, from a table group, row, column, value; and its line."""
+    found = None
+    with suppress(UnicodeDecodeError, csv.Error):  # these hold what they could not read
+        found = _read_table(path, groups, public)
+    if found is None:
+        raise InvalidArgumentError(f"{path.name} must be a table of comma-separated values, UTF-8")
+    return found
+
+
+def _read_table(
+    path: Path, groups: Sequence[Group], public: LpModel
+) -> tuple[FloatArray, tuple[int, ...]]:
     places = {}
     start = 0
     for group in groups:

@@ -118,10 +118,10 @@ def release_looks(
     if first is not None:
         seen = release_database(database, first, rng=rng, calibration=calibration, close=ends)
         look = second and plan_look(program, seen, second, plan=plan, solver=solver)
-    seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)
-    if second is None or look is None:
-        return seen
-    return combine(seen, measured(look, database, second, rng=rng, ledger=debit))
+    release = replace(seen, secure=rng is None, ledger=debit)
+    if second is not None and look is not None:
+        release = combine(release, measured(look, database, second, rng=rng, ledger=debit))
+    return replace(release, plan=plan.facts())
 
 
 def _refuse_early(
@@ -267,6 +267,8 @@ def checked_guess(envelope: Envelope, guess: ArrayLike | None) -> FloatArray | N
     """A public guess of the database, if there is one; raise unless it lies within the bounds."""
     if guess is None:
         return None
+    if isinstance(guess, bool):
+        raise InvalidArgumentError("guess must be numbers, one for every entry of the database")
     found = _check.vector("guess", guess, size=envelope.num_entries)
     outside = (found < envelope.lower) | (found > envelope.upper)
     if outside.any():

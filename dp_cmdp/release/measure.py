@@ -115,7 +115,8 @@ def combine(seen: Release, found: Measured) -> Release:
 
     Notes
     -----
-    **Privacy.** *Post-processing*; ε and δ of the looks add up. The later debit is named.
+    **Privacy.** *Post-processing*; ε and δ of the looks add up. The later debit is named. No plan
+    is: none divided the budget.
     """
     if seen.method != "database" or seen.totals is not None:
         raise InvalidArgumentError("seen must be a release of entries that has no totals yet")
@@ -125,6 +126,7 @@ def combine(seen: Release, found: Measured) -> Release:
     return replace(
         seen,
         totals=found.totals,
+        plan=None,
         noise=(*seen.noise, noise),
         guarantee=Guarantee(
             spent.epsilon + noise.epsilon, spent.delta + noise.delta, spent.record_size

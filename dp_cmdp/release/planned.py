@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -103,7 +103,7 @@ def release_planned(
         calibration=calibration,
         close=close,
         ledger=ledger,
-        solver=solver,
+        new_solver=lambda: solver,
         short=short,
         progress=progress,
     )
@@ -120,18 +120,21 @@ def release_for_checked(
     calibration: str | None = None,
     close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
-    solver: Solver | None = None,
+    new_solver: Callable[[], Solver | None] = lambda: None,
     short: bool = False,
     progress: bool = False,
 ) -> tuple[Release, Choice]:
     """:func:`release_planned` for a program with a robust answer, and a database of it.
+
+    Planning and the looks have a solver each, so that a plan proposes the same totals whether it
+    was chosen just now or is given.
 
     Notes
     -----
     **Privacy.** *Spends the budget*, whether or not the program has an answer.
     """
     choice = planned(
-        plan, program, budget, guess=guess, solver=solver, short=short, progress=progress
+        plan, program, budget, guess=guess, solver=new_solver(), short=short, progress=progress
     )
     if plan == "database":
         release = release_database(
@@ -153,6 +156,6 @@ def release_for_checked(
         calibration=calibration,
         close=close,
         ledger=ledger,
-        solver=solver,
+        solver=new_solver(),
     )
     return replace(release, plan=choice.facts()), choice

@@ -10,8 +10,9 @@ than they show must do a little better than the others: without a look at the en
 rests on the prior, and with little caution an unlucky noise is dear.
 
 With the four plans for totals of the menu that is eight solves over totals, five more that start
-next to their answer, and five to seven over boxes, which share their bases; what that takes in
-certified answers is measured by ``benchmarks/planning.py``.
+next to their answer, and five to seven over boxes, which share their bases. Where proposals take
+long, planning is *short*: one trial, three plans for totals, judged by their proposed answers. What
+that takes in private answers is measured by ``benchmarks/planning.py``.
 """
 
 from __future__ import annotations
@@ -162,12 +163,12 @@ def choose_plan(
     program: ParametricLP,
     budget: PrivacyBudget,
     *,
-    menu: Sequence[Plan] = MENU,
+    menu: Sequence[Plan] | None = None,
     guess: ArrayLike | None = None,
     guard: float | None = GUARD,
     seed: int = 0,
     solver: Solver | None = None,
-    short: bool = False,
+    short: bool | None = None,
     progress: bool = False,
 ) -> Choice:
     """The plan that promises to lose least, from public data alone.
@@ -176,7 +177,8 @@ def choose_plan(
     ----------
     program : ParametricLP
     budget : PrivacyBudget
-    menu : sequence of Plan
+    menu : sequence of Plan, optional
+        By default :data:`~dp_cmdp.release.plan.MENU`, or its short form.
     guess : array_like, optional
         A public guess of the database, within its bounds, around which plans are tried.
     guard : float
@@ -184,10 +186,11 @@ def choose_plan(
         release's; None: always.
     seed : int
     solver : callable, optional
-        Solves the programs of the trials; HiGHS by default.
-    short : bool
-        One trial only, in which no program over measured totals is solved: for programs whose
-        solves are long.
+        Solves the programs of the trials; HiGHS by default. Releases of a CMDP take
+        :func:`dp_cmdp.cmdp.facts_synthesis.row_solver` of their model.
+    short : bool, optional
+        One trial only, in which no program over measured totals is solved: by default where
+        proposals take long (:data:`MANY_MEETINGS`).
     progress : bool
         Show a bar when it takes longer than two seconds.
 
@@ -211,6 +214,10 @@ def choose_plan(
     """
     if guard is not None:
         _check.real("guard", guard, low=0.0)
+    if short is None:
+        short = program.uncertain_rows.entry.size >= MANY_MEETINGS
+    if menu is None:
+        menu = SHORT_MENU if short else MENU
     plans = [plan for plan in check_menu(menu) if _measurable(plan, budget)]
     scores: dict[Plan, Score] = {}
 
@@ -240,11 +247,9 @@ def planned(
 ) -> Choice:
     """The plan meant by a word: "auto", "database" or "totals" (the best plan that has some).
 
-    Where the trials cannot be solved, "auto" is the database release. Large programs are planned
-    in `short`.
+    Where the trials cannot be solved, "auto" is the database release.
     """
     checked_guess(program.envelope, guess)
-    short = short or program.uncertain_rows.entry.size >= MANY_MEETINGS
     if isinstance(plan, Plan):
         return Choice(plan, ())
     if _check.one_of("plan", plan, PLANS) == "database":
@@ -253,12 +258,11 @@ def planned(
         return choose_plan(
             program,
             budget,
-            menu=SHORT_MENU if short else MENU,
             guess=guess,
             guard=GUARD if plan == "auto" else None,
             seed=seed,
             solver=solver,
-            short=short,
+            short=short or None,
             progress=progress,
         )
     except SolverError:
@@ -317,9 +321,10 @@ def _best(scores: Iterable[Score]) -> Score:
 
 
 def _measurable(plan: Plan, budget: PrivacyBudget) -> bool:
-    """Whether a plan measures totals, with a budget for which exact noise is built."""
-    _, totals = plan.budgets(budget)
+    """Whether a plan measures totals, and exact noise is built for the budgets of its looks."""
     try:
-        return totals is not None and bool(checked_budget(totals.epsilon, totals.delta))
+        for part in filter(None, plan.budgets(budget)):
+            checked_budget(part.epsilon, part.delta)
     except InvalidArgumentError:
         return False
+    return plan.measures_totals

@@ -108,7 +108,7 @@ def release_and_solve(
     budget : PrivacyBudget
     plan, guess, rng, calibration, close, ledger, progress
         As in :func:`dp_cmdp.release.planned.release_planned`; planning takes about as long as
-        three to ten answers (:mod:`dp_cmdp.release.planner`).
+        one to six private answers (``benchmarks/planning.py``).
 
     Returns
     -------

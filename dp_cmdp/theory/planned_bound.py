@@ -20,7 +20,7 @@ q_i(z) the same with z in place of Z_i. P ⊆ P(z) = {θ in the envelope : Wθ �
 exceeds z; the m noises are independent, so y_z, the best point over P(z), is rejected with
 probability at most 1 − (1 − P(Z > z))^m. z = support is certain: y_support is always accepted. The
 tail P(Z > z) is a fraction of integers, exact. W is what the release itself will propose, from the
-same public data by the same solver; not so where a model is given a ``pool`` of its own.
+same public data by the same solver.
 
 **A private objective** is taken at posterior means θ̂, which lie in [L, U]. Both L_k and U_k stay in
 the worst interval of the first look (the envelope without one), so its ends less θ_k bound the
@@ -35,16 +35,17 @@ published in its place; a simulated draw with such a failure counts as the certa
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dp_cmdp._check import FloatArray
 from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.cmdp.facts_synthesis import row_solver, started_pool
+from dp_cmdp.cmdp.facts_synthesis import row_solver
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.solvers.row_solution import LARGE
 from dp_cmdp.data.database import Database
@@ -89,8 +90,8 @@ class PlannedRelease:
         The noise of the look at the entries.
     totals : TotalsPlan or None
         The look at totals, where it is known beforehand: without a look at the entries.
-    solver : callable, optional
-        Of the proposals.
+    new_solver : callable
+        Makes a solver of proposals, one for every release.
     """
 
     program: ParametricLP
@@ -101,7 +102,7 @@ class PlannedRelease:
     guess: ArrayLike | None
     first: ReleaseNoise | None
     totals: TotalsPlan | None
-    solver: Solver | None
+    new_solver: Callable[[], Solver | None]
 
     @classmethod
     def of(
@@ -115,7 +116,10 @@ class PlannedRelease:
         close: str | Mapping[str, str] | None,
     ) -> PlannedRelease:
         """The release that a program or a model would get, planned in the same way."""
-        program, (solver, short) = as_program(model), _planner(model)
+        program, new_solver, short = as_program(model), (lambda: None), False
+        if isinstance(model, ParametricCMDP):
+            new_solver, short = partial(row_solver, model), model.public.num_states > LARGE
+        solver = new_solver()
         chosen = planned(plan, program, budget, guess=guess, solver=solver, short=short).plan
         first, second = chosen.budgets(budget)
         kind = suited_noise(program, first or budget) if calibration is None else calibration
@@ -127,9 +131,9 @@ class PlannedRelease:
         look = None
         if first is None:
             seen = public_release(program.envelope, guess)
-            look = plan_look(program, seen, second, plan=chosen, solver=solver)
+            look = plan_look(program, seen, second, plan=chosen, solver=new_solver())
         entries = None if first is None else noise
-        return cls(program, budget, chosen, kind, ends, guess, entries, look, solver)
+        return cls(program, budget, chosen, kind, ends, guess, entries, look, new_solver)
 
     def worst_box(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
         """An interval per entry that contains every released one: *curator only*."""
@@ -149,7 +153,7 @@ class PlannedRelease:
             rng=rng,
             calibration=self.calibration,
             close=self.close,
-            solver=self.solver,
+            solver=self.new_solver(),
         )
         estimate = objective_estimate(program, release)
         lp = program.robust_over(release.polytope, estimate=estimate)
@@ -221,15 +225,6 @@ class PlannedCase:
         lp = program.robust_over(polytope, estimate=self.database.values)
         y = solve(lp, certify=False).x[: program.num_variables]
         return Candidate(y, max(self.optimum - float(self.truth.c @ y), 0.0), rejection)
-
-
-def _planner(model: ParametricLP | ParametricCMDP) -> tuple[Solver | None, bool]:
-    """The solver of proposals, and whether planning is short: as the releases choose them."""
-    if not isinstance(model, ParametricCMDP):
-        return None, False
-    large = model.public.num_states > LARGE
-    pool = started_pool(model, None, box=model.robust()) if large else None
-    return row_solver(model, pool=pool), large
 
 
 def largest_totals(look: TotalsPlan, values: FloatArray, *, exceeded: float) -> Totals:

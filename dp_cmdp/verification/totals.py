@@ -8,8 +8,8 @@ between the sums of V_ik⌊θ_k/g_k⌋ at the ends of the public bounds, give or
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor
-from typing import TYPE_CHECKING
+from math import floor, isfinite
+from typing import TYPE_CHECKING, Any
 
 from dp_cmdp.data.totals import Totals
 from dp_cmdp.errors import InvalidArgumentError
@@ -22,8 +22,11 @@ from dp_cmdp.verification.parts import TOTALS, envelope_of, refuse_unless
 if TYPE_CHECKING:
     from dp_cmdp.data.release import Release
 
-#: What a plan may say.
+#: What a plan may say, and what of a plan that was tried.
 PLAN_FACTS = {"share", "caution", "lift", "trials"}
+TRIAL_FACTS = {"plan", "proposed", "losses"}
+#: Characters of a plan in words, at most.
+LONGEST_PLAN = 100
 
 
 def totals_moved(release: Release, proof: NoiseCertificate) -> str:
@@ -69,7 +72,11 @@ def check_planned(release: Release) -> None:
     """Raise unless the looks spend the shares of the budget that the plan says."""
     if release.plan is None:
         return
-    refuse_unless(set(release.plan) <= PLAN_FACTS, "its plan says what no plan has")
+    tried = release.plan.get("trials", [])
+    refuse_unless(
+        set(release.plan) <= PLAN_FACTS and isinstance(tried, list) and all(map(_is_score, tried)),
+        "its plan says what no plan has",
+    )
     share = Plan.from_facts(release.plan).share
     spent = {part.block: (part.epsilon, part.delta) for part in release.noise}
     entries, totals = (spent.get(name, (Fraction(0),) * 2) for name in ("database", TOTALS))
@@ -81,6 +88,20 @@ def check_planned(release: Release) -> None:
             or all(a * (1 - share) == b * share for a, b in zip(entries, totals, strict=True))
         ),
         "its looks do not spend the shares that its plan says",
+    )
+
+
+def _is_score(said: Any) -> bool:
+    """Whether this is how a plan may have done in its trials: a name and losses, nothing else."""
+    if not isinstance(said, dict) or set(said) != TRIAL_FACTS:
+        return False
+    name, losses = said["plan"], said["losses"]
+    numbers = [0.0 if said["proposed"] is None else said["proposed"]]
+    numbers += losses if isinstance(losses, list) else [None]
+    return (
+        isinstance(name, str)
+        and len(name) <= LONGEST_PLAN
+        and all(type(number) in (int, float) and isfinite(number) for number in numbers)
     )
 
 

@@ -32,6 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     planning(tmp_path)
     for name, hours in (("values", 97.25), ("guess", 95)):
         (tmp_path / f"{name}.csv").write_text(f"group,row,column,value\nhours,HOURS,,{hours}\n")
+    (tmp_path / "latin.csv").write_bytes(b"group,row,column,value\nhours,H\xfcRS,,95\n")
+    (tmp_path / "far.csv").write_text("group,row,column,value\nhours,HOURS,,1000\n")
     kinds = {"hazard": {"severity": [[1, 3, 0.5]], "tolerance": 1.0}}
     for name in ("hazards", "guess"):
         (tmp_path / f"{name}.json").write_text(json.dumps(HAZARDS | {"kinds": kinds}))
@@ -63,6 +65,8 @@ def test_plans_are_tried_around_a_guess(folder, capsys, run, guess):
     [
         (solve, ["--guess", "guess.csv", "--plan", "database"], "--guess serves --plan auto"),
         (solve, ["--guess", "no.csv"], "there is none at no.csv"),
+        (solve, ["--guess", "latin.csv"], "--guess: latin.csv must be a table of comma-separated"),
+        (solve, ["--guess", "far.csv"], "--guess: 1 number(s) lie outside their public bounds"),
         (solve, ["--guess", "values.csv"], "the file of the private numbers"),
         (synthesize, ["--guess", "guess.json", "--plan", "database"], "--guess serves --plan auto"),
         (synthesize, ["--guess", "guess.json", "--method", "robust"], "serve --method database"),
@@ -82,3 +86,10 @@ def test_a_guess_that_is_of_no_use_or_private_is_refused_before_a_debit(
     assert run(*arguments, "--ledger", "ledger.sqlite", "--identity", "site") == 2
     assert said in " ".join(capsys.readouterr().err.split())
     assert ledger.remaining("site").epsilon == 3
+
+
+def test_a_guess_is_checked_without_spending(folder, capsys):
+    files = ["lp", "planning.mps", "--private", "spec.toml", "--data", "values.csv", "--check"]
+    assert main([*files, "--guess", "guess.csv"]) == 0
+    assert main([*files, "--guess", "far.csv"]) == 2
+    assert "--guess: 1 number(s) lie outside" in capsys.readouterr().err

@@ -27,6 +27,7 @@ from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.envs import HazardGridEnv
 from dp_cmdp.errors import InfeasibleError, InvalidArgumentError
 from dp_cmdp.frontends.gymnasium import cmdp_from_gymnasium
+from dp_cmdp.problems.hazard_grids import random_grid
 from dp_cmdp.release.entries import release_database
 from dp_cmdp.release.looks import release_looks
 from dp_cmdp.release.plan import Plan
@@ -375,3 +376,24 @@ def test_a_policy_from_totals_is_verified_from_public_files_alone(tmp_path):
         file = policy.save(tmp_path / f"{name}.npz", release=answer.release, model=model)
         report = verify(*files, file)
         assert report.passed is passed, report.findings
+
+
+@pytest.mark.kernels
+def test_what_is_published_depends_on_neither_a_pool_nor_how_the_plan_came(monkeypatch):
+    monkeypatch.setattr(facts_synthesis, "INTERIOR", 100)
+    model, database = random_grid(12, np.random.default_rng(0), radius=1.0, start="uniform")
+    pool = PolicyPool(model.public)
+    safe_policy(model.at(database.values), pool=pool)  # it has seen the truth
+    budget = PrivacyBudget(1, "1/1000")
+
+    def made(**more):
+        return release_and_synthesize(model, database, budget, rng=np.random.default_rng(0), **more)
+
+    plain, pooled = made(), made(pool=pool)
+    given = made(plan=plain.choice.plan)
+    assert plain.release.totals is not None
+    assert pooled.release.plan == plain.release.plan
+    assert pooled.robust.value == plain.robust.value
+    for other in (pooled, given):
+        assert (other.release.totals.W != plain.release.totals.W).nnz == 0
+        assert np.array_equal(other.release.totals.q, plain.release.totals.q)

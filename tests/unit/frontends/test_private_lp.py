@@ -383,3 +383,12 @@ def test_a_database_says_nothing_of_its_numbers(tmp_path):
         database.values  # noqa: B018
     assert "7351" not in str(refused.value)
     assert refused.value.__context__ is None
+
+
+def test_what_is_not_text_is_refused_and_nothing_of_it_kept(tmp_path):
+    private = made(planning(tmp_path), HOURS)
+    file = tmp_path / "values.csv"
+    file.write_bytes(b"group,row,column,value\nhours,HOURS,,\xfc97\n")
+    with pytest.raises(InvalidArgumentError, match=r"values.csv must be a table") as refused:
+        private.values(file)
+    assert refused.value.__context__ is None

@@ -110,3 +110,11 @@ def test_the_budget_is_debited_before_a_value_is_read(tmp_path):
     with pytest.raises(BudgetExceededError):
         measure_totals(spied, SECOND, proposal=wanted, ledger=ledger)
     assert SpyDatabase.reads == before
+
+
+def test_totals_besides_a_planned_look_are_read_back(tmp_path):
+    seen = release_looks(database(), FIRST, program=PROGRAM, plan=Plan(1))
+    release = combine(seen, measure_totals(database(), SECOND, proposal=proposal(seen)))
+    assert seen.plan is not None
+    assert release.plan is None  # the budget was not divided by one
+    assert Release.load(release.save(tmp_path / "release.npz")).guarantee == release.guarantee

@@ -1,5 +1,6 @@
 """Plans: chosen from public data, kept with the release, refused before anything is spent."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -496,3 +497,22 @@ def test_a_release_of_other_entries_is_no_ground_for_beliefs(large):
     other = release_and_solve(*auction(4), BUDGET, plan="database").release
     with pytest.raises(InvalidArgumentError, match="does not fit"):
         posterior_mean(large[0], other)
+
+
+def test_the_plan_one_can_look_at_is_the_one_a_release_follows():
+    for groups in (30, 200):
+        program = auction(groups)[0]
+        assert choose_plan(program, BUDGET).facts() == planned("auto", program, BUDGET).facts()
+
+
+def test_budgets_too_small_to_be_divided_are_spent_on_one_look():
+    program, database = auction(4)
+    least = PrivacyBudget(1, Fraction(5, 2**64))
+    release, choice = release_planned(database, least, program=program)
+    assert choice.plan == DATABASE
+    assert release.guarantee.delta == least.delta
+
+
+def test_a_truth_value_is_no_guess():
+    with pytest.raises(InvalidArgumentError, match="guess must be numbers"):
+        choose_plan(auction(4)[0], BUDGET, guess=True)

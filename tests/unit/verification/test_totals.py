@@ -217,6 +217,26 @@ def test_no_edited_number_of_a_release_of_totals_alone_is_read(tmp_path):
     assert [name for name, edited in wrong.items() if is_read(edited, path)] == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"secret": [1.0]},
+        [{"plan": "database", "losses": [], "proposed": None, "<b>": 1e308}],
+        [{"plan": "database", "losses": [True], "proposed": None}],
+        [{"plan": "database", "losses": None, "proposed": None}],
+        [{"plan": "x" * 1000, "losses": [0.5], "proposed": 0.5}],
+        [{"plan": 3, "losses": [0.5], "proposed": 0.5}],
+        [{"plan": "database", "losses": [0.5], "proposed": "0.5"}],
+    ],
+)
+def test_scores_say_nothing_but_names_and_losses(tmp_path, said):
+    release, path = released(), tmp_path / "release.npz"
+    assert release.plan is not None
+    score = {"plan": "database", "losses": [0.5], "proposed": None}
+    assert is_read(replace(release, plan={**release.plan, "trials": [score]}), path)
+    assert not is_read(replace(release, plan={**release.plan, "trials": said}), path)
+
+
 def test_a_step_is_a_unit_its_change_changes_no_fact_and_a_long_one_is_refused(tmp_path):
     release = released()
     totals = release.totals
