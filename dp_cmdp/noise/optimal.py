@@ -59,9 +59,8 @@ REFUSED = 20_000.0
 CLIPS = (1e8, 1e6)
 #: The program is solved for a δ smaller by this share; then seldom anything is to be mended.
 MARGIN = 1e-6
-#: Simplex iterations at most; usual are 100 to 2,500. What needs more (ε = 10, δ = 1e-9) fails at
-#: 20,000 too, after 22 s.
-LAW_ITERATIONS = 5_000
+#: Simplex iterations at most; usual are 100 to 2,500.
+LAW_ITERATIONS = 20_000
 MIXTURES = tuple(Fraction(1, 2**power) for power in range(24, 2, -3))
 
 

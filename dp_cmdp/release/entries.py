@@ -7,6 +7,7 @@ and ℓ∞-sensitivity 1 however many places of A, b and c read it. Published ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -28,6 +29,8 @@ from dp_cmdp.release.debit import check_call, debited
 
 #: Optimal noise of a smaller ε is within 1 % of truncated Laplace noise.
 WORTH_A_TABLE = Fraction(1, 8)
+#: Where e^ε/δ is larger, its program may be too badly scaled: ε = 10, δ = 1e-8 takes 40 s.
+BADLY_SCALED = 1e11
 
 
 @door
@@ -157,14 +160,16 @@ def suited_noise(program: ParametricLP, budget: PrivacyBudget) -> str:
     """The calibration that suits a program.
 
     ``optimal`` where it can gain: one end of an interval matters when the objective is public, and
-    records hold one entry. Below :data:`WORTH_A_TABLE` it gains next to nothing.
+    records hold one entry. Below :data:`WORTH_A_TABLE` it gains next to nothing, beyond
+    :data:`BADLY_SCALED` it may not be found.
 
     Notes
     -----
     **Privacy.** *Public*.
     """
     one_end = program.c.is_public and program.envelope.record_size == 1
-    return "optimal" if one_end and budget.epsilon >= WORTH_A_TABLE else "tight"
+    scaled = float(budget.epsilon) - math.log(float(budget.delta)) <= math.log(BADLY_SCALED)
+    return "optimal" if one_end and scaled and budget.epsilon >= WORTH_A_TABLE else "tight"
 
 
 def check_close(envelope: Envelope, close: str | Mapping[str, str]) -> None:

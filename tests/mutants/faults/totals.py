@@ -149,6 +149,16 @@ FAULTS = (
         ),
     ),
     *in_file(
+        "dp_cmdp/cmdp/private_policy.py",
+        ("tests/unit/cmdp/test_facts_synthesis.py",),
+        Fault(
+            "robust-policy-from-a-pool",
+            "what is published depends on no pool of the caller's",
+            "robust = robust_policy(model)",
+            "robust = robust_policy(model, pool=pool)",
+        ),
+    ),
+    *in_file(
         "dp_cmdp/release/measure.py",
         (FILES, "tests/unit/release/test_measure.py"),
         Fault(

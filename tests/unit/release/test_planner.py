@@ -28,7 +28,7 @@ from dp_cmdp.errors import AssumptionError, InvalidArgumentError, SolverError
 from dp_cmdp.problems.ad_auction import auction_program, random_prices
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release import solve as solving
-from dp_cmdp.release.entries import harmful_sides
+from dp_cmdp.release.entries import harmful_sides, suited_noise
 from dp_cmdp.release.looks import posterior_mean, propose_totals, public_release
 from dp_cmdp.release.plan import DATABASE, MENU, SHORT_MENU
 from dp_cmdp.release.planner import MANY_MEETINGS, Choice, Score, planned
@@ -516,3 +516,10 @@ def test_budgets_too_small_to_be_divided_are_spent_on_one_look():
 def test_a_truth_value_is_no_guess():
     with pytest.raises(InvalidArgumentError, match="guess must be numbers"):
         choose_plan(auction(4)[0], BUDGET, guess=True)
+
+
+def test_noise_that_may_not_be_found_is_no_default():
+    program = knapsack()
+    kinds = [suited_noise(program, PrivacyBudget(10, delta)) for delta in ("1e-3", "1e-8")]
+    assert kinds == ["optimal", "tight"]
+    assert suited_noise(program, PrivacyBudget("1/10", "1e-3")) == "tight"
