@@ -144,8 +144,8 @@ FAULTS = (
         Fault(
             "simulated-looks-called-secure",
             "only noise of the operating system is called secure",
-            "seen = replace(seen, plan=plan.facts(), secure=rng is None, ledger=debit)",
-            "seen = replace(seen, plan=plan.facts(), secure=True, ledger=debit)",
+            "release = replace(seen, secure=rng is None, ledger=debit)",
+            "release = replace(seen, secure=True, ledger=debit)",
         ),
     ),
     *in_file(
