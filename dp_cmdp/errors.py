@@ -16,19 +16,58 @@ if TYPE_CHECKING:
 
 
 class DPCMDPError(Exception):
-    """Base class of every error raised by this package."""
+    """Base class of every error raised by this package.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> try:
+    ...     dp.PrivacyBudget(-1, "1/1000")
+    ... except dp.errors.DPCMDPError as error:
+    ...     print(type(error).__name__)
+    InvalidArgumentError
+    """
 
 
 class InvalidArgumentError(DPCMDPError, ValueError):
-    """An argument breaks a stated rule."""
+    """An argument breaks a stated rule.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget
+    >>> PrivacyBudget(1, 2)
+    Traceback (most recent call last):
+        ...
+    dp_cmdp.errors.InvalidArgumentError: delta must lie in (0, 1/2], got 2
+    """
 
 
 class MissingExtraError(DPCMDPError, ImportError):
-    """A package is needed that this installation lacks; the message names what to install."""
+    """A package is needed that this installation lacks; the message names what to install.
+
+    Examples
+    --------
+    >>> from dp_cmdp.errors import MissingExtraError
+    >>> try:
+    ...     from dp_cmdp import figures
+    ...     figure = figures.allocation_figure({"private": [[1, 0], [0, 2]]}, title="visits")
+    ... except MissingExtraError as error:
+    ...     print(error)  # without matplotlib: … pip install 'dp-cmdp[figures]'
+    """
 
 
 class PrivacyLeakError(DPCMDPError):
-    """The call would let private values cross the privacy boundary."""
+    """The call would let private values cross the privacy boundary.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> from dp_cmdp import Database, Envelope
+    >>> pickle.dumps(Database([0.5], Envelope(0, 1, shape=1)))
+    Traceback (most recent call last):
+        ...
+    dp_cmdp.errors.PrivacyLeakError: a Database refuses to be pickled or copied; ...
+    """
 
 
 class BudgetExceededError(DPCMDPError):
@@ -38,6 +77,18 @@ class BudgetExceededError(DPCMDPError):
     ----------
     requested, remaining : dp_cmdp.accounting.hashchain.Amount or None
         Exact (ε, δ) asked for and left; None when no ledger was involved.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+    >>> from dp_cmdp.errors import BudgetExceededError
+    >>> ledger = PrivacyLedger("budgets.sqlite")
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(1, "1/1000"))
+    >>> try:
+    ...     ledger.debit("demand 2026", PrivacyBudget(2, "1/1000"))
+    ... except BudgetExceededError as error:
+    ...     print(error.requested.epsilon, "asked for,", error.remaining.epsilon, "left")
+    2 asked for, 1 left
     """
 
     def __init__(
@@ -49,11 +100,33 @@ class BudgetExceededError(DPCMDPError):
 
 
 class LedgerError(DPCMDPError):
-    """The ledger file is missing, unreadable, not writable or not a ledger."""
+    """The ledger file is missing, unreadable, not writable or not a ledger.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyLedger
+    >>> PrivacyLedger("absent.sqlite").remaining("demand 2026")
+    Traceback (most recent call last):
+        ...
+    dp_cmdp.errors.LedgerError: there is no ledger at ...; create(...) makes one
+    """
 
 
 class LedgerBusyError(LedgerError):
-    """Another process held the ledger's lock for longer than the timeout."""
+    """Another process held the ledger's lock for longer than the timeout.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+    >>> entry = PrivacyLedger("budgets.sqlite").create("demand 2026", PrivacyBudget(1, "1/1000"))
+    >>> other = sqlite3.connect("budgets.sqlite", isolation_level=None)
+    >>> locked = other.execute("BEGIN EXCLUSIVE")
+    >>> PrivacyLedger("budgets.sqlite", timeout_seconds=0.1)
+    Traceback (most recent call last):
+        ...
+    dp_cmdp.errors.LedgerBusyError: ... is locked by another process: nothing was ...
+    """
 
 
 class LedgerCorruptError(LedgerError):
@@ -63,6 +136,16 @@ class LedgerCorruptError(LedgerError):
     ----------
     index : int or None
         The first entry at fault; None when the fault belongs to no single entry.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+    >>> ledger = PrivacyLedger("budgets.sqlite")
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(1, "1/1000"))
+    >>> ledger.verify("7:" + 64 * "0")  # a head that was noted elsewhere
+    Traceback (most recent call last):
+        ...
+    dp_cmdp.errors.LedgerCorruptError: the pinned head counts 7 entries, the ledger ...
     """
 
     def __init__(self, message: str, *, index: int | None = None) -> None:
@@ -81,6 +164,20 @@ class AssumptionError(DPCMDPError):
         Names of the rows (or variables) at fault.
     relaxation : tuple of float
         For each row, the amount by which it must be relaxed (empty when that has no meaning).
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP
+    >>> from dp_cmdp.errors import AssumptionError
+    >>> limit = Affine(1, at=[0], entry=[0])
+    >>> program = ParametricLP(
+    ...     Envelope(-1, 2, radius=0.1, shape=1), c=[1], A=Affine((1, 1), constant=[[1.0]]), b=limit
+    ... )
+    >>> try:  # 0 ≤ x ≤ −1 for some databases
+    ...     program.check_robust_feasibility()
+    ... except AssumptionError as error:
+    ...     print(error.label, error.rows, error.relaxation)
+    ass:feast ('row 0',) (1.0,)
     """
 
     def __init__(
@@ -102,7 +199,18 @@ class AssumptionError(DPCMDPError):
 
 
 class SolverError(DPCMDPError):
-    """The optimisation engine could not deliver a usable answer."""
+    """The optimisation engine could not deliver a usable answer.
+
+    Examples
+    --------
+    >>> from dp_cmdp import LinearProgram, solve
+    >>> from dp_cmdp.errors import SolverError
+    >>> try:
+    ...     solve(LinearProgram([1.0], A=[[1.0]], b=[-1.0]))  # x >= 0
+    ... except SolverError as error:
+    ...     print(type(error).__name__)
+    InfeasibleError
+    """
 
 
 class InfeasibleError(SolverError):
@@ -114,6 +222,14 @@ class InfeasibleError(SolverError):
         Weights ≥ 0 of the constraints, summing to 1, that prove it (None when not computed).
     violation : float or None
         Every point exceeds its limits by at least this much, weighted by `ray`.
+
+    Examples
+    --------
+    >>> from dp_cmdp import LinearProgram, solve
+    >>> solve(LinearProgram([1.0], A=[[1.0]], b=[-1.0]))  # x >= 0
+    Traceback (most recent call last):
+        ...
+    dp_cmdp.errors.InfeasibleError: no point satisfies A x ≤ b, A_eq x = b_eq and ...
     """
 
     def __init__(
@@ -129,15 +245,42 @@ class InfeasibleError(SolverError):
 
 
 class UnboundedError(SolverError):
-    """The objective can grow without limit."""
+    """The objective can grow without limit.
+
+    Examples
+    --------
+    >>> from dp_cmdp import LinearProgram, solve
+    >>> solve(LinearProgram([1.0], A=[[-1.0]], b=[1.0]))
+    Traceback (most recent call last):
+        ...
+    dp_cmdp.errors.UnboundedError: the objective grows without limit; add upper ...
+    """
 
 
 class ConvergenceError(SolverError):
-    """An iterative method stopped before reaching its tolerance."""
+    """An iterative method stopped before reaching its tolerance.
+
+    Examples
+    --------
+    >>> from dp_cmdp.errors import ConvergenceError, SolverError
+    >>> issubclass(ConvergenceError, SolverError)  # caught where failures of solvers are
+    True
+    """
 
 
 class PrivacyWarning(UserWarning):
-    """The privacy parameters are legal but weak."""
+    """The privacy parameters are legal but weak.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from dp_cmdp import PrivacyBudget
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     budget = PrivacyBudget(50, "1/1000")
+    >>> told[0].category.__name__, str(told[0].message)[:44]
+    ('PrivacyWarning', '(epsilon, delta) = (50, 0.001) promises litt')
+    """
 
 
 def _rebuild(kind: type[AssumptionError], message: str, facts: dict[str, Any]) -> AssumptionError:

@@ -87,6 +87,15 @@ class LedgerEntry:
     Notes
     -----
     **Privacy.** *Public*: the curator keeps private facts out of `note`.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+    >>> ledger = PrivacyLedger("budgets.sqlite")
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+    >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
+    >>> entry.index, entry.kind, entry.note, str(entry.delta)
+    (2, 'debit', 'first look', '1/2000')
     """
 
     index: int
@@ -152,7 +161,18 @@ class LedgerHead:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Where one identity stands: `total` = `spent` + `remaining`, after `debits` debits."""
+    """Where one identity stands: `total` = `spent` + `remaining`, after `debits` debits.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+    >>> ledger = PrivacyLedger("budgets.sqlite")
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+    >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/2", "1/2000"))
+    >>> (balance,) = ledger.balances()
+    >>> str(balance.spent.epsilon), str(balance.remaining.epsilon), balance.debits
+    ('1/2', '3/2', 1)
+    """
 
     identity: str
     total: Amount

@@ -46,7 +46,17 @@ MAX_IDENTITY, MAX_NOTE = 200, 2000
 
 @dataclass(frozen=True, slots=True)
 class LedgerReport:
-    """What :meth:`PrivacyLedger.verify` found to be true."""
+    """What :meth:`PrivacyLedger.verify` found to be true.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+    >>> ledger = PrivacyLedger("budgets.sqlite")
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+    >>> report = ledger.verify(str(ledger.head()))
+    >>> report.pinned, report.head.count, [balance.identity for balance in report.balances]
+    (True, 1, ['demand 2026'])
+    """
 
     ledger_id: str
     head: LedgerHead

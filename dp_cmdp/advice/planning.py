@@ -46,6 +46,17 @@ class EpsilonPlan:
     target : float
     delta : float
     draws : int
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP
+    >>> from dp_cmdp.advice.planning import smallest_epsilon
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> plan = smallest_epsilon(program, database, delta="1/1000", target=0.1, draws=16)
+    >>> plan.reachable, plan.target, plan.delta
+    (True, 0.1, 0.001)
     """
 
     epsilon: CuratorOnly

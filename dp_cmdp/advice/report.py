@@ -37,6 +37,16 @@ class AdviceRow:
         both.
     forced_changes : int
         Changes for which any such mechanism must be safe, with positive probability.
+
+    Examples
+    --------
+    >>> from dp_cmdp import advise
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program
+    >>> advice = advise(ad_auction_program(2, 2), epsilons=[1, 4], deltas=[0.1], draws=4)
+    >>> [(row.epsilon, row.delta, row.radius) for row in advice.rows]
+    [(1.0, 0.1, 1.0), (4.0, 0.1, 1.0)]
+    >>> all(row.recovered_low <= row.recovered <= row.recovered_high for row in advice.rows)
+    True
     """
 
     epsilon: float
@@ -67,6 +77,15 @@ class Threshold:
         not worth it, from `high` on it is, and in between the trials do not tell.
     limit : Interval
         What a release recovers at the largest ε tried.
+
+    Examples
+    --------
+    >>> from dp_cmdp import advise
+    >>> from dp_cmdp.problems.ad_auction import ad_auction_program
+    >>> advice = advise(ad_auction_program(2, 2), epsilons=[1, 4], deltas=[0.1], draws=4)
+    >>> (threshold,) = advice.thresholds
+    >>> threshold.delta, threshold.worthwhile
+    (0.1, None)
     """
 
     delta: float

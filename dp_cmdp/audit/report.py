@@ -15,7 +15,14 @@ FALSE_ALARM = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One layer's finding; `passed` is None where the layer does not apply."""
+    """One layer's finding; `passed` is None where the layer does not apply.
+
+    Examples
+    --------
+    >>> from dp_cmdp.audit.report import Verdict
+    >>> Verdict(None, "does not apply: no certificate was given").to_dict()
+    {'passed': None, 'detail': 'does not apply: no certificate was given'}
+    """
 
     passed: bool | None
     detail: str
@@ -38,6 +45,16 @@ class MethodAudit:
         No mechanism that produced these runs is (ε', δ)-private for a smaller ε', with confidence
         1 − 5e-7.
     layers : mapping from layer to Verdict
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dp_cmdp.audit.report import LAYERS, MethodAudit, Verdict
+    >>> fine = dict.fromkeys(LAYERS, Verdict(True, "nothing found"))
+    >>> layers = fine | {"black_box": Verdict(False, "outputs tell the data apart")}
+    >>> report = MethodAudit("mine", Fraction(1), Fraction(1, 1000), 2.3, layers)
+    >>> report.passed, report.objecting
+    (False, ('black_box',))
     """
 
     name: str

@@ -50,6 +50,19 @@ class Subject:
         Whether the bits of floats are looked at; False for simulations in floats.
     least_runs, most_runs : int
         Runs of the black box, whatever is asked for: many where they are cheap, few where slow.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dp_cmdp.audit.outcomes import Outcomes
+    >>> from dp_cmdp.audit.subject import Subject, audit_subject
+    >>> def sample(runs, rng):
+    ...     noise = rng.laplace(scale=1.0, size=(2, runs, 1))
+    ...     return Outcomes.of(noise[0]), Outcomes.of(1 + noise[1])  # the data are 0, or 1
+    >>> subject = Subject("mine", Fraction(1), Fraction(1, 1000), sample, representation=False)
+    >>> audit_subject(subject, rng=np.random.default_rng(0), runs=2000).passed
+    True
     """
 
     name: str
@@ -69,7 +82,21 @@ class Subject:
 def audit_subject(
     subject: Subject, *, rng: np.random.Generator, runs: int, draws: int = DRAWS
 ) -> MethodAudit:
-    """All four layers; each sampling layer gets half of the false-alarm probability."""
+    """All four layers; each sampling layer gets half of the false-alarm probability.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dp_cmdp.audit.outcomes import Outcomes
+    >>> from dp_cmdp.audit.subject import Subject, audit_subject
+    >>> def sample(runs, rng):
+    ...     noise = rng.laplace(scale=0.2, size=(2, runs, 1))  # 1 would be right
+    ...     return Outcomes.of(noise[0]), Outcomes.of(1 + noise[1])  # the data are 0, or 1
+    >>> subject = Subject("mine", Fraction(1), Fraction(1, 1000), sample, representation=False)
+    >>> audit_subject(subject, rng=np.random.default_rng(0), runs=2000).objecting
+    ('black_box',)
+    """
     runs = _check.integer("runs", runs, low=1, high=MOST_RUNS)
     draws = _check.size("draws", draws, low=1)
     seed = int(rng.integers(2**31))

@@ -286,6 +286,16 @@ def safe_policy(cmdp: CMDP, *, pool: PolicyPool | None = None) -> SafePolicy:
         If no policy keeps the tolerances.
     SolverError
         If the tolerances can be met only without any room, so that nothing can be certified.
+
+    Examples
+    --------
+    >>> from dp_cmdp import CMDP
+    >>> from dp_cmdp.cmdp.synthesis import safe_policy
+    >>> T = [[[1.0], [1.0]]]  # one state, two actions
+    >>> cmdp = CMDP(T, [[1.0, 2.0]], f=[[0.0, 1.0]], f0=[1.0], mu=[1.0], gamma=0.5)
+    >>> safe = safe_policy(cmdp)  # action 1 earns more, and may be taken half of the time
+    >>> round(safe.value, 3), safe.policy.probs.round(3).tolist(), safe.certificate.verified
+    (3.0, [[0.5, 0.5]], True)
     """
     scale = np.abs(cmdp.f0) + np.abs(cmdp.f).max(axis=(1, 2)) / (1.0 - cmdp.gamma)
     margin: FloatArray = FIRST_MARGIN * scale

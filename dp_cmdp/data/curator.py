@@ -124,7 +124,20 @@ def _refuse(content: Any, where: str, *, depth: int) -> None:
 
 @door
 def write_public_json(path: str | Path, content: Mapping[str, Any]) -> Path:
-    """Write public facts as JSON, atomically; curator-only results are refused."""
+    """Write public facts as JSON, atomically; curator-only results are refused.
+
+    Examples
+    --------
+    >>> from dp_cmdp.data.curator import CuratorOnly, write_public_json
+    >>> print(write_public_json("facts.json", {"epsilon": 1}).read_text(), end="")
+    {
+      "epsilon": 1
+    }
+    >>> write_public_json("facts.json", {"loss": CuratorOnly(1.5)})
+    Traceback (most recent call last):
+        ...
+    dp_cmdp.errors.PrivacyLeakError: content.loss is a curator-only result and must ...
+    """
     refuse_curator_values(content)
     try:
         text = json.dumps(content, indent=2, ensure_ascii=False)
@@ -171,6 +184,17 @@ def report_to_curator(
     -----
     Whether `look` fails, and what it warns of, depends on the truth: an exception becomes the fact
     ``failed``, warnings are dropped, and nothing is raised. **Privacy.** *Curator only*.
+
+    Examples
+    --------
+    >>> import json
+    >>> from dp_cmdp.data.curator import report_to_curator
+    >>> path = report_to_curator("out", "loss.json", lambda folder: {"loss_percent": 1.5})
+    >>> path.parent.name, json.loads(path.read_text())
+    ('curator_only', {'loss_percent': 1.5})
+    >>> path = report_to_curator("out", "loss.json", lambda folder: {"loss_percent": 1 / 0})
+    >>> json.loads(path.read_text())  # that it failed is private, too
+    {'failed': 'ZeroDivisionError: division by zero'}
     """
     _check_file_name(name)
     inner = curator_folder(folder)

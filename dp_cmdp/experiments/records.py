@@ -28,7 +28,20 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS chunks (key TEXT PRIMARY KEY, rows TEXT NO
 
 
 class RecordStore:
-    """Finished chunks by key. Only one process writes: the one that drives the sweep."""
+    """Finished chunks by key. Only one process writes: the one that drives the sweep.
+
+    Examples
+    --------
+    >>> from dp_cmdp.experiments.mean_shift import draw_mean_shift
+    >>> from dp_cmdp.experiments.records import RecordStore
+    >>> from dp_cmdp.experiments.sweep import Sweep
+    >>> sweep = Sweep("mean-shift", draw_mean_shift, ({"epsilon": "1", "delta": "1/10"},), draws=1)
+    >>> (chunk,) = sweep.chunks()
+    >>> store = RecordStore("records.sqlite")
+    >>> store.add(chunk, [{"epsilon": "1", "tight": 2.26}])
+    >>> store.rows([chunk]), chunk.key in RecordStore("records.sqlite").done()
+    ([{'epsilon': '1', 'tight': 2.26}], True)
+    """
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else Path(path)

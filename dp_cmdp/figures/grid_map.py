@@ -76,11 +76,24 @@ def is_numbered(view: GridView) -> bool:
 
 def candidate_names(view: GridView) -> dict[int, str]:
     """A number per candidate and, of several kinds of hazard, a letter for each it may be."""
-    letters = dict(zip(view.kinds, "abcdefghi", strict=False)) if len(view.kinds) > 1 else {}
+    letters = kind_letters(view)
     return {
         cell: str(number) + "".join(letters[k] for k in letters if cell in view.kinds[k])
         for number, cell in enumerate(view.candidates, start=1)
     }
+
+
+def kind_letters(view: GridView) -> dict[str, str]:
+    """A letter per kind of hazard, where there are several."""
+    return dict(zip(view.kinds, "abcdefghi", strict=False)) if len(view.kinds) > 1 else {}
+
+
+def entry_names(view: GridView, group: str) -> list[str]:
+    """The number of the candidate of each severity, and the letter of the kind it measures."""
+    numbers = {cell: number for number, cell in enumerate(view.candidates, start=1)}
+    letters = kind_letters(view)
+    owners = zip(view.entries[group], view.entry_kinds[group], strict=True)
+    return [f"{numbers[cell]}{letters.get(kind, '')}" for cell, kind in owners]
 
 
 def draw_hazards(ax: Axes, view: GridView, severity: FloatArray) -> None:

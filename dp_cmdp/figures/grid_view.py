@@ -42,6 +42,8 @@ class GridView:
         The candidates of each kind of hazard, by its name.
     entries : mapping of str to tuple of int
         The cell of each private severity, by the name of its group in a release.
+    entry_kinds : mapping of str to tuple of str
+        The kind of hazard of each of them, likewise.
     """
 
     rows: int
@@ -55,6 +57,7 @@ class GridView:
     path: tuple[int, ...]
     kinds: Mapping[str, tuple[int, ...]]
     entries: Mapping[str, tuple[int, ...]]
+    entry_kinds: Mapping[str, tuple[str, ...]]
 
 
 def policy_view(
@@ -70,11 +73,13 @@ def policy_view(
         view = _imported_view(layout.source, states, policy, occupancy)
         private = {name for name, _ in layout.envelope.groups}
         entries: dict[str, tuple[int, ...]] = {}
+        owners: dict[str, tuple[str, ...]] = {}
         for name, part in places.items():
             if (group := group_of(layout.kinds, name, "severity")) in private:
                 _, first = np.unique(part.owner, return_index=True)
                 entries[group] = tuple(view.kinds[name][k] for k in first)
-        return replace(view, entries=entries)
+                owners[group] = (name,) * len(first)
+        return replace(view, entries=entries, entry_kinds=owners)
     return _layout_view(layout, policy, occupancy)
 
 
@@ -102,6 +107,7 @@ def _layout_view(layout: Layout, policy: Policy, occupancy: ArrayLike) -> GridVi
         path=tuple(path),
         kinds={kind.name: tuple(kind.cells) for kind in layout.kinds},
         entries={"severity": tuple(cell for kind in layout.kinds for cell in kind.cells)},
+        entry_kinds={"severity": tuple(kind.name for kind in layout.kinds for _ in kind.cells)},
     )
 
 
@@ -143,6 +149,7 @@ def _imported_view(
         ),
         kinds=kinds,
         entries={},
+        entry_kinds={},
     )
 
 

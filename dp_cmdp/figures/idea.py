@@ -164,6 +164,7 @@ def _proof(private: PrivatePolicy) -> tuple[str, ...]:
         f"{proved} for all that the facts",
         "allow, so for the truth. It earns",
         f"{value:.2f}; with no data at all, {robust:.2f}",
+        "(line: path; blue: often there)",
     )
 
 
@@ -186,4 +187,4 @@ def _boundary(figure: Figure) -> None:
     line = Line2D([at, at], [0.02, 0.8], transform=figure.transFigure, color=GUIDE)
     line.set_linestyle((0, (4, 3)))
     figure.add_artist(line)
-    figure.text(at - 0.008, 0.02, "nothing private passes", ha="right", fontsize=8, color=GUIDE)
+    figure.text(at - 0.008, 0.02, "nothing private passes", ha="right", fontsize=8, color=INK)

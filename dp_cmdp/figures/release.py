@@ -161,16 +161,20 @@ def _draw_totals(release: Release, ax: Axes) -> None:
     ax.set_ylabel("largest possible total")
     ax.set_title(f"totals: {len(frame)}", fontsize=10, loc="left")
     name_places(ax, [f"{k}: {text}" for k, text in enumerate(frame["weighs"])], len(frame))
+    if len(frame) <= MOST_NAMES:
+        ax.set_xlabel("total: entries it weighs", fontsize=8)
 
 
 def name_places(ax: Axes, names: Any, count: int) -> None:
-    """The labels below the axis, if they can be read."""
+    """The labels below the axis, if they can be read; what numbers there mean."""
     ax.set_xlim(-0.7, count - 0.3)
     ax.grid(visible=False, axis="x")
     if count > MOST_NAMES:
         ax.set_xlabel("position")
         return
     texts = [shown(name) for name in names]
+    if texts == [str(k) for k in range(count)]:
+        ax.set_xlabel("position")
     if count <= MOST_FOLDED and max(map(len, texts)) > LONGEST_NAME:
         cut = [textwrap.fill(textwrap.shorten(t, 60, placeholder=" …"), 15) for t in texts]
         ax.set_xticks(range(count), [t.replace("$", r"\$") for t in cut], fontsize=8)

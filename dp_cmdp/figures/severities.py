@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dp_cmdp.data.to_frame import entries_frame, totals_frame
-from dp_cmdp.figures.grid_map import CLEARED, OPEN, candidate_names, is_numbered
+from dp_cmdp.figures.grid_map import CLEARED, OPEN, entry_names, is_numbered
 from dp_cmdp.figures.style import COLOURS, PUBLIC, small_legend
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ def draw_severities(ax: Axes, release: Release, view: GridView) -> None:
     if not groups:
         _draw_entries(ax, release)
         return
-    names, start = candidate_names(view), 0
+    start = 0
     ticks: list[str] = []
-    for _, frame, cells in groups:
+    for name, frame, _ in groups:
         place = np.arange(start, start + len(frame))
         start += len(frame)
-        ticks += [names[cell] for cell in cells]
+        ticks += entry_names(view, name)
         _draw_intervals(ax, place, frame)
     step = -(-start * (1 + max(map(len, ticks))) // MOST_CHARACTERS)
     ax.set_xticks(range(0, start, step), ticks[::step], fontsize=7)

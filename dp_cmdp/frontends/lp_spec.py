@@ -129,6 +129,14 @@ def private_blocks(content: Mapping[str, Any]) -> tuple[PrivateBlock, ...]:
     Notes
     -----
     **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp.frontends.lp_spec import private_blocks
+    >>> block = {"kind": "rhs", "rows": ["WOOD"], "lower": 80, "upper": 120, "radius": 1}
+    >>> (made,) = private_blocks({"private": [block]})
+    >>> made.name, made.kind
+    ('rhs', 'rhs')
     """
     _check_keys("the specification", content, ("private",))
     blocks = content.get("private")

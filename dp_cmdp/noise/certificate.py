@@ -95,6 +95,16 @@ class NoiseCertificate:
     Notes
     -----
     **Privacy.** *Public*: it knows the law of the noise, never a draw nor the data.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Database, Envelope, PrivacyBudget, release_database
+    >>> from dp_cmdp.noise.certificate import NoiseCertificate
+    >>> database = Database([0.2, 0.5], Envelope(0, 1, radius=0.01, shape=2))
+    >>> release = release_database(database, PrivacyBudget(1, "1/1000"))
+    >>> proof = NoiseCertificate.from_facts(release.noise[0].certificate)
+    >>> str(proof.epsilon), str(proof.delta), proof.verified
+    ('1', '1/1000', True)
     """
 
     law: str

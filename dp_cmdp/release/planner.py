@@ -71,6 +71,15 @@ class Score:
     proposed : float, optional
         Of the answer that totals were proposed for in the first trial; None where there was
         nothing to measure: such a plan is a database release with less of the budget.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Plan
+    >>> from dp_cmdp.release.planner import Score
+    >>> Score(Plan("0.25"), losses=(0.25, 0.75)).predicted
+    0.5
+    >>> Score(Plan("0.25"), proposed=0.5).predicted  # not tried, only proposed
+    0.5
     """
 
     plan: Plan

@@ -75,6 +75,17 @@ class AccuracyBound:
     sampled : SampledMean or None
         From simulated releases: :attr:`SampledMean.limit` bounds the mean but for its own failure
         probability (1e-6). None when no draws were asked for.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp import accuracy_bound
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=2), c=[3, 2], A=price, b=[8])
+    >>> database = Database([1.2, 1.1], program.envelope)
+    >>> bound = accuracy_bound(program, database, PrivacyBudget(1, "1/1000"))
+    >>> bool(bound.mean <= bound.likely <= bound.certain), bound.failure
+    (True, 0.05)
     """
 
     optimum: CuratorOnly

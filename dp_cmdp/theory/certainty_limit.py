@@ -70,6 +70,17 @@ class CertaintyLimit:
         Changes between the true database and each neighbour; which were chosen depends on it.
     probabilities : tuple of CuratorOnly
         Per neighbour: with what probability an answer may violate it, δ_n.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Database, Envelope, ParametricLP, PrivacyBudget
+    >>> from dp_cmdp.theory.certainty_limit import certainty_limit
+    >>> price = Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1])
+    >>> envelope = Envelope(1, 2, radius=0.02, shape=2)
+    >>> program = ParametricLP(envelope, c=[3, 2], A=price, b=[8], upper=8)
+    >>> limit = certainty_limit(program, Database([1.2, 1.1], envelope), PrivacyBudget(1, "1/1000"))
+    >>> round(float(limit.loss), 2), round(float(limit.suboptimality_percent), 1)
+    (1.72, 8.6)
     """
 
     optimum: CuratorOnly

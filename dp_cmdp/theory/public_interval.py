@@ -27,7 +27,18 @@ from dp_cmdp.program.parametric import ParametricLP
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublicInterval:
-    """robust ≤ true optimum ≤ optimistic, and the point that attains the robust value."""
+    """robust ≤ true optimum ≤ optimistic, and the point that attains the robust value.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Affine, Envelope, ParametricLP
+    >>> from dp_cmdp.theory.public_interval import public_interval
+    >>> price = Affine((1, 1), at=([0], [0]), entry=[0])
+    >>> program = ParametricLP(Envelope(1, 2, radius=0.02, shape=1), c=[3], A=price, b=[8])
+    >>> found = public_interval(program)
+    >>> round(found.robust, 6), round(found.optimistic, 6), found.x.round(6).tolist()
+    (12.0, 24.0, [4.0])
+    """
 
     robust: float
     optimistic: float

@@ -55,7 +55,16 @@ DECLARED = "declared"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim about one file, and the outcome."""
+    """A claim about one file, and the outcome.
+
+    Examples
+    --------
+    >>> from dp_cmdp.verification.files import Finding
+    >>> Finding("r.npz", "the noise is exact", True, "by its own word", declared=True).outcome
+    'declared'
+    >>> Finding("r.npz", "its noise is what it says", False, "a threshold was changed").outcome
+    'FAILED'
+    """
 
     file: str
     claim: str

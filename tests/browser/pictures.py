@@ -13,7 +13,7 @@ from typing import Any
 
 from dp_cmdp import PrivacyBudget, PrivacyLedger
 from dp_cmdp.explorer.grid_design import GridDesign
-from tests.browser.conftest import FLAGS, started
+from tests.browser.conftest import FLAGS, LATER_MS, started
 
 WIDTH = 1280
 #: Colours of a picture: few enough for a small file, enough for smooth letters.
@@ -36,7 +36,7 @@ def main(folder: Path) -> None:
                 executable_path=shutil.which("chromium"), args=list(FLAGS)
             )
             page = browser.new_page(viewport={"width": WIDTH, "height": 1180})
-            page.set_default_timeout(120_000)
+            page.set_default_timeout(LATER_MS)
             page.goto(server.start)
             _save(_released(page), folder / "explorer-database.png")
             page.goto(f"{server.base}/?tab=grid&plan=totals&epsilon=4")

@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from pkgutil import resolve_name
@@ -13,6 +14,7 @@ import pytest
 import dp_cmdp
 
 ROOT = Path(dp_cmdp.__file__).parent
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 FILES = sorted({*ROOT.rglob("*.py"), *ROOT.joinpath("envs").glob("*.py")})
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef
 
@@ -134,8 +136,24 @@ def examples() -> Iterator[tuple[str, str, doctest.DocTest]]:
 EXAMPLES = list(examples())
 
 
+def referenced(text: str) -> Iterator[str]:
+    """Classes and functions that a page of the reference documents, as ``module:name``."""
+    module = ""
+    for word, name in re.findall(
+        r"^\.\. (currentmodule|autoclass|autofunction):: (\S+)$", text, re.MULTILINE
+    ):
+        if word == "currentmodule":
+            module = name
+        else:
+            # an attribute of the face, no module that could be imported by this name
+            owner = "dp_cmdp:cvxpy." if module == "dp_cmdp.cvxpy" else f"{module}:"
+            yield f"{owner}{name}"
+
+
 def public() -> Iterator[str]:
     """Whatever must have an example, as ``module:name``."""
+    for page in sorted(REFERENCE.glob("*.md")):
+        yield from referenced(page.read_text(encoding="utf-8"))
     for face in FACES:
         yield from (f"{face}:{name}" for name in importlib.import_module(face).__all__)
     for room, names in ROOMS.items():
@@ -151,6 +169,12 @@ def has_example(thing: Any) -> bool:
 @pytest.mark.parametrize("name", sorted(set(public()) - DATA))
 def test_every_public_name_has_an_example(name):
     assert has_example(resolve_name(name)), f"{name}: add an Examples section to its docstring"
+
+
+def test_pages_of_the_reference_are_read():
+    page = ".. currentmodule:: dp_cmdp\n\n.. autoclass:: CMDP\n.. autofunction:: solve\n"
+    assert list(referenced(page)) == ["dp_cmdp:CMDP", "dp_cmdp:solve"]
+    assert {"dp_cmdp.errors:SolverError", "dp_cmdp:verify"} < set(public())
 
 
 def test_a_name_without_an_example_is_noticed():

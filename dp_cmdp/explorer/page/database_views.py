@@ -14,7 +14,14 @@ from dp_cmdp.cmdp.synthesis import SafePolicy
 from dp_cmdp.explorer import map_svg
 from dp_cmdp.explorer.cell_words import cell_words
 from dp_cmdp.explorer.grid_answer import highest_costs, robust_of, saturation_share
-from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
+from dp_cmdp.explorer.page.maps import (
+    DATA_MARKS,
+    POLICY_MARKS,
+    DrawnMap,
+    Player,
+    PolicyMap,
+    legend,
+)
 from dp_cmdp.explorer.page.parts import SMALL, card
 from dp_cmdp.explorer.page.program_parts import ProgramPictures, allocation_picture, tell_answer
 from dp_cmdp.explorer.page.workbench import results_table
@@ -36,12 +43,13 @@ class GridView:
         self._robust: SafePolicy | None = None
         with card("Maps"):
             self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
+            legend(*DATA_MARKS, *POLICY_MARKS)
             with ui.element("div").classes(
                 "w-full grid gap-4 grid-cols-1 md:grid-cols-2 xl:grid-cols-3"
             ):
                 with ui.column().classes("w-full gap-1"):
                     ui.label("Data released").classes("font-semibold")
-                    ui.label("green in grey: released in public bounds").classes(SMALL)
+                    ui.label("public bounds, and what was released").classes(SMALL)
                     self._data = DrawnMap(
                         self._layout, label="Map: arrow keys move, facts are read above",
                         on_cell=lambda _cell, _pressed: self._mark(),

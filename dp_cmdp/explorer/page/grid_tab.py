@@ -21,7 +21,14 @@ from dp_cmdp.explorer.grid_answer import (
     saturation_share,
 )
 from dp_cmdp.explorer.grid_design import TOOLS, GridDesign, base_layout
-from dp_cmdp.explorer.page.maps import DrawnMap, Player, PolicyMap
+from dp_cmdp.explorer.page.maps import (
+    DATA_MARKS,
+    POLICY_MARKS,
+    DrawnMap,
+    Player,
+    PolicyMap,
+    legend,
+)
 from dp_cmdp.explorer.page.parts import (
     AMBER,
     BUTTON,
@@ -50,12 +57,11 @@ INVENTED = (
 )
 #: Grids of so many columns are shown four in a row, where there is room.
 SIDE_BY_SIDE, FOUR = 16, "xl:grid-cols-4"
-LEGEND = (
-    ("▭ dashed", "candidate: a hazard may be here (public)", map_svg.CANDIDATE),
-    ("▌ grey", "public bounds of its severity", "#6b7280"),
-    ("▌ green", "released interval", map_svg.RELEASED),
+MARKS = (
+    *DATA_MARKS,
     ("◆", "invented truth", map_svg.TRUTH),
     ("▢ violet", "weighed in the chosen total", map_svg.WEIGHED),
+    *POLICY_MARKS,
 )
 
 
@@ -127,9 +133,7 @@ class GridTab(Workbench[GridDesign, GridSketch, GridAnswer]):
     def _pictures(self) -> None:
         with card("Maps"):
             self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
-            with ui.row().classes("gap-x-4 gap-y-0"):
-                for mark, meaning, colour in LEGEND:
-                    ui.label(f"{mark}: {meaning}").classes("text-xs").style(f"color: {colour}")
+            legend(*MARKS)
             self._maps = ui.element("div").classes(MAPS)
             self._player = Player(on_seed=lambda _: self._show_policies())
             self._total = ui.select(

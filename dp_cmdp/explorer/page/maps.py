@@ -17,6 +17,25 @@ from dp_cmdp.explorer.page.parts import BUTTON, SMALL
 MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
 #: Seconds per step of an episode that plays.
 TICK = 0.25
+#: Mark, meaning and colour: of data and releases, and of policies.
+DATA_MARKS = (
+    ("▭ dashed", "candidate: a hazard may be here (public)", map_svg.CANDIDATE),
+    ("▌ grey", "public bounds of its severity", "#6b7280"),
+    ("▌ green", "released interval", map_svg.RELEASED),
+)
+POLICY_MARKS = (
+    ("■ blue", "the darker, the more visited", "#2b6a9b"),
+    ("→", "action, as long as it is likely, faint where nobody comes", map_svg.TRUTH),
+    ("●", "where the agent is", map_svg.AGENT),
+    ("S, G", "start and goal", map_svg.TRUTH),
+)
+
+
+def legend(*marks: tuple[str, str, str]) -> None:
+    """What the marks of the maps below mean."""
+    with ui.row().classes("gap-x-4 gap-y-0"):
+        for mark, meaning, colour in marks:
+            ui.label(f"{mark}: {meaning}").classes("text-xs").style(f"color: {colour}")
 
 
 class DrawnMap:

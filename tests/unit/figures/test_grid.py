@@ -12,7 +12,7 @@ from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.envs import named_layout
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.figures import comparison_figure, policy_figure
-from dp_cmdp.figures.grid_map import FAINT, LONGEST_ARROW, candidate_names
+from dp_cmdp.figures.grid_map import FAINT, LONGEST_ARROW, candidate_names, entry_names
 from dp_cmdp.figures.grid_view import policy_view
 from tests.rooms import Locked
 
@@ -229,3 +229,15 @@ def test_kinds_of_hazards_have_letters_and_candidates_numbers():
         )
         assert text.endswith(kinds)
         assert text[: -len(kinds)].isdigit()
+
+
+def test_of_a_cell_with_two_hazards_each_severity_has_a_name_of_its_own():
+    layout = named_layout("two_hazards")
+    view = policy_view(layout, Policy.uniform(64, 4), np.full((64, 4), 0.1))
+    names = entry_names(view, "severity")
+    fire, flood = (kind.cells for kind in layout.kinds)
+    assert set(fire) & set(flood)
+    assert len(set(names)) == len(names) == len(fire) + len(flood)
+    assert [name[-1] for name in names] == ["a"] * len(fire) + ["b"] * len(flood)
+    cells = {text.rstrip("ab"): cell for cell, text in candidate_names(view).items()}
+    assert [cells[name[:-1]] for name in names] == [*fire, *flood]

@@ -45,6 +45,16 @@ def test_each_group_has_its_own_axes_and_totals_theirs(looked):
     assert heights == [rows["public_bound"].tolist(), rows["bound"].tolist()]
 
 
+def test_an_axis_of_numbers_says_what_they_count(looked):
+    bare = Envelope(0.0, 1.0, radius=0.02, shape=3)
+    release = release_database(Database(MARKS[:3], bare), BUDGET, rng=np.random.default_rng(0))
+    (ax,) = release.plot().axes
+    assert ax.get_xlabel() == "position"
+    (ax,) = small().plot().axes
+    assert ax.get_xlabel() == ""
+    assert [part.get_xlabel() for part in looked.plot().axes][-1] == "total: entries it weighs"
+
+
 def test_one_part_can_be_drawn_on_given_axes(looked):
     figure = Figure()
     left, right = figure.subplots(ncols=2)
