@@ -80,7 +80,8 @@ def scale_figure(rows: Rows) -> Figure:
             ax.set_xlabel(counted, fontsize=8)
         next(ax for ax in line if ax.get_visible()).set_ylabel("loss (%)", fontsize=9)
     legend_below(figure, *(ax for ax in axes.flat if ax.get_visible()), columns=3)
-    heading(figure, "The price of privacy with certainty, as problems grow (ε = 1, δ = 0.001)")
+    told = "(ε = 1, δ = 0.001; means, 95 % intervals)"
+    heading(figure, f"The price of privacy with certainty, as problems grow {told}")
     return figure
 
 
