@@ -38,6 +38,12 @@ int keep(Solve *f, const i32 *policy) {
     return oldest;
 }
 
+/* The chain of a policy in f->other, by the ranks of f->chain; -1 without memory. */
+int enter_other(Solve *f, const i32 *policy) {
+    memcpy(f->other->rank, f->chain->rank, f->n * sizeof(u32));
+    return chain_of(f->other, f->dyn, policy);
+}
+
 /* Make the occupancy of a kept policy exact, and its totals. */
 void complete(Solve *f, int j) {
     Known *own = &f->kept[j];
@@ -46,8 +52,7 @@ void complete(Solve *f, int j) {
     memcpy(own->y, f->y, f->n * sizeof(double));
     if (memcmp(own->policy, chain->policy, f->n * sizeof(i32)) != 0) {
         chain = f->other;
-        memcpy(chain->rank, f->chain->rank, f->n * sizeof(u32));
-        chain_of(chain, f->dyn, own->policy);
+        enter_other(f, own->policy);
     }
     occupy(chain, f->dyn->mu, own->y, FLOW);
     own->gain = 0.0;

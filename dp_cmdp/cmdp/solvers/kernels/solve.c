@@ -105,7 +105,7 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     i64 cuts = count + room + MODEL_CUTS(K);
     size_t each = n * (sizeof(i32) + sizeof(double)) + K * sizeof(double) + 3 * 64;
     size_t bytes = sizeof(double) * (2 * pairs * m + 2 * n + 12 * m + cuts * (1 + 2 * K) + count * K) +
-                   room * each + (count + room) * sizeof(Known) + (m + 2) * n * sizeof(i32) + 64 * 40;
+                   room * each + (count + room) * sizeof(Known) + (m + 1) * n * sizeof(i32) + 64 * 40;
     char *memory = malloc(bytes), *at = memory;
     if (!memory) return NO_MEMORY;
     double *table = place(&at, pairs * m * sizeof(double)), *peak = place(&at, m * sizeof(double));
@@ -122,7 +122,6 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     f.basis = place(&at, m * sizeof(i64));
     f.model_basis = place(&at, m * sizeof(i64));
     f.policy = place(&at, n * sizeof(i32));
-    f.improved = place(&at, n * sizeof(i32));
     f.mixed = place(&at, m * n * sizeof(i32));
     f.cuts.room = cuts;
     f.cuts.gain = place(&at, cuts * sizeof(double));
@@ -144,6 +143,7 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     }
     answer->steps = 0;
     chain->grade = other->grade = 0; /* answers do not depend on what was solved before */
+    other->policy[0] = -1;           /* that of nobody */
     int status = run_newton(&f, start_from_given(&f, given, given_costs), steps, answer);
     if (status == LOST) status = run_columns(&f, answer);
     free(memory);
