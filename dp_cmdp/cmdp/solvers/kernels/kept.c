@@ -40,7 +40,10 @@ int keep(Solve *f, const i32 *policy) {
 
 /* The chain of a policy in f->other, by the ranks of f->chain; -1 without memory. */
 int enter_other(Solve *f, const i32 *policy) {
-    memcpy(f->other->rank, f->chain->rank, f->n * sizeof(u32));
+    if (memcmp(f->other->rank, f->chain->rank, f->n * sizeof(u32)) != 0) {
+        memcpy(f->other->rank, f->chain->rank, f->n * sizeof(u32));
+        forget_factors(f->other);
+    }
     return chain_of(f->other, f->dyn, policy);
 }
 
