@@ -55,6 +55,7 @@ typedef struct {
     double *costs, *multiplier, *weights;
     i32 *policies;
     double *occupancies;
+    double *measure;                  /* (n, actions), zeros at first */
 } Answer;
 
 /* kept.c */
@@ -66,6 +67,8 @@ int enter_other(Solve *f, const i32 *policy);
 void complete(Solve *f, int j);
 int mix(Solve *f, int elastic, double *excess);
 void answer_with_mixture(const Solve *f, Answer *answer);
+void measure_of(i64 n, i64 actions, i64 count, const i32 *policies, const double *occupancies,
+                const double *weights, double *x);
 double lagrangian_bound(const Solve *f, const double *prices, const double *w);
 int meets(const Solve *f, const Answer *answer);
 
