@@ -30,7 +30,7 @@
  * 10^5 states, 24 a tenth longer at 10^4). */
 #define SWEEPS 16
 /* After so few changes the mixture the model names is tried: most often it is the answer. */
-#define NEARLY 8
+#define NEARLY 4
 /* Multipliers that move by less than this share are near: evaluations are exact from then on. Before,
  * they only shrink the residual by so much. */
 #define NEAR 0.05
