@@ -75,9 +75,11 @@ class PolicyLibrary:
 
     def given(self, tables: FloatArray) -> Given:
         """All of them, as solves of costs `tables` (..., pairs) start from them."""
-        costly = np.zeros(self.shape, bool) if self._size == 0 else tables.any(
-            axis=tuple(range(tables.ndim - 1))
-        ).reshape(self.shape)
+        costly = (
+            np.zeros(self.shape, bool)
+            if self._size == 0
+            else tables.any(axis=tuple(range(tables.ndim - 1))).reshape(self.shape)
+        )
         states = np.flatnonzero(costly.any(axis=1))
         return Given.of(self.policies, self.occupancies, self.values, states=states)
 
