@@ -80,7 +80,7 @@ class PolicyLibrary:
             if self._size == 0
             else tables.any(axis=tuple(range(tables.ndim - 1))).reshape(self.shape)
         )
-        states = np.flatnonzero(costly.any(axis=1))
+        states = np.flatnonzero(costly.any(axis=-1))
         return Given.of(self.policies, self.occupancies, self.values, states=states)
 
     def make_room(self) -> None:
