@@ -120,7 +120,8 @@ int mix(Solve *f, int elastic, double *excess) {
             start_basis(&mixing, cheapest, f->basis);
             int within = elastic || lowest <= 0.0 ||
                          keep_within(mixing, worthless, price, right, f->basis, f->weights, prices);
-            for (int k = 0; k < K && !elastic; k++) price[k] = within ? INFINITY : PENALTY;
+            for (int k = 0; k < K && !elastic; k++)
+                price[k] = within ? INFINITY : PENALTY;
             status = simplex(&mixing, f->basis, f->weights, prices);
         }
         *excess = 0.0;
