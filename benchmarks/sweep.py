@@ -93,6 +93,8 @@ def grids(
         ours_s, warm_s = _per(mine.seconds, number), _per(theirs.seconds, peer_number)
         line = {"status": theirs.status, "gap": mine.answer[1] if mine.answer else None}
         line |= {"grid": seed, "radius": radius, "costs": costs, "draws": number}
+        line["ours_clock_s"] = _per(mine.clock_seconds, number)
+        line["peer_clock_s"] = _per(theirs.clock_seconds, peer_number)
         records.add("grids", n * n, ours_s=ours_s, peer="highs warm", peer_s=warm_s, **line)
         if ours_s and warm_s:
             times.append((ours_s, warm_s, warm_s / ours_s))

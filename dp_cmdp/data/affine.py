@@ -8,7 +8,7 @@ follows from it (some coefficient is non-zero), never from realised values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ class Affine:
     col: IntArray
     entry: IntArray
     coefficient: FloatArray
+    _places: tuple[IntArray, IntArray, IntArray] = field(init=False, repr=False)
 
     @door
     def __init__(
@@ -113,9 +114,7 @@ class Affine:
 
     def sensitive(self) -> tuple[IntArray, IntArray, IntArray]:
         """(row, col) of every sensitive position, and the position number of every term."""
-        new = np.ones(self.row.size, dtype=bool)  # terms are sorted by position
-        new[1:] = (self.row[1:] != self.row[:-1]) | (self.col[1:] != self.col[:-1])
-        return self.row[new], self.col[new], np.cumsum(new) - 1
+        return self._places
 
     def bounds(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Smallest and largest value of every sensitive position over a box of databases.
@@ -315,6 +314,11 @@ def _store_terms(
     for name, part in zip(("row", "col", "entry"), place[:, index[sort]], strict=True):
         object.__setattr__(affine, name, _check.frozen(np.array(part)))
     object.__setattr__(affine, "coefficient", _check.frozen(np.concatenate(pieces)[sort]))
+    rows, cols = affine.row, affine.col
+    new = np.ones(rows.size, dtype=bool)  # terms are sorted by position
+    new[1:] = (rows[1:] != rows[:-1]) | (cols[1:] != cols[:-1])
+    places = (_check.frozen(part) for part in (rows[new], cols[new], np.cumsum(new) - 1))
+    object.__setattr__(affine, "_places", tuple(places))
 
 
 def _entries(matrix: sparse.csr_array, row: IntArray, col: IntArray) -> FloatArray:

@@ -83,17 +83,29 @@ class Given(Structure):
 
     _fields_ = (
         ("count", c_int64),
+        ("costly", c_int64),
         ("policies", c_void_p),
         ("occupancies", c_void_p),
         ("values", c_void_p),
+        ("states", c_void_p),
+        ("policies_there", c_void_p),
+        ("occupancies_there", c_void_p),
     )
     arrays: Sequence[NDArray[Any]]
 
     @classmethod
-    def of(cls, policies: NDArray[np.int32], occupancies: FloatArray, values: FloatArray) -> Given:
-        """Of rows without gaps between them."""
-        arrays = (policies, occupancies, values)
-        made = cls(len(policies), *map(address, arrays))
+    def of(
+        cls,
+        policies: NDArray[np.int32],
+        occupancies: FloatArray,
+        values: FloatArray,
+        *,
+        states: NDArray[np.int64],
+    ) -> Given:
+        """Of rows without gaps between them; in other `states` nothing may cost anything."""
+        there = (states.astype(np.uint32), policies[:, states], occupancies[:, states])
+        arrays = (policies, occupancies, values, *map(np.ascontiguousarray, there))
+        made = cls(len(policies), len(states), *map(address, arrays))
         made.arrays = arrays
         return made
 
@@ -109,6 +121,7 @@ class _Answer(Structure):
         ("weights", c_void_p),
         ("policies", c_void_p),
         ("occupancies", c_void_p),
+        ("measure", c_void_p),
     )
 
 
@@ -125,6 +138,7 @@ class Outcome:
     weights: FloatArray
     policies: NDArray[np.int32]
     occupancies: FloatArray
+    measure: FloatArray  # occupancy measure of the mixture, (num_states, num_actions)
 
 
 def address(array: NDArray[Any]) -> int:
@@ -225,6 +239,7 @@ class Workspace:
         library = required()
         arrays = (self.indptr, self.indices, self.data, self.mu)
         self._dynamics = Dynamics.over(arrays, shape=self.shape, gamma=self.gamma)
+        self._reward = address(self.reward)
         room = library.chain_room(byref(self._dynamics))
         chains = [library.chain_new(self.shape[0], room) for _ in range(2)]
         for chain in filter(None, chains):
@@ -264,10 +279,11 @@ class Workspace:
         rows, n = len(b), self.shape[0]
         paid, multiplier, weights = np.zeros(rows), np.zeros(rows), np.zeros(rows + 1)
         policies, occupancies = np.empty((rows + 1, n), np.int32), np.empty((rows + 1, n))
-        outputs = (paid, multiplier, weights, policies, occupancies)
+        measure = np.zeros(self.shape)
+        outputs = (paid, multiplier, weights, policies, occupancies, measure)
         answer = _Answer(0.0, np.inf, 0, 0, *map(address, outputs))
         status = self._library.solve(
-            byref(self._dynamics), rows, address(self.reward), address(costs), address(b),
+            byref(self._dynamics), rows, self._reward, address(costs), address(b),
             gap, newton_steps, byref(given), address(x), self._chain, self._other, byref(answer),
         )  # fmt: skip
         if status == NO_MEMORY:
@@ -275,7 +291,7 @@ class Workspace:
         mixed = slice(answer.count)
         return Outcome(
             status, answer.value, answer.bound, answer.steps, paid, multiplier, weights[mixed],
-            policies[mixed], occupancies[mixed],
+            policies[mixed], occupancies[mixed], measure,
         )  # fmt: skip
 
     def price(

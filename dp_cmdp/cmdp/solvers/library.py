@@ -73,10 +73,15 @@ class PolicyLibrary:
         """Discounted rewards (size,)."""
         return self._values[: self._size]
 
-    @property
-    def given(self) -> Given:
-        """All of them, as a solve starts from them."""
-        return Given.of(self.policies, self.occupancies, self.values)
+    def given(self, tables: FloatArray) -> Given:
+        """All of them, as solves of costs `tables` (..., pairs) start from them."""
+        costly = (
+            np.zeros(self.shape, bool)
+            if self._size == 0
+            else tables.any(axis=tuple(range(tables.ndim - 1))).reshape(self.shape)
+        )
+        states = np.flatnonzero(costly.any(axis=-1))
+        return Given.of(self.policies, self.occupancies, self.values, states=states)
 
     def make_room(self) -> None:
         """Drop the least recently useful half where there are more than the capacity."""

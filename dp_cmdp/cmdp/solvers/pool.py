@@ -31,7 +31,7 @@ from dp_cmdp._door import door
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.solvers.compiled import INFEASIBLE, SOLVED, Outcome, Workspace, kernels
 from dp_cmdp.cmdp.solvers.exact_columns import exact_solution, refined_bound
-from dp_cmdp.cmdp.solvers.library import PolicyLibrary, occupancy_measure
+from dp_cmdp.cmdp.solvers.library import PolicyLibrary
 from dp_cmdp.cmdp.solvers.lp_engine import solve_lp
 from dp_cmdp.cmdp.solvers.solution import (
     FEASIBILITY,
@@ -267,7 +267,7 @@ class PolicyPool:
         if library is None:
             return [self._by_lp(own, gap=gap) for own in map(self._draw, tables, b)]
         library.make_room()
-        given, columns = library.given, tables.shape[1] + 1
+        given, columns = library.given(tables), tables.shape[1] + 1
         start = self._values.get(columns, np.zeros((library.shape[0], columns)))
         found: dict[int, tuple[Outcome, FloatArray, CMDPSolution | SolverError]] = {}
         draws: SimpleQueue[int] = SimpleQueue()
@@ -342,11 +342,8 @@ class PolicyPool:
     def _solution(self, outcome: Outcome, bound: float) -> CMDPSolution:
         """The mixture found, below a bound."""
         assert self.library is not None
-        measure = occupancy_measure(
-            outcome.policies, outcome.occupancies, outcome.weights, actions=self._cmdp.num_actions
-        )
         return CMDPSolution(
-            occupancy=frozen(measure),
+            occupancy=frozen(outcome.measure),
             value=outcome.value,
             costs=frozen(outcome.costs),
             dual=frozen(outcome.multiplier),

@@ -22,6 +22,12 @@ static const double DROP[] = {3e-3, 3e-2, 0.0, 1e-4, 0.0};
 static const double ROOM[] = {4.0, 3.0, 1.0, 20.0, 100.0};
 #define DIAGONAL_ONLY 2
 #define LAST_GRADE 4
+/* Factors serve another policy that differs in so few states: every one of them takes a step or two more,
+ * new factors as long as three. */
+#define STALE 2
+
+/* No factors yet, whatever was solved before. */
+void forget_factors(Chain *c) { c->factored[0] = c->policy[0] = -1; }
 
 EXPORT Chain *chain_new(i64 n, i64 room) {
     Chain *c = calloc(1, sizeof(Chain));
@@ -29,6 +35,7 @@ EXPORT Chain *chain_new(i64 n, i64 room) {
     c->n = n;
     c->room = room;
     c->policy = malloc(n * sizeof(i32));
+    c->factored = malloc(n * sizeof(i32));
     c->rank = malloc(n * sizeof(u32));
     c->start = malloc((n + 1) * sizeof(i64));
     c->middle = malloc(n * sizeof(i64));
@@ -39,7 +46,7 @@ EXPORT Chain *chain_new(i64 n, i64 room) {
     c->upper_start = malloc((n + 1) * sizeof(i64));
     c->work = malloc(9 * n * sizeof(double));
     c->marks = malloc(3 * n * sizeof(u32));
-    if (!c->policy || !c->rank || !c->start || !c->middle || !c->column || !c->weight || !c->diagonal ||
+    if (!c->policy || !c->factored || !c->rank || !c->start || !c->middle || !c->column || !c->weight || !c->diagonal ||
         !c->lower_start || !c->upper_start || !c->work || !c->marks) {
         chain_free(c);
         return NULL;
@@ -50,7 +57,7 @@ EXPORT Chain *chain_new(i64 n, i64 room) {
 
 EXPORT void chain_free(Chain *c) {
     if (!c) return;
-    void *parts[] = {c->policy, c->rank, c->start, c->middle, c->column, c->weight, c->diagonal,
+    void *parts[] = {c->policy, c->factored, c->rank, c->start, c->middle, c->column, c->weight, c->diagonal,
                      c->lower_start, c->upper_start, c->lower, c->upper, c->lower_value,
                      c->upper_value, c->work, c->marks};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) free(parts[k]);
@@ -73,6 +80,7 @@ EXPORT i64 chain_room(const Dynamics *dyn) {
 
 EXPORT void natural_order(Chain *c) {
     for (i64 s = 0; s < c->n; s++) c->rank[s] = (u32)s;
+    forget_factors(c);
 }
 
 /* Rank the states by their depth in the forest of likeliest successors; cycles are cut anywhere. */
@@ -101,6 +109,7 @@ EXPORT int rank_states(Chain *c, const Dynamics *dyn, const i32 *policy) {
     for (i64 s = 0; s < n; s++) begin[depth[s] + 1]++;
     for (i64 i = 0; i < n; i++) begin[i + 1] += begin[i];
     for (i64 s = 0; s < n; s++) c->rank[s] = (u32)begin[depth[s]]++;
+    forget_factors(c);
     free(begin);
     return 0;
 }
@@ -186,6 +195,7 @@ static int factors(Chain *c, int grade) {
 
 /* Factors of the present grade, or of the first easier one that fits. */
 static int factorise(Chain *c) {
+    memcpy(c->factored, c->policy, c->n * sizeof(i32));
     for (;;) {
         if (factors(c, c->grade) == 0) return 0;
         if (c->grade > DIAGONAL_ONLY) c->grade = DIAGONAL_ONLY;
@@ -194,10 +204,12 @@ static int factorise(Chain *c) {
     }
 }
 
-/* The chain of a policy by the present ranks, with its factors; T is read row after row. */
+/* The chain of a policy by the present ranks, with its factors, or those of a policy that differs in few
+ * states, if it has them; T is read row after row. */
 EXPORT int chain_of(Chain *c, const Dynamics *dyn, const i32 *policy) {
-    i64 n = c->n;
+    i64 n = c->n, changes = 0;
     memcpy(c->policy, policy, n * sizeof(i32));
+    for (i64 s = 0; s < n; s++) changes += policy[s] != c->factored[s];
     for (i64 s = 0; s < n; s++) {
         i64 pair = s * dyn->num_actions + policy[s];
         c->start[c->rank[s] + 1] = dyn->indptr[pair + 1] - dyn->indptr[pair];
@@ -219,7 +231,7 @@ EXPORT int chain_of(Chain *c, const Dynamics *dyn, const i32 *policy) {
         c->middle[i] = low;
         c->diagonal[i] = 1.0 - stay;
     }
-    return factorise(c);
+    return changes > STALE || c->factored[0] < 0 ? factorise(c) : 0;
 }
 
 static void precondition(const Chain *c, const double *t, double *z, int way) {
@@ -367,6 +379,8 @@ EXPORT int solve_chain(Chain *c, const double *b, double *x, double tolerance, d
 static int solve_stubbornly(Chain *c, const double *b, double *x, double tolerance, double shrink,
                             int way) {
     int steps = solve_chain(c, b, x, tolerance, shrink, way), gone = 0;
+    if (steps < 0 && memcmp(c->factored, c->policy, c->n * sizeof(i32)) != 0 && factorise(c) == 0)
+        steps = solve_chain(c, b, x, tolerance, shrink, way);
     for (int grade = DIAGONAL_ONLY + 1; steps < 0 && grade <= LAST_GRADE; grade++) {
         if (grade <= c->grade) continue;
         gone = factors(c, grade) < 0;

@@ -38,6 +38,15 @@ int keep(Solve *f, const i32 *policy) {
     return oldest;
 }
 
+/* The chain of a policy in f->other, by the ranks of f->chain; -1 without memory. */
+int enter_other(Solve *f, const i32 *policy) {
+    if (memcmp(f->other->rank, f->chain->rank, f->n * sizeof(u32)) != 0) {
+        memcpy(f->other->rank, f->chain->rank, f->n * sizeof(u32));
+        forget_factors(f->other);
+    }
+    return chain_of(f->other, f->dyn, policy);
+}
+
 /* Make the occupancy of a kept policy exact, and its totals. */
 void complete(Solve *f, int j) {
     Known *own = &f->kept[j];
@@ -46,8 +55,7 @@ void complete(Solve *f, int j) {
     memcpy(own->y, f->y, f->n * sizeof(double));
     if (memcmp(own->policy, chain->policy, f->n * sizeof(i32)) != 0) {
         chain = f->other;
-        memcpy(chain->rank, f->chain->rank, f->n * sizeof(u32));
-        chain_of(chain, f->dyn, own->policy);
+        enter_other(f, own->policy);
     }
     occupy(chain, f->dyn->mu, own->y, FLOW);
     own->gain = 0.0;
@@ -112,7 +120,8 @@ int mix(Solve *f, int elastic, double *excess) {
             start_basis(&mixing, cheapest, f->basis);
             int within = elastic || lowest <= 0.0 ||
                          keep_within(mixing, worthless, price, right, f->basis, f->weights, prices);
-            for (int k = 0; k < K && !elastic; k++) price[k] = within ? INFINITY : PENALTY;
+            for (int k = 0; k < K && !elastic; k++)
+                price[k] = within ? INFINITY : PENALTY;
             status = simplex(&mixing, f->basis, f->weights, prices);
         }
         *excess = 0.0;

@@ -34,7 +34,7 @@ typedef struct {
  * Row i: columns below i from start[i], columns above from middle[i]; weights are those of gamma T. */
 typedef struct {
     i64 n, room;               /* states, and places for non-zeros */
-    i32 *policy;               /* whose chain it is */
+    i32 *policy, *factored;    /* whose chain it is, and whose factors; first entry -1: nobody's */
     u32 *rank;                 /* of each state */
     i64 *start, *middle;
     u32 *column;
@@ -55,6 +55,7 @@ Chain *chain_new(i64 n, i64 room);
 void chain_free(Chain *chain);
 i64 chain_room(const Dynamics *dyn);
 void natural_order(Chain *chain);
+void forget_factors(Chain *chain);
 int rank_states(Chain *chain, const Dynamics *dyn, const i32 *policy);
 int chain_of(Chain *chain, const Dynamics *dyn, const i32 *policy);
 int solve_chain(Chain *chain, const double *b, double *x, double tolerance, double shrink, int way);

@@ -29,8 +29,8 @@
 /* Sweeps at most: an evaluation takes longer than that many on large grids (12 took a quarter longer at
  * 10^5 states, 24 a tenth longer at 10^4). */
 #define SWEEPS 16
-/* With a change in at most one state of so many, sweeps may mend the bound as well as another step. */
-#define NEARLY 10000
+/* After so few changes the mixture the model names is tried: most often it is the answer. */
+#define NEARLY 4
 /* Multipliers that move by less than this share are near: evaluations are exact from then on. Before,
  * they only shrink the residual by so much. */
 #define NEAR 0.05
@@ -111,11 +111,11 @@ static void mend(const Solve *f, double tie, i32 *policy) {
     }
 }
 
-/* An upper bound on the optimum at some multipliers, from the values of the present policy, which
- * sweeps improve where it is not the best. Overwrites the advantages. */
-static double upper_bound(Solve *f, const double *multiplier, double allowed, int sweeps) {
+/* An upper bound on the optimum at some multipliers, from the values of the policy of a chain there.
+ * Overwrites the advantages. */
+static double upper_bound(Solve *f, Chain *chain, const double *multiplier, double allowed) {
     i64 n = f->n, actions = f->dyn->num_actions;
-    double *net = f->advantage, one = 1.0;
+    double *net = f->advantage;
     set_prices(f, multiplier);
     for (i64 p = 0; p < n * actions; p++) {
         net[p] = 0.0;
@@ -125,16 +125,30 @@ static double upper_bound(Solve *f, const double *multiplier, double allowed, in
         f->w[s] = 0.0;
         for (int k = 0; k < f->m; k++) f->w[s] += f->prices[k] * f->x[s * f->m + k];
     }
-    evaluate(f->chain, actions, 1, net, f->policy, f->w, EVALUATION * allowed, 0.0);
-    memcpy(f->improved, f->policy, n * sizeof(i32));
-    for (int k = 0; k < sweeps; k++)
-        if (sweep(f->dyn, 1, net, &one, f->w, f->improved, 0.5 * allowed, k % 2 == 0) == 0) break;
+    evaluate(chain, actions, 1, net, chain->policy, f->w, EVALUATION * allowed, 0.0);
     return lagrangian_bound(f, f->prices, f->w);
 }
 
-/* The policy is one of its own mixture, or nearly: the answer, if the bound meets it. */
-static int finish(Solve *f, double allowed, int nearly, Answer *answer) {
-    complete(f, keep(f, f->policy));
+/* A chain of one of the mixed policies: the present one, or another at hand; NULL without memory. */
+static Chain *chain_of_mixture(Solve *f) {
+    size_t bytes = f->n * sizeof(i32);
+    int heaviest = -1;
+    Chain *found = NULL;
+    for (int j = 0; j <= f->K; j++) {
+        if (f->basis[j] < 0 || !(f->weights[j] > NOTHING)) continue;
+        const i32 *own = f->kept[f->basis[j]].policy;
+        if (memcmp(own, f->chain->policy, bytes) == 0) return f->chain;
+        if (memcmp(own, f->other->policy, bytes) == 0) found = f->other;
+        if (heaviest < 0 || f->weights[j] > f->weights[heaviest]) heaviest = j;
+    }
+    if (found || heaviest < 0) return found;
+    return enter_other(f, f->kept[f->basis[heaviest]].policy) < 0 ? NULL : f->other;
+}
+
+/* The mixture that the model names, which holds the present policy or is few changes away: the answer, if
+ * the bound meets it. */
+static int finish(Solve *f, double allowed, i64 changes, Answer *answer) {
+    if (changes == 0) complete(f, keep(f, f->policy));
     for (int j = 0; j <= f->K; j++) {
         if (f->basis[j] < 0 || !(f->weights[j] > NOTHING)) continue;
         complete(f, f->basis[j] < f->cuts.known ? (int)f->basis[j] : keep(f, f->mixed + j * f->n));
@@ -144,12 +158,13 @@ static int finish(Solve *f, double allowed, int nearly, Answer *answer) {
     memcpy(f->model_basis, f->basis, f->m * sizeof(i64));
     memcpy(f->model_weights, f->weights, f->m * sizeof(double));
     int found = mix(f, 0, &excess) == 0 && excess <= ROUNDED;
-    if (found) {
+    Chain *chain = found ? chain_of_mixture(f) : NULL;
+    if (chain) {
         answer_with_mixture(f, answer);
         answer->bound = INFINITY;
         for (int turn = 0; turn < 2 && !meets(f, answer); turn++) {
             const double *multiplier = turn == 0 ? f->next : at_model;
-            double bound = upper_bound(f, multiplier, allowed, nearly ? SWEEPS : 0);
+            double bound = upper_bound(f, chain, multiplier, allowed);
             if (bound < answer->bound) {
                 answer->bound = bound;
                 memcpy(answer->multiplier, multiplier, f->K * sizeof(double));
@@ -159,7 +174,7 @@ static int finish(Solve *f, double allowed, int nearly, Answer *answer) {
     memcpy(f->next, at_model, f->K * sizeof(double));
     memcpy(f->basis, f->model_basis, f->m * sizeof(i64));
     memcpy(f->weights, f->model_weights, f->m * sizeof(double));
-    return found && meets(f, answer);
+    return chain && meets(f, answer);
 }
 
 /* Values and policy to start from: sweeps from below at a first guess of the multipliers. */
@@ -194,7 +209,11 @@ typedef struct {
 /* Values, occupancy, advantages and totals of the policy; NO_MEMORY or SOLVED. */
 static int look_around(Solve *f, Course *course, int new_ranks, double *allowed) {
     if (new_ranks) rank_states(f->chain, f->dyn, f->policy);
-    if (chain_of(f->chain, f->dyn, f->policy) < 0) return NO_MEMORY;
+    if (!new_ranks && memcmp(f->other->policy, f->policy, f->n * sizeof(i32)) == 0) {
+        Chain *ready = f->other;
+        f->other = f->chain, f->chain = ready;
+    } else if (chain_of(f->chain, f->dyn, f->policy) < 0)
+        return NO_MEMORY;
     double value = inner(f->n, f->dyn->mu, f->x, f->m);
     *allowed = f->gap * larger(fabs(value), f->scale) * (1.0 - f->dyn->gamma);
     int hardest = evaluate_all(f, *allowed, course->exact, course->changes);
@@ -318,8 +337,8 @@ int run_newton(Solve *f, int warm, int steps, Answer *answer) {
         const i32 *policy = heaviest_of_mixture(f, tie, &fewest);
         double moved = movement(f);
         if (moved > 0.5 && ++course.wild > TOO_WILD) return LOST;
-        int settled = status == 0 && fewest * NEARLY <= n;
-        if (settled && course.exact && finish(f, allowed, fewest > 0, answer)) return SOLVED;
+        int settled = status == 0 && fewest <= NEARLY;
+        if (settled && course.exact && finish(f, allowed, fewest, answer)) return SOLVED;
         if (status == 0 && fewest == 0) {
             if (course.exact && try_another(f, &course) == LOST) return LOST;
             course.exact = 1;

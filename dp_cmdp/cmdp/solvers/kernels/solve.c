@@ -9,11 +9,15 @@
 /* Cuts of a model, see model.c. */
 #define MODEL_CUTS(K) (62 + 60 * (i64)(K))
 
-/* What the caller knows: policies with their exact occupancies and values. */
+/* What the caller knows: policies with their exact occupancies and values; the states that cost something,
+ * at least, and policies and occupancies in these alone. */
 typedef struct {
-    i64 count;
+    i64 count, costly;
     const i32 *policies;
     const double *occupancies, *values;
+    const u32 *states;
+    const i32 *policies_there;
+    const double *occupancies_there;
 } Given;
 
 static void *place(char **at, size_t bytes) {
@@ -22,30 +26,28 @@ static void *place(char **at, size_t bytes) {
     return found;
 }
 
-/* Costs of what is given, over the states that cost something; `states` and `paid` are room: n and pairs
- * times K. The costs of these states are put side by side first, where they stay at hand. */
-static void price_given(const Solve *f, const Given *given, u32 *states, double *paid, double *costs) {
-    i64 count = 0, actions = f->dyn->num_actions, each = actions * f->K;
-    for (i64 s = 0; s < f->n && given->count; s++) {
-        int costly = 0;
-        for (i64 a = 0; a < actions; a++)
-            for (int k = 0; k < f->K; k++) {
-                double cost = f->table[(s * actions + a) * f->m + k + 1];
-                paid[count * each + a * f->K + k] = cost;
-                costly |= cost != 0.0;
-            }
-        states[count] = (u32)s;
-        count += costly;
-    }
+/* Costs of what is given, over the states that cost something; `paid` is room, pairs times K. The costs of
+ * these states are put side by side first, where they stay at hand. */
+static void price_given(const Solve *f, const Given *given, double *paid, double *costs) {
+    i64 count = given->costly, actions = f->dyn->num_actions;
+    for (int k = 0; k < f->K; k++)
+        for (i64 i = 0; i < count; i++)
+            for (i64 a = 0; a < actions; a++)
+                paid[(k * count + i) * actions + a] =
+                    f->table[(given->states[i] * actions + a) * f->m + k + 1];
     for (i64 j = 0; j < given->count; j++) {
-        const i32 *policy = given->policies + j * f->n;
-        const double *y = given->occupancies + j * f->n;
+        const i32 *policy = given->policies_there + j * count;
+        const double *y = given->occupancies_there + j * count;
         for (int k = 0; k < f->K; k++) {
-            const double *own = paid + k;
-            double sum = 0.0;
-            for (i64 i = 0; i < count; i++, own += each)
-                sum += y[states[i]] * own[policy[states[i]] * f->K];
-            costs[j * f->K + k] = sum;
+            const double *own = paid + k * count * actions;
+            double even = 0.0, odd = 0.0;
+            i64 i = 0;
+            for (; i + 2 <= count; i += 2) {
+                even += y[i] * own[i * actions + policy[i]];
+                odd += y[i + 1] * own[(i + 1) * actions + policy[i + 1]];
+            }
+            if (i < count) even += y[i] * own[i * actions + policy[i]];
+            costs[j * f->K + k] = even + odd;
         }
     }
 }
@@ -105,7 +107,7 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     i64 cuts = count + room + MODEL_CUTS(K);
     size_t each = n * (sizeof(i32) + sizeof(double)) + K * sizeof(double) + 3 * 64;
     size_t bytes = sizeof(double) * (2 * pairs * m + 2 * n + 12 * m + cuts * (1 + 2 * K) + count * K) +
-                   room * each + (count + room) * sizeof(Known) + (m + 2) * n * sizeof(i32) + 64 * 40;
+                   room * each + (count + room) * sizeof(Known) + (m + 1) * n * sizeof(i32) + 64 * 40;
     char *memory = malloc(bytes), *at = memory;
     if (!memory) return NO_MEMORY;
     double *table = place(&at, pairs * m * sizeof(double)), *peak = place(&at, m * sizeof(double));
@@ -122,7 +124,6 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     f.basis = place(&at, m * sizeof(i64));
     f.model_basis = place(&at, m * sizeof(i64));
     f.policy = place(&at, n * sizeof(i32));
-    f.improved = place(&at, n * sizeof(i32));
     f.mixed = place(&at, m * n * sizeof(i32));
     f.cuts.room = cuts;
     f.cuts.gain = place(&at, cuts * sizeof(double));
@@ -135,7 +136,7 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
         f.kept[count + j].cost = place(&at, K * sizeof(double));
     }
     double *given_costs = place(&at, count * K * sizeof(double));
-    price_given(&f, given, (u32 *)f.mixed, f.advantage, given_costs);
+    price_given(&f, given, f.advantage, given_costs);
     memcpy(f.b, b, K * sizeof(double));
     for (int k = 0; k < m; k++) {
         f.basis[k] = -1;
@@ -144,8 +145,11 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     }
     answer->steps = 0;
     chain->grade = other->grade = 0; /* answers do not depend on what was solved before */
+    forget_factors(chain), forget_factors(other);
     int status = run_newton(&f, start_from_given(&f, given, given_costs), steps, answer);
     if (status == LOST) status = run_columns(&f, answer);
+    measure_of(n, dyn->num_actions, answer->count, answer->policies, answer->occupancies,
+               answer->weights, answer->measure);
     free(memory);
     return status;
 }

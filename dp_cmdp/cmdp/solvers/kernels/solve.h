@@ -40,7 +40,6 @@ typedef struct {
     double *advantage, *base, *prices;
     double *least_unit, *least_multiplier;
     i32 *mixed;                       /* K + 1 policies */
-    i32 *improved;                    /* n: a policy that sweeps have improved */
     double *w;                        /* n: values at some prices */
     i64 *basis, *model_basis;         /* K + 1: of the last mixture, with its weights; of the model's */
     double *weights, *model_weights;
@@ -56,6 +55,7 @@ typedef struct {
     double *costs, *multiplier, *weights;
     i32 *policies;
     double *occupancies;
+    double *measure;                  /* (n, actions), zeros at first */
 } Answer;
 
 /* kept.c */
@@ -63,9 +63,12 @@ double larger(double a, double b);
 i64 differing(i64 n, const i32 *one, const i32 *other);
 void set_prices(const Solve *f, const double *multiplier);
 int keep(Solve *f, const i32 *policy);
+int enter_other(Solve *f, const i32 *policy);
 void complete(Solve *f, int j);
 int mix(Solve *f, int elastic, double *excess);
 void answer_with_mixture(const Solve *f, Answer *answer);
+void measure_of(i64 n, i64 actions, i64 count, const i32 *policies, const double *occupancies,
+                const double *weights, double *x);
 double lagrangian_bound(const Solve *f, const double *prices, const double *w);
 int meets(const Solve *f, const Answer *answer);
 

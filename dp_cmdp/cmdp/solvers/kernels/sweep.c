@@ -99,36 +99,50 @@ EXPORT void advantages(const Dynamics *dyn, int m, const double *table, const do
  *     mu'w + max_{s,a} delta(s, a) sum_t gamma^t,    delta = prices . table + gamma T w - w.
  *
  * Extended precision, with every rounding allowed for: sums of N products are off by at most N units of
- * rounding times the sum of their sizes. In doubles, rows of T may sum to a little more or less than 1. */
+ * rounding times the sum of their sizes. Pairs that even in doubles are certain not to be the largest are
+ * passed over. In doubles, rows of T may sum to a little more or less than 1. */
 EXPORT double bound_of(const Dynamics *dyn, int m, const double *table, const double *prices,
                        const double *w) {
     long double most = -INFINITY, largest = 0.0L, start = 0.0L, mass = 0.0L;
-    long double longest = 0.0L, shortest = INFINITY;
+    double longest = 0.0, shortest = INFINITY;
     for (i64 s = 0; s < dyn->num_states; s++) {
         long double size = fabsl((long double)w[s]);
         largest = size > largest ? size : largest;
         start += (long double)dyn->mu[s] * w[s];
         mass += dyn->mu[s];
     }
-    for (i64 p = 0; p < dyn->num_states * dyn->num_actions; p++) {
-        long double next = 0.0L, sum = 0.0L, net = 0.0L, size = 0.0L;
-        for (u32 j = dyn->indptr[p]; j < dyn->indptr[p + 1]; j++) {
-            next += (long double)dyn->data[j] * w[dyn->indices[j]];
-            sum += dyn->data[j];
+    for (i64 s = 0, p = 0; s < dyn->num_states; s++)
+        for (; p < (s + 1) * dyn->num_actions; p++) {
+            double sum = 0.0, rough = 0.0, paid = 0.0, sizes = 0.0;
+            for (u32 j = dyn->indptr[p]; j < dyn->indptr[p + 1]; j++) {
+                rough += dyn->data[j] * w[dyn->indices[j]];
+                sum += dyn->data[j];
+            }
+            for (int k = 0; k < m; k++) {
+                double term = prices[k] * table[p * m + k];
+                paid += term;
+                sizes += fabs(term);
+            }
+            double length = (double)(dyn->indptr[p + 1] - dyn->indptr[p]);
+            double roughly = (length + m + 8) * DBL_EPSILON;
+            longest = sum * (1.0 + roughly) > longest ? sum * (1.0 + roughly) : longest;
+            shortest = sum * (1.0 - roughly) < shortest ? sum * (1.0 - roughly) : shortest;
+            /* twice what either sum is off by, and once more for the rounding of this line */
+            if (paid + dyn->gamma * rough - w[s] + 4.0 * roughly * (sizes + 3.0 * (double)largest) < most)
+                continue;
+            long double next = 0.0L, net = 0.0L, size = 0.0L;
+            for (u32 j = dyn->indptr[p]; j < dyn->indptr[p + 1]; j++)
+                next += (long double)dyn->data[j] * w[dyn->indices[j]];
+            for (int k = 0; k < m; k++) {
+                long double term = (long double)prices[k] * table[p * m + k];
+                net += term;
+                size += fabsl(term);
+            }
+            long double off = ((long double)length + m + 8) * LDBL_EPSILON;
+            long double delta = net + (long double)dyn->gamma * next - w[s];
+            delta += off * (size + 3.0L * largest);
+            most = delta > most ? delta : most;
         }
-        for (int k = 0; k < m; k++) {
-            long double term = (long double)prices[k] * table[p * m + k];
-            net += term;
-            size += fabsl(term);
-        }
-        long double length = (long double)(dyn->indptr[p + 1] - dyn->indptr[p]);
-        long double off = (length + m + 8) * LDBL_EPSILON;
-        long double delta = net + (long double)dyn->gamma * next - w[p / dyn->num_actions];
-        delta += off * (size + 3.0L * largest);
-        most = delta > most ? delta : most;
-        longest = sum * (1.0L + off) > longest ? sum * (1.0L + off) : longest;
-        shortest = sum * (1.0L - off) < shortest ? sum * (1.0L - off) : shortest;
-    }
     long double off = ((long double)dyn->num_states + 8) * LDBL_EPSILON, gamma = dyn->gamma;
     long double left = most > 0.0L ? 1.0L - gamma * longest : 1.0L - gamma * shortest;
     left += most > 0.0L ? -4 * LDBL_EPSILON : 4 * LDBL_EPSILON;

@@ -34,7 +34,7 @@ def solved_by(cmdp, *, newton_steps):
     x = np.zeros((cmdp.num_states, cmdp.num_constraints + 1))
     table = cmdp.f.reshape(cmdp.num_constraints, -1)
     return library.workspace.solve(
-        table, cmdp.f0, gap=1e-8, given=library.given, x=x, newton_steps=newton_steps
+        table, cmdp.f0, gap=1e-8, given=library.given(table), x=x, newton_steps=newton_steps
     )
 
 
