@@ -252,8 +252,8 @@ FAULTS = (
         Fault(
             "excess-costs-nothing",
             "a mixture costs at most its tolerance",
-            "for (int k = 0; k < K && !elastic; k++) price[k] = within ? INFINITY : PENALTY;",
-            "for (int k = 0; k < K && !elastic; k++) price[k] = 0.0;",
+            "price[k] = within ? INFINITY : PENALTY;",
+            "price[k] = 0.0;",
         ),
         Fault(
             "gap-unchecked",
@@ -320,8 +320,8 @@ FAULTS = (
         Fault(
             "excess-for-a-price",
             "a mixture that keeps the tolerances is preferred to any other",
-            "for (int k = 0; k < K && !elastic; k++) price[k] = within ? INFINITY : PENALTY;",
-            "for (int k = 0; k < K && !elastic; k++) price[k] = PENALTY;",
+            "price[k] = within ? INFINITY : PENALTY;",
+            "price[k] = PENALTY;",
         ),
     ),
 )
