@@ -199,7 +199,7 @@ def choose_plan(
         :func:`dp_cmdp.cmdp.facts_synthesis.row_solver` of their model.
     short : bool, optional
         One trial only, in which no program over measured totals is solved: by default where
-        proposals take long (:data:`MANY_MEETINGS`).
+        rows and entries meet a thousand times or more, and proposals take long.
     progress : bool
         Show a bar when it takes longer than two seconds.
 
