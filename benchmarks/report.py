@@ -170,10 +170,18 @@ def grids(lines: Lines) -> str:
     rows = [
         [f"{line['size']:,}", str(line.get("costs", 1)), number(line["radius"]), str(line["grid"]),
          seconds(line["ours_s"]), seconds(line["peer_s"]),
-         number(line.get("median_ratio", line["ratio"]), unit="×")]
+         number(line.get("median_ratio", line["ratio"]), unit="×"),
+         number(_clock_ratio(line), unit="×")]
         for line in select(lines, "grids")
     ]  # fmt: skip
-    return table(["states", "K", "radius", "seed", "ours per solve", "highs warm", "ratio"], rows)
+    head = ["states", "K", "radius", "seed", "ours per solve", "highs warm", "ratio"]
+    return table([*head, "by the clock"], rows)
+
+
+def _clock_ratio(line: dict[str, Any]) -> float | None:
+    if line.get("peer_clock_s") and line.get("ours_clock_s"):
+        return line["peer_clock_s"] / line["ours_clock_s"]
+    return line.get("clock_ratio")
 
 
 def general(lines: Lines) -> str:

@@ -97,11 +97,12 @@ def grids(
         line["peer_clock_s"] = _per(theirs.clock_seconds, peer_number)
         records.add("grids", n * n, ours_s=ours_s, peer="highs warm", peer_s=warm_s, **line)
         if ours_s and warm_s:
-            times.append((ours_s, warm_s, warm_s / ours_s))
-    ours_s, warm_s, ratio = np.median(times, axis=0).tolist() if times else (None, None, None)
+            clocks = line["peer_clock_s"] / line["ours_clock_s"]
+            times.append((ours_s, warm_s, warm_s / ours_s, clocks))
+    ours_s, warm_s, ratio, clocks = np.median(times, axis=0).tolist() if times else [None] * 4
     line = {"grid": "median", "radius": radius, "costs": costs, "draws": number}
     records.add("grids", n * n, ours_s=ours_s, peer="highs warm", peer_s=warm_s, **line,
-                median_ratio=ratio)  # fmt: skip
+                median_ratio=ratio, clock_ratio=clocks)  # fmt: skip
 
 
 def _per(seconds: float | None, number: int) -> float | None:

@@ -112,3 +112,13 @@ def test_a_table_without_lines_stays_as_it_is():
     page = "<!-- bench:begin lost -->\nold\n<!-- bench:end -->"
     assert filled(page, [family_line()]) == page
     assert "0.5×" in filled(page, [family_line(ratio=0.5)])
+
+
+def test_sweeps_are_judged_in_processor_time_and_by_the_clock():
+    line = {"name": "grids", "size": 1024, "grid": "median", "radius": 0.1, "costs": 1,
+            "median_ratio": 8.0, "clock_ratio": 16.0}  # fmt: skip
+    label = "sweep of 1,024 states, K = 1, radius 0.1, against warm HiGHS"
+    rows = {row[0]: row[2:] for row in requirement_rows([line])}
+    assert rows[label] == ["8×; by the clock 16×", "by the clock"]
+    slower = {row[0]: row[3] for row in requirement_rows([line | {"clock_ratio": 9.0}])}
+    assert slower[label] == "**no**"
