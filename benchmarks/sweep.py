@@ -93,12 +93,12 @@ def grids(
         ours_s, warm_s = _per(mine.seconds, number), _per(theirs.seconds, peer_number)
         line = {"status": theirs.status, "gap": mine.answer[1] if mine.answer else None}
         line |= {"grid": seed, "radius": radius, "costs": costs, "draws": number}
-        line["ours_clock_s"] = _per(mine.clock_seconds, number)
-        line["peer_clock_s"] = _per(theirs.clock_seconds, peer_number)
+        ours_clock = _per(mine.clock_seconds, number)
+        warm_clock = _per(theirs.clock_seconds, peer_number)
+        line |= {"ours_clock_s": ours_clock, "peer_clock_s": warm_clock}
         records.add("grids", n * n, ours_s=ours_s, peer="highs warm", peer_s=warm_s, **line)
-        if ours_s and warm_s:
-            clocks = line["peer_clock_s"] / line["ours_clock_s"]
-            times.append((ours_s, warm_s, warm_s / ours_s, clocks))
+        if ours_s and warm_s and ours_clock and warm_clock:
+            times.append((ours_s, warm_s, warm_s / ours_s, warm_clock / ours_clock))
     ours_s, warm_s, ratio, clocks = np.median(times, axis=0).tolist() if times else [None] * 4
     line = {"grid": "median", "radius": radius, "costs": costs, "draws": number}
     records.add("grids", n * n, ours_s=ours_s, peer="highs warm", peer_s=warm_s, **line,
