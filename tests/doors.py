@@ -105,6 +105,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.cmdp.facts_certificate.best_multipliers": CHECKED,
     "dp_cmdp.cmdp.facts_certificate.occupancy_within": CHECKED,
     "dp_cmdp.cmdp.facts_synthesis.row_solver": CHECKED,
+    "dp_cmdp.cmdp.facts_synthesis.public_pool": CHECKED,
     "dp_cmdp.cmdp.facts_synthesis.started_pool": CHECKED,
     "dp_cmdp.cmdp.solvers.row_columns": CHECKED,
     "dp_cmdp.cmdp.solvers.row_solution": CHECKED,

@@ -43,6 +43,8 @@ FIRST_ROW_MARGIN = 2.0**-34
 POLICY_GAP, PROPOSAL_GAP = 1e-6, 1e-5
 #: Policies kept from one solve to the next: each makes the masters of all later ones slower.
 ROW_POLICIES = 32
+#: Where a likely entry stands between its bounds, as in the first public trial of a plan.
+LIKELY = 0.35
 #: Shares of the tolerances that the first policies of a large model leave unused.
 SPARED = (0.0, 0.03, 0.1)
 
@@ -111,11 +113,12 @@ def policy_over(
     raise SolverError("no policy could be certified for every database that the facts allow")
 
 
-def row_solver(model: ParametricCMDP) -> Solver | None:
+def row_solver(model: ParametricCMDP, *, pool: PolicyPool | None = None) -> Solver | None:
     """A solver of proposals (:mod:`dp_cmdp.release.proposal`) for the program of a model.
 
     None, which is HiGHS, where there are few states. Each solve starts from the policies of those
-    before: a new solver depends on the model and on what it is given alone.
+    before, which a `pool` keeps. Without one, or with a new :func:`public_pool`, a solver depends
+    on the model and on what it is given alone.
 
     Notes
     -----
@@ -123,7 +126,7 @@ def row_solver(model: ParametricCMDP) -> Solver | None:
     """
     if model.public.num_states < INTERIOR:
         return None
-    own = started_pool(model, None, box=model.robust())
+    own = public_pool(model) if pool is None else pool
 
     def solve(
         program: ParametricLP, rows: PolytopeRows, objective: FloatArray
@@ -140,6 +143,21 @@ def row_solver(model: ParametricCMDP) -> Solver | None:
         return found.occupancy.ravel(), np.maximum(multipliers, 0.0)
 
     return solve
+
+
+def public_pool(model: ParametricCMDP) -> PolicyPool:
+    """A new pool that has seen public data alone.
+
+    It knows policies that are safe for all databases and, of a large model, for a likely one.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
+    """
+    own, envelope = started_pool(model, None, box=model.robust()), model.envelope
+    if model.public.num_states > LARGE:
+        _learn(own, model.at(envelope.lower + LIKELY * (envelope.upper - envelope.lower)))
+    return own
 
 
 def started_pool(model: ParametricCMDP, pool: PolicyPool | None, *, box: CMDP) -> PolicyPool:

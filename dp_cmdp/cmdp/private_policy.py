@@ -13,7 +13,7 @@ from dp_cmdp._door import door
 from dp_cmdp._html import facts_table
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
-from dp_cmdp.cmdp.facts_synthesis import row_solver
+from dp_cmdp.cmdp.facts_synthesis import public_pool, row_solver
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.cmdp.solvers.row_solution import LARGE
 from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
@@ -23,6 +23,7 @@ from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planned import release_for_checked
 from dp_cmdp.release.planner import Choice
+from dp_cmdp.release.row_solver import Solver
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,6 +185,14 @@ def release_and_synthesize(
     """
     model.check_owns(database)
     robust = robust_policy(model)
+    large = model.public.num_states > LARGE
+    started: PolicyPool | None = None  # of the looks: from there the policy of a large model starts
+
+    def new_solver() -> Solver | None:
+        nonlocal started
+        started = public_pool(model) if large else None
+        return row_solver(model, pool=started)
+
     release, choice = release_for_checked(
         database,
         budget,
@@ -194,12 +203,12 @@ def release_and_synthesize(
         calibration=calibration,
         close=close,
         ledger=ledger,
-        new_solver=lambda: None if plan == "database" else row_solver(model),
-        short=model.public.num_states > LARGE,
+        new_solver=(lambda: None) if plan == "database" else new_solver,
+        short=large,
         progress=progress,
     )
     try:
-        safe = synthesize(model, release, pool=pool)
+        safe = synthesize(model, release, pool=started if pool is None else pool)
     except (SolverError, InvalidArgumentError):  # facts too tight for the engine
         safe = robust
     if plan != "database" and safe.value < robust.value:
