@@ -133,8 +133,9 @@ def release_for_checked(
     -----
     **Privacy.** *Spends the budget*, whether or not the program has an answer.
     """
+    solver = None if isinstance(plan, Plan) else new_solver()  # a given plan needs no trials
     choice = planned(
-        plan, program, budget, guess=guess, solver=new_solver(), short=short, progress=progress
+        plan, program, budget, guess=guess, solver=solver, short=short, progress=progress
     )
     if plan == "database":
         release = release_database(
