@@ -5,7 +5,7 @@
 
 Where two runs have lines of the same name, size and case, those of the last count. A table stands
 between ``<!-- bench:begin NAME -->`` and ``<!-- bench:end -->``; without lines for it, it stays as
-it is.
+it is. The figures of families are drawn into a folder beside the page.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.family_figure import families_in, family_figures
 from benchmarks.records import read_lines, select
 from benchmarks.required import cell_medians, requirement_rows
 from dp_cmdp._storage import write_text
 
 Lines = list[dict[str, Any]]
+#: Folder of the families' figures, beside the page.
+FIGURES = "families"
 MARKED = re.compile(r"(<!-- bench:begin ([\w-]+) -->\n).*?(<!-- bench:end -->)", re.DOTALL)
 
 
@@ -81,6 +84,14 @@ def family_table(lines: Lines) -> str:
     return table(["family", "states", *(f"K = {K}, γ = {g:g}" for K, g in heads)], rows)
 
 
+def figures(lines: Lines) -> str:
+    """The figures of all families, see :func:`main`."""
+    return "\n".join(
+        f"![{name}: seconds against states, ours and the best of HiGHS]({FIGURES}/{name}.png)\n"
+        for name in families_in(lines)
+    )
+
+
 def variants(lines: Lines) -> str:
     """Other tolerances and starts, one line per case."""
     rows = [
@@ -106,13 +117,14 @@ def storm(lines: Lines) -> str:
 
 
 def lost(lines: Lines) -> str:
-    """Where the best peer is faster: every such case."""
+    """Where the best peer is faster: every such case. Empty for a run without families."""
     rows = [
         [line["key"], seconds(line["ours_s"]), line["peer"], seconds(line["peer_s"]),
          number(line["ratio"], unit="×")]
         for line in select(lines, "family") if line["ratio"] and line["ratio"] < 1.0
     ]  # fmt: skip
-    return table(["case", "ours", "peer", "its time", "ratio"], rows)
+    none = "None.\n" if select(lines, "family") else ""
+    return table(["case", "ours", "peer", "its time", "ratio"], rows) or none
 
 
 def synthesis(lines: Lines) -> str:
@@ -264,6 +276,7 @@ def machine(lines: Lines) -> str:
 TABLES: dict[str, Callable[[Lines], str]] = {
     "requirements": requirements,
     "families": family_table,
+    "family-figures": figures,
     "variants": variants,
     "storm": storm,
     "lost": lost,
@@ -315,7 +328,10 @@ def main() -> None:
         parser.error("out/bench holds no run; call make bench-quick first")
     paths = options.rows or newest[-1:]
     text = options.page.read_text(encoding="utf-8")
-    write_text(options.page, filled(text, merged([read_lines(path) for path in paths])))
+    lines = merged([read_lines(path) for path in paths])
+    write_text(options.page, filled(text, lines))
+    if "bench:begin family-figures" in text:
+        family_figures(lines, options.page.parent / FIGURES)
     print(f"{options.page} filled from {', '.join(map(str, paths))}")
 
 

@@ -58,7 +58,7 @@ def quick(records: Records, clock: Clock, lps: Path, seeds: tuple[int, ...]) -> 
                                clock=families_s, most=5.0, storm=False)),
         ("sweep", "sweep 1", partial(warm, radius=RADIUS)),
         ("sweep", "sweep 2", partial(warm, radius=RADIUS, costs=2)),
-        ("synthesis", "synthesis", partial(synthesis, (1_000,), seed=seeds[0], **kit)),
+        ("synthesis", "synthesis", partial(synthesis, (1_000,), seed=seeds[0], turns=1, **kit)),
         ("first-use", "first use", partial(first_use, **kit)),
         ("privatizer", "privatizer", partial(privatizer, 316, **kit)),
         ("single", "single 32", partial(single, 32, limit=5.0, **kit)),

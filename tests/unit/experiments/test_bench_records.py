@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from benchmarks.family_figure import family_figures
 from benchmarks.measurement import Child, Clock
 from benchmarks.records import Records, read_lines
 from benchmarks.report import filled
@@ -109,9 +110,26 @@ def test_a_peer_that_was_stopped_gives_a_lower_bound():
 
 
 def test_a_table_without_lines_stays_as_it_is():
-    page = "<!-- bench:begin lost -->\nold\n<!-- bench:end -->"
+    page = "<!-- bench:begin storm -->\nold\n<!-- bench:end -->"
     assert filled(page, [family_line()]) == page
+    assert "7×" in filled(page, [family_line(peer="storm", ratio=7.0)])
+
+
+def test_where_no_peer_wins_the_page_says_so():
+    page = "<!-- bench:begin lost -->\nold\n<!-- bench:end -->"
+    assert "None." in filled(page, [family_line()])
     assert "0.5×" in filled(page, [family_line(ratio=0.5)])
+    assert filled(page, [{"name": "sweep"}]) == page
+
+
+def test_every_family_of_a_run_has_a_figure(tmp_path):
+    lines = [family_line(), family_line(size=1000), family_line(family="tree"),
+             family_line(family="ring", start="single")]  # fmt: skip
+    paths = family_figures(lines, tmp_path)
+    assert [path.name for path in paths] == ["grid.png", "tree.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
+    page = filled("<!-- bench:begin family-figures -->\n<!-- bench:end -->", lines)
+    assert page.count("](families/") == 2
 
 
 def test_sweeps_are_judged_in_processor_time_and_by_the_clock():
