@@ -30,10 +30,8 @@ from dp_cmdp.errors import InfeasibleError
 
 #: Larger models are not factorised.
 STATES = 5_000
-#: Larger models are not solved in whole numbers: a pricing problem takes 0.1 s at this size.
-WHOLE_NUMBER_STATES = 500
-#: Pricing problems, at most.
-EXACT_COLUMNS = 60
+#: Pricing problems at most, and states in all of them: one of 500 states takes 0.1 s.
+EXACT_COLUMNS, PRICED_STATES = 60, 30_000
 #: Every tolerance is raised by this much of its largest cost, far less than a double can tell: at
 #: the least cost itself multipliers would be as large as the last places of whole numbers allow.
 ROOM = Fraction(1, 2**64)
@@ -83,7 +81,7 @@ def exact_solution(
     -----
     **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of `cmdp`.
     """
-    if cmdp.num_states > WHOLE_NUMBER_STATES:
+    if cmdp.num_states > STATES:
         return None
     model = WholeModel(cmdp)
     peaks = np.abs(cmdp.f).max(axis=(1, 2))
@@ -91,7 +89,7 @@ def exact_solution(
     b = [Fraction(f0) + ROOM * size for f0, size in zip(cmdp.f0.tolist(), unit, strict=True)]
     known = [Worth.of(model, policy) for policy in policies]
     known = known or [Worth.of(model, np.zeros(cmdp.num_states, np.int32))]
-    for _ in range(EXACT_COLUMNS):
+    for _ in range(min(EXACT_COLUMNS, PRICED_STATES // cmdp.num_states)):
         mixture = best_mixture([(own.value, own.costs) for own in known], b, unit)
         dual = np.array([float(price) for price in mixture.prices])
         last = max(mixture.weights, key=lambda j: mixture.weights[j])

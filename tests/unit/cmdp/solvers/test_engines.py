@@ -216,7 +216,6 @@ def test_threads_are_as_many_as_the_cores_that_may_be_used(monkeypatch):
 
 def without_whole_numbers(monkeypatch):
     monkeypatch.setattr("dp_cmdp.cmdp.solvers.exact_columns.STATES", 0)
-    monkeypatch.setattr("dp_cmdp.cmdp.solvers.exact_columns.WHOLE_NUMBER_STATES", 0)
 
 
 def test_a_draw_that_does_not_converge_is_no_infeasible_one(monkeypatch):
