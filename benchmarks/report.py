@@ -138,14 +138,15 @@ def synthesis(lines: Lines) -> str:
 
 def largest(lines: Lines) -> str:
     rows = [
-        [line["family"], f"{line['size']:,}", _bound(line, seconds(line["ours_s"])),
-         number(line["gap"], digits=2), number(line["peak_gib"], unit=" GiB"),
-         number(line.get("peak_bytes_per_state")), number(line.get("us_per_state")),
-         number(line.get("us_per_transition"))]
+        [line["family"], f"{line.get('states', line['size']):,}", number(line.get("transitions")),
+         _bound(line, seconds(line["ours_s"])), number(line["gap"], digits=2),
+         number(line.get("us_per_state")), number(line.get("us_per_transition")),
+         number(line["peak_gib"], unit=" GiB"), number(line.get("peak_bytes_per_state")),
+         number(line.get("peak_bytes_per_transition"))]
         for line in select(lines, "largest")
     ]  # fmt: skip
-    head = ["family", "states", "solve", "gap", "peak memory", "bytes per state", "µs per state",
-            "µs per transition"]  # fmt: skip
+    head = ["model", "states", "transitions", "solve", "gap", "µs per state", "µs per transition",
+            "peak memory", "bytes per state", "bytes per transition"]  # fmt: skip
     return table(head, rows)
 
 

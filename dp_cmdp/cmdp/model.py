@@ -115,6 +115,12 @@ class CMDP:
         object.__setattr__(self, "arrivals", entered)
         object.__setattr__(self, "mu", start)
         object.__setattr__(self, "gamma", discount)
+        # the largest row sum is only looked for where it may matter
+        if discount * (1.0 + ROW_SUM_TOLERANCE) >= 1.0 and discount * self.T.sum(axis=1).max() >= 1:
+            raise InvalidArgumentError(
+                "gamma times every row sum of T must be below 1, or visits are infinite; divide "
+                "the rows by their sums, or take a smaller gamma"
+            )
 
     def _set_constraints(self, f: ArrayLike, f0: ArrayLike) -> None:
         given = _check.array("f", f)

@@ -9,6 +9,7 @@ over to the linear program themselves; the answer says which engine found it.
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dp_cmdp import _check
@@ -17,7 +18,7 @@ from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.solvers.compiled import kernels, required
 from dp_cmdp.cmdp.solvers.lp_engine import solve_lp
 from dp_cmdp.cmdp.solvers.pool import PolicyPool
-from dp_cmdp.cmdp.solvers.solution import CMDPSolution
+from dp_cmdp.cmdp.solvers.solution import CMDPSolution, reject_beyond
 from dp_cmdp.errors import InvalidArgumentError
 
 ENGINES = ("auto", "policies", "lp")
@@ -75,7 +76,11 @@ def solve_cmdp(
     """
     _check.one_of("engine", engine, ENGINES)
     accuracy = _check.real("gap", gap, low=0.0)
-    b = cmdp.f0 - _check.vector("margin", margin, size=cmdp.num_constraints)
+    with np.errstate(over="ignore"):  # refused in the next line
+        b = cmdp.f0 - _check.vector("margin", margin, size=cmdp.num_constraints)
+    _check.reject_non_finite("f0 less margin", b)
+    for name, table in (("r", cmdp.r), ("f", cmdp.f)):
+        reject_beyond(name, table, gamma=cmdp.gamma)
     if pool is not None and engine == "lp":
         raise InvalidArgumentError("pool serves engine='policies'; drop it for engine='lp'")
     if pool is not None and not pool.fits(cmdp):

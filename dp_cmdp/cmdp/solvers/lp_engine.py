@@ -145,14 +145,15 @@ def _run(engine: HighsEngine, b: FloatArray) -> RawSolution | None:
 def _prove_infeasible(cmdp: CMDP, program: LinearProgram, *, scale: FloatArray) -> None:
     """Raise with a proof, unless the excess over the tolerances is no more than rounding.
 
-    The proof is the dual of the program that minimises the largest excess, in units of `scale`.
+    The proof is the dual of the program that minimises the sum of the excesses, in units of
+    `scale`, as ``kernels/columns.c`` does.
     """
-    beyond = sparse.csr_array(-scale[:, None])
+    beyond, rows = sparse.diags_array(-scale, format="csr"), scale.size
     elastic = LinearProgram(
-        np.append(np.zeros(program.num_variables), -1.0),
+        np.append(np.zeros(program.num_variables), -np.ones(rows)),
         A=sparse.hstack([program.A, beyond], format="csr"),
         b=program.b,
-        A_eq=sparse.hstack([program.A_eq, sparse.csr_array((cmdp.num_states, 1))], format="csr"),
+        A_eq=sparse.hstack([program.A_eq, sparse.csr_array((cmdp.num_states, rows))], format="csr"),
         b_eq=program.b_eq,
     )
     answer = _run(HighsEngine(elastic, tolerance=OCCUPANCY_TOLERANCE), program.b)
@@ -160,5 +161,5 @@ def _prove_infeasible(cmdp: CMDP, program: LinearProgram, *, scale: FloatArray) 
         return
     v, dual = answer.dual_eq, answer.dual
     excess = -lagrangian_bound(cmdp, dual, v=v, b=program.b, reward=False)
-    if excess > FEASIBILITY * float(dual @ scale) / (1.0 - cmdp.gamma):
+    if excess > FEASIBILITY * float((dual * scale).max()) / (1.0 - cmdp.gamma):
         raise infeasible(dual, excess)

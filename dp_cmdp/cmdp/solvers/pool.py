@@ -39,6 +39,7 @@ from dp_cmdp.cmdp.solvers.solution import (
     SweepSolution,
     distance,
     infeasible,
+    reject_beyond,
 )
 from dp_cmdp.errors import ConvergenceError, InfeasibleError, InvalidArgumentError, SolverError
 
@@ -94,6 +95,9 @@ class PolicyPool:
 
     def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:
         _check.instance("cmdp", cmdp, CMDP)
+        if capacity is not None:
+            _check.integer("capacity", capacity, low=2)
+        reject_beyond("r", cmdp.r, gamma=cmdp.gamma)
         self._cmdp = cmdp
         self.library = None if kernels() is None else PolicyLibrary(cmdp, capacity=capacity)
         self._values: dict[int, FloatArray] = {}  # of the last draw, by its number of costs
@@ -163,6 +167,7 @@ class PolicyPool:
         tolerance = _check.vector("f0", f0, size=len(table))
         with np.errstate(over="ignore"):  # refused below
             tolerance = tolerance - _check.vector("margin", margin, size=len(table))
+        _check.reject_non_finite("f0 less margin", tolerance)
         accuracy = _check.real("gap", gap, low=0.0)
         (answer,) = self._solve_batch(table[None], tolerance[None], gap=accuracy, threads=1)
         if isinstance(answer, SolverError):
@@ -225,6 +230,7 @@ class PolicyPool:
         _check.reject_non_finite("f0", b.ravel())
         with np.errstate(over="ignore"):
             b = b - _check.vector("margin", margin, size=rows)
+        _check.reject_non_finite("f0 less margin", b.ravel())
         answers: list[CMDPSolution | SolverError] = []
         size = 1
         while len(answers) < draws:
@@ -249,14 +255,16 @@ class PolicyPool:
             raise InvalidArgumentError(
                 f"f must have shape {form.format(*shape)}, with or without K; got {found}"
             )
+        if table.ndim == dimensions and table.shape[-3] == 0:
+            raise InvalidArgumentError("f must hold at least one cost")
         _check.reject_non_finite("f", table.ravel())
+        reject_beyond("f", table, gamma=self._cmdp.gamma)
         return table
 
     def _solve_batch(
         self, tables: FloatArray, b: FloatArray, *, gap: float, threads: int
     ) -> list[CMDPSolution | SolverError]:
         """Answers to draws that start from what is known now; then the pool learns from them."""
-        _check.reject_non_finite("f0 less margin", b.ravel())
         with self.lock:
             return self._solve_locked(tables, b, gap=gap, threads=threads)
 
@@ -317,7 +325,8 @@ class PolicyPool:
         if answer is None:
             answer = self._refined(outcome, own, gap=gap)
         if _undecided(answer) and own.num_states <= LP_LIMIT:
-            answer = self._by_lp(own, gap=gap)
+            by_lp = self._by_lp(own, gap=gap)
+            answer = answer if _undecided(by_lp) else by_lp
         if _undecided(answer) and not small:
             answer = exact_solution(own, outcome.policies, gap=gap) or answer
         return answer

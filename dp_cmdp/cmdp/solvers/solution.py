@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from dp_cmdp import _check
 from dp_cmdp._check import FloatArray, frozen
-from dp_cmdp.errors import InfeasibleError, SolverError
+from dp_cmdp.errors import InfeasibleError, InvalidArgumentError, SolverError
 
 #: Excess over a tolerance that is taken for rounding, relative to max|f_i|/(1 − γ).
 FEASIBILITY = 1e-10
+#: Discounted sums must stay below this, or doubles run out.
+LARGEST_SUM = 1e307
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,20 +30,22 @@ class CMDPSolution:
     value : float
         Discounted reward Σ r x.
     costs : (K,)
-        Discounted costs Σ f_i x, each at most its tolerance less the margin, up to
-        :data:`FEASIBILITY`: rounding of this size, and tolerances that no policy quite keeps.
+        Discounted costs Σ f_i x in doubles, each at most its tolerance less the margin, up to
+        :data:`FEASIBILITY`: rounding of this size, and tolerances that no policy quite keeps,
+        where their excesses add up to no more. From γ = 0.999999 on the visits themselves may be
+        off by more; :func:`dp_cmdp.cmdp.synthesis.safe_policy` bounds costs with certainty.
     dual : (K,)
         Multipliers λ ≥ 0 of the costs, at which `upper_bound` was found.
     upper_bound : float
         No feasible policy earns more: the Lagrangian bound at `dual`, Bellman residual included.
     gap : float
-        (upper_bound − value) / max(|value|, max|r|), never negative.
+        |upper_bound − value| / max(|value|, max|r|): by rounding the value may lie above.
     engine : str
         ``"policies"`` or ``"lp"``.
     iterations : int
         Newton steps, pricing problems or simplex iterations.
     weights, policies : (m,) and (m, num_states), or None
-        The deterministic policies whose occupancies are mixed, m ≤ K + 1 (columns engine).
+        The deterministic policies whose occupancies are mixed, m ≤ K + 1 (engine ``"policies"``).
 
     Notes
     -----
@@ -108,6 +112,15 @@ class SweepSolution:
             f"{len(self.errors)} of {len(self.solutions)} draws have no solution: {named}{more}. "
             "The others are in `solutions`, the reason of each in `errors`; that of the first: "
             f"{first}"
+        )
+
+
+def reject_beyond(name: str, table: FloatArray, *, gamma: float) -> None:
+    """Refuse rewards or costs whose discounted sums may not be finite."""
+    if table.size and float(np.abs(table).max()) > LARGEST_SUM * (1.0 - gamma):
+        raise InvalidArgumentError(
+            f"{name} must be at most {LARGEST_SUM:g}·(1 − gamma) in size, so that discounted sums "
+            "are finite; rescale it"
         )
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Feasibility asked of HiGHS, primal and dual, on rows and objective scaled to size 1.
 TOLERANCE = 1e-9
+#: Iterations of the simplex per row and column, at most: usual are one or two, and without a limit
+#: HiGHS circles for ever on some infeasible programs.
+ITERATIONS = 100
 _STATUS = highspy.HighsModelStatus
 _DECIDED = (_STATUS.kOptimal, _STATUS.kInfeasible, _STATUS.kUnbounded)
 #: First verdicts that are taken at their word; presolve calls programs infeasible that are not.
@@ -175,6 +178,8 @@ def _quiet_highs(lp: LinearProgram, scale: Scale, tolerance: float) -> highspy.H
     highs.setOptionValue("primal_feasibility_tolerance", tolerance)
     highs.setOptionValue("dual_feasibility_tolerance", tolerance)
     highs.setOptionValue("small_matrix_value", 1e-12)  # the least that HiGHS allows
+    most = ITERATIONS * (lp.num_rows + lp.b_eq.size + lp.num_variables + ITERATIONS)
+    highs.setOptionValue("simplex_iteration_limit", min(most, 2**31 - 1))
     _pass_model(highs, lp, scale)
     return highs
 

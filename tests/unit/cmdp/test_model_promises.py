@@ -90,3 +90,11 @@ def test_one_candidate_in_which_episodes_end_is_enough_to_be_refused(candidates)
             severity=Envelope(0.0, 1.0, shape=len(candidates)),
             tolerance=Envelope([9.0], [10.0]),
         )
+
+
+def test_visits_that_would_be_infinite_are_refused():
+    T = np.array([[[1.0]]]) * (1 + 9e-10)  # within the tolerance of row sums
+    tables = {"r": [[1.0]], "f": [[1.0]], "f0": [1.0], "mu": [1.0]}
+    with pytest.raises(InvalidArgumentError, match="gamma times every row sum of T"):
+        CMDP(T, gamma=1 - 1e-10, **tables)
+    assert CMDP(T, gamma=1 - 1e-8, **tables).gamma == 1 - 1e-8

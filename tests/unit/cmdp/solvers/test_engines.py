@@ -12,9 +12,10 @@ from scipy import sparse
 
 from dp_cmdp.cmdp.model import CMDP
 from dp_cmdp.cmdp.occupancy import flow_matrix
-from dp_cmdp.cmdp.solvers.compiled import LOST
+from dp_cmdp.cmdp.solvers.compiled import LOST, kernels
 from dp_cmdp.cmdp.solvers.door import solve_cmdp
 from dp_cmdp.cmdp.solvers.pool import PolicyPool, usable_cores
+from dp_cmdp.cmdp.solvers.solution import FEASIBILITY
 from dp_cmdp.errors import (
     ConvergenceError,
     InfeasibleError,
@@ -419,3 +420,57 @@ def test_a_bound_in_extended_precision_allows_for_rows_that_do_not_sum_to_one():
     )
     with suppress(ConvergenceError):  # which claims nothing
         assert solve_cmdp(cmdp).upper_bound >= 1.807e-3
+
+
+SWITCHING = np.array([[[1.0, 0], [0, 1]], [[0, 1], [1, 0]]])  # action 1 changes the state
+PAID = np.array([[0.0, 0], [1, 1]])
+
+
+@pytest.mark.parametrize("engine", ["auto", "lp"])
+@pytest.mark.parametrize(("size", "gamma"), [(1e308, 0.5), (2e305, 0.999), (2e301, 0.9999999)])
+def test_rewards_and_costs_whose_discounted_sums_overflow_are_refused(engine, size, gamma):
+    costly = CMDP(SWITCHING, PAID, f=size * PAID, f0=[0.5 * size], mu=[1, 0], gamma=gamma)
+    with pytest.raises(InvalidArgumentError, match=r"^f must be at most .* rescale"):
+        solve_cmdp(costly, engine=engine)
+    rich = CMDP(SWITCHING, size * PAID, f=PAID, f0=[0.5], mu=[1, 0], gamma=gamma)
+    with pytest.raises(InvalidArgumentError, match=r"^r must be at most .* rescale"):
+        solve_cmdp(rich, engine=engine)
+
+
+def test_a_pool_refuses_the_same_costs_and_no_costs():
+    pool = PolicyPool(CMDP(SWITCHING, PAID, f=PAID, f0=[1.0], mu=[1, 0], gamma=0.5))
+    with pytest.raises(InvalidArgumentError, match=r"^f must be at most"):
+        pool.solve(1e308 * PAID, [1.0])
+    with pytest.raises(InvalidArgumentError, match=r"^f must hold at least one cost"):
+        pool.solve(np.zeros((0, 2, 2)), [])
+    with pytest.raises(InvalidArgumentError, match=r"^f0 less margin"):
+        pool.solve_many([PAID] * 4, [1e307, 1e307, 1e307, -1.79e308], margin=1e307)
+    assert len(pool) == 0  # nothing was solved before that
+    assert pool.solve(4e306 * PAID, [2e306]).value == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("K", [1, 2])  # with more, a row is missed by less than HiGHS notices
+def test_both_engines_draw_the_line_of_feasibility_at_the_sum_of_the_excesses(K):
+    def missed(share):
+        short = share * FEASIBILITY * 2.0  # in units of max|f|/(1 - gamma)
+        model = CMDP(np.ones((1, 1, 1)), [[1.0]], f=np.ones((K, 1, 1)), f0=np.full(K, 2.0 - short),
+                     mu=[1], gamma=0.5)  # fmt: skip
+        return [verdict(model, engine) for engine in ("auto", "lp")]
+
+    assert missed(0.9 / K) == ["answered"] * 2
+    assert missed(1.1 / K) == ["InfeasibleError"] * 2
+
+
+def verdict(model, engine):
+    try:
+        solve_cmdp(model, engine=engine)
+    except SolverError as error:
+        return type(error).__name__
+    return "answered"
+
+
+@pytest.mark.skipif(kernels() is None, reason="engine='policies' needs the kernels")
+def test_an_error_of_policies_does_not_send_the_reader_to_policies():
+    model = CMDP(SWITCHING, PAID, f=PAID, f0=[0.5], mu=[1, 0], gamma=0.5)
+    with pytest.raises(ConvergenceError, match=r"ask for a larger gap$"):
+        solve_cmdp(model, engine="policies", gap=1e-17)
