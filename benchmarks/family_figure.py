@@ -32,8 +32,8 @@ def _figure(name: str, lines: Lines, folder: Path) -> Path:
     figure, axes = new_figure(8.0, 3.2, ncols=2)
     _panel(axes[0], [line for line in lines if line["costs"] == 1], "gamma", "γ")
     _panel(axes[1], [line for line in lines if line["gamma"] == 0.99], "costs", "K")
-    axes[0].set(ylabel="seconds", title=f"{name}: one cost, by discount")
-    axes[1].set(title=f"{name}: γ = 0.99, by number of costs")
+    axes[0].set(ylabel="seconds", title=f"{name}: one cost")
+    axes[1].set(title=f"{name}: γ = 0.99")
     return save_figure(figure, folder / f"{name}.png")
 
 
