@@ -123,6 +123,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.cmdp.solvers.solution.infeasible": CHECKED,
     "dp_cmdp.cmdp.solvers.solution.distance": CHECKED,
     "dp_cmdp.cmdp.solvers.solution.relative_gap": CHECKED,
+    "dp_cmdp.cmdp.solvers.solution.reject_beyond": CHECKED,
     "dp_cmdp.cmdp.rollout.parts": CHECKED,
     "dp_cmdp.frontends.agreement": CHECKED,
     "dp_cmdp.frontends.candidates": CHECKED,

@@ -300,7 +300,7 @@ FAULTS = (
         Fault(
             "infeasibility-unproved",
             "infeasible is said with a proof",
-            "if excess > FEASIBILITY * float(dual @ scale) / (1.0 - cmdp.gamma):",
+            "if excess > FEASIBILITY * float((dual * scale).max()) / (1.0 - cmdp.gamma):",
             "if excess > -1.0:",
         ),
     ),
