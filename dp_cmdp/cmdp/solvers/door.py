@@ -79,8 +79,6 @@ def solve_cmdp(
     with np.errstate(over="ignore"):  # refused in the next line
         b = cmdp.f0 - _check.vector("margin", margin, size=cmdp.num_constraints)
     _check.reject_non_finite("f0 less margin", b)
-    for name, table in (("r", cmdp.r), ("f", cmdp.f)):
-        reject_beyond(name, table, gamma=cmdp.gamma)
     if pool is not None and engine == "lp":
         raise InvalidArgumentError("pool serves engine='policies'; drop it for engine='lp'")
     if pool is not None and not pool.fits(cmdp):
@@ -88,5 +86,7 @@ def solve_cmdp(
     if engine == "policies":
         required()
     if engine == "lp" or (engine == "auto" and pool is None and kernels() is None):
+        for name, table in (("r", cmdp.r), ("f", cmdp.f)):  # a pool looks at them itself
+            reject_beyond(name, table, gamma=cmdp.gamma)
         return solve_lp(cmdp, b, gap=accuracy)
     return (PolicyPool(cmdp) if pool is None else pool).solve(cmdp.f, b, gap=accuracy)

@@ -1,5 +1,6 @@
 """HiGHS: a verdict on every program, in whatever units it is stated."""
 
+import highspy
 import numpy as np
 import pytest
 
@@ -142,3 +143,18 @@ def test_variables_keep_their_units_in_programs_of_ordinary_size():
     program = ad_auction_program(4, 3)
     lp = program.robust(program.envelope.lower, program.envelope.upper)
     assert (program_scale(lp).columns == 1.0).all()
+
+
+def test_the_limit_of_iterations_is_that_of_one_run(monkeypatch):
+    monkeypatch.setattr("dp_cmdp.program.engines.highs.ITERATIONS", 3)
+    rng, size = np.random.default_rng(0), 30
+    program = LinearProgram(rng.random(size), A=rng.random((size, size)), b=np.ones(size), upper=10)
+    engine, total = HighsEngine(program), 0
+    for _ in range(40):
+        engine.run(rng.random(size) + 0.1)
+        total += engine.iterations
+    assert total > 3 * (2 * size + 3)  # an engine serves sweeps of any length
+    monkeypatch.setattr("dp_cmdp.program.engines.highs.ITERATIONS", 0)
+    stopped = HighsEngine(program)._highs
+    stopped.run()
+    assert stopped.getModelStatus() == highspy.HighsModelStatus.kIterationLimit
