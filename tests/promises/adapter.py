@@ -84,7 +84,7 @@ def solve(
     prior: Any = None,
     simulated: int | None = None,
 ) -> Answer:
-    """Refuse from public data, spend, read, answer. `simulated`: a seed for noise that is not private."""
+    """Refuse, spend, read, answer; with a seed, the noise is `simulated` and not private."""
     plan = {"auto": "auto", "entries": "database", "queries": "totals"}[strategy]
     rng = None if simulated is None else np.random.default_rng(simulated)
     budget = PrivacyBudget(epsilon, delta)
