@@ -7,8 +7,9 @@ is translated here, so that a change of the package's inside changes this file a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,16 @@ from dp_cmdp import Database as Database
 from dp_cmdp import Envelope as Envelope
 from dp_cmdp import ParametricCMDP as ParametricCMDP
 from dp_cmdp import ParametricLP as ParametricLP
+from dp_cmdp import Policy as Policy
 from dp_cmdp import PrivacyBudget as PrivacyBudget
 from dp_cmdp import PrivacyLedger as PrivacyLedger
 from dp_cmdp import errors as errors
+from dp_cmdp.cli import main
+from dp_cmdp.cmdp.facts_certificate import certify_for
+from dp_cmdp.cmdp.rollout import Rollout
+from dp_cmdp.envs import HazardGridEnv as HazardGridEnv
+from dp_cmdp.envs import PrivateCostWrapper
+from dp_cmdp.problems.ad_auction import growing_auction
 
 # --------------------------------------------------------------------------------------- building
 
@@ -103,3 +111,174 @@ def solve(
         answer.solution.certificate,
         answer,
     )
+
+
+# --------------------------------------------------- advice, certificates, play, warnings, imports
+
+
+@dataclass(frozen=True)
+class Found(Answer):
+    """An answer that also knows its problem, as those of the designed face do."""
+
+    problem: Any
+
+    @property
+    def robust(self) -> Any:
+        """The decision that needs no data."""
+        robust = self.inner.robust
+        return robust.policy if isinstance(self.problem, ParametricCMDP) else robust.x
+
+
+def simulate(
+    problem: Any,
+    values: Any,
+    *,
+    epsilon: Any,
+    delta: Any,
+    strategy: str = "auto",
+    prior: Any = None,
+    draws: int = 1,
+    seed: int = 0,
+) -> list[Found]:
+    """What `solve` would give, as often as asked, with noise that anybody can draw again."""
+    private = {"epsilon": epsilon, "delta": delta, "strategy": strategy, "prior": prior}
+    made = [solve(problem, values, **private, simulated=seed + draw) for draw in range(draws)]
+    return [Found(**vars(answer), problem=problem) for answer in made]
+
+
+def auction(groups: int, *, radius: float) -> ParametricLP:
+    """An ad auction with five advertisers, private prices in [0, 1] and public budgets."""
+    return growing_auction(groups, radius=radius)
+
+
+def optimum(problem: ParametricLP, values: Any) -> float:
+    """What the best decision is worth without privacy: `answer(problem.at(values)).value`."""
+    return float(dp.solve(problem.at(values), certify=False).objective)
+
+
+def value(problem: ParametricLP, decision: Any, values: Any) -> float:
+    """What a decision is worth when the private numbers are `values`."""
+    return float(problem.c.at(np.asarray(values)) @ decision)
+
+
+@dataclass(frozen=True)
+class Advised:
+    """What `advise` returns, for one ε and one δ."""
+
+    problem: Any
+    options: Mapping[str, Any]
+
+    def to_frame(self) -> Any:
+        return dp.advise(self.problem, **self.options).to_frame()
+
+    def smallest_epsilon(self, *, loss: float) -> float:
+        """The least ε at which at most this share of the optimum is lost; ∞ where none is."""
+        trials = dp.advise(self.problem, **self.options)
+        best, without = trials.reference_optimum, trials.reference_robust
+        won_back = 1.0 - loss * best / (best - without)
+        (found,) = dp.advise(self.problem, **self.options, worth=won_back).thresholds
+        return np.inf if found.epsilon is None else found.epsilon
+
+
+def advise(problem: Any, *, epsilon: Any, delta: Any, draws: int = 16, seed: int = 0) -> Advised:
+    """What releases would be worth, from public data only."""
+    options = {"epsilons": [epsilon], "deltas": [delta], "draws": draws, "seed": seed}
+    return Advised(problem, options)
+
+
+def certify(problem: ParametricCMDP, policy: Any, release: dp.Release) -> Any:
+    """What is proved of a policy for every database that a release allows."""
+    return certify_for(problem, policy, release)
+
+
+def highest_cost(problem: ParametricCMDP, policy: Any, release: dp.Release) -> float:
+    """The highest cost of a policy over all databases that a release allows."""
+    return float(certify_for(problem, policy, release).worst_case_cost[0])
+
+
+def lowest_limit(problem: ParametricCMDP, release: dp.Release) -> float:
+    """The lowest limit over all databases that a release allows."""
+    return float(problem.tightened(release).f0[0])
+
+
+def shown(found: Found) -> str:
+    """The answer as a session of Python shows it."""
+    return repr(found.inner)
+
+
+def picture(found: Found) -> Any:
+    """`found.plot()`: a matplotlib figure."""
+    inner = found.inner
+    return inner.safe.plot() if isinstance(found.problem, ParametricCMDP) else inner.solution.plot()
+
+
+def bars_against_limit(figure: Any) -> list[float]:
+    """Lengths of the bars that a picture draws for costs, in shares of the limit beside them."""
+    return [bar.get_width() for bar in figure.axes[0].patches]
+
+
+def command_for_grid(folder: Path, *, layout: str, as_json: bool = False) -> int:
+    """`dp-cmdp synthesize` with linear queries and simulated noise: its exit code."""
+    options = ["--layout", layout, *_SIMULATED, "--out", str(folder)]
+    return main(["synthesize", *options, *(["--json"] if as_json else [])])
+
+
+def command_for_program(folder: Path, *, model: Path, private: Path) -> int:
+    """`dp-cmdp lp`, in the same way."""
+    return main(["lp", str(model), "--private", str(private), *_SIMULATED, "--out", str(folder)])
+
+
+_SIMULATED = ("--epsilon", "2", "--delta", "1/1000", "--plan", "totals", "--seed", "0")
+
+
+def load_answer(folder: Path) -> tuple[Policy, dp.Release]:
+    """The policy and the release that a command wrote."""
+    return Policy.load(folder / "policy.npz"), dp.Release.load(folder / "release.npz")
+
+
+def private_cost(cost: Any, limit: Any, *, states: Any, on: str | None = None) -> dp.PrivateCost:
+    """`PrivateCost` of the designed face."""
+    charged = {} if on is None else {"on": on}
+    return dp.PrivateCost(severity=cost, tolerance=limit, states=states, **charged)
+
+
+def load_environment(
+    env: Any, *, gamma: float, costs: Any = None, reward: Any = None, seed: int | None = None
+) -> Any:
+    """`dp.gymnasium.load`: the problem that an environment is, with private costs or without."""
+    model = dp.import_gymnasium(env, gamma=gamma, reward=reward, seed=seed)
+    return model if costs is None else model.with_private_costs({"cost": costs})
+
+
+def rollout(env: Any, found: Found, *, episodes: int, seed: int) -> Rollout:
+    """The found policy played, with the costs that the call charges by default."""
+    gamma = found.problem.public.gamma
+    cost = found.problem.cost_at(found.release)
+    return dp.rollout(env, found.decision, episodes=episodes, seed=seed, gamma=gamma, cost=cost)
+
+
+def rollout_reported(env: Any, found: Found, *, episodes: int, seed: int) -> Rollout:
+    """The found policy played, with the costs that the environment itself reports."""
+    gamma = found.problem.public.gamma
+    return dp.rollout(env, found.decision, episodes=episodes, seed=seed, gamma=gamma)
+
+
+def released_costs(env: Any, problem: Any, release: dp.Release) -> Any:
+    """`dp.gymnasium.ReleasedCosts`: the environment, with released costs in `info["cost"]`."""
+    return PrivateCostWrapper(env, release, problem)
+
+
+#: What `solve` warns with when a release will tell nothing.
+UselessReleaseWarning: type[Warning] = errors.PrivacyWarning
+
+
+def account(path: Path, problem: Any, read: Callable[[], Any]) -> tuple[Database, PrivacyLedger]:
+    """A new account with room for (8, 1/100), and a database that is read after its debit."""
+    ledger = PrivacyLedger(path)
+    ledger.create("account", PrivacyBudget(8, "1/100"))
+    return Database.deferred(read, problem.envelope, identity="account"), ledger
+
+
+def spent(ledger: PrivacyLedger) -> float:
+    """The ε that was debited from the account."""
+    return float(ledger.spent("account").epsilon)

@@ -1,0 +1,198 @@
+"""A certificate says first that it holds, then what: never in numbers that seem to contradict it.
+
+Where a release tells of costs and limits together, the highest cost and the lowest limit that it
+allows belong to different databases. The first may exceed the second although every database keeps
+its limit, so the two are never shown as if they belonged together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.promises.adapter import (
+    Envelope,
+    Found,
+    HazardGridEnv,
+    Policy,
+    bars_against_limit,
+    certify,
+    command_for_grid,
+    command_for_program,
+    highest_cost,
+    linear_program,
+    load_answer,
+    lowest_limit,
+    picture,
+    shown,
+    simulate,
+)
+
+BROKEN = pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="certificates show highest costs beside lowest limits, or only the name of their type",
+)
+COST, ROWS = "cost ≤ limit", "A(θ)x ≤ b(θ)"
+EVERY = "for every database the release allows"
+NUMBER = r"[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?"
+
+
+def proof(inequality: str) -> str:
+    """verified: cost ≤ limit for every database the release allows (slack 2e-9)"""
+    return rf"\bverified\W{{1,3}}{re.escape(inequality)} {EVERY} \(slack {NUMBER}\)"
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def shows(text: str, number: float) -> bool:
+    """Whether a number stands in a text, to three digits."""
+    return any(abs(float(n) - number) <= 5e-3 * abs(number) for n in re.findall(NUMBER, text))
+
+
+@pytest.fixture(scope="module")
+def policy() -> Found:
+    """Certified by what is known of cost and limit together."""
+    curator = HazardGridEnv("paper", access="curator")
+    private = {"epsilon": 2, "delta": "1/1000", "strategy": "queries"}
+    (found,) = simulate(curator.model(), curator.database(), **private)
+    assert found.certificate.verified
+    assert highest(found) > 1.1 * lowest(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def point() -> Found:
+    theta = Envelope([0.5, 0.5, 8], [2, 2, 12], radius=[0.1, 0.1, 0.5])
+    lp = linear_program(theta, maximize=[3, 2], rows=[{0: 0, 1: 1}], limits=[2])
+    (found,) = simulate(lp, [1, 1.2, 10], epsilon=2, delta="1/1000")
+    assert found.certificate.verified
+    return found
+
+
+def highest(found: Found) -> float:
+    return highest_cost(found.problem, found.decision, found.release)
+
+
+def lowest(found: Found) -> float:
+    return lowest_limit(found.problem, found.release)
+
+
+def misleads(text: str, found: Found) -> bool:
+    """Whether the highest cost and the lowest limit, of different databases, are both shown."""
+    return shows(text, highest(found)) and shows(text, lowest(found))
+
+
+def texts(figure: Any) -> list[str]:
+    from matplotlib.text import Text
+
+    return [in_one_line(part.get_text()) for part in figure.findobj(Text)]
+
+
+# ------------------------------------------------------------------------------------- as repr
+
+
+@BROKEN
+def test_a_policys_certificate_begins_with_verified_and_what_that_means(policy: Found) -> None:
+    assert re.match(r"(\w+\()?" + proof(COST), in_one_line(repr(policy.certificate)))
+
+
+@BROKEN
+def test_a_policys_certificate_does_not_show_numbers_of_different_databases(policy: Found) -> None:
+    assert not misleads(repr(policy.certificate), policy)
+
+
+@BROKEN
+def test_a_programs_certificate_begins_with_verified_and_what_that_means(point: Found) -> None:
+    assert re.match(r"(\w+\()?" + proof(ROWS), in_one_line(repr(point.certificate)))
+
+
+@BROKEN
+def test_what_is_not_proved_begins_with_not_verified(policy: Found) -> None:
+    model = policy.problem
+    states, actions = model.public.num_states, model.public.num_actions
+    anything = Policy([[1 / actions] * actions] * states)
+    failed = certify(model, anything, policy.release)
+    assert not failed.verified
+    text = in_one_line(repr(failed))
+    assert EVERY not in text
+    assert re.match(r"(\w+\()?not verified\b", text, re.IGNORECASE)
+
+
+@BROKEN
+def test_a_policy_says_in_one_line_what_is_proved_of_it(policy: Found) -> None:
+    assert not misleads(shown(policy), policy)
+    assert re.search(proof(COST), shown(policy))
+
+
+@BROKEN
+def test_a_point_says_in_one_line_what_is_proved_of_it(point: Found) -> None:
+    assert re.search(proof(ROWS), shown(point))
+
+
+# ------------------------------------------------------------------------------------- as files
+
+
+def check_document(certificate: dict[str, Any], inequality: str) -> None:
+    assert next(iter(certificate)) == "verified"
+    assert certificate["verified"] is True
+    assert any(f"{inequality} {EVERY}" in str(part) for part in certificate.values())
+    assert float(certificate["slack"]) >= 0.0
+
+
+@BROKEN
+@pytest.mark.parametrize("kind", ["certificate.json", "--json", "the terminal"])
+def test_what_the_command_says_of_a_policy(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_for_grid(tmp_path, layout="paper", as_json=kind == "--json") == 0
+    text = capsys.readouterr().out
+    if kind == "certificate.json":
+        text = (tmp_path / kind).read_text()
+    model, (decision, release) = HazardGridEnv("paper").model(), load_answer(tmp_path)
+    ends = highest_cost(model, decision, release), lowest_limit(model, release)
+    assert not all(shows(text, end) for end in ends)
+    if kind == "the terminal":
+        assert re.search(proof(COST), in_one_line(text))
+    else:
+        check_document(json.loads(text)["certificate"], COST)
+
+
+@BROKEN
+def test_what_the_command_writes_of_a_program(tmp_path: Path) -> None:
+    (tmp_path / "model.lp").write_text("maximize\n p: 3 x + 2 y\nsubject to\n cap: x + y <= 8\nend")
+    (tmp_path / "spec.toml").write_text(
+        '[[private]]\nkind = "rhs"\nrows = ["cap"]\nlower = 5\nupper = 10\nradius = 0.1\n'
+    )
+    files = {"model": tmp_path / "model.lp", "private": tmp_path / "spec.toml"}
+    assert command_for_program(tmp_path / "out", **files) == 0
+    report = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    check_document(report["certificate"], ROWS)
+
+
+# ---------------------------------------------------------------------------------- as pictures
+
+
+@BROKEN
+def test_the_picture_of_a_policy_says_what_is_proved_of_it(policy: Found) -> None:
+    told = texts(picture(policy))
+    assert not misleads(" ".join(told), policy)
+    assert any(re.search(proof(COST), text) for text in told)
+
+
+@BROKEN
+def test_the_picture_of_a_policy_draws_no_cost_beyond_a_limit_of_another_database(
+    policy: Found,
+) -> None:
+    assert max(bars_against_limit(picture(policy))) <= 1.0
+
+
+@BROKEN
+def test_the_picture_of_a_point_says_what_is_proved_of_it(point: Found) -> None:
+    assert any(re.search(proof(ROWS), text) for text in texts(picture(point)))
