@@ -231,11 +231,17 @@ def reweighted(release: Release, entry: int, *, factor: float) -> Release:
 # ------------------------------------------------------------------------- releases of the explorer
 
 
-def explorer_of_auction(*, prices: Path, ledger: Path, account: str, out: Path) -> Any:
-    """What the explorer keeps of a real database: 2 groups and 2 advertisers, prices in a file."""
+def explorer_of_auction(
+    *, prices: Path, ledger: Path, account: str, total: tuple[Any, Any], out: Path
+) -> Any:
+    """What the explorer keeps of a real database: 2 groups and 2 advertisers, prices in a file.
+
+    The account of the ledger is created if there is none.
+    """
     from dp_cmdp.explorer.custody import Custody
     from dp_cmdp.explorer.sources import AuctionSource
 
+    dp.PrivacyLedger(ledger).create(account, PrivacyBudget(*total))
     source = AuctionSource(2, 2, 0.1, prices)
     return Custody(source=source, ledger=ledger, identity=account, out=out)
 

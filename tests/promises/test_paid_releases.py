@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.promises.adapter import (
-    PrivacyBudget,
-    PrivacyLedger,
-    explorer_of_auction,
-    released_by,
-)
+from tests.promises.adapter import explorer_of_auction, released_by
 
 PRICES = "group,advertiser,price\n0,0,0.3\n0,1,0.6\n1,0,0.5\n1,1,0.2\n"
 
@@ -22,11 +17,14 @@ def test_every_release_of_the_explorer_has_a_folder_of_its_own(tmp_path: Path) -
     """Also of an explorer that is started again, with the same folder for what it writes."""
     prices, ledger = tmp_path / "prices.csv", tmp_path / "ledger.sqlite"
     prices.write_text(PRICES)
-    PrivacyLedger(ledger).create("site", PrivacyBudget(4, "4/1000"))
     written: dict[Path, dict[str, bytes]] = {}
     for _ in range(2):
         explorer = explorer_of_auction(
-            prices=prices, ledger=ledger, account="site", out=tmp_path / "out"
+            prices=prices,
+            ledger=ledger,
+            account="site",
+            total=(4, "4/1000"),
+            out=tmp_path / "out",
         )
         for _ in range(2):
             folder = released_by(explorer, epsilon=1, delta="1/1000")
