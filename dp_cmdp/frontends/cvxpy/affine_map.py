@@ -164,13 +164,13 @@ def _rows_of(cone: ConeProgram, kind: type) -> BoolArray:
 def bounds_of(A: Terms, b: FloatArray, rows: BoolArray, width: int) -> tuple[BoolArray, Any, Any]:
     """Public rows a z_j + b ≥ 0 that are bounds of one variable, and the bounds they make.
 
-    Only where −b/a is no rounded number: b is 0 or a is a power of two.
+    Only where −b/a is no rounded number: b is 0, or a is a power of two and nothing underflows.
     """
     count = np.bincount(A.row, minlength=rows.size)
     alone = A.where((count == 1)[A.row] & rows[A.row])
     limit = -b[alone.row] / alone.coefficient
-    is_exact = (b[alone.row] == 0.0) | (np.abs(np.frexp(alone.coefficient)[0]) == 0.5)
-    is_exact &= (limit == 0.0) | (np.abs(limit) > 2.0**-1000)
+    is_exact = (np.abs(np.frexp(alone.coefficient)[0]) == 0.5) & (np.abs(limit) > 2.0**-1000)
+    is_exact |= b[alone.row] == 0.0
     taken = np.zeros(rows.size, dtype=bool)
     taken[alone.row[is_exact]] = True
     lower, upper = np.full(width, -np.inf), np.full(width, np.inf)

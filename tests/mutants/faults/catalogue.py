@@ -14,6 +14,7 @@ from tests.mutants.faults import (
     policies,
     programs,
     releases,
+    reviewed,
     sensitivity,
     tables,
     totals,
@@ -36,4 +37,5 @@ FAULTS = (
     *environments.FAULTS,
     *audits.FAULTS,
     *explorer.FAULTS,
+    *reviewed.FAULTS,
 )

@@ -1,6 +1,8 @@
 """Histories that no ledger may hold, damaged pages, and locks that are none."""
 
 import errno
+import sqlite3
+from contextlib import closing
 from fractions import Fraction
 from time import monotonic
 from typing import Any
@@ -120,3 +122,16 @@ def test_without_its_lock_a_reader_reads_and_a_writer_does_not_write(tmp_path, m
         lock.exclusive(path, deadline=monotonic(), write=True),
     ):
         pass
+
+
+@pytest.mark.parametrize("fence", ["entries_update", "entries_delete", "head_update"])
+def test_a_fence_that_was_replaced_by_one_that_stops_nothing_is_found(tmp_path, fence):
+    ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
+    ledger.create("a", PrivacyBudget(1, "1/10"))
+    verb, table = fence.split("_")[1].upper(), fence.split("_")[0]
+    with closing(sqlite3.connect(ledger.path)) as database:
+        database.execute(f"DROP TRIGGER {fence}")
+        database.execute(f"CREATE TRIGGER {fence} BEFORE {verb} ON {table} BEGIN SELECT 1; END")
+    for call in (ledger.verify, lambda: ledger.debit("a", PrivacyBudget("1/2", "1/20"))):
+        with pytest.raises(LedgerCorruptError, match="triggers"):
+            call()

@@ -250,6 +250,16 @@ def test_numbers_that_no_measurement_makes_are_refused(name):
             Totals(**good | {name: wrong})
 
 
+def test_counts_that_floats_may_not_add_up_exactly_are_refused():
+    """The bound of a total rests on the sum of its positive counts."""
+    counts = np.full((1, 4096), 2.0**41)
+    facts = {"index": [0], "support": 1, "step": [0.125], "grid": np.full(4096, 0.25)}
+    with pytest.raises(InvalidArgumentError, match="less than 2\\^53"):
+        Totals(counts, **facts)
+    counts[0, -1] -= 1
+    assert Totals(counts, **facts).q.tolist() == [0.125 * 2.0**53]
+
+
 def test_totals_show_their_sizes_only_and_survive_pickling():
     _, plan = made("tenths", "own", "a sum")
     totals = plan.draw(np.full(5, 0.5))

@@ -1,17 +1,22 @@
-"""Each slip of the paper's accuracy section: the printed form fails, the repaired one holds."""
+"""Each slip of the paper: the printed form fails, the repaired one holds."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from dp_cmdp.accounting.budget import PrivacyBudget
+from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
-from dp_cmdp.errors import AssumptionError, InvalidArgumentError
+from dp_cmdp.errors import AssumptionError, InfeasibleError, InvalidArgumentError
+from dp_cmdp.experiments.cost_of_privacy import published_curves
 from dp_cmdp.metrics import cost_of_privacy
 from dp_cmdp.noise.laws import Laplace, TruncatedLaplace
+from dp_cmdp.problems.ad_auction import ad_auction_program
 from dp_cmdp.program.linear_program import LinearProgram, solve
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.blocks import release_blocks
@@ -262,8 +267,6 @@ def test_larger_coefficients_loosen_a_row_where_x_is_negative():
 
 
 def test_the_occupancy_measure_already_holds_the_discount():
-    from dp_cmdp.cmdp.parametric import ParametricCMDP
-
     gamma = 0.8
     envelope = Envelope(0.0, 2.0, shape=1)
     cmdp = ParametricCMDP(
@@ -282,6 +285,38 @@ def test_the_occupancy_measure_already_holds_the_discount():
     assert gamma * row < 0.9 * series  # the printed row counts γ twice
 
 
+def hazards(tolerance: float) -> ParametricCMDP:
+    """Two hazardous states that take turns, for ever."""
+    return ParametricCMDP(
+        Envelope(0.0, 1.0, shape=2),
+        T=np.array([[[0.0, 1.0]], [[1.0, 0.0]]]),
+        r=[[1.0], [1.0]],
+        mu=[1.0, 0.0],
+        gamma=0.8,
+        cost=Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1]),
+        tolerance=Affine(1, constant=[tolerance]),
+    )
+
+
+def test_the_severity_of_a_hazard_is_paid_once_per_visit_and_not_squared():
+    beta = 0.6
+    lp = hazards(20.0).program().at([beta, beta])
+    row = (lp.A @ solve(lp, certify=False).x)[0]
+    visits = 1 / (1 - 0.8)
+    assert row == pytest.approx(beta * visits)
+    assert beta**2 * visits < 0.7 * row  # printed: Σ γ^t β f with f = β
+
+
+def test_a_tolerance_bounds_the_sum_over_states_and_not_each_of_them():
+    beta, tolerance = 0.6, 2.0
+    lp = hazards(20.0).program().at([beta, beta])
+    found = solve(lp, certify=False).x
+    assert (beta * found <= tolerance).all()  # printed: for all s and a
+    assert beta * found.sum() > tolerance
+    with pytest.raises(InfeasibleError):
+        solve(hazards(tolerance).program().at([beta, beta]))
+
+
 def test_the_cost_of_privacy_is_a_loss_and_not_negative():
     for best, private in ((2.0, 1.0), (-1.0, -3.0)):
         assert cost_of_privacy(best, private) > 0
@@ -295,3 +330,86 @@ def test_delta_zero_has_no_bounded_noise():
         float(release_noise(small_program(), PrivacyBudget(1, d)).support[0]) for d in (1e-3, 1e-9)
     ]
     assert supports[1] > 2.5 * supports[0]
+
+
+def test_the_noise_is_the_difference_of_what_is_published_and_the_data():
+    law, data = TruncatedLaplace(scale=0.5, support=1.5), 2.0
+    u = np.linspace(data - law.support, data + law.support, 20_001)
+    masses = [
+        trapezoid(np.exp(-np.abs(u + sign * data) / law.scale) / law.normalisation, u)
+        for sign in (-1.0, 1.0)
+    ]
+    assert masses[0] == pytest.approx(1.0, abs=1e-6)
+    assert masses[1] < 0.02  # printed: |u + A(D)|
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 4)])
+def test_the_mass_of_the_outer_points_is_delta_at_the_printed_support(m, n):
+    epsilon, delta, change = 0.8, 0.05, 0.3
+    s = change / epsilon * math.log(m * n * math.expm1(epsilon) / delta + 1)
+    law = TruncatedLaplace(scale=change / epsilon, support=s)
+    mass = n * m * 2 * float(law.cdf(-s + change))
+    printed = n * m * math.expm1(epsilon) / (1 - math.exp(-epsilon * s / change))
+    assert mass == pytest.approx(delta)
+    assert mass == pytest.approx(n * m * math.expm1(epsilon) / math.expm1(epsilon * s / change))
+    assert printed > 1.0
+
+
+def test_delta_is_halved_and_epsilon_divided_by_the_allocation(truth):
+    program, database = truth
+    alphas = {"A": "1/2", "b": "1/4", "c": "1/4"}
+    release = release_blocks(database, BUDGET, program=program, alphas=alphas)
+    spent = {part.block: (part.epsilon, part.delta) for part in release.noise}
+    assert spent == {
+        block: (BUDGET.epsilon * Fraction(alphas[block]), BUDGET.delta * half)
+        for block, half in (("A", Fraction(1, 2)), ("b", Fraction(1, 2)), ("c", Fraction(0)))
+    }
+    assert sum(delta for _, delta in spent.values()) == BUDGET.delta
+    printed = sum(BUDGET.delta * Fraction(alphas[block]) for block in ("A", "b"))
+    assert printed < BUDGET.delta  # with α_A δ and α_b δ, the share of c would be lost
+
+
+def test_the_sensitive_entries_of_the_objective_are_those_that_get_noise():
+    envelope = Envelope(0.5, 1.5, radius=0.1, shape=2)
+    program = ParametricLP(
+        envelope,
+        c=Affine(4, constant=[0.0, 0.0, 3.0, 0.0], at=[1, 3], entry=[0, 1]),
+        A_ub=np.ones((1, 4)),
+        b_ub=[1.0],
+    )
+    database = Database([0.75, 1.25], envelope)
+    rng = np.random.default_rng(0)
+    release = release_blocks(database, BUDGET, program=program, alphas={"c": 1}, rng=rng)
+    assert release.groups == (("c", (2,)),)
+    assert (release.estimate != database.values).all()
+
+
+def test_a_truncated_law_varies_less_than_the_whole_one():
+    for scale, support in ((0.5, 0.5), (0.5, 2.0), (1.0, 10.0)):
+        law = TruncatedLaplace(scale, support)
+        z = np.linspace(-support, support, 200_001)
+        assert law.variance == pytest.approx(trapezoid(z**2 * law.pdf(z), z), rel=1e-6)
+        assert law.variance < 2 * scale**2  # printed: equal
+    assert TruncatedLaplace(0.5, 0.5).variance < 0.2 * 2 * 0.5**2
+
+
+def test_groups_have_visitors_and_advertisers_have_budgets():
+    groups, advertisers = 4, 3
+    program = ad_auction_program(groups, advertisers)
+    assert program.num_variables == groups * advertisers
+    assert program.A.shape[0] == advertisers
+    assert program.b_ub.size == groups
+
+
+def test_the_published_curves_say_less_than_the_text_beside_them():
+    curves = published_curves()
+    at = {round(float(e), 1): k for k, e in enumerate(curves["epsilon"])}
+    ours, theirs = curves["algorithm1_percent"], curves["munoz2021_percent"]
+    gap = ours - theirs
+    found = ours[at[1.0]], gap[at[1.0]], gap[at[3.0]]
+    assert found == pytest.approx((0.2097, 0.2012, 0.1159), abs=5e-5)
+    printed = (0.22, 0.21, 0.11)
+    assert all(
+        f"{number:.2f}" != f"{text:.2f}" for number, text in zip(found, printed, strict=True)
+    )
+    assert all(f"{number:.2f}" == "0.22" for number in ours[: at[0.8] + 1])

@@ -182,6 +182,34 @@ def test_no_edited_number_of_a_planned_release_is_read(tmp_path):
     assert [name for name, edited in made.items() if is_read(edited, path)] == []
 
 
+def test_an_index_that_no_database_leads_to_is_not_read(tmp_path):
+    """One step beyond what the ends of the public bounds and the longest noise make of it."""
+    release = released(0)
+    totals = release.totals
+    assert totals is not None
+    ends = []
+    for bound in (program().envelope.lower, program().envelope.upper):
+        cells = Lattice(totals.grid, 1).index(bound)
+        ends.append(np.array(integer_totals(totals.counts, cells)))
+    lowest, highest = ends[0] - totals.support, ends[1] + totals.support
+    assert (totals.counts.data > 0).all()
+    first = np.arange(len(totals)) == 0
+    for index, holds in (
+        (lowest, True),
+        (highest, True),
+        (lowest - first, False),
+        (highest + first, False),
+    ):
+        assert is_read(totals_of(release, index=index), tmp_path / "release.npz") is holds
+
+
+def test_a_plan_that_looked_at_entries_alone_says_so(tmp_path):
+    release = released(1)
+    for share, holds in (("1", True), ("1/2", True), ("0", False)):
+        forged = replace(release, plan={**dict(release.plan or {}), "share": share})
+        assert is_read(forged, tmp_path / "release.npz") is holds
+
+
 def test_no_edited_fact_of_a_planned_release_is_read(tmp_path):
     made = released(target=program(records=np.arange(SIZE) // 3)).document()
     read = set()
