@@ -481,7 +481,7 @@ class World:
     @cached_property
     def ledger(self) -> PrivacyLedger:
         found = PrivacyLedger(self.folder / "ledger.sqlite")
-        found.create("spy", PrivacyBudget(100, "1/2"))
+        found.create("spy", PrivacyBudget(100, "1/2"), "one person")
         return found
 
     @cached_property

@@ -271,10 +271,35 @@ def released_costs(env: Any, problem: Any, release: dp.Release) -> Any:
 UselessReleaseWarning: type[Warning] = errors.PrivacyWarning
 
 
+def new_account(path: Path, *, unit: str) -> PrivacyLedger:
+    """`PrivacyLedger.create`: the account named "account", with room for (8, 1/100)."""
+    ledger = PrivacyLedger(path)
+    ledger.create("account", PrivacyBudget(8, "1/100"), unit)
+    return ledger
+
+
+def protecting(ledger: PrivacyLedger, *, unit: str) -> PrivacyLedger:
+    """The same account, opened by a program whose records are of this unit."""
+    return PrivacyLedger(ledger.path, unit=unit)
+
+
+def publish(
+    envelope: Envelope,
+    read: Callable[[], Any],
+    *,
+    ledger: PrivacyLedger,
+    epsilon: Any,
+    delta: Any,
+    name: str = "account",
+) -> Release:
+    """Spend from the account of this name, read, release the entries."""
+    database = Database.deferred(read, envelope, identity=name)
+    return dp.release_database(database, PrivacyBudget(epsilon, delta), ledger=ledger)
+
+
 def account(path: Path, problem: Any, read: Callable[[], Any]) -> tuple[Database, PrivacyLedger]:
     """A new account with room for (8, 1/100), and a database that is read after its debit."""
-    ledger = PrivacyLedger(path)
-    ledger.create("account", PrivacyBudget(8, "1/100"))
+    ledger = new_account(path, unit="one person")
     return Database.deferred(read, problem.envelope, identity="account"), ledger
 
 
@@ -412,7 +437,7 @@ def explorer_of_auction(
     from dp_cmdp.explorer.custody import Custody
     from dp_cmdp.explorer.sources import AuctionSource
 
-    dp.PrivacyLedger(ledger).create(account, PrivacyBudget(*total))
+    dp.PrivacyLedger(ledger).create(account, PrivacyBudget(*total), "one person")
     source = AuctionSource(2, 2, 0.1, prices)
     return Custody(source=source, ledger=ledger, identity=account, out=out)
 
