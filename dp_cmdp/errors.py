@@ -270,7 +270,7 @@ class ConvergenceError(SolverError):
 
 
 class PrivacyWarning(UserWarning):
-    """The privacy parameters are legal but weak.
+    """The privacy parameters are legal but weak, or floats that are probably not what was meant.
 
     Examples
     --------
