@@ -6,11 +6,13 @@ from math import prod
 
 import numpy as np
 
+from dp_cmdp._door import door
 from dp_cmdp.accounting.adjacency import Adjacency, Group
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.moments import packed
 
 
+@door
 def adjacency_of(envelope: Envelope) -> Adjacency:
     """Names, radii and records of the entries: what ``ledger.debit(…, adjacency=…)`` takes.
 
