@@ -86,7 +86,7 @@ def commands_that_draw_refuse_before_they_spend() -> None:
     told = "pip install 'dp-cmdp[figures]'"
     account = ("--ledger", "ledger.sqlite", "--identity", "probe")
     amount = ("--epsilon", "1", "--delta", "1e-3")
-    command("ledger", "create", account[1], "--identity", "probe", *amount)
+    command("ledger", "create", account[1], "--identity", "probe", "--unit", "one", *amount)
     before = command("ledger", "show", account[1]).stdout
     for words in (
         ("synthesize", *amount, *account),

@@ -83,7 +83,7 @@ class BudgetExceededError(DPCMDPError):
     >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
     >>> from dp_cmdp.errors import BudgetExceededError
     >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(1, "1/1000"))
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(1, "1/1000"), "one customer")
     >>> try:
     ...     ledger.debit("demand 2026", PrivacyBudget(2, "1/1000"))
     ... except BudgetExceededError as error:
@@ -119,7 +119,8 @@ class LedgerBusyError(LedgerError):
     --------
     >>> import sqlite3
     >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-    >>> entry = PrivacyLedger("budgets.sqlite").create("demand 2026", PrivacyBudget(1, "1/1000"))
+    >>> ledger = PrivacyLedger("budgets.sqlite")
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(1, "1/1000"), "one customer")
     >>> other = sqlite3.connect("budgets.sqlite", isolation_level=None)
     >>> locked = other.execute("BEGIN EXCLUSIVE")
     >>> PrivacyLedger("budgets.sqlite", timeout_seconds=0.1)
@@ -141,7 +142,7 @@ class LedgerCorruptError(LedgerError):
     --------
     >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
     >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(1, "1/1000"))
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(1, "1/1000"), "one customer")
     >>> ledger.verify("7:" + 64 * "0")  # a head that was noted elsewhere
     Traceback (most recent call last):
         ...
@@ -269,7 +270,7 @@ class ConvergenceError(SolverError):
 
 
 class PrivacyWarning(UserWarning):
-    """The privacy parameters are legal but weak.
+    """The privacy parameters are legal but weak, or floats that are probably not what was meant.
 
     Examples
     --------

@@ -40,6 +40,7 @@ from dp_cmdp import (
 )
 from dp_cmdp.advice.plans import advise_plans
 from dp_cmdp.cmdp.policy import PolicyFile
+from dp_cmdp.data.adjacency import adjacency_of
 from dp_cmdp.data.affine import Affine
 from dp_cmdp.data.polytope import Polytope
 from dp_cmdp.data.release import Debit
@@ -239,6 +240,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.noise.lattice.Lattice.integers_moved": CHECKED,
     "dp_cmdp.noise.movement": CHECKED,
     "dp_cmdp.noise.plans": CHECKED,
+    "dp_cmdp.accounting.adjacency": CHECKED,
     "dp_cmdp.accounting.hashchain": CHECKED,
     "dp_cmdp.accounting.ledger_file": CHECKED,
     "dp_cmdp.program.linear_program.constraint_block": CHECKED,
@@ -481,7 +483,7 @@ class World:
     @cached_property
     def ledger(self) -> PrivacyLedger:
         found = PrivacyLedger(self.folder / "ledger.sqlite")
-        found.create("spy", PrivacyBudget(100, "1/2"))
+        found.create("spy", PrivacyBudget(100, "1/2"), "one person")
         return found
 
     @cached_property
@@ -949,6 +951,9 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.figures.solution.solution_figure.solution": lambda w: w.solution,
     "dp_cmdp.figures.style.save_figure.figure": lambda w: w.figure,
     "dp_cmdp.figures.style.save_figure.path": lambda w: w.path(".png"),
+    "dp_cmdp.accounting.ledger.PrivacyLedger.debit.adjacency": lambda w: adjacency_of(w.envelope),
+    "dp_cmdp.accounting.ledger.PrivacyLedger.create.unit": lambda w: "one person",
+    "dp_cmdp.accounting.ledger.PrivacyLedger.unit": lambda w: "one person",
     "dp_cmdp.accounting.ledger.PrivacyLedger.create.identity": lambda w: f"new-{w.path().name}",
     "dp_cmdp.program.linear_program.Solution.load.path": _saved("solution"),
     "dp_cmdp.program.parametric.ParametricLP.load.path": _saved("program"),

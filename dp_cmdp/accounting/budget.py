@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -42,13 +43,15 @@ EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*$", re.IGNORECASE)
 def exact(name: str, value: Any) -> Fraction:
     """Read a number as the fraction its user wrote: 0.1 is 1/10, "1/3" is 1/3.
 
-    A float stands for its shortest decimal text, not for its binary expansion.
+    A float of any width stands for the shortest decimal text that is that float, not for its
+    binary expansion.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dp_cmdp.accounting.budget import exact
-    >>> exact("epsilon", 0.1), exact("epsilon", "1/3")
-    (Fraction(1, 10), Fraction(1, 3))
+    >>> exact("epsilon", 0.1), exact("epsilon", "1/3"), exact("epsilon", np.float32(0.1))
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 10))
     """
     if isinstance(value, numbers.Real) and not _scalars.is_real(value):
         raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
@@ -60,8 +63,7 @@ def exact(name: str, value: Any) -> Fraction:
         if isinstance(value, Decimal | numbers.Real):
             if not math.isfinite(value):
                 raise InvalidArgumentError(f"{name} must be finite, got {value}")
-            text = str(value) if isinstance(value, Decimal) else repr(float(value))
-            return _fraction(name, text)
+            return _fraction(name, _written(value))
     except (ValueError, ZeroDivisionError, OverflowError) as error:
         if isinstance(error, InvalidArgumentError):
             raise
@@ -69,6 +71,43 @@ def exact(name: str, value: Any) -> Fraction:
             f"{name} must be a real number, got {str(value)[:60]!r}"
         ) from None
     raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
+
+
+def _written(value: Any) -> str:
+    """Shortest decimal text of a number: numpy's own for floats of other widths than Python's."""
+    text = str(value)
+    if isinstance(value, Decimal) or (hasattr(value, "dtype") and type(value)(text) == value):
+        return text
+    return repr(float(value))
+
+
+def _warn_of_rounding(name: str, value: Any, found: Fraction) -> None:
+    """Warn where a float is not, but nearly is, a short fraction: sums such as 0.1 + 0.2.
+
+    Nearly is within 16 units of the float's precision. Of numbers drawn at random one in 10⁸ is
+    so near to one of the 3·10⁵ fractions per unit with denominators to 1,000.
+    """
+    if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
+        return
+    unit = Fraction(10) ** math.floor(math.log10(found.numerator) - math.log10(found.denominator))
+    meant = (found / unit).limit_denominator(1000) * unit
+    if 0 < abs(meant - found) <= 16 * _precision(value) * found:
+        warnings.warn(
+            f"{name} = {_written(value)} is a rounded float and is taken as it is written, not as "
+            f'{meant}; if that is meant, write {name}="{meant}" or Fraction({meant.numerator}, '
+            f"{meant.denominator})",
+            PrivacyWarning,
+            stacklevel=3,
+        )
+
+
+def _precision(value: Any) -> Fraction:
+    """Relative distance of neighbouring floats of the value's type, Python's at least."""
+    if isinstance(value, float) or not hasattr(value, "dtype"):
+        return Fraction(sys.float_info.epsilon)
+    import numpy as np
+
+    return Fraction(max(sys.float_info.epsilon, float(np.finfo(value.dtype).eps)))
 
 
 def _fraction(name: str, text: str) -> Fraction:
@@ -93,7 +132,9 @@ class PrivacyBudget:
     Parameters
     ----------
     epsilon, delta
-        Numbers, or text such as ``"1/3"``. A float is read by its shortest decimal text.
+        Numbers, or text such as ``"1/3"``. A float, also a float32, is read by its shortest
+        decimal text. Where that is a short fraction but for rounding, as of ``0.1 + 0.2`` or
+        ``1 / 3``, a :class:`~dp_cmdp.errors.PrivacyWarning` says what is taken and what to write.
 
     Notes
     -----
@@ -123,9 +164,10 @@ class PrivacyBudget:
             )
         if not 0 < dlt <= HALF:
             raise InvalidArgumentError(f"delta must lie in (0, 1/2], got {short(dlt)}")
-        for name, value in (("epsilon", eps), ("delta", dlt)):
+        for name, given, value in (("epsilon", epsilon, eps), ("delta", delta, dlt)):
             if value < SMALLEST:
                 raise InvalidArgumentError(f"{name} must be at least 1e-300, got less")
+            _warn_of_rounding(name, given, value)
         if eps > WEAK_EPSILON or dlt > WEAK_DELTA:
             warnings.warn(
                 f"(epsilon, delta) = ({float(eps):g}, {float(dlt):g}) promises little: epsilon "

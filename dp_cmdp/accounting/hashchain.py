@@ -3,7 +3,8 @@
 With h₀ = H(ledger id) and hᵢ = H(hᵢ₋₁, entryᵢ), where H is SHA-256 of canonical JSON, no entry can
 change, vanish or move without changing every later hash; so the last hash, the *head*, stands for
 the whole history. For each identity the chain holds one ``total`` and then its ``debit`` entries,
-whose exact sum never exceeds the total in ε nor in δ (paper: ``lem:comp``).
+whose exact sum never exceeds the total in ε nor in δ (paper: ``lem:comp``). A total states the
+unit that is protected; a ``unit`` entry states it for a total from before there were units.
 
 Nothing here touches a file: :mod:`dp_cmdp.accounting.ledger` stores the chain.
 """
@@ -14,9 +15,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from dp_cmdp import _scalars
 from dp_cmdp.accounting.budget import PrivacyBudget, shown_down, shown_up
@@ -24,11 +25,12 @@ from dp_cmdp.errors import InvalidArgumentError, LedgerCorruptError
 
 #: Numerators and denominators stay below 2^1000, so that every amount is a normal float.
 MAX_BITS = 1000
+_ZERO = re.compile("0/1")
 _FRACTION = re.compile(r"[1-9][0-9]{0,301}/[1-9][0-9]{0,301}")
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
-Kind = Literal["total", "debit"]
+Kind = Literal["total", "unit", "debit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,9 @@ class Amount:
 class LedgerEntry:
     """One line of the ledger: its place in the chain (from 1), what it says, its hash.
 
+    `protects` is the unit in words in a total, and in a debit the adjacency, as
+    :mod:`dp_cmdp.accounting.adjacency` stores it; empty where nothing was stated.
+
     Notes
     -----
     **Privacy.** *Public*: the curator keeps private facts out of `note`.
@@ -92,7 +97,7 @@ class LedgerEntry:
     --------
     >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
     >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
     >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
     >>> entry.index, entry.kind, entry.note, str(entry.delta)
     (2, 'debit', 'first look', '1/2000')
@@ -105,6 +110,7 @@ class LedgerEntry:
     epsilon: Fraction
     delta: Fraction
     note: str
+    protects: str
     hash: str
 
     @property
@@ -112,7 +118,7 @@ class LedgerEntry:
         """ε and δ together."""
         return Amount(self.epsilon, self.delta)
 
-    def row(self) -> tuple[int, str, str, str, str, str, str, str]:
+    def row(self) -> tuple[int, str, str, str, str, str, str, str, str]:
         """The entry as stored: fractions are text ``p/q``."""
         return (
             self.index,
@@ -122,6 +128,7 @@ class LedgerEntry:
             _text(self.epsilon),
             _text(self.delta),
             self.note,
+            self.protects,
             self.hash,
         )
 
@@ -163,11 +170,13 @@ class LedgerHead:
 class Balance:
     """Where one identity stands: `total` = `spent` + `remaining`, after `debits` debits.
 
+    `unit` is whom a total protects, in words; empty where it was set before units were stated.
+
     Examples
     --------
     >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
     >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
     >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/2", "1/2000"))
     >>> (balance,) = ledger.balances()
     >>> str(balance.spent.epsilon), str(balance.remaining.epsilon), balance.debits
@@ -178,6 +187,7 @@ class Balance:
     total: Amount
     spent: Amount = Amount()
     debits: int = 0
+    unit: str = ""
 
     @property
     def remaining(self) -> Amount:
@@ -200,13 +210,21 @@ class Chain:
         return LedgerHead(len(self.entries), last)
 
     def next_entry(
-        self, kind: Kind, *, identity: str, amount: Amount, note: str, time: str
+        self,
+        kind: Kind,
+        *,
+        identity: str,
+        amount: Amount,
+        note: str,
+        time: str,
+        protects: str = "",
     ) -> LedgerEntry:
         """The entry that would follow the head."""
         index = len(self.entries) + 1
-        facts = (index, time, kind, identity, _text(amount.epsilon), _text(amount.delta), note)
-        spent, following = (amount.epsilon, amount.delta), link(self.head.hash, facts)
-        return LedgerEntry(index, time, kind, identity, *spent, note, following)
+        written = _text(amount.epsilon), _text(amount.delta), note, protects
+        following = link(self.head.hash, (index, time, kind, identity, *written))
+        spent = amount.epsilon, amount.delta
+        return LedgerEntry(index, time, kind, identity, *spent, note, protects, following)
 
     def check_contains(self, pinned: LedgerHead) -> None:
         """Raise :class:`LedgerCorruptError` unless this history continues the pinned one."""
@@ -230,9 +248,12 @@ def genesis(ledger_id: str) -> str:
 
 
 def link(previous: str, facts: Sequence[Any]) -> str:
-    """hᵢ = H(hᵢ₋₁, entryᵢ)."""
-    names = ("index", "time", "kind", "identity", "epsilon", "delta", "note")
-    return _sha256([previous, dict(zip(names, facts, strict=True))])
+    """hᵢ = H(hᵢ₋₁, entryᵢ); an entry that protects nothing is hashed as before there were units."""
+    names = ("index", "time", "kind", "identity", "epsilon", "delta", "note", "protects")
+    said = dict(zip(names, facts, strict=True))
+    if not said["protects"]:
+        del said["protects"]
+    return _sha256([previous, said])
 
 
 def replay(ledger_id: str, rows: Iterable[Sequence[Any]]) -> Chain:
@@ -260,15 +281,16 @@ def _entry(row: Sequence[Any], index: int, previous: str) -> LedgerEntry:
         raise LedgerCorruptError(f"entry {index} is missing", index=index)
     if not all(isinstance(text, str) for text in texts):
         raise LedgerCorruptError(f"entry {index} holds a value of the wrong type", index=index)
-    time, kind, identity, epsilon, delta, note, stored = texts
+    time, kind, identity, epsilon, delta, note, protects, stored = texts
     if link(previous, row[:-1]) != stored:
         raise LedgerCorruptError(
             f"entry {index} does not match its hash: it, or its place, was changed", index=index
         )
-    if kind not in ("total", "debit") or not all(map(_FRACTION.fullmatch, (epsilon, delta))):
+    amounts = _ZERO if kind == "unit" else _FRACTION
+    if kind not in get_args(Kind) or not all(map(amounts.fullmatch, (epsilon, delta))):
         raise LedgerCorruptError(f"entry {index} is not a valid entry", index=index)
     return LedgerEntry(
-        index, time, kind, identity, Fraction(epsilon), Fraction(delta), note, stored
+        index, time, kind, identity, Fraction(epsilon), Fraction(delta), note, protects, stored
     )
 
 
@@ -281,14 +303,21 @@ def _post(balances: dict[str, Balance], entry: LedgerEntry) -> None:
             index=entry.index,
         )
     if old is None:
-        balances[entry.identity] = Balance(entry.identity, entry.amount)
+        balances[entry.identity] = Balance(entry.identity, entry.amount, unit=entry.protects)
+        return
+    if entry.kind == "unit":
+        if old.unit or not entry.protects:
+            raise LedgerCorruptError(
+                f"entry {entry.index}: an identity has one unit", index=entry.index
+            )
+        balances[entry.identity] = replace(old, unit=entry.protects)
         return
     spent = old.spent + entry.amount
     if not old.total.covers(spent):
         raise LedgerCorruptError(
             f"entry {entry.index} exceeds the total of its identity", index=entry.index
         )
-    balances[entry.identity] = Balance(entry.identity, old.total, spent, old.debits + 1)
+    balances[entry.identity] = replace(old, spent=spent, debits=old.debits + 1)
 
 
 def _text(value: Fraction) -> str:

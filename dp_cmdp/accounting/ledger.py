@@ -3,7 +3,9 @@
 Releases of one database add up, (Σ εᵢ, Σ δᵢ) (paper: ``lem:comp``), for as long as the database
 lives: longer than any process. The ledger keeps that sum on disk, in exact fractions, and refuses
 the debit that would take it over the total. A release debits *before* it reads data and is never
-refunded, so what is written down is never less than what was spent.
+refunded, so what is written down is never less than what was spent. A sum means something only if
+all its terms protect the same change: an identity states its unit in words, every release records
+its adjacency (:mod:`dp_cmdp.accounting.adjacency`), and a debit that protects another is refused.
 
 One SQLite file, one transaction per debit: under the lock (:mod:`dp_cmdp.accounting.lock`) the
 whole hash chain (:mod:`dp_cmdp.accounting.hashchain`) is checked, the balance compared, the entry
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING
 from dp_cmdp import _scalars
 from dp_cmdp._door import door
 from dp_cmdp._html import facts_table, rows_table
+from dp_cmdp.accounting.adjacency import Adjacency, stated
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.hashchain import Amount, Balance, Chain, LedgerEntry, LedgerHead
 from dp_cmdp.accounting.ledger_file import (
@@ -40,7 +43,7 @@ from dp_cmdp.errors import BudgetExceededError, InvalidArgumentError, LedgerErro
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Longest identity and note, in characters.
+#: Longest identity (or unit) and note, in characters.
 MAX_IDENTITY, MAX_NOTE = 200, 2000
 
 
@@ -52,7 +55,7 @@ class LedgerReport:
     --------
     >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
     >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
     >>> report = ledger.verify(str(ledger.head()))
     >>> report.pinned, report.head.count, [balance.identity for balance in report.balances]
     (True, 1, ['demand 2026'])
@@ -76,6 +79,9 @@ class PrivacyLedger:
         The ledger file. It need not exist: the first :meth:`create` makes it.
     timeout_seconds
         How long to wait for another's lock before :class:`LedgerBusyError`.
+    unit
+        Whom the debits made here protect, in words; they are refused where the identity says
+        otherwise. By default whom the identity says.
 
     Raises
     ------
@@ -91,7 +97,7 @@ class PrivacyLedger:
     --------
     >>> from dp_cmdp import Database, Envelope, PrivacyBudget, PrivacyLedger, release_database
     >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
     >>> database = Database([0.5], Envelope(0, 1, shape=1), identity="demand 2026")
     >>> release = release_database(database, PrivacyBudget(1, "1/2000"), ledger=ledger)
     >>> ledger.remaining("demand 2026").epsilon
@@ -100,22 +106,40 @@ class PrivacyLedger:
 
     path: Path
     timeout_seconds: float
+    unit: str | None
 
     @door
-    def __init__(self, path: str | PathLike[str], *, timeout_seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        timeout_seconds: float = 30.0,
+        unit: str | None = None,
+    ) -> None:
         seconds = _scalars.real("timeout_seconds", timeout_seconds, low=0.0, high=86400.0)
         object.__setattr__(self, "path", resolved(path))
         object.__setattr__(self, "timeout_seconds", seconds)
+        object.__setattr__(self, "unit", None if unit is None else _unit(unit))
         if self.path.exists():
             with self._transaction() as database:
                 is_ledger(database, self.path)
 
     @door
-    def create(self, identity: str, budget: PrivacyBudget) -> LedgerEntry:
-        """Set the total budget of an identity, once and for ever.
+    def create(self, identity: str, budget: PrivacyBudget, unit: str) -> LedgerEntry:
+        """Set the total budget of an identity and whom it protects, once and for ever.
 
-        Repeating the same call changes nothing; another total for a known identity raises
-        :class:`InvalidArgumentError`.
+        Repeating the same call changes nothing; another total or unit for a known identity raises
+        :class:`InvalidArgumentError`. Where the total was set before units were stated, the unit
+        is added to it.
+
+        Parameters
+        ----------
+        identity
+            Public name of the database.
+        budget
+            The total.
+        unit
+            Whose whole contribution one record is, in words: ``"one patient"``, ``"one visit"``.
 
         Notes
         -----
@@ -125,36 +149,64 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> ledger.create("demand 2026", PrivacyBudget(2, "1/1000")).kind
+        >>> ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer").kind
         'total'
         """
-        identity, total = _identity(identity), Amount.of(budget)
+        identity, total, unit = _identity(identity), Amount.of(budget), _unit(unit)
 
         def step(database: sqlite3.Connection) -> LedgerEntry:
             if not is_ledger(database, self.path):
                 initialise(database)
             chain = load(database)
             if identity not in chain.balances:
-                return append(database, chain, kind="total", identity=identity, amount=total)
+                return append(
+                    database, chain, kind="total", identity=identity, amount=total, protects=unit
+                )
             if chain.balances[identity].total != total:
                 raise InvalidArgumentError(
                     f"identity {identity!r} already has the total "
                     f"{chain.balances[identity].total.rounded_up()}, and a total never changes"
                 )
+            if not chain.balances[identity].unit:
+                return append(
+                    database, chain, kind="unit", identity=identity, amount=Amount(), protects=unit
+                )
+            _same_unit(chain.balances[identity], unit)
             return next(entry for entry in chain.entries if entry.identity == identity)
 
         return write(self.path, step, timeout_seconds=self.timeout_seconds, may_create=True)
 
     @door
-    def debit(self, identity: str, budget: PrivacyBudget, *, note: str = "") -> LedgerEntry:
+    def debit(
+        self,
+        identity: str,
+        budget: PrivacyBudget,
+        *,
+        note: str = "",
+        adjacency: Adjacency | None = None,
+    ) -> LedgerEntry:
         """Spend from an identity's total; once this returns, the debit is on disk for good.
 
         Call it *before* reading data; there is no refund. If it raises
         :class:`BudgetExceededError` nothing was recorded. If the process dies before it returns,
         the debit is recorded wholly or not at all.
 
+        Parameters
+        ----------
+        identity, budget
+            What is spent, and from whose total.
+        note
+            Public text.
+        adjacency
+            What the release protects, which every release of this package states
+            (:func:`~dp_cmdp.data.adjacency.adjacency_of` an envelope). Without one the debit is
+            compared with no other.
+
         Raises
         ------
+        InvalidArgumentError
+            The unit of this ledger is not the identity's, or an earlier debit lets an entry of the
+            same name change by another radius or belong to other records. Nothing was recorded.
         BudgetExceededError
             With the exact `requested` and `remaining` amounts.
         LedgerBusyError
@@ -173,7 +225,7 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
         >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
         >>> ledger.debit("demand 2026", PrivacyBudget("1.01", "1/2000"))
         Traceback (most recent call last):
@@ -184,7 +236,11 @@ class PrivacyLedger:
 
         def step(database: sqlite3.Connection) -> LedgerEntry:
             chain = self._chain(database)
-            remaining = _balance(chain, identity).remaining
+            balance = _balance(chain, identity)
+            if self.unit is not None:
+                _same_unit(balance, self.unit)
+            protects = "" if adjacency is None else stated(adjacency, _adjacencies(chain, identity))
+            remaining = balance.remaining
             if not remaining.covers(requested):
                 raise BudgetExceededError(
                     f"a debit of {requested.rounded_up()} exceeds what remains of identity "
@@ -193,7 +249,13 @@ class PrivacyLedger:
                     remaining=remaining,
                 )
             return append(
-                database, chain, kind="debit", identity=identity, amount=requested, note=note
+                database,
+                chain,
+                kind="debit",
+                identity=identity,
+                amount=requested,
+                note=note,
+                protects=protects,
             )
 
         return write(self.path, step, timeout_seconds=self.timeout_seconds)
@@ -217,7 +279,7 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
         >>> noted = str(ledger.head())  # on paper, or at a notary's
         >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"))
         >>> ledger.verify(noted).head.count
@@ -240,7 +302,7 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
         >>> ledger.head().count
         1
         """
@@ -257,7 +319,7 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
         >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/2", "1/2000"))
         >>> for balance in ledger.balances():
         ...     print(balance.identity, balance.remaining.epsilon)
@@ -273,7 +335,7 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
         >>> ledger.total("demand 2026").delta
         Fraction(1, 1000)
         """
@@ -287,7 +349,7 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
         >>> for _ in range(3):
         ...     entry = ledger.debit("demand 2026", PrivacyBudget(0.1, "1/9000"))
         >>> ledger.spent("demand 2026").epsilon  # exactly; floats would say 0.30000000000000004
@@ -303,7 +365,7 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
         >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/3", "1/2000"))
         >>> ledger.remaining("demand 2026").epsilon
         Fraction(5, 3)
@@ -320,7 +382,7 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
         >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
         >>> [(entry.index, entry.note) for entry in ledger.entries()]
         [(2, 'first look')]
@@ -342,7 +404,7 @@ class PrivacyLedger:
         --------
         >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
         >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"))
+        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
         >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
         >>> ledger.to_frame()[["identity", "epsilon", "delta", "note"]]
               identity epsilon   delta        note
@@ -360,11 +422,11 @@ class PrivacyLedger:
         except LedgerError as error:
             return facts_table("PrivacyLedger", [("not read", error)])
         rows = [
-            (each.identity, each.total.rounded_up(), each.spent.rounded_up(),
-             each.remaining.rounded_down())
+            (each.identity, each.unit or "not stated", each.total.rounded_up(),
+             each.spent.rounded_up(), each.remaining.rounded_down())
             for each in found
         ]  # fmt: skip
-        head = ["identity", "total", "spent", "remaining"]
+        head = ["identity", "unit", "total", "spent", "remaining"]
         return rows_table(f"PrivacyLedger {self.path.name}", head, rows, count=len(rows))
 
     def _read(self) -> Chain:
@@ -386,6 +448,39 @@ def _identity(identity: str) -> str:
             f"identity must be 1 to {MAX_IDENTITY} printable characters, not all blank"
         )
     return identity
+
+
+def _unit(unit: str) -> str:
+    unit = " ".join(unit.split())
+    if not unit or not unit.isprintable() or len(unit) > MAX_IDENTITY:
+        raise InvalidArgumentError(
+            f'unit must say in 1 to {MAX_IDENTITY} characters whom a record is, as "one patient"'
+        )
+    return unit
+
+
+def _same_unit(balance: Balance, unit: str) -> None:
+    """Refuse another unit than the identity's."""
+    if balance.unit and balance.unit != unit:
+        raise InvalidArgumentError(
+            f"identity {balance.identity!r} protects {balance.unit!r}, not {unit!r}, and losses of "
+            "different units do not add up; nothing was recorded: release with the records of that "
+            "unit, or, if these are other people, from an identity of their own"
+        )
+    if not balance.unit:
+        raise InvalidArgumentError(
+            f"identity {balance.identity!r} has no unit, its total is from before units were "
+            "stated; nothing was recorded: state it with create(identity, total, unit)"
+        )
+
+
+def _adjacencies(chain: Chain, identity: str) -> list[tuple[int, str]]:
+    """Index and text of each debit of an identity that states an adjacency."""
+    return [
+        (entry.index, entry.protects)
+        for entry in chain.entries
+        if entry.kind == "debit" and entry.identity == identity and entry.protects
+    ]
 
 
 def _note(note: str) -> str:

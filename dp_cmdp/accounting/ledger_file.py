@@ -31,11 +31,17 @@ _PRAGMAS = (
     "PRAGMA fullfsync = ON",
 )
 
-#: The triggers are a fence against accidents; the hash chain is what finds tampering.
-_SCHEMA = (
+_ENTRIES = (
     "CREATE TABLE entries (position INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, "
     "identity TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, note TEXT NOT NULL, "
-    "hash TEXT NOT NULL)",
+    "hash TEXT NOT NULL"
+)
+#: What was added to the entries later, by the first writer of an older file.
+_PROTECTS = "protects TEXT NOT NULL DEFAULT ''"
+_COLUMNS = "position, time, kind, identity, epsilon, delta, note, protects, hash"
+
+#: The triggers are a fence against accidents; the hash chain is what finds tampering.
+_FENCE = (
     "CREATE TABLE head (only INTEGER PRIMARY KEY CHECK (only = 1), ledger_id TEXT NOT NULL, "
     "count INTEGER NOT NULL, hash TEXT NOT NULL)",
     "CREATE TRIGGER entries_append BEFORE INSERT ON entries "
@@ -53,6 +59,8 @@ _SCHEMA = (
     "CREATE TRIGGER head_delete BEFORE DELETE ON head "
     "BEGIN SELECT RAISE(ABORT, 'the ledger has one head'); END",
 )
+_OLD_SCHEMA = (f"{_ENTRIES})", *_FENCE)
+_SCHEMA = (f"{_ENTRIES}, {_PROTECTS})", *_FENCE)
 
 
 def resolved(path: str | PathLike[str]) -> Path:
@@ -188,7 +196,7 @@ def is_ledger(database: sqlite3.Connection, path: Path) -> bool:
         return False
     if mark != APPLICATION_ID:
         raise LedgerError(f"{path} is a SQLite file but not a ledger; it was left as it is")
-    if set(found) != set(_SCHEMA):
+    if set(found) not in (set(_SCHEMA), set(_OLD_SCHEMA)):
         raise LedgerCorruptError(f"{path}: the tables or triggers of the ledger were changed")
     return True
 
@@ -208,7 +216,8 @@ def load(database: sqlite3.Connection) -> Chain:
     if head is None or [type(value) for value in head] != [str, int, str]:
         raise LedgerCorruptError("the ledger has lost its head")
     ledger_id, count, last = head
-    chain = replay(ledger_id, database.execute("SELECT * FROM entries ORDER BY position"))
+    columns = _COLUMNS.replace("protects", "''") if _is_old(database) else _COLUMNS
+    chain = replay(ledger_id, database.execute(f"SELECT {columns} FROM entries ORDER BY position"))
     if count != chain.head.count:
         raise LedgerCorruptError(
             f"the head counts {count} entries, the ledger has {chain.head.count}: "
@@ -222,6 +231,11 @@ def load(database: sqlite3.Connection) -> Chain:
     return chain
 
 
+def _is_old(database: sqlite3.Connection) -> bool:
+    """Whether nobody has written to the ledger since entries say what they protect."""
+    return all(name != "protects" for _, name, *_ in database.execute("PRAGMA table_info(entries)"))
+
+
 def append(
     database: sqlite3.Connection,
     chain: Chain,
@@ -230,11 +244,17 @@ def append(
     identity: str,
     amount: Amount,
     note: str = "",
+    protects: str = "",
 ) -> LedgerEntry:
     """Write the next entry and move the head, in the caller's transaction."""
     time = datetime.now(UTC).isoformat(timespec="microseconds")
-    entry = chain.next_entry(kind, identity=identity, amount=amount, note=note, time=time)
-    database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", entry.row())
+    entry = chain.next_entry(
+        kind, identity=identity, amount=amount, note=note, time=time, protects=protects
+    )
+    if _is_old(database):
+        database.execute(f"ALTER TABLE entries ADD COLUMN {_PROTECTS}")
+    row = entry.row()
+    database.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
     database.execute("UPDATE head SET count = ?, hash = ?", (entry.index, entry.hash))
     return entry
 

@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from dp_cmdp.accounting.hashchain import Balance, LedgerHead
 
 EPILOG = """examples:
-  dp-cmdp ledger create ledger.sqlite --identity clinic-2024 --epsilon 2 --delta 1/1000
+  dp-cmdp ledger create ledger.sqlite --identity clinic-2024 --unit "one patient" \\
+      --epsilon 2 --delta 1/1000
   dp-cmdp ledger show ledger.sqlite
   dp-cmdp ledger verify ledger.sqlite --pinned 2:9f3c...
 
-A total is set once and never changes. Releases debit the ledger before they read data; nothing is
-refunded. Note the head that `show` prints where the ledger's writer cannot reach it, and give it to
-`verify` later: without it, a whole file that was replaced goes unseen."""
+A total and its unit, whom a record is, are set once and never change; for a total from before units
+were stated, the same command adds the unit. Releases debit the ledger before they read data;
+nothing is refunded, and what protects another change than earlier debits is refused. Note the head
+that `show` prints where the ledger's writer cannot reach it, and give it to `verify` later: without
+it, a whole file that was replaced goes unseen."""
 
 
 def add_parser(commands) -> None:
@@ -32,6 +35,7 @@ def add_parser(commands) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     create = actions.add_parser("create", help="set the total budget of a database, once")
     create.add_argument("--identity", required=True, help="public name of the database")
+    create.add_argument("--unit", required=True, help='whom a record is: "one patient"')
     create.add_argument("--epsilon", required=True, help="for example 2 or 1/3")
     create.add_argument("--delta", required=True, help="for example 1e-3")
     show = actions.add_parser("show", help="totals, debits, what remains, and the head")
@@ -48,7 +52,8 @@ def run_create(options: argparse.Namespace) -> int:
     from dp_cmdp.accounting.ledger import PrivacyLedger
 
     ledger = PrivacyLedger(options.file)
-    ledger.create(options.identity, PrivacyBudget(options.epsilon, options.delta))
+    total = PrivacyBudget(options.epsilon, options.delta)
+    ledger.create(options.identity, total, options.unit)
     _print(options, ledger.balances(), ledger.head())
     return 0
 
@@ -100,6 +105,7 @@ def _print(
 def _row(balance: Balance) -> dict[str, Any]:
     return {
         "identity": balance.identity,
+        "unit": balance.unit or "not stated",
         "total": balance.total.rounded_down(),
         "spent": balance.spent.rounded_up(),
         "remaining": balance.remaining.rounded_down(),

@@ -148,7 +148,9 @@ def _answer(
             guess=read_guess(options, private.values),
             calibration=options.noise,
             rng=None if options.seed is None else np.random.default_rng(options.seed),
-            ledger=None if options.ledger is None else PrivacyLedger(options.ledger),
+            ledger=None
+            if options.ledger is None
+            else PrivacyLedger(options.ledger, unit=options.unit),
             progress=not options.json,
         )
     except AssumptionError as error:

@@ -18,7 +18,7 @@ NOISES = ("tight", "optimal")
 
 
 def add_spending_options(parser: argparse.ArgumentParser) -> None:
-    """``--plan``, ``--guess``, ``--noise``, ``--seed``, ``--ledger`` and ``--identity``."""
+    """``--plan``, ``--guess``, ``--noise``, ``--seed``, and whose ledger is debited."""
     parser.add_argument(
         "--plan",
         choices=PLANS,
@@ -41,6 +41,7 @@ def add_spending_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=at_least(0), help="simulate with float noise (not secure)")
     parser.add_argument("--ledger", type=Path, metavar="FILE", help="debit this privacy ledger")
     parser.add_argument("--identity", help="name of the database in the ledger")
+    parser.add_argument("--unit", help="whom a record is; refused where the ledger says otherwise")
 
 
 def check_guess(options: argparse.Namespace, *, private: object) -> None:
@@ -75,3 +76,5 @@ def check_account(options: argparse.Namespace) -> None:
         raise InvalidArgumentError("--identity must name the database when --ledger is given")
     if options.identity is not None and options.ledger is None:
         raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
+    if options.unit is not None and options.ledger is None:
+        raise InvalidArgumentError("--unit needs --ledger: it is the ledger's that is compared")

@@ -176,7 +176,7 @@ def _answer(
         rng = np.random.default_rng(options.seed)
     ledger = None
     if options.ledger is not None:
-        ledger = PrivacyLedger(options.ledger)
+        ledger = PrivacyLedger(options.ledger, unit=options.unit)
         hazards = database
         database = Database.deferred(
             lambda: hazards.values, hazards.envelope, identity=options.identity

@@ -7,6 +7,7 @@ import numpy as np
 from dp_cmdp import _check
 from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
+from dp_cmdp.data.adjacency import adjacency_of
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Debit
 from dp_cmdp.errors import InvalidArgumentError
@@ -34,5 +35,6 @@ def debited(
     """Spend first, read later: a failure after this line has cost its budget."""
     if ledger is None or database.identity is None:
         return None
-    entry = ledger.debit(database.identity, budget, note=note)
+    adjacency = adjacency_of(database.envelope)
+    entry = ledger.debit(database.identity, budget, note=note, adjacency=adjacency)
     return None if entry is None else Debit(ledger.ledger_id(), entry.index, entry.hash)

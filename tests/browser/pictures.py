@@ -54,7 +54,7 @@ def _database(place: Path) -> None:
     kinds = {"hazard": {"severity": severity, "tolerance": float(hazards.tolerance[0])}}
     content = {"format": "dp_cmdp.Hazards/1", "kinds": kinds}
     (place / "mine.json").write_text(json.dumps(content))
-    PrivacyLedger(place / "l.sqlite").create("site-7", PrivacyBudget(4, "1/1000"))
+    PrivacyLedger(place / "l.sqlite").create("site-7", PrivacyBudget(4, "1/1000"), "one person")
 
 
 def _released(page: Any) -> bytes:

@@ -144,7 +144,7 @@ def place(tmp_path):
     kinds = {"hazard": {"severity": severity, "tolerance": 0.7 + float(MARKS[10])}}
     content = {"format": "dp_cmdp.Hazards/1", "kinds": kinds}
     (tmp_path / "mine.json").write_text(json.dumps(content))
-    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"))
+    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"), "one person")
     return tmp_path
 
 
@@ -251,7 +251,7 @@ def other_database(request, tmp_path):
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"))
+    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"), "one person")
     running = started(
         tmp_path, *PROGRAMS[request.param], "--ledger", "l.sqlite", "--identity", "site"
     )

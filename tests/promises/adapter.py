@@ -41,19 +41,21 @@ def linear_program(
     rows: list[dict[int, int]],
     limits: list[int | float],
     upper: Any = np.inf,
+    private_objective: bool = False,
 ) -> ParametricLP:
     """maximise over x ≥ 0: each row sums θ[entry]·x[variable] and stays within its limit.
 
     A row maps variables to database entries; a limit that is an int is a database entry, a limit
-    that is a float is public.
+    that is a float is public. A private objective names database entries too.
     """
+    n = len(maximize)
     at = [(i, variable, entry) for i, row in enumerate(rows) for variable, entry in row.items()]
     row, col, entry = (list(part) for part in zip(*at, strict=True))
     private = [(i, entry) for i, entry in enumerate(limits) if isinstance(entry, int)]
     constant = np.array([0.0 if isinstance(b, int) else b for b in limits])
     return dp.ParametricLP(
         envelope,
-        c=maximize,
+        c=dp.Affine(n, at=[range(n)], entry=maximize) if private_objective else maximize,
         A=dp.Affine((len(rows), len(maximize)), at=(row, col), entry=entry),
         b=dp.Affine(
             len(limits),
@@ -80,6 +82,11 @@ class Answer:
     release: Release
     certificate: Any
     inner: Any
+
+    @property
+    def estimate(self) -> Any:
+        """The entries at which `value` is `problem.value(decision, estimate)`."""
+        return self.release.estimate
 
 
 def solve(
@@ -202,9 +209,14 @@ def lowest_limit(problem: ParametricCMDP, release: dp.Release) -> float:
     return float(problem.tightened(release).f0[0])
 
 
-def shown(found: Found) -> str:
-    """The answer as a session of Python shows it."""
-    return repr(found.inner)
+def shown(found: Found | Release) -> str:
+    """An answer or a release as a session of Python shows it."""
+    return repr(found if isinstance(found, Release) else found.inner)
+
+
+def shown_in_notebook(found: Found | Release) -> str:
+    """The same, as a notebook shows it: HTML."""
+    return (found if isinstance(found, Release) else found.inner)._repr_html_()
 
 
 def picture(found: Found) -> Any:
@@ -271,10 +283,35 @@ def released_costs(env: Any, problem: Any, release: dp.Release) -> Any:
 UselessReleaseWarning: type[Warning] = errors.PrivacyWarning
 
 
+def new_account(path: Path, *, unit: str) -> PrivacyLedger:
+    """`PrivacyLedger.create`: the account named "account", with room for (8, 1/100)."""
+    ledger = PrivacyLedger(path)
+    ledger.create("account", PrivacyBudget(8, "1/100"), unit)
+    return ledger
+
+
+def protecting(ledger: PrivacyLedger, *, unit: str) -> PrivacyLedger:
+    """The same account, opened by a program whose records are of this unit."""
+    return PrivacyLedger(ledger.path, unit=unit)
+
+
+def publish(
+    envelope: Envelope,
+    read: Callable[[], Any],
+    *,
+    ledger: PrivacyLedger,
+    epsilon: Any,
+    delta: Any,
+    name: str = "account",
+) -> Release:
+    """Spend from the account of this name, read, release the entries."""
+    database = Database.deferred(read, envelope, identity=name)
+    return dp.release_database(database, PrivacyBudget(epsilon, delta), ledger=ledger)
+
+
 def account(path: Path, problem: Any, read: Callable[[], Any]) -> tuple[Database, PrivacyLedger]:
     """A new account with room for (8, 1/100), and a database that is read after its debit."""
-    ledger = PrivacyLedger(path)
-    ledger.create("account", PrivacyBudget(8, "1/100"))
+    ledger = new_account(path, unit="one person")
     return Database.deferred(read, problem.envelope, identity="account"), ledger
 
 
@@ -412,7 +449,7 @@ def explorer_of_auction(
     from dp_cmdp.explorer.custody import Custody
     from dp_cmdp.explorer.sources import AuctionSource
 
-    dp.PrivacyLedger(ledger).create(account, PrivacyBudget(*total))
+    dp.PrivacyLedger(ledger).create(account, PrivacyBudget(*total), "one person")
     source = AuctionSource(2, 2, 0.1, prices)
     return Custody(source=source, ledger=ledger, identity=account, out=out)
 

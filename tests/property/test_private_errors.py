@@ -157,7 +157,7 @@ def test_refused_uses_of_a_marked_database_show_no_value(tmp_path):
     target = program()
     database = Database(MARKS[:3], target.envelope, identity="clinic")
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("clinic", PrivacyBudget("1/2", "1/1000"))
+    ledger.create("clinic", PrivacyBudget("1/2", "1/1000"), "one person")
     thirds = {"A": "1/3", "b": "1/3", "c": "1/3"}
     other = program(upper=2.0)  # of other public facts
     x = np.zeros(2)

@@ -75,7 +75,7 @@ print(f"{entry.index} {entry.hash}", flush=True)
 FOUNDER = (
     PRELUDE
     + """
-entry = ledger.create("x", PrivacyBudget("1/70", "1/70"))
+entry = ledger.create("x", PrivacyBudget("1/70", "1/70"), "one person")
 print(f"{entry.index} {entry.hash}", flush=True)
 sys.stdin.read()
 """
@@ -122,7 +122,7 @@ def crash_course(folder: Path, *, lane: int, rounds: int) -> dict[str, int]:
             counts["unheard"] += len(history) - len(heard)
             counts["ledgers"] += 1
             ledger, history, heard = PrivacyLedger(folder / f"{lane}-{turn}.db"), [], set[str]()
-            ledger.create("x", TOTAL)
+            ledger.create("x", TOTAL, "one person")
         with ThreadPoolExecutor(2) as pool:
             jobs = [
                 pool.submit(
@@ -177,7 +177,7 @@ def test_a_kill_while_the_file_is_made_leaves_a_whole_ledger_or_none(tmp_path: P
         path = tmp_path / f"{turn}.db"
         said = killed(FOUNDER, path, label="", after=0, wait=rng.uniform(0, 0.02))
         ledger = PrivacyLedger(path)
-        entry = ledger.create("x", TOTAL)
+        entry = ledger.create("x", TOTAL, "one person")
         assert [f"{entry.index} {entry.hash}"] == said or not said
         assert ledger.verify().head.count == 1
         assert ledger.total("x").epsilon == TOTAL.epsilon
@@ -190,7 +190,7 @@ def test_a_kill_before_each_single_write_leaves_a_whole_debit_or_none(
     tmp_path: Path, call: str
 ) -> None:
     ledger = PrivacyLedger(tmp_path / "ledger.db")
-    ledger.create("x", TOTAL)
+    ledger.create("x", TOTAL, "one person")
     survived, kills = False, 0
     while not survived:
         before = ledger.entries()
@@ -222,7 +222,7 @@ def race(folder: Path, *, rounds: int, racers: int) -> None:
         crowd = [stack.enter_context(child(RACER, str(folder / "x.db"))) for _ in range(racers)]
         for turn in range(rounds):
             ledger = PrivacyLedger(folder / f"{turn}.db")
-            ledger.create("x", PrivacyBudget(UNIT, UNIT))
+            ledger.create("x", PrivacyBudget(UNIT, UNIT), "one person")
             for process in crowd:
                 assert process.stdin is not None
                 process.stdin.write(f"{ledger.path}\n")

@@ -61,12 +61,12 @@ def faults(folder: Path, *, rounds: int, units: int = 8) -> dict[str, int]:
     """Rounds in which the ledger was overspent, lost what it acknowledged, was corrupt or stuck."""
     counts = {"overspent": 0, "lost": 0, "corrupt": 0, "stuck": 0}
     first = PrivacyLedger(folder / "first.db")
-    first.create("x", PrivacyBudget(UNIT, UNIT))
+    first.create("x", PrivacyBudget(UNIT, UNIT), "one person")
     with ExitStack() as stack:
         pair = [stack.enter_context(child(READER, str(first.path))) for _ in range(2)]
         for turn in range(rounds):
             ledger = PrivacyLedger(folder / f"{turn}.db")
-            ledger.create("x", PrivacyBudget(units * UNIT, units * UNIT))
+            ledger.create("x", PrivacyBudget(units * UNIT, units * UNIT), "one person")
             for process in pair:
                 assert process.stdin is not None
                 process.stdin.write(f"{ledger.path}\n")

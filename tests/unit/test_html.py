@@ -78,7 +78,7 @@ def private_policy() -> PrivatePolicy:
 
 def things(tmp_path: Any) -> dict[str, Any]:
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("<people>", PrivacyBudget(2, "1/100"))
+    ledger.create("<people>", PrivacyBudget(2, "1/100"), "one person")
     ledger.debit("<people>", BUDGET)
     solution: Solution = solve_private(program(), release())
     return {

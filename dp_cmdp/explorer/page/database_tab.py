@@ -27,7 +27,8 @@ WITHOUT = """
 No database was named. A real one is named at the start, with the ledger that pays for it, so that
 nothing in a page can open a file:
 
-    dp-cmdp ledger create ledger.sqlite --identity site-7 --epsilon 4 --delta 1e-3
+    dp-cmdp ledger create ledger.sqlite --identity site-7 --unit "one operator" \\
+        --epsilon 4 --delta 1e-3
     dp-cmdp explore --layout my.json --hazards mine.json --ledger ledger.sqlite --identity site-7
 
 Hazards may be a CSV table too (`--hazards mine.csv --tolerances limits.csv`); so may be the private

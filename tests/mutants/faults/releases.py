@@ -115,8 +115,8 @@ FAULTS = (
         Fault(
             "debit-half",
             "the debit is the whole budget of the release",
-            "entry = ledger.debit(database.identity, budget, note=note)",
-            "entry = ledger.debit(database.identity, PrivacyBudget(budget.epsilon / 2, budget.delta), note=note)",
+            "entry = ledger.debit(database.identity, budget, note=note, adjacency=adjacency)",
+            "entry = ledger.debit(database.identity, PrivacyBudget(budget.epsilon / 2, budget.delta), note=note, adjacency=adjacency)",
         ),
         Fault(
             "ledger-without-identity",

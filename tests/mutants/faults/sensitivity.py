@@ -253,7 +253,7 @@ FAULTS = (
         Fault(
             "floats-by-their-bits",
             "a budget of 0.1 is one tenth",
-            "text = str(value) if isinstance(value, Decimal) else repr(float(value))",
+            "return _fraction(name, _written(value))",
             "return Fraction(value)",
         ),
         Fault(

@@ -37,8 +37,8 @@ TENTH = PrivacyBudget("1/10", "1/100")
 def six_entries(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The file of a ledger of two identities and four debits."""
     made = PrivacyLedger(tmp_path_factory.mktemp("ledger") / "ledger.db")
-    made.create("a", PrivacyBudget(1, "1/10"))
-    made.create("b", PrivacyBudget(2, "1/5"))
+    made.create("a", PrivacyBudget(1, "1/10"), "one person")
+    made.create("b", PrivacyBudget(2, "1/5"), "one person")
     for identity in "aabb":
         made.debit(identity, TENTH, note=f"for {identity}")
     return made.path.read_bytes()
@@ -56,7 +56,7 @@ def ledger(tmp_path: Path, six_entries: bytes) -> PrivacyLedger:
 
 def test_a_tenth_can_be_debited_from_one_exactly_ten_times(tmp_path: Path) -> None:
     ledger = PrivacyLedger(tmp_path / "ledger.db")
-    ledger.create("ads", PrivacyBudget(1, 0.1))
+    ledger.create("ads", PrivacyBudget(1, 0.1), "one person")
     for _ in range(10):
         ledger.debit("ads", PrivacyBudget(0.1, 0.01))
     assert ledger.remaining("ads") == Amount(Fraction(0), Fraction(0))
@@ -72,7 +72,7 @@ def test_exceeding_in_either_coordinate_is_refused_and_not_recorded(
     tmp_path: Path, asked: PrivacyBudget
 ) -> None:
     ledger = PrivacyLedger(tmp_path / "ledger.db")
-    ledger.create("x", PrivacyBudget(1, "1/10"))
+    ledger.create("x", PrivacyBudget(1, "1/10"), "one person")
     ledger.debit("x", TENTH)
     before = ledger.head()
     with pytest.raises(BudgetExceededError) as caught:
@@ -84,7 +84,7 @@ def test_exceeding_in_either_coordinate_is_refused_and_not_recorded(
 
 def test_the_refusal_rounds_the_request_up_and_the_rest_down(tmp_path: Path) -> None:
     ledger = PrivacyLedger(tmp_path / "ledger.db")
-    ledger.create("x", PrivacyBudget("1/3", "1/3"))
+    ledger.create("x", PrivacyBudget("1/3", "1/3"), "one person")
     with pytest.raises(BudgetExceededError) as caught:
         ledger.debit("x", PrivacyBudget(Fraction(1, 3) + Fraction(1, 10**30), "1/3"))
     assert "(ε = 0.333334, δ = 0.333334)" in str(caught.value)
@@ -131,16 +131,16 @@ def test_the_frame_keeps_exact_fractions(ledger: PrivacyLedger) -> None:
         "index", "time", "identity", "epsilon", "delta", "note", "hash",
     ]  # fmt: skip
     assert frame["epsilon"].sum() == Fraction(1, 5)
-    PrivacyLedger(ledger.path).create("new", TENTH)
+    PrivacyLedger(ledger.path).create("new", TENTH, "one person")
     assert ledger.to_frame("new").empty
 
 
 def test_creating_again_is_idempotent_but_never_changes_a_total(ledger: PrivacyLedger) -> None:
     before = ledger.head()
-    assert ledger.create("a", PrivacyBudget("1.0", 0.1)).index == 1
+    assert ledger.create("a", PrivacyBudget("1.0", 0.1), "one person").index == 1
     for other in (PrivacyBudget(2, "1/10"), PrivacyBudget(1, "1/11")):
         with pytest.raises(InvalidArgumentError, match="never changes"):
-            ledger.create("a", other)
+            ledger.create("a", other, "one person")
     assert ledger.head() == before
 
 
@@ -156,7 +156,7 @@ def test_a_ledger_survives_pickling_a_new_object_and_a_change_of_folder(
 
 def test_threads_together_never_exceed_the_total(tmp_path: Path) -> None:
     ledger = PrivacyLedger(tmp_path / "ledger.db")
-    ledger.create("x", PrivacyBudget(1, "1/10"))
+    ledger.create("x", PrivacyBudget(1, "1/10"), "one person")
     outcomes: list[bool] = []
 
     def work() -> None:
@@ -195,11 +195,13 @@ def test_a_commit_waits_for_the_disk(ledger: PrivacyLedger) -> None:
 @pytest.mark.parametrize("identity", ["", "  ", "x" * 201, "a\nb", "a\0", "\ud800", None, 3, b"a"])
 def test_an_identity_must_be_a_short_printable_text(ledger: PrivacyLedger, identity: Any) -> None:
     before = ledger.head()
-    for call in (ledger.debit, ledger.create):
+    for call in (
+        lambda: ledger.debit(identity, TENTH),
+        lambda: ledger.create(identity, TENTH, "one person"),
+        lambda: ledger.remaining(identity),
+    ):
         with pytest.raises(InvalidArgumentError, match="identity"):
-            call(identity, TENTH)
-    with pytest.raises(InvalidArgumentError, match="identity"):
-        ledger.remaining(identity)
+            call()
     assert ledger.head() == before
 
 
@@ -263,7 +265,7 @@ def test_only_create_makes_a_file(tmp_path: Path) -> None:
             call()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(LedgerError, match="folder"):
-        PrivacyLedger(tmp_path / "missing" / "x.db").create("a", TENTH)
+        PrivacyLedger(tmp_path / "missing" / "x.db").create("a", TENTH, "one person")
 
 
 def test_a_blank_file_left_by_a_crash_is_filled_by_create_only(tmp_path: Path) -> None:
@@ -272,7 +274,7 @@ def test_a_blank_file_left_by_a_crash_is_filled_by_create_only(tmp_path: Path) -
     ledger = PrivacyLedger(path)
     with pytest.raises(LedgerError, match="blank"):
         ledger.debit("a", TENTH)
-    ledger.create("a", TENTH)
+    ledger.create("a", TENTH, "one person")
     assert ledger.verify().head.count == 1
 
 
@@ -298,7 +300,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) ->
 def test_a_ledger_that_becomes_foreign_is_not_overwritten_by_create(ledger: PrivacyLedger) -> None:
     ledger.path.write_bytes(b"x" * 5000)
     with pytest.raises(LedgerCorruptError):
-        ledger.create("c", TENTH)
+        ledger.create("c", TENTH, "one person")
     assert ledger.path.read_bytes() == b"x" * 5000
 
 
@@ -385,7 +387,7 @@ def test_a_ledger_switched_to_a_write_ahead_log_is_switched_back(ledger: Privacy
         "DELETE FROM entries WHERE position = 6",
         "DELETE FROM entries",
         "INSERT OR REPLACE INTO entries SELECT position, time, kind, identity, '1/9', delta, "
-        "note, hash FROM entries WHERE position = 3",
+        "note, hash, protects FROM entries WHERE position = 3",
         "UPDATE head SET count = 2",
         "UPDATE head SET count = count + 1, ledger_id = 'x'",
         "DELETE FROM head",
@@ -456,8 +458,8 @@ TAMPERINGS = {
     "all entries deleted": (("DELETE FROM entries",), 1),
     "an entry repeated at the end": (
         (
-            "INSERT INTO entries SELECT 7, time, kind, identity, epsilon, delta, note, hash "
-            "FROM entries WHERE position = 6",
+            "INSERT INTO entries SELECT 7, time, kind, identity, epsilon, delta, note, hash, "
+            "protects FROM entries WHERE position = 6",
         ),
         7,
     ),
@@ -496,17 +498,22 @@ def test_a_changed_fence_is_found(ledger: PrivacyLedger, statement: str) -> None
             call()
 
 
+COLUMNS = "position, time, kind, identity, epsilon, delta, note, protects, hash"
+
+
 def rewrite(ledger: PrivacyLedger, change: Callable[[list[list[Any]]], list[list[Any]]]) -> None:
     """Forge a history with all its hashes and its head: what someone with the file can do."""
     with closing(sqlite3.connect(ledger.path)) as database:
-        rows = [list(r) for r in database.execute("SELECT * FROM entries ORDER BY position")]
+        rows = [
+            list(r) for r in database.execute(f"SELECT {COLUMNS} FROM entries ORDER BY position")
+        ]
         (ledger_id,) = database.execute("SELECT ledger_id FROM head").fetchone()
     previous = genesis(ledger_id)
     statements = ["DELETE FROM entries"]
     forged = change(rows)
     for row in forged:
         row[-1] = previous = link(previous, row[:-1])
-        statements.append(f"INSERT INTO entries VALUES {tuple(row)!r}")
+        statements.append(f"INSERT INTO entries ({COLUMNS}) VALUES {tuple(row)!r}")
     statements.append(f"UPDATE head SET count = {len(forged)}, hash = '{previous}'")
     tamper(ledger, *statements)
 
@@ -576,6 +583,6 @@ def test_a_malformed_pin_is_refused(ledger: PrivacyLedger, pin: Any) -> None:
 
 def test_a_pin_of_another_ledger_is_refused(ledger: PrivacyLedger, tmp_path: Path) -> None:
     other = PrivacyLedger(tmp_path / "other.db")
-    other.create("a", PrivacyBudget(1, "1/10"))
+    other.create("a", PrivacyBudget(1, "1/10"), "one person")
     with pytest.raises(LedgerCorruptError, match="another ledger"):
         ledger.verify(other.head())

@@ -80,7 +80,7 @@ def test_an_identity_has_one_total_and_has_it_first(history, index):
 def test_damage_outside_the_entries_is_found_by_the_check_of_the_pages(tmp_path):
     path = tmp_path / "ledger.sqlite"
     ledger = PrivacyLedger(path)
-    ledger.create("a", PrivacyBudget(1, "1/1000"))
+    ledger.create("a", PrivacyBudget(1, "1/1000"), "one person")
     content = bytearray(path.read_bytes())
     content[36:40] = (5).to_bytes(4, "big")  # pages that the header says are free
     path.write_bytes(content)
@@ -127,7 +127,7 @@ def test_without_its_lock_a_reader_reads_and_a_writer_does_not_write(tmp_path, m
 @pytest.mark.parametrize("fence", ["entries_update", "entries_delete", "head_update"])
 def test_a_fence_that_was_replaced_by_one_that_stops_nothing_is_found(tmp_path, fence):
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("a", PrivacyBudget(1, "1/10"))
+    ledger.create("a", PrivacyBudget(1, "1/10"), "one person")
     verb, table = fence.split("_")[1].upper(), fence.split("_")[0]
     with closing(sqlite3.connect(ledger.path)) as database:
         database.execute(f"DROP TRIGGER {fence}")

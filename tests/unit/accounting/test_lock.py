@@ -32,7 +32,7 @@ TENTH = PrivacyBudget("1/10", "1/10000")
 @pytest.fixture
 def ledger(tmp_path: Path) -> PrivacyLedger:
     made = PrivacyLedger(tmp_path / "ledger.db", timeout_seconds=0.1)
-    made.create("x", PrivacyBudget(1, "1/1000"))
+    made.create("x", PrivacyBudget(1, "1/1000"), "one person")
     return made
 
 
@@ -50,7 +50,7 @@ def test_a_held_lock_keeps_writers_and_readers_out_for_the_timeout_only(
 ) -> None:
     calls: list[Callable[[], object]] = [
         lambda: ledger.debit("x", TENTH),
-        lambda: ledger.create("y", TENTH),
+        lambda: ledger.create("y", TENTH, "one person"),
         ledger.verify,
         lambda: PrivacyLedger(ledger.path, timeout_seconds=0),
     ]
@@ -113,7 +113,7 @@ def test_a_symbolic_link_has_the_lock_of_its_target(
         fcntl.flock(held, fcntl.LOCK_UN)
         linked = PrivacyLedger(link, timeout_seconds=0.1)
         fcntl.flock(held, fcntl.LOCK_EX)
-    for call in (lambda: linked.debit("x", TENTH), lambda: linked.create("y", TENTH)):
+    for call in (lambda: linked.debit("x", TENTH), lambda: linked.create("y", TENTH, "one person")):
         with pytest.raises(LedgerBusyError):
             call()
     fcntl.flock(held, fcntl.LOCK_UN)
@@ -128,7 +128,11 @@ def test_a_ledger_of_two_names_is_refused_until_one_is_gone(ledger: PrivacyLedge
     for path in (ledger.path, other):
         with pytest.raises(LedgerError, match="2 names"):
             PrivacyLedger(path)
-    for call in (lambda: ledger.debit("x", TENTH), lambda: ledger.create("x", TENTH), ledger.head):
+    for call in (
+        lambda: ledger.debit("x", TENTH),
+        lambda: ledger.create("x", TENTH, "one person"),
+        ledger.head,
+    ):
         with pytest.raises(LedgerError, match="2 names"):
             call()
     other.unlink()
@@ -165,7 +169,7 @@ def test_who_may_open_the_ledger_may_open_its_lock(ledger: PrivacyLedger, mode: 
 
 def test_a_lock_file_that_is_removed_again_and_again_is_made_anew(tmp_path: Path) -> None:
     ledger, over = PrivacyLedger(tmp_path / "ledger.db"), Event()
-    ledger.create("x", PrivacyBudget(1, "1/1000"))
+    ledger.create("x", PrivacyBudget(1, "1/1000"), "one person")
 
     def remove() -> None:
         while not over.is_set():

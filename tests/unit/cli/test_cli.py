@@ -89,7 +89,7 @@ def test_other_methods(capsys, tmp_path, method):
 
 def test_the_ledger_is_debited_and_refuses(capsys, tmp_path):
     ledger = tmp_path / "ledger.sqlite"
-    create = ["ledger", "create", str(ledger), "--identity", "site-7"]
+    create = ["ledger", "create", str(ledger), "--identity", "site-7", "--unit", "one crew"]
     assert main([*create, "--epsilon", "1", "--delta", "1/100"]) == 0
     capsys.readouterr()
     arguments = [
@@ -195,7 +195,7 @@ SYNTHESIZE = ["synthesize", "--layout", "corridor", "--epsilon", "2", "--delta",
 def test_a_folder_that_cannot_be_is_refused_before_the_ledger_is_debited(capsys, tmp_path):
     ledger, file = tmp_path / "ledger.sqlite", tmp_path / "file"
     file.write_text("in the way")
-    create = ["ledger", "create", str(ledger), "--identity", "site-7"]
+    create = ["ledger", "create", str(ledger), "--identity", "site-7", "--unit", "one crew"]
     assert main([*create, "--epsilon", "2", "--delta", "1/100"]) == 0
     for out in (file, file / "inside"):
         capsys.readouterr()
@@ -327,7 +327,7 @@ def test_every_command_is_read_by_the_parser_that_refuses_empty_values():
 
 def test_an_empty_layout_does_not_debit_the_ledger(capsys, tmp_path):
     ledger = tmp_path / "ledger.sqlite"
-    create = ["ledger", "create", str(ledger), "--identity", "site-7"]
+    create = ["ledger", "create", str(ledger), "--identity", "site-7", "--unit", "one crew"]
     assert main([*create, "--epsilon", "2", "--delta", "1/100"]) == 0
     capsys.readouterr()
     with pytest.raises(SystemExit):

@@ -82,7 +82,7 @@ def test_a_guess_that_is_of_no_use_or_private_is_refused_before_a_debit(
     folder, capsys, run, arguments, said
 ):
     ledger = PrivacyLedger("ledger.sqlite")
-    ledger.create("site", PrivacyBudget(3, "1/100"))
+    ledger.create("site", PrivacyBudget(3, "1/100"), "one person")
     assert run(*arguments, "--ledger", "ledger.sqlite", "--identity", "site") == 2
     assert said in " ".join(capsys.readouterr().err.split())
     assert ledger.remaining("site").epsilon == 3

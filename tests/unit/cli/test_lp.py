@@ -121,7 +121,7 @@ def test_the_curators_check_is_free_and_only_the_curator_learns_of_it(folder, ca
 
 def test_the_ledger_is_debited_once_and_not_for_what_public_data_refuse(folder, capsys):
     ledger = PrivacyLedger(folder / "ledger.sqlite")
-    ledger.create("plant", PrivacyBudget(3, "1/100"))
+    ledger.create("plant", PrivacyBudget(3, "1/100"), "one person")
     account = ("--ledger", "ledger.sqlite", "--identity", "plant", "--data", "values.csv")
     assert run(capsys, *BUDGET, *account)[0] == 0
     assert ledger.remaining("plant").epsilon == 2

@@ -123,7 +123,7 @@ def test_of_two_truths_with_one_release_nothing_tells_which_it_was(gate: Path) -
     for number, truth in enumerate(("closed", "adjacent", "open")):
         set_truth(gate, TRUTHS[truth])
         ledger = PrivacyLedger(gate / "ledger.db")
-        ledger.create(f"gate-{number}", PrivacyBudget(1, "1/1000"))
+        ledger.create(f"gate-{number}", PrivacyBudget(1, "1/1000"), "one person")
         more = ("--compare", "--ledger", "ledger.db", "--identity", f"gate-{number}")
         shown = seen(gate, "synthesize", *problem(*SAME_RELEASE, *more, "--out", "out"))[:3]
         found.append((*shown, but_for_their_names(gate / "out")))
@@ -186,7 +186,7 @@ def test_all_that_is_printed_can_be_computed_from_the_public_files(
 
 
 def spend(gate: Path, total: str) -> list[str]:
-    PrivacyLedger(gate / "ledger.db").create("gate", PrivacyBudget(total, "1/10"))
+    PrivacyLedger(gate / "ledger.db").create("gate", PrivacyBudget(total, "1/10"), "one person")
     return ["--epsilon", "1", "--delta", "1/1000", "--ledger", "ledger.db", "--identity", "gate"]
 
 

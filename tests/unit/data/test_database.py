@@ -233,7 +233,7 @@ def test_a_deferred_database_is_read_once_by_the_release_after_the_debit(tmp_pat
     program = small_auction
     values = (program.envelope.lower + program.envelope.upper) / 2
     ledger = PrivacyLedger(tmp_path / "ledger.db")
-    ledger.create("x", PrivacyBudget(2, "1/100"))
+    ledger.create("x", PrivacyBudget(2, "1/100"), "one person")
     looks = []
 
     def read():

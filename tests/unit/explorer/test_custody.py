@@ -44,7 +44,9 @@ def place(tmp_path):
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget("3/2", "3/10000"))
+    PrivacyLedger(tmp_path / "l.sqlite").create(
+        "site", PrivacyBudget("3/2", "3/10000"), "one person"
+    )
     return tmp_path
 
 

@@ -148,7 +148,7 @@ def test_a_row_that_is_a_mere_bound_has_no_dual_value():
 def test_repeated_solves_spend_one_ledger_until_it_refuses(tmp_path):
     price, budget, problem = auction()
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("auction", PrivacyBudget(4, "1/500"))
+    ledger.create("auction", PrivacyBudget(4, "1/500"), "one person")
     values = {price: PRICES, budget: BUDGETS}
     compiled = compile(problem)
     for _ in range(2):

@@ -177,7 +177,7 @@ def test_whether_values_keep_their_bounds_is_told_only_for_what_the_ledger_is_de
     case, objective, tmp_path
 ):
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("v", PrivacyBudget(1, "1/1000"))
+    ledger.create("v", PrivacyBudget(1, "1/1000"), "one person")
     problem = cp.Problem(objective, PROBLEM.constraints)
     account = {"epsilon": 1, "delta": "1/1000", "ledger": ledger, "identity": "v"}
     with pytest.raises(InvalidArgumentError, match=r"private values cannot be used.*is spent") as e:
@@ -199,7 +199,7 @@ def test_a_problem_without_a_robust_answer_is_refused_whatever_the_values_are(ca
 @pytest.mark.parametrize("case", ["nothing", "another parameter", "a shape"])
 def test_keys_and_shapes_cost_nothing(case, tmp_path):
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("v", PrivacyBudget(1, "1/1000"))
+    ledger.create("v", PrivacyBudget(1, "1/1000"), "one person")
     account = {"epsilon": 1, "delta": "1/1000", "ledger": ledger, "identity": "v"}
     values, text = WRONG[case]
     with pytest.raises(InvalidArgumentError, match=text):

@@ -245,7 +245,7 @@ def test_a_contradiction_with_an_equality_row_is_refused_before_the_debit(tmp_pa
     A = Affine((1, 1), at=([0], [0]), entry=[0])
     program = ParametricLP(envelope, c=[1.0], A=A, b=[0.0], A_eq=[[1.0]], b_eq=[size])
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("clinic", PrivacyBudget(5, "1/100"))
+    ledger.create("clinic", PrivacyBudget(5, "1/100"), "one person")
     before = len(ledger.entries())
     database = Database([1.0], envelope, identity="clinic")
     with pytest.raises(AssumptionError):

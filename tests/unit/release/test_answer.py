@@ -52,7 +52,7 @@ def budgeted(bounds=None, *, c=(3.0, 2.0), **public) -> ParametricLP:
 @pytest.fixture
 def ledger(tmp_path) -> PrivacyLedger:
     made = PrivacyLedger(tmp_path / "ledger.sqlite")
-    made.create("site", PrivacyBudget(3, "1/100"))
+    made.create("site", PrivacyBudget(3, "1/100"), "one person")
     return made
 
 

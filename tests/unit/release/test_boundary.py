@@ -215,7 +215,7 @@ def test_the_public_structure_never_learns_a_value():
 
 def test_the_ledger_learns_no_value(tmp_path):
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("clinic", PrivacyBudget(2, "1/100"))
+    ledger.create("clinic", PrivacyBudget(2, "1/100"), "one person")
     database = marked_database(program(), identity="clinic")
     release = release_database(database, BUDGET, ledger=ledger)
     assert leaks_from_object([ledger, ledger.entries(), release]) == []

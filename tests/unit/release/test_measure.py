@@ -105,7 +105,7 @@ def test_facts_of_other_envelopes_and_second_totals_are_refused():
 def test_the_budget_is_debited_before_a_value_is_read(tmp_path):
     spied = SpyDatabase(VALUES, ENVELOPE, identity="d")
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("d", PrivacyBudget(1, "1/1000"))
+    ledger.create("d", PrivacyBudget(1, "1/1000"), "one person")
     wanted, before = proposal(public_release(ENVELOPE)), SpyDatabase.reads
     with pytest.raises(BudgetExceededError):
         measure_totals(spied, SECOND, proposal=wanted, ledger=ledger)

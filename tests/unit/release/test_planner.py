@@ -200,7 +200,7 @@ def hopeless(*, unbounded: bool) -> ParametricLP:
 def test_for_a_program_that_has_no_private_answer_nothing_is_spent(tmp_path, plan, unbounded):
     program = hopeless(unbounded=unbounded)
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("people", PrivacyBudget(5, "1/10"))
+    ledger.create("people", PrivacyBudget(5, "1/10"), "one person")
     SpyDatabase.reads = 0
     database = SpyDatabase([0.5, 0.5], program.envelope, identity="people")
     SpyDatabase.reads = 0
@@ -335,7 +335,7 @@ def test_the_database_plan_is_the_database_release_bit_for_bit(large):
 def test_a_refused_plan_spends_nothing(large, tmp_path, option, text):
     program, database = large
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("auction", BUDGET)
+    ledger.create("auction", BUDGET, "one person")
     with pytest.raises(InvalidArgumentError, match=text):
         release_and_solve(program, database, BUDGET, ledger=ledger, **option)
     assert ledger.spent("auction").epsilon == 0
@@ -426,7 +426,7 @@ def row_of(envelope: Envelope, **options) -> ParametricLP:
 def test_a_look_at_totals_that_public_data_show_to_be_useless_spends_nothing(tmp_path, radius):
     envelope = Envelope(0.0, 1.0, radius=radius, shape=6)
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("tiny", BUDGET)
+    ledger.create("tiny", BUDGET, "one person")
     database = Database(np.ones(6), envelope, identity="tiny")
     release = release_looks(
         database, BUDGET, program=row_of(envelope, upper=5.0), plan=Plan(0), ledger=ledger

@@ -234,7 +234,7 @@ def test_noise_too_wide_for_exact_arithmetic_is_refused_before_the_debit(tmp_pat
     from dp_cmdp import PrivacyLedger
 
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("site", PrivacyBudget(1, "1/1000"))
+    ledger.create("site", PrivacyBudget(1, "1/1000"), "one person")
     database = Database([0.5], Envelope([0.0], [1.0]), identity="site")
     with pytest.raises(InvalidArgumentError, match="too wide"):
         release_database(database, PrivacyBudget("1e-12", "1e-12"), ledger=ledger)

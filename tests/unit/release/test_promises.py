@@ -56,7 +56,7 @@ def test_only_noise_of_the_operating_system_is_called_secure(method):
 @pytest.mark.parametrize("method", ["database", "blocks"])
 def test_the_ledger_is_debited_by_exactly_the_budget_of_the_release(method, tmp_path):
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("site", PrivacyBudget(1, "1/100"))
+    ledger.create("site", PrivacyBudget(1, "1/100"), "one person")
     release = release_of(program(), method=method, ledger=ledger)
     spent = ledger.spent("site")
     assert (spent.epsilon, spent.delta) == (BUDGET.epsilon, BUDGET.delta)
@@ -190,7 +190,7 @@ def test_a_release_of_blocks_carries_a_proof_per_block(calibration):
 def test_a_noisy_objective_that_nothing_limits_is_refused_before_the_debit(tmp_path):
     target = ParametricLP(Envelope(0.1, 1.0, shape=2), c=Affine(1, at=[0], entry=[0]))
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("site", PrivacyBudget(1, "1/100"))
+    ledger.create("site", PrivacyBudget(1, "1/100"), "one person")
     database = Database([0.2, 0.3], target.envelope, identity="site")
     with pytest.raises(AssumptionError, match="unbounded"):
         release_blocks(database, BUDGET, program=target, alphas={"c": 1}, ledger=ledger)

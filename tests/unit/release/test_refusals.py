@@ -38,7 +38,7 @@ def test_blocks_of_a_program_are_released_of_its_own_database_only():
 @pytest.mark.parametrize("rng", [None, np.random.default_rng(0)])
 def test_a_ledger_needs_to_know_whose_budget_is_spent(tmp_path, rng):
     ledger = PrivacyLedger(tmp_path / "ledger.db")
-    ledger.create("x", BUDGET)
+    ledger.create("x", BUDGET, "one person")
     nameless = Database([0.2, 0.4], program().envelope)
     with pytest.raises(InvalidArgumentError, match="identity"):
         release_database(nameless, BUDGET, rng=rng, ledger=ledger)

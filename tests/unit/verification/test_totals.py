@@ -339,7 +339,7 @@ def deferred(target: ParametricLP) -> Database:
 def ledger(tmp_path) -> WritingLedger:
     WritingLedger.order = []
     made = WritingLedger(tmp_path / "ledger.sqlite")
-    made.create("marked", PrivacyBudget(3, "1/100"))
+    made.create("marked", PrivacyBudget(3, "1/100"), "one person")
     return made
 
 

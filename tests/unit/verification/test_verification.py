@@ -176,7 +176,7 @@ def test_what_synthesize_writes_is_proved(tmp_path, capsys, method):
 @pytest.mark.parametrize("kind", EXACT)
 def test_every_exact_release_proves_its_claims_alone_and_so_does_its_solution(tmp_path, kind):
     ledger = PrivacyLedger(tmp_path / "ledger.sqlite")
-    ledger.create("auction", PrivacyBudget(5, "1/10"))
+    ledger.create("auction", PrivacyBudget(5, "1/10"), "one person")
     program, release = released(kind, ledger=ledger)
     assert all(claim.holds for claim in release_claims(release))
     path = release.save(tmp_path / "release.npz")
