@@ -7,10 +7,17 @@ is translated here, so that a change of the package's inside changes this file a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -420,3 +427,50 @@ def explorer_of_auction(
 def released_by(explorer: Any, *, epsilon: Any, delta: Any) -> Path:
     """Press *Release*: the folder of the public files that it wrote."""
     return explorer.release(PrivacyBudget(epsilon, delta), "database").folder
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a server answered: status, headers and text."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+def ask(url: str, *, upgrade: bool = False, **headers: str) -> Asked:
+    """One GET request, as a browser or anybody else sends it; redirects are not followed."""
+    where = urlsplit(url)
+    line = http.client.HTTPConnection("127.0.0.1", where.port, timeout=30)
+    if upgrade:
+        headers |= {"Upgrade": "websocket", "Connection": "Upgrade"}
+        headers |= {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    line.request("GET", where.path + (f"?{where.query}" if where.query else ""), headers=headers)
+    with contextlib.closing(line), line.getresponse() as answer:
+        text = "" if answer.status == 101 else answer.read().decode()
+        return Asked(answer.status, dict(answer.headers.items()), text)
+
+
+@contextlib.contextmanager
+def explorer_process(folder: Path, *arguments: str) -> Iterator[str]:
+    """`dp-cmdp explore` as a process of its own: the address that it prints at its start."""
+    known = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    command = [sys.executable, "-m", "dp_cmdp", "explore", "--port", "0", "--no-browser", "--json"]
+    process = subprocess.Popen(
+        [*command, *arguments], stdout=subprocess.PIPE, text=True, cwd=folder, env=known
+    )
+    assert process.stdout is not None
+    try:
+        yield json.loads(process.stdout.readline())["address"]
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def explorer_parts(start: str) -> dict[str, str]:
+    """Addresses below the explorer's own that its page asks for: of itself, and of its socket."""
+    where = urlsplit(start)
+    base = f"{where.scheme}://{where.netloc}{where.path}"
+    socket = f"{base}_nicegui_ws/socket.io/?EIO=4&transport="
+    return {"page": start, "polling": f"{socket}polling", "socket": f"{socket}websocket"}

@@ -28,10 +28,16 @@ FAULTS = (
             'if scope["type"] == "websocket" and len(origins) > 1:',
         ),
         Fault(
+            "explorer-may-be-framed",
+            "no answer may be shown in a frame of another page",
+            '"headers": [*own, *HEADERS]}',
+            '"headers": own}',
+        ),
+        Fault(
             "explorer-any-key",
             "the page opens for who has the key",
-            "if found is not None and _same(found.value, self._key):",
-            "if found is not None:",
+            'if not self._has_key(scope["path"]):',
+            'if scope["path"].count("/") < 2:',
         ),
     ),
     *in_file(
