@@ -9,7 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.cli.spending import add_spending_options, check_account, check_guess, read_guess
+from dp_cmdp.cli.spending import (
+    PaidRelease,
+    add_spending_options,
+    check_account,
+    check_guess,
+    read_guess,
+)
 from dp_cmdp.cli.tables import print_fact, print_json
 from dp_cmdp.cli.values import writable_folder
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from dp_cmdp.frontends.lp_file import LpModel
     from dp_cmdp.frontends.private_lp import PrivateLp
     from dp_cmdp.program.linear_program import Solution
+    from dp_cmdp.release.paid import Keep
     from dp_cmdp.release.solve import PrivateAnswer
 
 #: What is written, all of it safe to publish.
@@ -58,7 +65,9 @@ and nothing is refunded. --check reads no private number of --data and spends no
 DIR/curator_only/values.json: for their curator alone. What it prints does not depend on them.
 
 DIR gets solution.npz, solution.csv, release.npz, program.npz and certificate.json, all safe to
-publish, in place of those of an earlier run (dp-cmdp verify judges the three .npz files)."""
+publish, in place of those of an earlier run (dp-cmdp verify judges the three .npz files). But a
+release that a ledger paid for is never written over: name another DIR then. It is written as soon
+as it is drawn, so that nothing that happens later loses it."""
 
 
 def add_parser(commands) -> None:
@@ -104,9 +113,10 @@ def run(options: argparse.Namespace) -> int:
     budget = PrivacyBudget(options.epsilon, options.delta)
     check_account(options)
     check_guess(options, private=options.data or options.model)
-    with writable_folder(options.out, *FILES):  # before data is used or a ledger debited
+    # before data is used or a ledger debited
+    with writable_folder(options.out, *FILES), PaidRelease(options.out, FILES) as paid:
         private, model = _open(options)
-        answer = _answer(options, private, model, budget)
+        answer = _answer(options, private, model, budget, keep=paid.keep)
         report = _report(options, private, answer, budget)
         _write(options.out, private, answer, report)
     if options.json:
@@ -131,11 +141,17 @@ def _open(options: argparse.Namespace) -> tuple[PrivateLp, LpModel]:
 
 
 def _answer(
-    options: argparse.Namespace, private: PrivateLp, model: LpModel, budget: PrivacyBudget
+    options: argparse.Namespace,
+    private: PrivateLp,
+    model: LpModel,
+    budget: PrivacyBudget,
+    *,
+    keep: Keep,
 ) -> PrivateAnswer:
     import numpy as np
 
     from dp_cmdp.accounting.ledger import PrivacyLedger
+    from dp_cmdp.release.paid import handed_on
     from dp_cmdp.release.solve import release_and_solve
 
     source = model if options.data is None else options.data
@@ -150,9 +166,10 @@ def _answer(
             rng=None if options.seed is None else np.random.default_rng(options.seed),
             ledger=None if options.ledger is None else PrivacyLedger(options.ledger),
             progress=not options.json,
+            keep=keep,
         )
     except AssumptionError as error:
-        raise private.renamed(error) from None
+        raise handed_on(error, private.renamed(error)) from None
 
 
 def _check(options: argparse.Namespace) -> int:
