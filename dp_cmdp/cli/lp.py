@@ -22,7 +22,6 @@ from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from dp_cmdp.accounting.budget import PrivacyBudget
-    from dp_cmdp.frontends.lp_file import LpModel
     from dp_cmdp.frontends.private_lp import PrivateLp
     from dp_cmdp.program.linear_program import Solution
     from dp_cmdp.release.paid import Keep
@@ -115,8 +114,8 @@ def run(options: argparse.Namespace) -> int:
     check_guess(options, private=options.data or options.model)
     # before data is used or a ledger debited
     with writable_folder(options.out, *FILES), PaidRelease(options.out, FILES) as paid:
-        private, model = _open(options)
-        answer = _answer(options, private, model, budget, keep=paid.keep)
+        private = _open(options)
+        answer = _answer(options, private, budget, keep=paid.keep)
         report = _report(options, private, answer, budget)
         _write(options.out, private, answer, report)
     if options.json:
@@ -126,24 +125,26 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _open(options: argparse.Namespace) -> tuple[PrivateLp, LpModel]:
-    """The public side of the files, and the model as it was read."""
+def _open(options: argparse.Namespace) -> PrivateLp:
+    """The public side of the files; no private number is looked at."""
     from dp_cmdp._storage import check_is_file
     from dp_cmdp.frontends.lp_file import read_lp
+    from dp_cmdp.frontends.lp_neutral import read_public_part
     from dp_cmdp.frontends.lp_spec import read_spec
     from dp_cmdp.frontends.private_lp import private_program
 
     blocks = read_spec(options.private)
-    if options.data is not None:
-        check_is_file(options.data, "CSV, MPS or LP")
+    if options.data is None:
+        model = read_public_part(options.model, blocks, relax=options.relax)
+        return private_program(model, blocks)
+    check_is_file(options.data, "CSV, MPS or LP")
     model = read_lp(options.model, relax=options.relax)
-    return private_program(model, blocks, public_model=options.data is not None), model
+    return private_program(model, blocks, public_model=True)
 
 
 def _answer(
     options: argparse.Namespace,
     private: PrivateLp,
-    model: LpModel,
     budget: PrivacyBudget,
     *,
     keep: Keep,
@@ -154,7 +155,7 @@ def _answer(
     from dp_cmdp.release.paid import handed_on
     from dp_cmdp.release.solve import release_and_solve
 
-    source = model if options.data is None else options.data
+    source = options.data or options.model
     try:
         return release_and_solve(
             private.program,
@@ -177,7 +178,7 @@ def _check(options: argparse.Namespace) -> int:
     from dp_cmdp.release.solve import robust_solution
 
     check_guess(options, private=options.data or options.model)
-    private, model = _open(options)
+    private = _open(options)
     read_guess(options, private.values)
     try:
         robust = robust_solution(private.program)
@@ -185,7 +186,7 @@ def _check(options: argparse.Namespace) -> int:
         raise private.renamed(error) from None
     report = {**_facts(options, private), "robust_value": private.value(robust.objective)}
     if options.curator:
-        report["curator_only"] = str(_tell_curator(options, private, model))
+        report["curator_only"] = str(_tell_curator(options, private))
     if options.json:
         print_json(report)
     else:
@@ -197,11 +198,11 @@ def _check(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_curator(options: argparse.Namespace, private: PrivateLp, model: LpModel) -> Path:
+def _tell_curator(options: argparse.Namespace, private: PrivateLp) -> Path:
     """Are the private numbers as they should be? Only their curator learns it."""
     from dp_cmdp.data.curator import report_to_curator
 
-    source = model if options.data is None else options.data
+    source = options.data or options.model
 
     def look(_: Path) -> dict[str, Any]:
         return {"usable": True, "numbers": private.values(source).size}

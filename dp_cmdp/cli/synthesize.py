@@ -65,7 +65,7 @@ DIR gets policy.npz, release.npz, layout.json, certificate.json and policy.png, 
 (dp-cmdp verify judges the first three), in place of those of an earlier run. But a release that a
 ledger paid for is never written over: name another DIR then. It is written as soon as it is drawn,
 so that nothing that happens later loses it. Output and exit code depend on these files alone.
---compare looks at the truth once more and writes DIR/curator_only/, which is not to be published."""
+--compare looks at the truth once more and writes DIR/curator_only/: not to be published."""
 
 
 def add_parser(commands) -> None:
