@@ -2,9 +2,9 @@
 
 What HiGHS makes of a file may depend on how large a number is: from 1e15 on it refuses a
 coefficient, from 1e20 on a side of a row is none, and two sides that are equal make an equality. So
-before a file is given to it, numbers at private places are written over by neutral ones. What is public then
-follows from names, signs of rows, public numbers and zeros alone; the file itself is read by the
-release, after the debit, as a file of private numbers is.
+numbers at private places are written over by neutral ones before HiGHS reads the file. What is
+public then follows from names, signs of rows, public numbers and zeros alone; the file itself is
+read by the release, after the debit, as a file of private numbers is.
 """
 
 from __future__ import annotations
@@ -63,14 +63,12 @@ def read_public_part(
     """
     source, ending = checked_file(path)
     stated = outline_of(source, ending, any_number=True).stated
-    plain = ending.removesuffix(".gz")
     lines = [line for _, line in numbered_lines(source, zipped=ending.endswith(".gz"))]
 
     def read(is_private: Callable[[Stated], bool]) -> LpModel:
         with tempfile.TemporaryDirectory() as folder:
-            neutral = Path(folder) / source.name.removesuffix(
-                ending[-3:] if ".gz" in ending else ""
-            )
+            name = source.name[: -len(ending)] + ending.removesuffix(".gz")
+            neutral = Path(folder) / name
             neutral.write_text(_rewritten(lines, [spot for spot in stated if is_private(spot)]))
             return read_lp(neutral, relax=relax)
 

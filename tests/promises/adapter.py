@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import importlib
 import json
 import os
 import subprocess
@@ -474,3 +475,116 @@ def explorer_parts(start: str) -> dict[str, str]:
     base = f"{where.scheme}://{where.netloc}{where.path}"
     socket = f"{base}_nicegui_ws/socket.io/?EIO=4&transport="
     return {"page": start, "polling": f"{socket}polling", "socket": f"{socket}websocket"}
+
+
+# --------------------------------------------------------------------- what was paid for, and lost
+
+
+class Interrupted(BaseException):
+    """What a test raises in the place of Control-C, an error of a solver or a full disk."""
+
+
+#: Where the answer is found from a release, by the kind of the problem.
+_ANSWERING = {
+    "program": "dp_cmdp.release.solve.solve_private",
+    "model": "dp_cmdp.cmdp.private_policy.synthesize",
+    "cvxpy": "dp_cmdp.release.solve.solve_private",
+    "curved": "dp_cmdp.frontends.cvxpy.solve.curved_over",
+    "values": "dp_cmdp.frontends.cvxpy.solve._unpacked",
+}
+
+
+def breaking_answers(monkeypatch: Any, kind: str, error: BaseException) -> None:
+    """From now on `error` is raised when an answer is to be found from a release."""
+
+    def broken(*given: Any, **named: Any) -> Any:
+        raise error
+
+    module, _, name = _ANSWERING[kind].rpartition(".")
+    monkeypatch.setattr(importlib.import_module(module), name, broken)
+
+
+def breaking_second_look(monkeypatch: Any, error: BaseException) -> None:
+    """From now on `error` is raised between the first measurement and the second."""
+
+    def broken(*given: Any, **named: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("dp_cmdp.release.looks.plan_look", broken)
+
+
+def pressing_during_noise(monkeypatch: Any, press: Callable[[], None]) -> None:
+    """From now on `press` is called while noise is drawn."""
+    from dp_cmdp.release import entries
+
+    usual = entries.lattice_step
+
+    def drawn(*given: Any, **named: Any) -> Any:
+        press()
+        return usual(*given, **named)
+
+    monkeypatch.setattr(entries, "lattice_step", drawn)
+
+
+def spend(
+    problem: Any, database: Database, ledger: PrivacyLedger | None, *, strategy: str = "entries"
+) -> Answer:
+    """`solve` on the account of the database, with exact noise: ε = 1, δ = 1/1000."""
+    return solve(problem, database, epsilon=1, delta="1/1000", ledger=ledger, strategy=strategy)
+
+
+def spend_two_looks(problem: ParametricLP, database: Database, ledger: PrivacyLedger) -> Any:
+    """The same, measured in two looks of a quarter and of three quarters of the budget."""
+    budget, plan = PrivacyBudget(1, "1/1000"), dp.Plan("1/4")
+    return dp.release_and_solve(problem, database, budget, plan=plan, ledger=ledger)
+
+
+def spend_cvxpy(problem: Any, values: Mapping[Any, Any], ledger: PrivacyLedger) -> Any:
+    """`solve` of a cvxpy problem on the account, with exact noise."""
+    facts = {"epsilon": 1, "delta": "1/1000", "identity": "account", "ledger": ledger}
+    return dp.cvxpy.solve(problem, values, plan="database", **facts)
+
+
+def answer(problem: ParametricLP, release: Release) -> Any:
+    """The best decision for what a release says; spends nothing."""
+    return dp.solve_private(problem, release)
+
+
+def command(*arguments: str) -> int:
+    """`dp-cmdp …`: its exit code."""
+    return main(arguments)
+
+
+def new_account(path: Path, epsilon: Any = 8, delta: Any = "1/100") -> PrivacyLedger:
+    """A new ledger with one account, called account."""
+    ledger = PrivacyLedger(path)
+    ledger.create("account", PrivacyBudget(epsilon, delta))
+    return ledger
+
+
+def verify(*paths: Path) -> Any:
+    """What public files prove."""
+    return dp.verify(*paths)
+
+
+def auction_database(folder: Path, ledger: Path, prices: str) -> Any:
+    """The explorer's real database of 2 groups and 2 advertisers, with a table of prices."""
+    path = folder / "prices.csv"
+    path.write_text(prices)
+    from dp_cmdp.explorer.custody import Custody
+    from dp_cmdp.explorer.sources import AuctionSource
+
+    source = AuctionSource(2, 2, 0.1, path)
+    return Custody(source=source, ledger=ledger, identity="account", out=folder / "out")
+
+
+def grid_database(folder: Path, ledger: Path, hazards: str, tolerances: str) -> Any:
+    """The explorer's real database of the layout islands, with tables of hazards and limits."""
+    from dp_cmdp.envs import named_layout
+    from dp_cmdp.explorer.custody import Custody
+    from dp_cmdp.explorer.sources import GridSource
+
+    (folder / "hazards.csv").write_text(hazards)
+    (folder / "limits.csv").write_text(tolerances)
+    source = GridSource(named_layout("islands"), folder / "hazards.csv", folder / "limits.csv")
+    return Custody(source=source, ledger=ledger, identity="account", out=folder / "out")
