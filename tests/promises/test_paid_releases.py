@@ -214,11 +214,14 @@ def test_control_c_while_noise_is_drawn_waits_for_the_release(
 ) -> None:
     ledger = new_account(tmp_path / "ledger.sqlite")
     pressing_during_noise(monkeypatch, lambda: os.kill(os.getpid(), signal.SIGINT))
-    usual = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt) as raised:
-        call(ledger)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt) as raised:
+            call(ledger)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
     check_carried(raised.value, ledger)
-    assert signal.getsignal(signal.SIGINT) is usual
 
 
 def test_what_is_refused_before_the_debit_carries_nothing(tmp_path: Path) -> None:

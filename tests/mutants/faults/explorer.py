@@ -30,8 +30,8 @@ FAULTS = (
         Fault(
             "explorer-may-be-framed",
             "no answer may be shown in a frame of another page",
-            '"headers": [*own, *HEADERS]}',
-            '"headers": own}',
+            'message = {**message, "headers": [*own, *HEADERS]}',
+            'message = {**message, "headers": own}',
         ),
         Fault(
             "explorer-any-key",
@@ -54,9 +54,16 @@ FAULTS = (
         "dp_cmdp/explorer/custody.py",
         (CUSTODY,),
         Fault(
+            "explorer-keeps-nothing-early",
+            "a release is on a disk before it is answered from",
+            "folder = fresh_folder(self._name(release))",
+            "raise OSError",
+            tests=("tests/promises/test_paid_releases.py",),
+        ),
+        Fault(
             "explorer-loses-what-was-paid",
             "a release that was paid for is kept",
-            "self.made.append(made)  # before the disk is asked: it is paid for",
+            "self.made.append(made)  # before the disk is asked again: it is paid for",
             "pass",
         ),
     ),
