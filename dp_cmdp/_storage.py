@@ -66,6 +66,20 @@ def replaced_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
         shutil.rmtree(staged, ignore_errors=True)
 
 
+def fresh_folder(path: Path) -> Path:
+    """A new folder of that name; where there is something, of the next free one: ``path-2``, …"""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tried, number = path, 1
+    while True:
+        try:
+            tried.mkdir()
+        except FileExistsError:
+            number += 1
+            tried = path.with_name(f"{path.name}-{number}")
+        else:
+            return tried
+
+
 def check_is_file(path: str | Path, kind: str) -> Path:
     """The path, if it names a file."""
     source = _check.path("path", path)

@@ -68,6 +68,9 @@ class MethodAudit:
         """No layer objects."""
         return all(verdict.passed is not False for verdict in self.layers.values())
 
+    def __bool__(self) -> bool:
+        return self.passed
+
     @property
     def objecting(self) -> tuple[str, ...]:
         """The layers that object, in their order."""
@@ -137,6 +140,9 @@ class WorstRecords:
     def passed(self) -> bool:
         return self.uncovered == 0 and self.records > 0
 
+    def __bool__(self) -> bool:
+        return self.passed
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"passed": self.passed}
 
@@ -157,6 +163,9 @@ class AuditReport:
             and all(bug.caught for bug in self.injected)
             and all(row.passed for row in self.worst)
         )
+
+    def __bool__(self) -> bool:
+        return self.passed
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -9,16 +9,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dp_cmdp.cli.spending import add_spending_options, check_account, check_guess, read_guess
+from dp_cmdp.cli.spending import (
+    PaidRelease,
+    add_spending_options,
+    check_account,
+    check_guess,
+    read_guess,
+)
 from dp_cmdp.cli.tables import print_fact, print_json
 from dp_cmdp.cli.values import writable_folder
 from dp_cmdp.errors import AssumptionError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from dp_cmdp.accounting.budget import PrivacyBudget
-    from dp_cmdp.frontends.lp_file import LpModel
     from dp_cmdp.frontends.private_lp import PrivateLp
     from dp_cmdp.program.linear_program import Solution
+    from dp_cmdp.release.paid import Keep
     from dp_cmdp.release.solve import PrivateAnswer
 
 #: What is written, all of it safe to publish.
@@ -58,7 +64,9 @@ and nothing is refunded. --check reads no private number of --data and spends no
 DIR/curator_only/values.json: for their curator alone. What it prints does not depend on them.
 
 DIR gets solution.npz, solution.csv, release.npz, program.npz and certificate.json, all safe to
-publish, in place of those of an earlier run (dp-cmdp verify judges the three .npz files)."""
+publish, in place of those of an earlier run (dp-cmdp verify judges the three .npz files). But a
+release that a ledger paid for is never written over: name another DIR then. It is written as soon
+as it is drawn, so that nothing that happens later loses it."""
 
 
 def add_parser(commands) -> None:
@@ -104,9 +112,10 @@ def run(options: argparse.Namespace) -> int:
     budget = PrivacyBudget(options.epsilon, options.delta)
     check_account(options)
     check_guess(options, private=options.data or options.model)
-    with writable_folder(options.out, *FILES):  # before data is used or a ledger debited
-        private, model = _open(options)
-        answer = _answer(options, private, model, budget)
+    # before data is used or a ledger debited
+    with writable_folder(options.out, *FILES), PaidRelease(options.out, FILES) as paid:
+        private = _open(options)
+        answer = _answer(options, private, budget, keep=paid.keep)
         report = _report(options, private, answer, budget)
         _write(options.out, private, answer, report)
     if options.json:
@@ -116,29 +125,37 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _open(options: argparse.Namespace) -> tuple[PrivateLp, LpModel]:
-    """The public side of the files, and the model as it was read."""
+def _open(options: argparse.Namespace) -> PrivateLp:
+    """The public side of the files; no private number is looked at."""
     from dp_cmdp._storage import check_is_file
     from dp_cmdp.frontends.lp_file import read_lp
+    from dp_cmdp.frontends.lp_neutral import read_public_part
     from dp_cmdp.frontends.lp_spec import read_spec
     from dp_cmdp.frontends.private_lp import private_program
 
     blocks = read_spec(options.private)
-    if options.data is not None:
-        check_is_file(options.data, "CSV, MPS or LP")
+    if options.data is None:
+        model = read_public_part(options.model, blocks, relax=options.relax)
+        return private_program(model, blocks)
+    check_is_file(options.data, "CSV, MPS or LP")
     model = read_lp(options.model, relax=options.relax)
-    return private_program(model, blocks, public_model=options.data is not None), model
+    return private_program(model, blocks, public_model=True)
 
 
 def _answer(
-    options: argparse.Namespace, private: PrivateLp, model: LpModel, budget: PrivacyBudget
+    options: argparse.Namespace,
+    private: PrivateLp,
+    budget: PrivacyBudget,
+    *,
+    keep: Keep,
 ) -> PrivateAnswer:
     import numpy as np
 
     from dp_cmdp.accounting.ledger import PrivacyLedger
+    from dp_cmdp.release.paid import handed_on
     from dp_cmdp.release.solve import release_and_solve
 
-    source = model if options.data is None else options.data
+    source = options.data or options.model
     try:
         return release_and_solve(
             private.program,
@@ -152,9 +169,10 @@ def _answer(
             if options.ledger is None
             else PrivacyLedger(options.ledger, unit=options.unit),
             progress=not options.json,
+            keep=keep,
         )
     except AssumptionError as error:
-        raise private.renamed(error) from None
+        raise handed_on(error, private.renamed(error)) from None
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -162,7 +180,7 @@ def _check(options: argparse.Namespace) -> int:
     from dp_cmdp.release.solve import robust_solution
 
     check_guess(options, private=options.data or options.model)
-    private, model = _open(options)
+    private = _open(options)
     read_guess(options, private.values)
     try:
         robust = robust_solution(private.program)
@@ -170,7 +188,7 @@ def _check(options: argparse.Namespace) -> int:
         raise private.renamed(error) from None
     report = {**_facts(options, private), "robust_value": private.value(robust.objective)}
     if options.curator:
-        report["curator_only"] = str(_tell_curator(options, private, model))
+        report["curator_only"] = str(_tell_curator(options, private))
     if options.json:
         print_json(report)
     else:
@@ -182,11 +200,11 @@ def _check(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_curator(options: argparse.Namespace, private: PrivateLp, model: LpModel) -> Path:
+def _tell_curator(options: argparse.Namespace, private: PrivateLp) -> Path:
     """Are the private numbers as they should be? Only their curator learns it."""
     from dp_cmdp.data.curator import report_to_curator
 
-    source = model if options.data is None else options.data
+    source = options.data or options.model
 
     def look(_: Path) -> dict[str, Any]:
         return {"usable": True, "numbers": private.values(source).size}

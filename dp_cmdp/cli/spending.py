@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from dp_cmdp.cli.values import at_least
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from dp_cmdp._check import FloatArray
+    from dp_cmdp.data.release import Release
 
+#: What a release is called in the folder of an answer.
+RELEASE = "release.npz"
 PLANS = ("auto", "database", "totals")
 NOISES = ("tight", "optimal")
 
@@ -78,3 +84,84 @@ def check_account(options: argparse.Namespace) -> None:
         raise InvalidArgumentError("--identity needs --ledger: without one nothing is debited")
     if options.unit is not None and options.ledger is None:
         raise InvalidArgumentError("--unit needs --ledger: it is the ledger's that is compared")
+
+
+class PaidRelease:
+    """The folder of an answer, in which what a ledger paid for is never lost or written over.
+
+    Parameters
+    ----------
+    folder : Path
+    files : sequence of str
+        What an earlier run may have left there.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If a release lies there that a ledger paid for: before anything is spent.
+    """
+
+    def __init__(self, folder: Path, files: Sequence[str]) -> None:
+        self._folder, self._files = folder, files
+        self._kept = False
+        _refuse_paid(folder)
+
+    def keep(self, release: Release) -> None:
+        """Write a release that was paid for, before it is answered from."""
+        from dp_cmdp._storage import replaced_files
+
+        if release.ledger is None:
+            return
+        _refuse_paid(self._folder)  # another command may have put one there meanwhile
+        with replaced_files(self._folder, self._files):
+            pass  # what belongs to another release goes
+        self._write(release, self._folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        from dp_cmdp._storage import fresh_folder
+        from dp_cmdp.release.paid import carried
+
+        release = None if error is None else carried(error)
+        if release is None or release.ledger is None:
+            return
+        folder = self._folder
+        if not self._kept:
+            folder = folder if not (folder / RELEASE).exists() else fresh_folder(folder)
+            self._write(release, folder)
+        print(
+            f"dp-cmdp: note: the release that was paid for is not lost: {folder / RELEASE}",
+            file=sys.stderr,
+        )
+
+    def _write(self, release: Release, folder: Path) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            content = release.save(Path(place) / RELEASE).read_bytes()
+        with (folder / RELEASE).open("xb") as stream:  # and not where there is one
+            stream.write(content)
+        self._kept = True
+
+
+def _refuse_paid(folder: Path) -> None:
+    """Raise if a release lies in the folder that a ledger paid for, or one that cannot be read."""
+    from dp_cmdp.data.release import Release
+
+    path = folder / RELEASE
+    if not path.is_file():
+        return
+    try:
+        paid = Release.load(path).ledger is not None
+    except InvalidArgumentError:
+        paid = True
+    if paid:
+        raise InvalidArgumentError(
+            f"--out {folder} holds a release that a ledger may have paid for ({RELEASE}), which is "
+            "never written over: name another folder, or move it away. Nothing was spent"
+        )

@@ -12,7 +12,13 @@ from dp_cmdp._extras import require
 from dp_cmdp._progress import line
 from dp_cmdp.cli import comparison, evaluate, rollout
 from dp_cmdp.cli.problem import add_problem_options, hazards_source, open_as_curator
-from dp_cmdp.cli.spending import add_spending_options, check_account, check_guess, read_guess
+from dp_cmdp.cli.spending import (
+    PaidRelease,
+    add_spending_options,
+    check_account,
+    check_guess,
+    read_guess,
+)
 from dp_cmdp.cli.tables import print_fact, print_json
 from dp_cmdp.cli.values import writable_folder
 from dp_cmdp.errors import InvalidArgumentError
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
     from dp_cmdp.data.database import Database
     from dp_cmdp.data.release import Release
     from dp_cmdp.envs.hazard_grid import HazardGridEnv
+    from dp_cmdp.release.paid import Keep
 
 METHODS = ("database", "benvenuti2025", "robust")
 #: What is written, all of it safe to publish.
@@ -55,9 +62,10 @@ The ledger is debited before the hazards are read; that they are wrong is said t
 nothing is refunded.
 
 DIR gets policy.npz, release.npz, layout.json, certificate.json and policy.png, all safe to publish
-(dp-cmdp verify judges the first three), in place of those of an earlier run. Output and exit code
-depend on them alone. --compare looks at the truth once more and writes DIR/curator_only/, which is
-not to be published."""
+(dp-cmdp verify judges the first three), in place of those of an earlier run. But a release that a
+ledger paid for is never written over: name another DIR then. It is written as soon as it is drawn,
+so that nothing that happens later loses it. Output and exit code depend on these files alone.
+--compare looks at the truth once more and writes DIR/curator_only/: not to be published."""
 
 
 def add_parser(commands) -> None:
@@ -95,9 +103,10 @@ def run(options: argparse.Namespace) -> int:
             "--plan, --guess and --noise serve --method database: leave them out"
         )
     check_guess(options, private=hazards_source(options.hazards))
-    with writable_folder(options.out, *FILES):  # before data is read or a ledger debited
+    # before data is read or a ledger debited
+    with writable_folder(options.out, *FILES), PaidRelease(options.out, FILES) as paid:
         _check_curator_folder(options.out)
-        return _synthesize(options, budget)
+        return _synthesize(options, budget, paid)
 
 
 def _check_curator_folder(folder: Path) -> None:
@@ -108,13 +117,15 @@ def _check_curator_folder(folder: Path) -> None:
         curator_folder(folder)
 
 
-def _synthesize(options: argparse.Namespace, budget: PrivacyBudget) -> int:
+def _synthesize(options: argparse.Namespace, budget: PrivacyBudget, paid: PaidRelease) -> int:
     from dp_cmdp.envs import Hazards
 
     env = open_as_curator(options)  # its hazards are read by the release, after the debit
     model = env.model()
     guess = read_guess(options, lambda file: Hazards.load(env.layout, file).database().values)
-    answer, robust, release, plan = _answer(options, model, env.database(), budget, guess=guess)
+    answer, robust, release, plan = _answer(
+        options, model, env.database(), budget, guess=guess, keep=paid.keep
+    )
     report = {
         "method": options.method,
         "plan": plan,
@@ -154,6 +165,7 @@ def _answer(
     budget: PrivacyBudget,
     *,
     guess: FloatArray | None,
+    keep: Keep,
 ) -> tuple[SafePolicy, SafePolicy, Release | None, str | None]:
     """The policy, the robust one, the release and its plan.
 
@@ -166,6 +178,7 @@ def _answer(
     from dp_cmdp.cmdp.synthesis import robust_policy, synthesize
     from dp_cmdp.data.database import Database
     from dp_cmdp.release.blocks import release_blocks
+    from dp_cmdp.release.paid import carrying
 
     if options.method == "robust":
         robust = robust_policy(model)
@@ -192,6 +205,7 @@ def _answer(
             rng=rng,
             ledger=ledger,
             progress=not options.json,
+            keep=keep,
         )
         return made.safe, made.robust, made.release, str(made.choice.plan)
     robust = robust_policy(model)
@@ -199,7 +213,9 @@ def _answer(
     release = release_blocks(
         database, budget, program=model.program(), alphas=alphas, rng=rng, ledger=ledger
     )
-    return synthesize(model, release), robust, release, None
+    with carrying(release):
+        keep(release)
+        return synthesize(model, release), robust, release, None
 
 
 def _saturation(model: ParametricCMDP, release: Release) -> float:

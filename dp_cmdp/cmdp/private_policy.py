@@ -20,6 +20,7 @@ from dp_cmdp.cmdp.synthesis import SafePolicy, robust_policy, synthesize
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import InvalidArgumentError, SolverError
+from dp_cmdp.release.paid import Keep, carrying
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planned import release_for_checked
 from dp_cmdp.release.planner import Choice
@@ -134,6 +135,7 @@ def release_and_synthesize(
     plan: str | Plan = "auto",
     guess: ArrayLike | None = None,
     progress: bool = False,
+    keep: Keep | None = None,
 ) -> PrivatePolicy:
     """Check a model with private costs, release its database, and find a safe policy.
 
@@ -149,6 +151,10 @@ def release_and_synthesize(
     rng, calibration, close, ledger, plan, guess, progress
         As in :func:`dp_cmdp.release.planned.release_planned`: intervals around all entries, bounds
         on totals besides, or what promises to lose least.
+    keep : callable, optional
+        Gets the release as soon as there is one, before it is answered from: to write it to a
+        disk, for example. Whatever is raised after the debit, Control-C too, carries the release
+        as its attribute ``release``.
 
     Returns
     -------
@@ -206,11 +212,13 @@ def release_and_synthesize(
         new_solver=(lambda: None) if plan == "database" else new_solver,
         short=large,
         progress=progress,
+        keep=keep,
     )
-    try:
-        safe = synthesize(model, release, pool=started if pool is None else pool)
-    except (SolverError, InvalidArgumentError):  # facts too tight for the engine
-        safe = robust
-    if plan != "database" and safe.value < robust.value:
-        safe = robust
-    return PrivatePolicy(safe=safe, release=release, robust=robust, choice=choice)
+    with carrying(release):
+        try:
+            safe = synthesize(model, release, pool=started if pool is None else pool)
+        except (SolverError, InvalidArgumentError):  # facts too tight for the engine
+            safe = robust
+        if plan != "database" and safe.value < robust.value:
+            safe = robust
+        return PrivatePolicy(safe=safe, release=release, robust=robust, choice=choice)

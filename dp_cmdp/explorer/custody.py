@@ -8,18 +8,21 @@ identity add up only if they protect the same change. Here is no function that l
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dp_cmdp._extras import require
-from dp_cmdp._storage import write_bytes
+from dp_cmdp._storage import fresh_folder, write_bytes
 from dp_cmdp.accounting.budget import PrivacyBudget, shown_down, shown_up
 from dp_cmdp.accounting.hashchain import Amount
 from dp_cmdp.accounting.ledger import PrivacyLedger
+from dp_cmdp.data.release import Release
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.explorer.settings import Settings
 from dp_cmdp.explorer.sources import Source
+from dp_cmdp.release.paid import carried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,20 +110,41 @@ class Custody:
         require("matplotlib")  # the pictures are drawn after the debit
         if not self._lock.acquire(blocking=False):
             raise InvalidArgumentError("a release is under way; wait until it is done")
+        kept: list[Path] = []
         try:
             private = self.source.release(
                 self.source.database(self.identity),
                 budget,
                 plan=plan,
                 ledger=PrivacyLedger(self.ledger),
+                keep=lambda release: kept.extend(self._try_to_keep(release)),
             )
-            debit = private.release.ledger
-            assert debit is not None
-            made = Made(private, self.out / f"release-{debit.index}")
-            self.made.append(made)  # before the disk is asked: it is paid for
-            made.folder.mkdir(parents=True, exist_ok=True)
+            made = Made(private, kept[0] if kept else self._name(private.release))
+            self.made.append(made)  # before the disk is asked again: it is paid for
+            if not kept:
+                made.folder.mkdir(parents=True)
             for name in self.source.files:
                 write_bytes(made.folder / name, self.source.file(name, private))
             return made
+        except BaseException as error:
+            release = carried(error)
+            if release is not None and not kept:
+                kept.extend(self._try_to_keep(release))
+            raise
         finally:
             self._lock.release()
+
+    def _name(self, release: Release) -> Path:
+        assert release.ledger is not None
+        return self.out / f"release-{release.ledger.index}"
+
+    def _try_to_keep(self, release: Release) -> list[Path]:
+        """The folder that the release lies in before it is answered from, if a disk takes it.
+
+        It is a new one: entries of another ledger have the same numbers.
+        """
+        with suppress(OSError):
+            folder = fresh_folder(self._name(release))
+            release.save(folder / "release.npz")
+            return [folder]
+        return []

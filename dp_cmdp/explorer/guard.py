@@ -6,8 +6,12 @@ answers it:
 * **Host**: is it called by the address it listens on? A foreign name that resolves to this machine
   (DNS rebinding) is another name.
 * **Origin**: if a page asks, is it this page? Sockets say it always.
-* **Key**: other users of the machine can connect too. The address that is printed at the start
-  carries a random key; it becomes a cookie that scripts cannot read and other sites cannot send.
+* **Key**: other users of the machine can connect too, and so can pages of other local servers. The
+  address that is printed at the start begins with a random key, ``http://127.0.0.1:8733/KEY/``, and
+  every request must begin with it: those of the page do, because its address does.
+
+A cookie would be no such key: browsers send the cookies of 127.0.0.1 to every port of it, and count
+all its ports as one site. Here none is set, and none is read.
 """
 
 from __future__ import annotations
@@ -15,17 +19,25 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 HOST = "127.0.0.1"
-#: Parameter of the start address.
-KEY = "key"
+#: On every answer: no page may show this one in a frame, embed its parts or learn its address.
+HEADERS = (
+    (b"content-security-policy", b"frame-ancestors 'none'"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+)
+#: Tells NiceGUI what its addresses begin with.
+PREFIX = b"x-forwarded-prefix"
 
+Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -40,8 +52,7 @@ class Guard:
     def __init__(self, app: App, *, port: int, key: str) -> None:
         self.app = app
         self._host = f"{HOST}:{port}"
-        self._key = key
-        self._cookie = f"dp_cmdp_explorer_{port}"
+        self._prefix = f"/{key}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it here."""
@@ -49,12 +60,8 @@ class Guard:
             await self.app(scope, receive, send)
         elif reason := self._refusal(scope):
             await _refuse(scope, send, reason)
-        elif scope["type"] == "http" and self._carries_key(scope):
-            await self._enter(scope, send)
-        elif not self._known(scope):
-            await _refuse(scope, send, "open the address that dp-cmdp explore printed at its start")
         else:
-            await self.app(scope, receive, send)
+            await self._pass_on(self._inside(scope), receive, _Guarded(send))
 
     def _refusal(self, scope: Scope) -> str | None:
         hosts, origins = _headers(scope, b"host"), _headers(scope, b"origin")
@@ -64,51 +71,61 @@ class Guard:
             return "another page asked"
         if scope["type"] == "websocket" and len(origins) != 1:
             return "a socket must say which page opens it"
+        if not self._has_key(scope["path"]):
+            return "open the address that dp-cmdp explore printed at its start"
         return None
 
-    def _carries_key(self, scope: Scope) -> bool:
-        given = dict(_query(scope)).get(KEY)
-        return given is not None and _same(given, self._key)
+    def _has_key(self, path: str) -> bool:
+        first, slash, _ = path[1:].partition("/")
+        return bool(slash) and hmac.compare_digest(f"/{first}".encode(), self._prefix.encode())
 
-    def _known(self, scope: Scope) -> bool:
-        for text in _headers(scope, b"cookie"):
-            try:
-                found = SimpleCookie(text).get(self._cookie)
-            except CookieError:
-                continue
-            if found is not None and _same(found.value, self._key):
-                return True
-        return False
+    def _inside(self, scope: Scope) -> Scope:
+        """The request as the page knows it: without the key, which is said apart."""
+        path = scope["path"][len(self._prefix) :]
+        headers = [pair for pair in scope["headers"] if pair[0].lower() != PREFIX]
+        headers.append((PREFIX, self._prefix.encode()))
+        return {**scope, "path": path, "raw_path": path.encode(), "headers": headers}
 
-    async def _enter(self, scope: Scope, send: Send) -> None:
-        """Keep the key as a cookie, and go on to the same address without it."""
-        rest = urlencode([part for part in _query(scope) if part[0] != KEY], safe="/?.:,")
-        target = scope["path"] + (f"?{rest}" if rest else "")
-        cookie = f"{self._cookie}={self._key}; HttpOnly; SameSite=Strict; Path=/"
-        headers = [(b"location", target.encode()), (b"set-cookie", cookie.encode())]
-        await _answer(send, 303, headers, b"")
+    async def _pass_on(self, scope: Scope, receive: Receive, send: _Guarded) -> None:
+        try:
+            await self.app(scope, receive, send)
+        except Exception:  # its text could quote data: it is for the server's own log
+            if scope["type"] == "http" and not send.started:
+                await _answer(send, 500, b"failed; the explorer's own log says why\n")
+            raise
+
+
+class _Guarded:
+    """`send`, with :data:`HEADERS` on every answer."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"].endswith("http.response.start"):
+            self.started = True
+            names = {name for name, _ in HEADERS}
+            own = [pair for pair in message.get("headers", ()) if pair[0].lower() not in names]
+            message = {**message, "headers": [*own, *HEADERS]}
+        await self._send(message)
 
 
 def _headers(scope: Scope, name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
 
 
-def _query(scope: Scope) -> list[tuple[str, str]]:
-    return parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-
-
-def _same(given: str, key: str) -> bool:
-    return hmac.compare_digest(given.encode(), key.encode())
-
-
 async def _refuse(scope: Scope, send: Send, reason: str) -> None:
-    if scope["type"] == "websocket":
+    kind = scope["type"]
+    if kind == "http" or "websocket.http.response" in scope.get("extensions", ()):
+        prefix = "" if kind == "http" else "websocket."
+        await _answer(_Guarded(send), 403, f"refused: {reason}\n".encode(), prefix=prefix)
+    else:
         await send({"type": "websocket.close", "code": 1008, "reason": reason})
-        return
-    kind = [(b"content-type", b"text/plain; charset=utf-8")]
-    await _answer(send, 403, kind, f"refused: {reason}\n".encode())
 
 
-async def _answer(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+async def _answer(send: _Guarded, status: int, body: bytes, *, prefix: str = "") -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    start = {"type": f"{prefix}http.response.start", "status": status, "headers": headers}
+    await send(start)
+    await send({"type": f"{prefix}http.response.body", "body": body})

@@ -84,8 +84,8 @@ def read_settings(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def address(tab: str, parts: Mapping[str, str]) -> str:
-    """The address of a tab in a given state."""
-    return "/?" + urlencode({"tab": tab, **parts}, safe="/?.:,")
+    """The address of a tab in a given state, as seen from the page."""
+    return "?" + urlencode({"tab": tab, **parts}, safe="/?.:,")
 
 
 def slider_place(text: str, *, base: float) -> float:

@@ -30,6 +30,7 @@ from dp_cmdp.frontends.lp_spec import read_spec
 from dp_cmdp.frontends.private_lp import PrivateLp, private_program
 from dp_cmdp.problems.ad_auction import ad_auction_program
 from dp_cmdp.program.parametric import ParametricLP
+from dp_cmdp.release.paid import Keep, handed_on
 from dp_cmdp.release.solve import PrivateAnswer, release_and_solve
 
 TABLE = ".csv"
@@ -52,9 +53,15 @@ class Source(Protocol):
         ...
 
     def release(
-        self, database: Database, budget: PrivacyBudget, *, plan: str, ledger: PrivacyLedger
+        self,
+        database: Database,
+        budget: PrivacyBudget,
+        *,
+        plan: str,
+        ledger: PrivacyLedger,
+        keep: Keep | None = None,
     ) -> Any:
-        """Debit, read, release, and what follows from it. *Spends the budget.*"""
+        """Debit, read, release, keep it, and what follows from it. *Spends the budget.*"""
         ...
 
     def file(self, name: str, made: Any) -> bytes:
@@ -114,9 +121,17 @@ class GridSource:
         return Hazards.from_frame(self.layout, self.hazards, tolerance=tolerance).database().values
 
     def release(
-        self, database: Database, budget: PrivacyBudget, *, plan: str, ledger: PrivacyLedger
+        self,
+        database: Database,
+        budget: PrivacyBudget,
+        *,
+        plan: str,
+        ledger: PrivacyLedger,
+        keep: Keep | None = None,
     ) -> PrivatePolicy:
-        return release_and_synthesize(self.public(), database, budget, plan=plan, ledger=ledger)
+        return release_and_synthesize(
+            self.public(), database, budget, plan=plan, ledger=ledger, keep=keep
+        )
 
     def file(self, name: str, made: PrivatePolicy) -> bytes:
         return grid_file(name, self.layout, self.public(), made)
@@ -131,9 +146,17 @@ class _ProgramSource:
         raise NotImplementedError
 
     def release(
-        self, database: Database, budget: PrivacyBudget, *, plan: str, ledger: PrivacyLedger
+        self,
+        database: Database,
+        budget: PrivacyBudget,
+        *,
+        plan: str,
+        ledger: PrivacyLedger,
+        keep: Keep | None = None,
     ) -> PrivateAnswer:
-        return release_and_solve(self.public(), database, budget, plan=plan, ledger=ledger)
+        return release_and_solve(
+            self.public(), database, budget, plan=plan, ledger=ledger, keep=keep
+        )
 
     def file(self, name: str, made: PrivateAnswer) -> bytes:
         return program_file(name, self.public(), made)
@@ -236,12 +259,18 @@ class FileSource(_ProgramSource):
         return self.private.database(self.data, identity=identity)
 
     def release(
-        self, database: Database, budget: PrivacyBudget, *, plan: str, ledger: PrivacyLedger
+        self,
+        database: Database,
+        budget: PrivacyBudget,
+        *,
+        plan: str,
+        ledger: PrivacyLedger,
+        keep: Keep | None = None,
     ) -> PrivateAnswer:
         try:
-            return super().release(database, budget, plan=plan, ledger=ledger)
+            return super().release(database, budget, plan=plan, ledger=ledger, keep=keep)
         except AssumptionError as error:
-            raise self.private.renamed(error) from None
+            raise handed_on(error, self.private.renamed(error)) from None
 
     def shown(self, objective: float) -> float:
         return self.private.value(objective)

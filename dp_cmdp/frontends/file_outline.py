@@ -38,15 +38,32 @@ class GrammarError(Exception):
         self.line, self.rule = line, rule
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Where a number stands in a file, and what it is of; `ends` ("l", "u") of a bound."""
+
+    line: int
+    start: int
+    end: int
+    kind: str
+    row: str = ""
+    column: str = ""
+    ends: str = ""
+
+
 @dataclass(slots=True)
 class Outline:
-    """What a file states: columns, the right-hand side of each row, bounds ("l", "u"), numbers."""
+    """What a file states: columns, the right-hand side of each row, bounds ("l", "u"), numbers.
+
+    Of a file with private numbers `stated` is read alone, and no number is refused.
+    """
 
     columns: dict[str, None] = field(default_factory=dict)
     sides: list[float] = field(default_factory=list)
     bounds: dict[tuple[str, str], float] = field(default_factory=dict)
     coefficients: list[float] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
+    stated: list[Stated] = field(default_factory=list)
 
     def fits(self, model: LpModel, smallest: float) -> bool:
         """Is the model what is stated? Coefficients up to `smallest` may be missing."""

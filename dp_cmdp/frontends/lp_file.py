@@ -178,13 +178,8 @@ def read_lp(path: str | Path, *, relax: bool = False) -> LpModel:
     >>> model.row_names, model.column_names
     (('land',), ('wheat', 'rye'))
     """
-    source = check_is_file(path, "MPS or LP")
-    ending = next((end for end in ENDINGS if source.name.lower().endswith(end)), None)
-    if ending is None:
-        raise InvalidArgumentError(
-            f"path must name a file that ends in {', '.join(ENDINGS)}; got {source.name!r}"
-        )
-    stated = _outline(source, ending)
+    source, ending = checked_file(path)
+    stated = outline_of(source, ending)
     found = _read(source)
     lp = found.lp_
     if found.hessian_.dim_:
@@ -216,11 +211,23 @@ def read_lp(path: str | Path, *, relax: bool = False) -> LpModel:
     return model
 
 
-def _outline(source: Path, ending: str) -> Outline:
+def checked_file(path: str | Path) -> tuple[Path, str]:
+    """A path to a file that is there, and its ending."""
+    source = check_is_file(path, "MPS or LP")
+    ending = next((end for end in ENDINGS if source.name.lower().endswith(end)), None)
+    if ending is None:
+        raise InvalidArgumentError(
+            f"path must name a file that ends in {', '.join(ENDINGS)}; got {source.name!r}"
+        )
+    return source, ending
+
+
+def outline_of(source: Path, ending: str, *, any_number: bool = False) -> Outline:
     """What the file says by the strict grammar, which HiGHS does not keep to."""
     grammar = mps_grammar if ending.startswith(".mps") else lp_grammar
+    lines = numbered_lines(source, zipped=ending.endswith(".gz"))
     try:
-        return grammar.outline(numbered_lines(source, zipped=ending.endswith(".gz")))
+        return grammar.outline(lines, any_number=any_number)
     except GrammarError as error:
         raise InvalidArgumentError(f"{source.name}, line {error.line}: {error.rule}") from None
 

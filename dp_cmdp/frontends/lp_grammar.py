@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from math import inf, isfinite
 from typing import NamedTuple
 
-from dp_cmdp.frontends.file_outline import GrammarError, Outline, number
+from dp_cmdp.frontends.file_outline import GrammarError, Outline, Stated, number
 
 _SECTIONS = {
     "objective": [
@@ -56,17 +57,25 @@ class _Token(NamedTuple):
     kind: str
     text: str
     line: int
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
 
 
-def outline(lines: Iterable[tuple[int, str]]) -> Outline:
-    """What the file states; GrammarError for the first line outside the grammar."""
-    reader, at = _Reader(), 0
+def outline(lines: Iterable[tuple[int, str]], *, any_number: bool = False) -> Outline:
+    """What the file states; GrammarError for the first line outside the grammar.
+
+    With `any_number`, numbers may also be infinite where they must not be.
+    """
+    reader, at = _Reader(any_number), 0
     for at, line in lines:
         text = line.partition("\\")[0]
         head = _HEAD.match(text)
         if head:
             reader.begin(at, _SECTION_OF[" ".join(head[1].lower().split())])
-            text = text[head.end() :]
+            text = " " * head.end() + text[head.end() :]
         if text.strip():
             reader.add(at, text)
     if reader.section != "end":
@@ -88,14 +97,15 @@ def _tokens(at: int, text: str) -> list[_Token]:
             kind = "number"
         elif kind == "name" and word.lower().startswith(("inf", "nan")):
             raise GrammarError(at, "nan, or a name that begins with inf or nan: HiGHS misreads it")
-        tokens.append(_Token(kind, word, at))
+        tokens.append(_Token(kind, word, at, match.start(str(match.lastgroup))))
         start = match.end()
     return tokens
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, any_number: bool) -> None:
         self.found = Outline()
+        self._any_number = any_number
         self.section = ""
         self._tokens: list[_Token] = []
         self._at = 0
@@ -176,21 +186,27 @@ class _Reader:
             self._row_names.add(name)
         elif self._peek() == "relation":
             self._refuse("a row must have a term, on its left, or a name")
-        self.found.coefficients += self._terms(constants=0)
+        row = f"HiGHS_R{len(self.found.sides)}" if name is None else name
+        self.found.coefficients += self._terms(constants=0, row=row)
         if self._take("relation") and self._peek() not in ("sign", "number"):
             self._refuse("one number must stand on the right of a row, and terms on its left")
-        self.found.sides.append(self._number())
+        self.found.sides.append(self._number("rhs", row=row))
 
-    def _terms(self, *, constants: int) -> list[float]:
-        """The coefficients of a sum."""
+    def _terms(self, *, constants: int, row: str | None = None) -> list[float]:
+        """The coefficients of a sum: of a row, or of the objective."""
         values, names, first = [], set[str](), True
         while self._peek() in ("sign", "number", "name"):
             if not first and self._peek() != "sign":
                 self._refuse("a sign must stand between two terms")
             negative = self._peek() == "sign" and self._take("sign").text == "-"
+            before = self._tokens[self._at]
             size = self._finite() if self._peek() == "number" else 1.0
             if self._peek() == "name":
                 name = self._take("name")
+                if before.kind == "number":
+                    kind = "objective" if row is None else "coefficient"
+                    spot = before.line, before.start, before.end, kind, row or "", name.text
+                    self.found.stated.append(Stated(*spot))
                 self._check_name(name)
                 if name.text in names:
                     raise GrammarError(name.line, "a name stands twice in one sum: add them up")
@@ -210,13 +226,16 @@ class _Reader:
     def _finite(self) -> float:
         token = self._take("number")
         value = number(token.text)
-        if value is None or not isfinite(value):
+        if value is None or not (isfinite(value) or self._any_number):
             raise GrammarError(token.line, "a coefficient or cost is not finite")
         return value
 
-    def _number(self) -> float:
+    def _number(self, kind: str, **place: str) -> float:
+        before = self._tokens[self._at] if self._peek() else None
         sign = -1.0 if self._peek() == "sign" and self._take("sign").text == "-" else 1.0
         token = self._take("number")
+        first = before if before is not None and before.line == token.line else token
+        self.found.stated.append(Stated(token.line, first.start, token.end, kind, **place))
         return sign * float(token.text)
 
     def _check_name(self, name: _Token) -> None:
@@ -233,8 +252,9 @@ class _Reader:
         self._begins_line()
         line, ends = self._tokens[self._at].line, dict[str, float]()
         left = self._peek() != "name"
+        first = len(self.found.stated)
         if left:
-            ends["l"] = self._number()
+            ends["l"] = self._number("bound", ends="l")
             self._relation("<=")
         name = self._known(self._take("name"))
         if not left and self._peek() == "name" and self._tokens[self._at].text.lower() == "free":
@@ -242,7 +262,9 @@ class _Reader:
             ends = {"l": -inf, "u": inf}
         elif not left or self._peek() == "relation":
             sides = self._relation(*(("<=",) if left else ("<=", ">=", "=")))
-            ends |= dict.fromkeys(sides, self._number())
+            ends |= dict.fromkeys(sides, self._number("bound", ends=sides))
+        stated = self.found.stated
+        stated[first:] = [replace(spot, column=name) for spot in stated[first:]]
         if self._tokens[self._at - 1].line != line:
             raise GrammarError(line, "a bound must stand on one line")
         for end, value in ends.items():

@@ -15,6 +15,7 @@ import numpy as np
 
 from dp_cmdp.data.affine import IntArray
 from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.frontends.file_outline import Stated
 from dp_cmdp.frontends.lp_file import LpModel, shown
 from dp_cmdp.frontends.lp_spec import PrivateBlock
 
@@ -58,6 +59,28 @@ def groups_of(model: LpModel, blocks: Sequence[PrivateBlock], *, public_model: b
     return groups
 
 
+def is_named(block: PrivateBlock, spot: Stated) -> bool:
+    """Whether a block names a number of a file, or a pattern of it matches."""
+    if block.kind != ("rhs" if spot.kind == "range" else spot.kind):
+        return False
+    if block.kind == "bound" and block.side is not None and block.side[0] not in spot.ends:
+        return False
+    if block.entries:
+        return (spot.row, spot.column) in block.entries
+    of_rows = block.kind not in ("rhs", "coefficient") or _matches(block.rows, spot.row)
+    return of_rows and (block.kind == "rhs" or _matches(block.columns, spot.column))
+
+
+def _matches(patterns: Sequence[str], name: str) -> bool:
+    """Whether one of them does, or there is none."""
+    return not patterns or any(name == one or _pattern(one).fullmatch(name) for one in patterns)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """`*` and `?` stand for any letters."""
+    return re.compile(re.escape(text).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+
+
 def place(model: LpModel, kind: str, row: int, column: int) -> str:
     """A private position in words."""
     if kind == "coefficient":
@@ -98,8 +121,7 @@ def _matching(block: PrivateBlock, key: str, known: tuple[str, ...]) -> IntArray
         if pattern in number:
             found.add(number[pattern])
             continue
-        text = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-        matches = [i for i, name in enumerate(known) if re.fullmatch(text, name, re.DOTALL)]
+        matches = [i for i, name in enumerate(known) if _pattern(pattern).fullmatch(name)]
         if not matches:
             raise InvalidArgumentError(_unknown(block.name, key, pattern, known))
         found.update(matches)

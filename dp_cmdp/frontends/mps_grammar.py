@@ -6,10 +6,11 @@ bound stands once; of rows without a side (N) the first is the objective.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from math import inf, isfinite
+from math import inf, isfinite, nan
 
-from dp_cmdp.frontends.file_outline import GrammarError, Outline, number
+from dp_cmdp.frontends.file_outline import GrammarError, Outline, Stated, number
 
 _SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 _QUADRATIC = ("QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX")
@@ -23,9 +24,12 @@ _NO_NUMBER = (
 )
 
 
-def outline(lines: Iterable[tuple[int, str]]) -> Outline:
-    """What the file states; GrammarError for the first line outside the grammar."""
-    reader = _Reader()
+def outline(lines: Iterable[tuple[int, str]], *, any_number: bool = False) -> Outline:
+    """What the file states; GrammarError for the first line outside the grammar.
+
+    With `any_number`, whatever stands where a number should is taken for one.
+    """
+    reader = _Reader(any_number)
     at = 0
     for at, line in lines:
         fields = line.split()
@@ -37,8 +41,10 @@ def outline(lines: Iterable[tuple[int, str]]) -> Outline:
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, any_number: bool) -> None:
         self.found = Outline()
+        self._any_number = any_number
+        self._spans: list[tuple[int, int]] = []
         self.section = ""
         self._kinds: dict[str, str] = {}
         self._objective: str | None = None
@@ -51,6 +57,7 @@ class _Reader:
 
     def read(self, at: int, line: str, fields: list[str]) -> None:
         word = fields[0].upper()
+        self._spans = [field.span() for field in re.finditer(r"\S+", line)]
         if self.section == "ENDATA":
             raise GrammarError(at, "text after ENDATA")
         if word in _QUADRATIC:
@@ -108,48 +115,56 @@ class _Reader:
             self._check_name(at, name)
             self.found.columns[name] = None
             self._column, self._entries = name, set()
-        for row, value in self._pairs(at, fields[1:]):
+        for row, value, span in self._pairs(at, fields[1:]):
             if row in self._entries:
                 raise GrammarError(at, "the entry stands twice")
             self._entries.add(row)
-            if not isfinite(value):
+            if not (isfinite(value) or self._any_number):
                 raise GrammarError(at, "a coefficient or cost is not finite")
             if row == self._objective:
                 self.found.costs.append(value)
+                self.found.stated.append(Stated(at, *span, "objective", column=name))
             elif self._kinds[row] != "N":
                 self.found.coefficients.append(value)
+                self.found.stated.append(Stated(at, *span, "coefficient", row, name))
 
-    def _pairs(self, at: int, fields: list[str]) -> list[tuple[str, float]]:
-        """One or two pairs of a row and a number."""
+    def _pairs(self, at: int, fields: list[str]) -> list[tuple[str, float, tuple[int, int]]]:
+        """One or two pairs of a row and a number, with the place of this."""
         if len(fields) not in (2, 4):
             raise GrammarError(
                 at, "one or two pairs of a row and a number must stand here (names hold no spaces)"
             )
-        pairs = []
-        for row, text in zip(fields[::2], fields[1::2], strict=True):
-            value = number(text)
-            if value is None:
-                raise GrammarError(at, _NO_NUMBER)
+        pairs, spans = [], self._spans[-len(fields) + 1 :: 2]
+        for row, text, span in zip(fields[::2], fields[1::2], spans, strict=True):
+            value = self._number(at, text)
             if row not in self._kinds:
                 raise GrammarError(at, "the section ROWS has no row of this name")
-            pairs.append((row, value))
+            pairs.append((row, value, span))
         return pairs
+
+    def _number(self, at: int, text: str | None) -> float:
+        value = None if text is None else number(text)
+        if value is None and (text is None or not self._any_number):
+            raise GrammarError(at, _NO_NUMBER)
+        return nan if value is None else value
 
     def _rhs(self, at: int, fields: list[str]) -> None:
         named = len(fields) % 2 == 1
         self._one_set(at, fields[0] if named else None)
-        for row, value in self._pairs(at, fields[named:]):
+        for row, value, span in self._pairs(at, fields[named:]):
             self._once(at, "RHS", row)
             if row in self._side_of:
                 self.found.sides[self._side_of[row]] = value
+                self.found.stated.append(Stated(at, *span, "rhs", row))
 
     def _ranges(self, at: int, fields: list[str]) -> None:
         named = len(fields) % 2 == 1
         self._one_set(at, fields[0] if named else None)
-        for row, _ in self._pairs(at, fields[named:]):
+        for row, _, span in self._pairs(at, fields[named:]):
             if self._kinds[row] == "N":
                 raise GrammarError(at, "a row without a side (N) has no range")
             self._once(at, "RANGES", row)
+            self.found.stated.append(Stated(at, *span, "range", row))
 
     def _bounds(self, at: int, fields: list[str]) -> None:
         kind = fields[0].upper()
@@ -158,9 +173,7 @@ class _Reader:
             raise GrammarError(at, f"a bound must begin with one of {known}")
         rest, value = fields[1:], None
         if kind in _NUMBERED:
-            value = number(rest.pop()) if len(rest) > 1 else None
-            if value is None:
-                raise GrammarError(at, _NO_NUMBER)
+            value = self._number(at, rest.pop() if len(rest) > 1 else None)
         if len(rest) not in (1, 2):
             raise GrammarError(
                 at,
@@ -170,7 +183,11 @@ class _Reader:
         self._one_set(at, rest[0] if len(rest) == 2 else None)
         if rest[-1] not in self.found.columns:
             raise GrammarError(at, "the section COLUMNS has no column of this name")
-        for end in (_NUMBERED | _ALONE)[kind]:
+        ends = (_NUMBERED | _ALONE)[kind]
+        if value is not None:
+            spot = Stated(at, *self._spans[-1], "bound", column=rest[-1], ends=ends)
+            self.found.stated.append(spot)
+        for end in ends:
             self._once(at, end, rest[-1])
             alone = {"l": -inf, "u": inf} if kind != "BV" else {"l": 0.0, "u": 1.0}
             self.found.bounds[end, rest[-1]] = alone[end] if value is None else value

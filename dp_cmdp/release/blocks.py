@@ -27,6 +27,7 @@ from dp_cmdp.release.block_plans import (
     unprotected_blocks,
 )
 from dp_cmdp.release.debit import check_call, debited
+from dp_cmdp.release.paid import finished
 
 
 @door
@@ -103,34 +104,38 @@ def release_blocks(
         for block, _ in target.envelope.groups
     }
     debit = debited(ledger, database, budget, note="release_blocks")
-    values = entry_values(program, database.values)
-    done = {}
-    for block, plan in plans.items():
-        index = target.envelope.index(block)
-        drawn = plan.draw(values[block])
-        if realised_mask_NOT_PRIVATE and block in ("A", "c"):
-            drawn = drawn.with_unprotected(values[block] == 0.0, values[block])
-        cut = drawn.widened(block_rounding(program, block)).clipped(
-            target.envelope.lower[index], target.envelope.upper[index]
-        )
-        spent = {"epsilon": shares[block].epsilon, "delta": shares[block].delta}
-        done[block] = replace(cut, noise=replace(cut.noise, block=block, **spent))
     if realised_mask_NOT_PRIVATE:
         leaks = (*leaks, REALISED_MASK)
-    return Release(
-        estimate=np.concatenate([part.estimate for part in done.values()]),
-        lower=np.concatenate([part.lower for part in done.values()]),
-        upper=np.concatenate([part.upper for part in done.values()]),
-        guarantee=Guarantee(budget.epsilon, budget.delta, database.envelope.record_size),
-        method="blocks",
-        groups=target.envelope.groups,
-        noise=tuple(part.noise for part in done.values()),
-        secure=rng is None,
-        leaks=leaks,
-        envelope=database.envelope,
-        blocks={block: getattr(program, block) for block in BLOCKS},
-        step=np.concatenate(
-            [lattice_step(plan, values[block].size) for block, plan in plans.items()]
-        ),
-        ledger=debit,
-    )
+    values = entry_values(program, database.values)
+
+    def draw() -> Release:
+        done = {}
+        for block, plan in plans.items():
+            index = target.envelope.index(block)
+            drawn = plan.draw(values[block])
+            if realised_mask_NOT_PRIVATE and block in ("A", "c"):
+                drawn = drawn.with_unprotected(values[block] == 0.0, values[block])
+            cut = drawn.widened(block_rounding(program, block)).clipped(
+                target.envelope.lower[index], target.envelope.upper[index]
+            )
+            spent = {"epsilon": shares[block].epsilon, "delta": shares[block].delta}
+            done[block] = replace(cut, noise=replace(cut.noise, block=block, **spent))
+        return Release(
+            estimate=np.concatenate([part.estimate for part in done.values()]),
+            lower=np.concatenate([part.lower for part in done.values()]),
+            upper=np.concatenate([part.upper for part in done.values()]),
+            guarantee=Guarantee(budget.epsilon, budget.delta, database.envelope.record_size),
+            method="blocks",
+            groups=target.envelope.groups,
+            noise=tuple(part.noise for part in done.values()),
+            secure=rng is None,
+            leaks=leaks,
+            envelope=database.envelope,
+            blocks={block: getattr(program, block) for block in BLOCKS},
+            step=np.concatenate(
+                [lattice_step(plan, values[block].size) for block, plan in plans.items()]
+            ),
+            ledger=debit,
+        )
+
+    return finished(draw)

@@ -21,11 +21,12 @@ from dp_cmdp.accounting.budget import PrivacyBudget
 from dp_cmdp.accounting.ledger import PrivacyLedger
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
-from dp_cmdp.data.release import Guarantee, Release
+from dp_cmdp.data.release import Debit, Guarantee, Release
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.noise.plans import NoisePlan, Query, lattice_step, truncated_plan
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.debit import check_call, debited
+from dp_cmdp.release.paid import finished
 
 #: Optimal noise of a smaller ε is within 1 % of truncated Laplace noise.
 WORTH_A_TABLE = Fraction(1, 8)
@@ -82,21 +83,39 @@ def release_database(
     envelope = database.envelope
     plan = plan_database(envelope, budget, calibration=calibration, close=close, rng=rng)
     debit = debited(ledger, database, budget, note="release_database")
-    cut = plan.draw(database.values).clipped(envelope.lower, envelope.upper)
-    return Release(
-        estimate=np.clip(cut.estimate, envelope.lower, envelope.upper),
-        draws=cut.estimate,
-        lower=cut.lower,
-        upper=cut.upper,
-        guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),
-        method="database",
-        groups=envelope.groups,
-        noise=(replace(cut.noise, block="database", epsilon=budget.epsilon, delta=budget.delta),),
-        secure=rng is None,
-        envelope=envelope,
-        step=lattice_step(plan, envelope.num_entries),
-        ledger=debit,
-    )
+    return drawn_entries(database, budget, plan=plan, rng=rng, ledger=debit)
+
+
+def drawn_entries(
+    database: Database,
+    budget: PrivacyBudget,
+    *,
+    plan: NoisePlan,
+    rng: np.random.Generator | None,
+    ledger: Debit | None,
+) -> Release:
+    """The release itself, once it is paid for."""
+    envelope, values = database.envelope, database.values
+
+    def draw() -> Release:
+        cut = plan.draw(values).clipped(envelope.lower, envelope.upper)
+        spent = {"epsilon": budget.epsilon, "delta": budget.delta}
+        return Release(
+            estimate=np.clip(cut.estimate, envelope.lower, envelope.upper),
+            draws=cut.estimate,
+            lower=cut.lower,
+            upper=cut.upper,
+            guarantee=Guarantee(budget.epsilon, budget.delta, envelope.record_size),
+            method="database",
+            groups=envelope.groups,
+            noise=(replace(cut.noise, block="database", **spent),),
+            secure=rng is None,
+            envelope=envelope,
+            step=lattice_step(plan, envelope.num_entries),
+            ledger=ledger,
+        )
+
+    return finished(draw)
 
 
 @door

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,17 +30,19 @@ from dp_cmdp.data.release import Guarantee, Release
 from dp_cmdp.errors import InvalidArgumentError, SolverError
 from dp_cmdp.noise.certificate import NoiseCertificate
 from dp_cmdp.noise.laws import TruncatedLaplace
+from dp_cmdp.noise.plans import NoisePlan
 from dp_cmdp.noise.truncated import LatticeTruncatedLaplace
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.debit import check_call, debited
 from dp_cmdp.release.entries import (
     check_close,
+    drawn_entries,
     harmful_sides,
     plan_database,
-    release_database,
     suited_noise,
 )
 from dp_cmdp.release.measure import combine, measured
+from dp_cmdp.release.paid import carrying, finished
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.posterior import Posterior
 from dp_cmdp.release.proposal import Proposal, propose
@@ -110,21 +114,25 @@ def release_looks(
     envelope = database.envelope
     ends = harmful_sides(program) if close is None else close
     seen = public_release(envelope, guess)
-    _refuse_early(envelope, first, second, calibration=calibration, close=ends, rng=rng)
+    noise = _planned_early(envelope, first, second, calibration=calibration, close=ends, rng=rng)
     look = None if first else plan_look(program, seen, second, plan=plan, solver=solver)
     if first is None and look is None:
         return seen  # public data show that there is nothing to measure: nothing is spent
     debit = debited(ledger, database, budget, note=f"release_looks {plan}")
-    if first is not None:
-        seen = release_database(database, first, rng=rng, calibration=calibration, close=ends)
-        look = second and plan_look(program, seen, second, plan=plan, solver=solver)
-    release = replace(seen, secure=rng is None, ledger=debit)
-    if second is not None and look is not None:
-        release = combine(release, measured(look, database, second, rng=rng, ledger=debit))
-    return replace(release, plan=plan.facts())
+    _ = database.values  # read here: Control-C does not stop what comes next
+    if first is not None and noise is not None:
+        seen = drawn_entries(database, first, plan=noise, rng=rng, ledger=debit)
+    release = replace(seen, secure=rng is None, ledger=debit, plan=plan.facts())
+    with carrying(release) if first is not None else nullcontext():
+        if first is not None:
+            look = second and plan_look(program, seen, second, plan=plan, solver=solver)
+        if second is None or look is None:
+            return release
+        found = partial(measured, look, database, second, rng=rng, ledger=debit)
+        return finished(lambda: replace(combine(release, found()), plan=plan.facts()))
 
 
-def _refuse_early(
+def _planned_early(
     envelope: Envelope,
     first: PrivacyBudget | None,
     second: PrivacyBudget | None,
@@ -132,13 +140,14 @@ def _refuse_early(
     calibration: str,
     close: str | Mapping[str, str],
     rng: np.random.Generator | None,
-) -> None:
-    """Refuse what a look would refuse, from public facts, before anything is spent."""
+) -> NoisePlan | None:
+    """The noise of the first look; what a look would refuse is refused before anything is spent."""
     check_close(envelope, close)
-    if first is not None:
-        plan_database(envelope, first, calibration=calibration, close=close, rng=rng)
     if second is not None:
         LatticeTruncatedLaplace.calibrate(second.epsilon, second.delta, steps=2**SCALE_BITS)
+    if first is None:
+        return None
+    return plan_database(envelope, first, calibration=calibration, close=close, rng=rng)
 
 
 def plan_look(

@@ -16,6 +16,7 @@ from dp_cmdp.data.release import Release
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.entries import harmful_sides, release_database, suited_noise
 from dp_cmdp.release.looks import release_looks
+from dp_cmdp.release.paid import Keep, carrying
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planner import Choice, planned
 from dp_cmdp.release.row_solver import Solver
@@ -123,6 +124,7 @@ def release_for_checked(
     new_solver: Callable[[], Solver | None] = lambda: None,
     short: bool = False,
     progress: bool = False,
+    keep: Keep | None = None,
 ) -> tuple[Release, Choice]:
     """:func:`release_planned` for a program with a robust answer, and a database of it.
 
@@ -146,7 +148,7 @@ def release_for_checked(
             close=harmful_sides(program) if close is None else close,
             ledger=ledger,
         )
-        return release, choice
+        return _kept(release, keep), choice
     release = release_looks(
         database,
         budget,
@@ -159,4 +161,12 @@ def release_for_checked(
         ledger=ledger,
         solver=new_solver(),
     )
-    return replace(release, plan=choice.facts()), choice
+    return _kept(replace(release, plan=choice.facts()), keep), choice
+
+
+def _kept(release: Release, keep: Keep | None) -> Release:
+    """The release, once whoever asked for it has it."""
+    with carrying(release):
+        if keep is not None:
+            keep(release)
+    return release

@@ -31,6 +31,7 @@ from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.program.polytope_rows import check_consistent
 from dp_cmdp.release.block_plans import checked_entrywise
 from dp_cmdp.release.looks import objective_estimate
+from dp_cmdp.release.paid import Keep, carrying
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planned import release_for_checked
 from dp_cmdp.release.planner import Choice
@@ -97,6 +98,7 @@ def release_and_solve(
     close: str | Mapping[str, str] | None = None,
     ledger: PrivacyLedger | None = None,
     progress: bool = False,
+    keep: Keep | None = None,
 ) -> PrivateAnswer:
     """Check a program with private data, release facts about its database, and solve for them.
 
@@ -109,6 +111,10 @@ def release_and_solve(
     plan, guess, rng, calibration, close, ledger, progress
         As in :func:`dp_cmdp.release.planned.release_planned`; planning takes about as long as
         one to six private answers (``benchmarks/planning.py``).
+    keep : callable, optional
+        Gets the release as soon as there is one, before it is answered from: to write it to a
+        disk, for example. Whatever is raised after the debit, Control-C too, carries the release
+        as its attribute ``release``.
 
     Returns
     -------
@@ -154,14 +160,16 @@ def release_and_solve(
         close=close,
         ledger=ledger,
         progress=progress,
+        keep=keep,
     )
-    value = float(program.c.at(objective_estimate(program, release)) @ robust.x)
-    robust = replace(robust, objective=value)
-    try:
-        solution = solve_private(program, release)
-    except (SolverError, InvalidArgumentError):  # facts too tight for the engine to tell from none
-        solution = _certified_over(program, release, robust)
-    return PrivateAnswer(solution=solution, release=release, robust=robust, choice=choice)
+    with carrying(release):
+        value = float(program.c.at(objective_estimate(program, release)) @ robust.x)
+        robust = replace(robust, objective=value)
+        try:
+            solution = solve_private(program, release)
+        except (SolverError, InvalidArgumentError):  # too tight for the engine to tell from none
+            solution = _certified_over(program, release, robust)
+        return PrivateAnswer(solution=solution, release=release, robust=robust, choice=choice)
 
 
 def _certified_over(program: ParametricLP, release: Release, robust: Solution) -> Solution:

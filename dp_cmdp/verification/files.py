@@ -99,6 +99,9 @@ class Report:
         """Whether nothing failed; what no file can prove does not count."""
         return bool(self.findings) and all(found.holds is not False for found in self.findings)
 
+    def __bool__(self) -> bool:
+        return self.passed
+
     def facts(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -14,6 +15,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
+from dp_cmdp import PrivacyBudget, PrivacyLedger
+from dp_cmdp.envs import named_layout
+from tests.marked import MARKS
 
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -119,3 +124,26 @@ def window(chromium: Any) -> Iterator[Callable[[Server], Any]]:
     for context in contexts:
         context.close()
     assert wrong == []
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with private hazards, and a ledger that pays for them."""
+    cells = named_layout("islands").kinds[0].cells[:20]
+    severity = [[c // 10, c % 10, float(m)] for c, m in zip(cells, MARKS, strict=False)]
+    kinds = {"hazard": {"severity": severity, "tolerance": 0.7 + float(MARKS[10])}}
+    content = {"format": "dp_cmdp.Hazards/1", "kinds": kinds}
+    (tmp_path / "mine.json").write_text(json.dumps(content))
+    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"), "one person")
+    return tmp_path
+
+
+@pytest.fixture
+def guarded(place: Path) -> Iterator[Server]:
+    """An explorer of a real database."""
+    running = started(
+        place, "--layout", "islands", "--hazards", "mine.json", "--ledger", "l.sqlite",
+        "--identity", "site",
+    )  # fmt: skip
+    yield running
+    running.stop()

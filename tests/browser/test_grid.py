@@ -185,7 +185,7 @@ def test_a_click_where_no_hazard_can_be_says_so(page):
 
 
 def test_a_tolerance_that_cannot_be_kept_is_refused_in_words_and_can_be_mended(page, server):
-    page.goto(f"{server.base}/?layout=blank-3x3&rows=S??/???/??G&tolerance=0.01")
+    page.goto(f"{server.start}?layout=blank-3x3&rows=S??/???/??G&tolerance=0.01")
     refused(page, "No data was read")
     changed(page, lambda: field(page, "tolerance × the layout's").fill("50"))
     assert not page.get_by_role("alert").first.is_visible()
@@ -306,13 +306,13 @@ def test_two_windows_do_not_disturb_each_other(page, window, server):
 
 def test_an_address_that_cannot_be_used_is_refused_in_words(page, server):
     for query in ("tab=nowhere", "layout=nowhere", "epsilon=-1", "rows=S", "hazards=x", "noise=a"):
-        page.goto(f"{server.base}/?{query}")
+        page.goto(f"{server.start}?{query}")
         refused(page, "The address cannot be used")
         settled(page)
 
 
 def test_a_thousand_states_answer_while_curve_and_limit_are_still_under_way(page, server):
-    page.goto(f"{server.base}/?tab=grid&layout=random-32-0")
+    page.goto(f"{server.start}?tab=grid&layout=random-32-0")
     page.get_by_text("1024 states, plan database").wait_for()
     started = time.monotonic()
     changed(page, lambda: field(page, "ε").fill("1"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -137,27 +136,6 @@ def test_without_a_database_the_tab_says_how_to_name_one(window, server):
     assert not page.get_by_role("button", name="Release", exact=True).is_visible()
 
 
-@pytest.fixture
-def place(tmp_path):
-    cells = named_layout("islands").kinds[0].cells[:20]
-    severity = [[c // 10, c % 10, float(m)] for c, m in zip(cells, MARKS, strict=False)]
-    kinds = {"hazard": {"severity": severity, "tolerance": 0.7 + float(MARKS[10])}}
-    content = {"format": "dp_cmdp.Hazards/1", "kinds": kinds}
-    (tmp_path / "mine.json").write_text(json.dumps(content))
-    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"), "one person")
-    return tmp_path
-
-
-@pytest.fixture
-def guarded(place):
-    running = started(
-        place, "--layout", "islands", "--hazards", "mine.json", "--ledger", "l.sqlite",
-        "--identity", "site",
-    )  # fmt: skip
-    yield running
-    running.stop()
-
-
 def release(page: Any) -> Any:
     return page.locator("button", has_text=re.compile("^(lock_open)?Release$"))
 
@@ -251,7 +229,7 @@ def other_database(request, tmp_path):
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"), "one person")
+    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"))
     running = started(
         tmp_path, *PROGRAMS[request.param], "--ledger", "l.sqlite", "--identity", "site"
     )

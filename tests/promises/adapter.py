@@ -7,10 +7,18 @@ is translated here, so that a change of the package's inside changes this file a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import http.client
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -457,3 +465,163 @@ def explorer_of_auction(
 def released_by(explorer: Any, *, epsilon: Any, delta: Any) -> Path:
     """Press *Release*: the folder of the public files that it wrote."""
     return explorer.release(PrivacyBudget(epsilon, delta), "database").folder
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a server answered: status, headers and text."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+def ask(url: str, *, upgrade: bool = False, **headers: str) -> Asked:
+    """One GET request, as a browser or anybody else sends it; redirects are not followed."""
+    where = urlsplit(url)
+    line = http.client.HTTPConnection("127.0.0.1", where.port, timeout=30)
+    if upgrade:
+        headers |= {"Upgrade": "websocket", "Connection": "Upgrade"}
+        headers |= {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    line.request("GET", where.path + (f"?{where.query}" if where.query else ""), headers=headers)
+    with contextlib.closing(line), line.getresponse() as answer:
+        text = "" if answer.status == 101 else answer.read().decode()
+        return Asked(answer.status, dict(answer.headers.items()), text)
+
+
+@contextlib.contextmanager
+def explorer_process(folder: Path, *arguments: str) -> Iterator[str]:
+    """`dp-cmdp explore` as a process of its own: the address that it prints at its start."""
+    known = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    command = [sys.executable, "-m", "dp_cmdp", "explore", "--port", "0", "--no-browser", "--json"]
+    process = subprocess.Popen(
+        [*command, *arguments], stdout=subprocess.PIPE, text=True, cwd=folder, env=known
+    )
+    assert process.stdout is not None
+    try:
+        yield json.loads(process.stdout.readline())["address"]
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def explorer_parts(start: str) -> dict[str, str]:
+    """Addresses below the explorer's own that its page asks for: of itself, and of its socket."""
+    where = urlsplit(start)
+    base = f"{where.scheme}://{where.netloc}{where.path}"
+    socket = f"{base}_nicegui_ws/socket.io/?EIO=4&transport="
+    return {"page": start, "polling": f"{socket}polling", "socket": f"{socket}websocket"}
+
+
+# --------------------------------------------------------------------- what was paid for, and lost
+
+
+class Interrupted(BaseException):
+    """What a test raises in the place of Control-C, an error of a solver or a full disk."""
+
+
+#: Where the answer is found from a release, by the kind of the problem.
+_ANSWERING = {
+    "program": "dp_cmdp.release.solve.solve_private",
+    "model": "dp_cmdp.cmdp.private_policy.synthesize",
+    "cvxpy": "dp_cmdp.release.solve.solve_private",
+    "curved": "dp_cmdp.frontends.cvxpy.solve.curved_over",
+    "values": "dp_cmdp.frontends.cvxpy.solve._unpacked",
+}
+
+
+def breaking_answers(monkeypatch: Any, kind: str, error: BaseException) -> None:
+    """From now on `error` is raised when an answer is to be found from a release."""
+
+    def broken(*given: Any, **named: Any) -> Any:
+        raise error
+
+    module, _, name = _ANSWERING[kind].rpartition(".")
+    monkeypatch.setattr(importlib.import_module(module), name, broken)
+
+
+def breaking_second_look(monkeypatch: Any, error: BaseException) -> None:
+    """From now on `error` is raised between the first measurement and the second."""
+
+    def broken(*given: Any, **named: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("dp_cmdp.release.looks.plan_look", broken)
+
+
+def pressing_during_noise(monkeypatch: Any, press: Callable[[], None]) -> None:
+    """From now on `press` is called while noise is drawn."""
+    from dp_cmdp.release import entries
+
+    usual = entries.lattice_step
+
+    def drawn(*given: Any, **named: Any) -> Any:
+        press()
+        return usual(*given, **named)
+
+    monkeypatch.setattr(entries, "lattice_step", drawn)
+
+
+def spend(
+    problem: Any, database: Database, ledger: PrivacyLedger | None, *, strategy: str = "entries"
+) -> Answer:
+    """`solve` on the account of the database, with exact noise: ε = 1, δ = 1/1000."""
+    return solve(problem, database, epsilon=1, delta="1/1000", ledger=ledger, strategy=strategy)
+
+
+def spend_two_looks(problem: ParametricLP, database: Database, ledger: PrivacyLedger) -> Any:
+    """The same, measured in two looks of a quarter and of three quarters of the budget."""
+    budget, plan = PrivacyBudget(1, "1/1000"), dp.Plan("1/4")
+    return dp.release_and_solve(problem, database, budget, plan=plan, ledger=ledger)
+
+
+def spend_cvxpy(problem: Any, values: Mapping[Any, Any], ledger: PrivacyLedger) -> Any:
+    """`solve` of a cvxpy problem on the account, with exact noise."""
+    facts = {"epsilon": 1, "delta": "1/1000", "identity": "account", "ledger": ledger}
+    return dp.cvxpy.solve(problem, values, plan="database", **facts)
+
+
+def answer(problem: ParametricLP, release: Release) -> Any:
+    """The best decision for what a release says; spends nothing."""
+    return dp.solve_private(problem, release)
+
+
+def command(*arguments: str) -> int:
+    """`dp-cmdp …`: its exit code."""
+    return main(arguments)
+
+
+def new_account(path: Path, epsilon: Any = 8, delta: Any = "1/100") -> PrivacyLedger:
+    """A new ledger with one account, called account."""
+    ledger = PrivacyLedger(path)
+    ledger.create("account", PrivacyBudget(epsilon, delta), "one person")
+    return ledger
+
+
+def verify(*paths: Path) -> Any:
+    """What public files prove."""
+    return dp.verify(*paths)
+
+
+def auction_database(folder: Path, ledger: Path, prices: str) -> Any:
+    """The explorer's real database of 2 groups and 2 advertisers, with a table of prices."""
+    path = folder / "prices.csv"
+    path.write_text(prices)
+    from dp_cmdp.explorer.custody import Custody
+    from dp_cmdp.explorer.sources import AuctionSource
+
+    source = AuctionSource(2, 2, 0.1, path)
+    return Custody(source=source, ledger=ledger, identity="account", out=folder / "out")
+
+
+def grid_database(folder: Path, ledger: Path, hazards: str, tolerances: str) -> Any:
+    """The explorer's real database of the layout islands, with tables of hazards and limits."""
+    from dp_cmdp.envs import named_layout
+    from dp_cmdp.explorer.custody import Custody
+    from dp_cmdp.explorer.sources import GridSource
+
+    (folder / "hazards.csv").write_text(hazards)
+    (folder / "limits.csv").write_text(tolerances)
+    source = GridSource(named_layout("islands"), folder / "hazards.csv", folder / "limits.csv")
+    return Custody(source=source, ledger=ledger, identity="account", out=folder / "out")

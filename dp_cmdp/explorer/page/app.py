@@ -14,7 +14,7 @@ from starlette.requests import Request
 from dp_cmdp.errors import DPCMDPError, InvalidArgumentError
 from dp_cmdp.explorer.custody import Custody, Wish
 from dp_cmdp.explorer.grid_design import GridDesign
-from dp_cmdp.explorer.guard import HOST, KEY, Guard, new_key
+from dp_cmdp.explorer.guard import HOST, Guard, new_key
 from dp_cmdp.explorer.page.grid_tab import GridTab
 from dp_cmdp.explorer.program_design import AuctionDesign
 from dp_cmdp.explorer.settings import read_settings
@@ -54,7 +54,7 @@ def serve(*, port: int, browser: bool, custody: Custody | None, say: Callable[[s
         port = free_port()
     check_port(port)
     key = new_key()
-    start = f"http://{HOST}:{port}/?{KEY}={key}"
+    start = f"http://{HOST}:{port}/{key}/"
     app.add_middleware(Guard, port=port, key=key)
 
     @ui.page("/", title="dp_cmdp explorer")

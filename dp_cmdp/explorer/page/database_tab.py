@@ -22,6 +22,7 @@ from dp_cmdp.explorer.page.parts import (
 )
 from dp_cmdp.explorer.settings import address
 from dp_cmdp.explorer.sources import GridSource
+from dp_cmdp.release.paid import carried
 
 WITHOUT = """
 No database was named. A real one is named at the start, with the ledger that pays for it, so that
@@ -145,7 +146,11 @@ class DatabaseTab:
             made = await run.io_bound(self._custody.release, budget, settings.plan)
         except Exception as error:
             self._messages.failed(error)
-            self._messages.idle("not released; the ledger says what was spent")
+            self._messages.idle(
+                "not released; the ledger says what was spent"
+                if carried(error) is None
+                else f"released, but not answered; the release is in {self._custody.out}"
+            )
         else:
             if made is not None:
                 self._shown = made.private

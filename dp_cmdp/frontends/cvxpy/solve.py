@@ -22,6 +22,7 @@ from dp_cmdp.frontends.cvxpy.values import deferred_database
 from dp_cmdp.program.linear_program import FeasibilityCertificate, Solution
 from dp_cmdp.program.parametric import ParametricLP
 from dp_cmdp.release.looks import checked_guess, objective_estimate
+from dp_cmdp.release.paid import carrying, handed_on
 from dp_cmdp.release.plan import Plan
 from dp_cmdp.release.planned import release_for_checked
 from dp_cmdp.release.planner import Choice
@@ -230,14 +231,15 @@ def solve(
     try:
         found = answer(compiled, database, budget, **source, **linear)
     except AssumptionError as error:
-        raise in_user_words(compiled, error) from None
+        raise handed_on(error, in_user_words(compiled, error)) from None
     except InvalidArgumentError as error:
         found = error
     if isinstance(found, InvalidArgumentError):
         if ledger is None:
             compiled.database(values)  # says what is wrong with the values, if that was the reason
         raise found
-    return _unpacked(compiled, *found)
+    with carrying(found[2]):
+        return _unpacked(compiled, *found)
 
 
 def _linear_answer(
@@ -255,12 +257,13 @@ def _curved_answer(
     release, _ = release_for_checked(
         database, budget, program=compiled.program, plan="database", **source
     )
-    estimate = objective_estimate(compiled.program, release)
-    robust = replace(robust, objective=-compiled.least_value(robust.x, estimate))
-    try:
-        return curved_over(compiled, release.polytope, estimate=estimate), robust, release, None
-    except SolverError:  # the robust answer is feasible for whatever the release says
-        return robust, robust, release, None
+    with carrying(release):
+        estimate = objective_estimate(compiled.program, release)
+        robust = replace(robust, objective=-compiled.least_value(robust.x, estimate))
+        try:
+            return curved_over(compiled, release.polytope, estimate=estimate), robust, release, None
+        except SolverError:  # the robust answer is feasible for whatever the release says
+            return robust, robust, release, None
 
 
 def _unpacked(

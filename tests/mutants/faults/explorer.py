@@ -28,10 +28,16 @@ FAULTS = (
             'if scope["type"] == "websocket" and len(origins) > 1:',
         ),
         Fault(
+            "explorer-may-be-framed",
+            "no answer may be shown in a frame of another page",
+            'message = {**message, "headers": [*own, *HEADERS]}',
+            'message = {**message, "headers": own}',
+        ),
+        Fault(
             "explorer-any-key",
             "the page opens for who has the key",
-            "if found is not None and _same(found.value, self._key):",
-            "if found is not None:",
+            'if not self._has_key(scope["path"]):',
+            'if scope["path"].count("/") < 2:',
         ),
     ),
     *in_file(
@@ -48,9 +54,16 @@ FAULTS = (
         "dp_cmdp/explorer/custody.py",
         (CUSTODY,),
         Fault(
+            "explorer-keeps-nothing-early",
+            "a release is on a disk before it is answered from",
+            "folder = fresh_folder(self._name(release))",
+            "raise OSError",
+            tests=("tests/promises/test_paid_releases.py",),
+        ),
+        Fault(
             "explorer-loses-what-was-paid",
             "a release that was paid for is kept",
-            "self.made.append(made)  # before the disk is asked: it is paid for",
+            "self.made.append(made)  # before the disk is asked again: it is paid for",
             "pass",
         ),
     ),

@@ -61,8 +61,8 @@ FAULTS = (
         Fault(
             "lp-constant-on-the-left",
             "numbers that HiGHS would drop are refused",
-            "self.found.coefficients += self._terms(constants=0)",
-            "self.found.coefficients += self._terms(constants=1)",
+            "self.found.coefficients += self._terms(constants=0, row=row)",
+            "self.found.coefficients += self._terms(constants=1, row=row)",
         ),
         Fault(
             "lp-cost-stated-twice",

@@ -13,6 +13,7 @@ CHOSEN = "tests/unit/noise/test_chosen_noise.py"
 PRIVATIZER = "tests/unit/release/test_privatizer.py"
 DATABASE = "tests/unit/data/test_database.py"
 FEASIBILITY = "tests/property/test_feasibility.py"
+PAID = "tests/promises/test_paid_releases.py"
 REFUSALS = "tests/unit/release/test_refusals.py"
 RELEASES = (REFUSALS, PROMISES, PRIVATIZER, BAD_CALLS, CHOSEN, FEASIBILITY)
 
@@ -29,8 +30,8 @@ FAULTS = (
         Fault(
             "release-unclipped-intervals",
             "released intervals lie in the public bounds",
-            "cut = plan.draw(database.values).clipped(envelope.lower, envelope.upper)",
-            "cut = plan.draw(database.values)",
+            "cut = plan.draw(values).clipped(envelope.lower, envelope.upper)",
+            "cut = plan.draw(values)",
         ),
         Fault(
             "simulation-called-secure",
@@ -194,6 +195,42 @@ FAULTS = (
             'leak = f", LEAKS {\', \'.join(self.leaks)}" if self.leaks else ""',
             'leak = ""',
             tests=(PRIVATIZER,),
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/release/paid.py",
+        (PAID,),
+        Fault(
+            "interrupt-carries-nothing",
+            "whatever is raised after a debit carries the release, Control-C too",
+            "except BaseException as error:",
+            "except Exception as error:",
+        ),
+        Fault(
+            "noise-interrupted",
+            "Control-C waits until the noise is drawn",
+            "signal.signal(signal.SIGINT, lambda *what: pressed.append(what))",
+            "pass",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/cli/spending.py",
+        (PAID,),
+        Fault(
+            "paid-release-written-over",
+            "a release that was paid for is never written over",
+            "paid = Release.load(path).ledger is not None",
+            "paid = False",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/frontends/lp_neutral.py",
+        ("tests/promises/test_reading.py",),
+        Fault(
+            "lp-private-numbers-shown-to-highs",
+            "private numbers of a model file are looked at after the debit",
+            'new = "0" if kept else _NEUTRAL[spot.kind]',
+            "new = text",
         ),
     ),
 )

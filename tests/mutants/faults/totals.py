@@ -132,8 +132,10 @@ FAULTS = (
         Fault(
             "looks-refused-late",
             "what can be refused is refused before the debit",
-            "_refuse_early(envelope, first, second, calibration=calibration, close=ends, rng=rng)",
-            "_refuse_early(envelope, None, None, calibration=calibration, close=ends, rng=rng)",
+            "noise = _planned_early("
+            "envelope, first, second, calibration=calibration, close=ends, rng=rng)",
+            "noise = first and plan_database("
+            "envelope, first, calibration=calibration, close=ends, rng=rng)",
         ),
         Fault(
             "proposal-reads-the-data",
@@ -144,8 +146,8 @@ FAULTS = (
         Fault(
             "simulated-looks-called-secure",
             "only noise of the operating system is called secure",
-            "release = replace(seen, secure=rng is None, ledger=debit)",
-            "release = replace(seen, secure=True, ledger=debit)",
+            "release = replace(seen, secure=rng is None, ledger=debit, plan=plan.facts())",
+            "release = replace(seen, secure=True, ledger=debit, plan=plan.facts())",
         ),
     ),
     *in_file(

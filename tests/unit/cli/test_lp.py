@@ -125,6 +125,7 @@ def test_the_ledger_is_debited_once_and_not_for_what_public_data_refuse(folder, 
     account = ("--ledger", "ledger.sqlite", "--identity", "plant", "--data", "values.csv")
     assert run(capsys, *BUDGET, *account)[0] == 0
     assert ledger.remaining("plant").epsilon == 2
+    account = (*account, "--out", "other")
     for wrong in (
         ("--data", "nothing.csv"),
         ("--private", "values.csv"),

@@ -128,9 +128,10 @@ def test_of_two_truths_with_one_release_nothing_tells_which_it_was(gate: Path) -
         shown = seen(gate, "synthesize", *problem(*SAME_RELEASE, *more, "--out", "out"))[:3]
         found.append((*shown, but_for_their_names(gate / "out")))
         assert ledger.entries()[-1].identity == f"gate-{number}"
+        (gate / "out").rename(gate / f"out-{number}")  # a paid release is never written over
     assert found[0] == found[1] == found[2]
     assert found[0][0] == 0
-    release = Release.load(gate / "out/release.npz")
+    release = Release.load(gate / "out-0/release.npz")
     assert (release.lower.tolist(), release.upper.tolist()) == ([0.0, 0.0], [1.0, 1.0])
 
 

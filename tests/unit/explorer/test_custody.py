@@ -279,8 +279,8 @@ def test_the_address_is_said_in_words_or_as_json(capsys, monkeypatch):
     pytest.importorskip("nicegui")
     from dp_cmdp.explorer.page import app
 
-    monkeypatch.setattr(app, "serve", lambda *, say, **_: say("http://127.0.0.1:1/?key=x"))
+    monkeypatch.setattr(app, "serve", lambda *, say, **_: say("http://127.0.0.1:1/key/"))
     assert main(["explore", "--no-browser", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"address": "http://127.0.0.1:1/?key=x"}
+    assert json.loads(capsys.readouterr().out) == {"address": "http://127.0.0.1:1/key/"}
     assert main(["explore", "--no-browser"]) == 0
-    assert "explorer  http://127.0.0.1:1/?key=x" in capsys.readouterr().out
+    assert "explorer  http://127.0.0.1:1/key/" in capsys.readouterr().out
