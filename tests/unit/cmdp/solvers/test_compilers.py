@@ -102,7 +102,8 @@ def test_every_variant_of_the_kernels_agrees_to_the_certified_gap(variant, plain
     assert library is not None
     reference, expected = plain
     assert (b"clang version" in library.read_bytes()) == (compiler == "clang")
-    assert library.read_bytes() != reference.read_bytes()
+    if fused or level != build.OPTIMISED:
+        assert library.read_bytes() != reference.read_bytes()
     for case, ours, theirs in zip(CASES, answers(library), expected, strict=True):
         assert ours[0] == theirs[0] == "policies", case.key
         assert max(ours[1], theirs[1]) <= 1e-8, case.key
