@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl test-browser explorer-pictures bench-quick bench fuzz lint format clean release-check docs test-docs
+.PHONY: help demo test test-portable coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl test-browser explorer-pictures bench-quick bench fuzz lint format clean release-check docs test-docs
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -23,6 +23,9 @@ demo: $(STAMP) ## the main job: a private, certainly safe policy, played and dra
 test: $(STAMP) ## the tests
 	$(BIN)/python -m pytest -n 2 -q
 
+test-portable: $(STAMP) ## the tests under settings that differ from machine to machine, and a table (hours; goes on where it was stopped)
+	$(BIN)/python .ci/portable.py
+
 coverage: $(STAMP) ## the tests, with the share of lines they run; fails below the floor in pyproject.toml
 	$(BIN)/python -m pytest -n 2 -q --cov --cov-report=term:skip-covered
 
@@ -33,11 +36,12 @@ test-long: $(STAMP) ## the tests that take minutes, and new examples for the pro
 test-mutants: $(STAMP) ## one-line faults where promises are kept: each must be caught by a test
 	$(BIN)/python -m tests.mutants.run --table docs/mutants.md
 
-test-kernels: $(STAMP) ## the compiled solver's tests, with address and undefined-behaviour sanitizers
+test-kernels: $(STAMP) ## the compiled solver's tests with sanitizers; then gcc and clang, -O1 to -O3, with and without FMA
 	CFLAGS="-g -O1 -fsanitize=address,undefined" $(BIN)/python dp_cmdp/cmdp/solvers/kernels/build.py
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 		$(BIN)/python -m pytest -q -s tests/unit/cmdp/solvers; status=$$?; \
 		$(BIN)/python dp_cmdp/cmdp/solvers/kernels/build.py; exit $$status
+	$(BIN)/python -m pytest -q -m compilers tests/unit/cmdp/solvers
 
 test-without-kernels: $(STAMP) ## the CMDP tests that must hold without the compiled kernels
 	DP_CMDP_WITHOUT_KERNELS=1 $(BIN)/python -m pytest -n 2 -q -m "not kernels" --ignore tests/unit/cmdp/solvers tests/unit/cmdp tests/unit/release

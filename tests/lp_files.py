@@ -8,6 +8,8 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from dp_cmdp.frontends.lp_file import decimal_points
+
 #: Every kind of row and column; private numbers are to be put in for the names in braces.
 PLANNING = """NAME PLANNING
 OBJSENSE
@@ -99,7 +101,8 @@ def written(model: highspy.HighsLp, path: Path) -> Path:
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.passModel(model)
-    assert highs.writeModel(str(path)) != highspy.HighsStatus.kError
+    with decimal_points():
+        assert highs.writeModel(str(path)) != highspy.HighsStatus.kError
     return path
 
 
@@ -107,7 +110,8 @@ def plain_optimum(path: Path) -> float:
     """What HiGHS finds for a file, integer columns relaxed."""
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    highs.readModel(str(path))
+    with decimal_points():
+        highs.readModel(str(path))
     model = highs.getLp()
     model.integrality_ = []
     highs.passModel(model)

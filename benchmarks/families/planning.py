@@ -24,7 +24,7 @@ FEW, MOST = 4, 60
 SWEEPS = 100
 #: Residual, relative to the right-hand side, at which an iterative evaluation stops, and its steps.
 RESIDUAL, STEPS = 1e-11, 3_000
-#: Residual that will do where the iteration breaks down before: tolerances bind within wide limits.
+#: Residual that will do where the iteration breaks down before; beyond it factors are exact.
 ENOUGH = 1e-8
 #: Incomplete factors drop what is smaller, and hold at most so many times the entries of the chain.
 DROP, FILL = 1e-3, 10
@@ -50,8 +50,8 @@ class Dynamics:
         sides = tables[:, own, actions]
         if self.structure.tangled or S > THOROUGH:
             return np.array([_iterate(equations, s, plain=self.structure.tangled) for s in sides])
-        factor = linalg.splu(equations, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
-        return np.array([factor.solve(side) for side in sides])
+        solve = _exact_solve(equations)
+        return np.array([solve(side) for side in sides])
 
     def best(self, reward: Floats) -> tuple[Ints, float, float]:
         """A policy that maximises `reward`, or nearly, and certain bounds of the largest value."""
@@ -86,17 +86,28 @@ class Dynamics:
 
 
 def _iterate(equations: sparse.csc_array, side: Floats, *, plain: bool) -> Floats:
-    """Solve by BiCGSTAB, `plain` or with incomplete factors; raise where both fail.
+    """Solve by BiCGSTAB, `plain` or with incomplete factors, or exactly where both stall.
 
-    Random graphs mix fast, and need few steps without factors, which would fill up.
+    Random graphs mix fast, and need few steps without factors, which would fill up. Whether it
+    stalls is up to how a processor rounds inner products.
     """
     for nearly in (None, _rough_solve) if plain else (_rough_solve,):
         M = None if nearly is None else linalg.LinearOperator(equations.shape, nearly(equations))
-        x, _ = linalg.bicgstab(equations, side, rtol=RESIDUAL, atol=0.0, maxiter=STEPS, M=M)
-        if np.abs(equations @ x - side).max() <= ENOUGH * np.abs(side).max():
-            return x
-    raise RuntimeError("the equations of a policy were not solved; give them better factors")
+        with np.errstate(all="ignore"):  # a breakdown divides by nearly nothing
+            x, _ = linalg.bicgstab(equations, side, rtol=RESIDUAL, atol=0.0, maxiter=STEPS, M=M)
+            if np.abs(equations @ x - side).max() <= ENOUGH * np.abs(side).max():
+                return x
+    return _exact_solve(equations)(side)
 
 
 def _rough_solve(equations: sparse.csc_array) -> Callable[[Floats], Floats]:
     return linalg.spilu(equations, DROP, FILL, permc_spec="COLAMD", diag_pivot_thresh=0.0).solve
+
+
+def _exact_solve(equations: sparse.csc_array) -> Callable[[Floats], Floats]:
+    """By complete factors, which every policy has, on every processor.
+
+    I - γP is strictly diagonally dominant by rows: pivots of its diagonal are never 0, and entries
+    grow at most twofold, so that the residual is of the order of rounding.
+    """
+    return linalg.splu(equations, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve

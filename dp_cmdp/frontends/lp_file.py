@@ -13,7 +13,9 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import locale
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -232,6 +234,17 @@ def outline_of(source: Path, ending: str, *, any_number: bool = False) -> Outlin
         raise InvalidArgumentError(f"{source.name}, line {error.line}: {error.rule}") from None
 
 
+@contextmanager
+def decimal_points() -> Iterator[None]:
+    """HiGHS reads and writes numbers as the process's locale does: here 1.5, not 1,5."""
+    before = locale.setlocale(locale.LC_NUMERIC)
+    locale.setlocale(locale.LC_NUMERIC, "C")
+    try:
+        yield
+    finally:
+        locale.setlocale(locale.LC_NUMERIC, before)
+
+
 def _read(source: Path) -> highspy.HighsModel:
     """The model, unless HiGHS left something out; its log may quote private numbers and stays."""
     highs: Any = highspy.Highs()
@@ -240,7 +253,8 @@ def _read(source: Path) -> highspy.HighsModel:
     highs.setOptionValue("small_matrix_value", SMALLEST)
     highs.setCallback(lambda kind, message, *more: said.append(message), None)
     highs.startCallback(highspy.cb.HighsCallbackType.kCallbackLogging)
-    status = highs.readModel(str(source))
+    with decimal_points():
+        status = highs.readModel(str(source))
     warned = any(
         text.startswith(("WARNING", "ERROR")) and not any(part in text for part in _ACCEPTED)
         for text in said

@@ -48,7 +48,8 @@ def test_the_compiled_program_has_the_value_that_cvxpy_finds(name, seed):
     theta = compiled.database(values).values
     ours = solve(compiled.program.at(theta))
     assert theirs.status == "optimal"
-    assert compiled.user_value(ours.x, theta) == pytest.approx(theirs.value, abs=1e-7)
+    # Clarabel stops at 1e-8 (relative or absolute) in gap and rows; prices multiply the latter
+    assert compiled.user_value(ours.x, theta) == pytest.approx(theirs.value, rel=1e-6, abs=1e-6)
 
 
 def corners(release, rng, count):

@@ -2,7 +2,9 @@
 
 import copy
 import gzip
+import locale
 import pickle
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from dp_cmdp.frontends.file_outline import numbered_lines
 from dp_cmdp.frontends.lp_file import read_lp
 from tests.lp_files import plain_optimum, planning, random_model, written
 
+COMMAS = ("tr_TR.UTF-8", "de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "pt_BR.UTF-8", "ru_RU.UTF-8")
 SHARED = Path(__file__).parents[4] / "shared" / "lp"
 
 
@@ -34,6 +37,20 @@ def test_rows_sides_sense_offset_and_bounds_are_those_of_the_file(tmp_path):
     assert program.b.tolist() == [100.0, 240.0, 45.0, -5.0, 5.0]
     assert program.A.toarray()[-2:].tolist() == [[-1.0, 0.0, 0.0], [0.0, 0.0, -1.5]]
     assert program.A_eq.toarray().tolist() == [[0.0, 1.0, -1.0]]
+
+
+def test_numbers_are_read_alike_in_a_locale_with_decimal_commas(tmp_path, request):
+    before = locale.setlocale(locale.LC_NUMERIC)
+    request.addfinalizer(lambda: locale.setlocale(locale.LC_NUMERIC, before))
+    for name in COMMAS:
+        with suppress(locale.Error):
+            locale.setlocale(locale.LC_NUMERIC, name)
+            break
+    else:
+        pytest.skip(f"none of these locales is installed: {' '.join(COMMAS)}")
+    model = read_lp(planning(tmp_path, chair="2.5"))
+    assert model.A.toarray()[0, 0] == 2.5
+    assert f"{1.5:n}" == "1,5"  # the caller's locale is as it was
 
 
 @pytest.mark.parametrize("ending", ["mps", "lp", "mps.gz"])

@@ -143,7 +143,7 @@ def test_a_repeated_draw_is_recognised_by_the_pool():
     first = pool.solve(cmdp.f, cmdp.f0)
     again = pool.solve(cmdp.f, cmdp.f0)
     assert again.iterations == 1 < first.iterations
-    assert again.value == pytest.approx(first.value, rel=1e-12)
+    assert again.value == pytest.approx(first.value, rel=2e-8)  # both within the gap of 1e-8
 
 
 @pytest.mark.parametrize("K", [1, 2])
@@ -395,10 +395,10 @@ def test_two_threads_may_share_a_pool():
 def test_a_pool_can_be_copied_and_sent_to_another_process():
     cmdp = corridor(40, f0=5.0)
     pool = PolicyPool(cmdp)
-    value = pool.solve(cmdp.f, 5.0).value
+    value = pool.solve(cmdp.f, 5.0).value  # within the gap of 1e-8, as the others
     for other in (pickle.loads(pickle.dumps(pool)), copy.deepcopy(pool)):
         assert len(other) == len(pool)
-        assert other.solve(cmdp.f, 5.0).value == pytest.approx(value, rel=1e-8)
+        assert other.solve(cmdp.f, 5.0).value == pytest.approx(value, rel=2e-8)
 
 
 def test_a_margin_beyond_the_range_of_doubles_is_refused():
