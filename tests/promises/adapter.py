@@ -303,6 +303,32 @@ def solve_cvxpy(
     )
 
 
+def model_of_arrays(
+    T: Any, r: Any, *, gamma: float, start: Any, cost: Any, limit: Any, arrivals: Any = None
+) -> dp.CMDP:
+    """`CMDP` of the designed face, without private numbers."""
+    return dp.CMDP(T, r, f=cost, f0=limit, mu=start, gamma=gamma, arrivals=arrivals)
+
+
+def private_model(T: Any, r: Any, *, gamma: float, start: Any) -> ParametricCMDP:
+    """A model of arrays in which the first action of the first state costs a private number."""
+    pairs = int(np.size(r))
+    return ParametricCMDP(
+        Envelope([0.0, 1.0], [1.0, 2.0], radius=0.1),
+        T=T,
+        r=r,
+        mu=start,
+        gamma=gamma,
+        cost=dp.Affine((1, pairs), at=([0], [0]), entry=[0]),
+        tolerance=dp.Affine(1, at=[0], entry=[1]),
+    )
+
+
+def optimal_value(model: dp.CMDP) -> float:
+    """`answer(model).value` of a model without private numbers."""
+    return dp.solve_cmdp(model).value
+
+
 def entering_costs(
     T: Any,
     r: Any,
