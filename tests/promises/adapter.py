@@ -7,7 +7,9 @@ is translated here, so that a change of the package's inside changes this file a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -360,6 +362,68 @@ def robust_policy(model: ParametricCMDP) -> RobustPolicy:
     found = dp.robust_policy(model)
     worst = float(found.certificate.worst_case_cost[0])
     return RobustPolicy(found.policy.probs, worst, found.certificate.verified)
+
+
+# ------------------------------------------------------------------- several costs, refusals, texts
+
+#: Raised before anything is spent when no answer could be certain.
+RefusedError: type[Exception] = errors.AssumptionError
+
+
+def database(model: Any, data: Mapping[str, Any]) -> Database:
+    """`Database` of several kinds of cost, by the keys "kind.cost" and "kind.limit"."""
+    parts: dict[str, dict[str, Any]] = {"cost": {}, "limit": {}}
+    for key, numbers in data.items():
+        kind, _, part = key.rpartition(".")
+        parts[part][kind] = numbers
+    return model.database(parts["cost"], tolerance=parts["limit"])
+
+
+def load_environment_of_kinds(env: Any, *, gamma: float, costs: Mapping[str, Any]) -> Any:
+    """`dp.gymnasium.load` with several kinds of private costs."""
+    return dp.import_gymnasium(env, gamma=gamma).with_private_costs(costs)
+
+
+def command(*words: str) -> int:
+    """`dp-cmdp`: its exit code."""
+    return main(list(words))
+
+
+def save_policy(found: Found, path: Path) -> Path:
+    """The policy of an answer as a file that names its release and its model."""
+    return found.decision.save(path, release=found.release, model=found.problem)
+
+
+def verify(*paths: Path) -> Any:
+    """What public files prove."""
+    return dp.verify(*paths)
+
+
+#: The modules that check files, which count for themselves what a record can move.
+CHECKER = "dp_cmdp/verification"
+#: The module in which whoever measures linear queries counts that.
+COUNT_OF_PRODUCER = "dp_cmdp.release.totals"
+
+
+@contextmanager
+def halved_count() -> Iterator[None]:
+    """Whoever measures linear queries counts half of what a record moves, and adds half the noise.
+
+    A checker with a count of its own is not changed by it.
+    """
+    from dp_cmdp.release.totals import record_moves
+
+    def halved(*given: Any) -> tuple[int, ...]:
+        return tuple(-(-moved // 2) for moved in record_moves(*given))
+
+    sharing = [m for m in sys.modules.values() if getattr(m, "record_moves", None) is record_moves]
+    for module in sharing:
+        setattr(module, "record_moves", halved)  # noqa: B010
+    try:
+        yield
+    finally:
+        for module in sharing:
+            setattr(module, "record_moves", record_moves)  # noqa: B010
 
 
 # ------------------------------------------------------------------------------------ forged files
