@@ -241,14 +241,14 @@ def _table(name: str, value: ArrayLike, *, ndim: int) -> FloatArray:
 
 def _pair_matrix(name: str, value: Any, num_states: int, num_actions: int) -> sparse.csr_array:
     flat = num_states * num_actions, num_states
-    found, wanted = value, flat
     if not sparse.issparse(value):
-        found = _check.array(name, value, what="an array (state, action, next) of real numbers")
-        wanted = num_states, num_actions, num_states
-    if tuple(found.shape) != wanted:
-        raise _pair_refusal(name, tuple(found.shape), num_states, num_actions)
-    found = found if sparse.issparse(found) else found.reshape(flat)
-    csr = _check.matrix(name, found, round_sums=True)
+        dense = _check.array(name, value, what="an array (state, action, next) of real numbers")
+        if dense.shape != (num_states, num_actions, num_states):
+            raise _pair_refusal(name, dense.shape, num_states, num_actions)
+        value = dense.reshape(flat)
+    csr = _check.matrix(name, value, round_sums=True)
+    if csr.shape != flat:
+        raise _pair_refusal(name, csr.shape, num_states, num_actions)
     if (csr.data < 0).any():
         what = "probabilities" if name == "T" else "expected numbers of entries"
         raise InvalidArgumentError(f"{name} must hold {what}; it has a negative entry")
