@@ -35,7 +35,7 @@ def refused(extra: str, call: Callable[[], Any]) -> bool:
     try:
         call()
     except MissingExtraError as error:
-        return f"pip install 'dp-cmdp[{extra}]'" in str(error)
+        return f"pip install '.[{extra}]'" in str(error)
     return False
 
 
@@ -83,7 +83,7 @@ def missing_extras_are_named(release: dp.Release) -> None:
 
 
 def commands_that_draw_refuse_before_they_spend() -> None:
-    told = "pip install 'dp-cmdp[figures]'"
+    told = "pip install '.[figures]'"
     account = ("--ledger", "ledger.sqlite", "--identity", "probe")
     amount = ("--epsilon", "1", "--delta", "1e-3")
     command("ledger", "create", account[1], "--identity", "probe", "--unit", "one", *amount)

@@ -37,7 +37,7 @@ OPTIONS = {
     "lagrangian_q_learning.py": ("--quick",),
 }
 #: Examples with an extra of their own, which is not installed: they must say so.
-UNMET = {"ppo_lagrangian.py": "pip install 'dp-cmdp[rl]'"}
+UNMET = {"ppo_lagrangian.py": "pip install '.[rl]'"}
 PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
 
 

@@ -43,7 +43,9 @@ def _command(package: str) -> str:
         extra = extra_of(package, requires("dp-cmdp") or [])
     except PackageNotFoundError:  # a source tree that was never installed
         extra = None
-    return f"pip install {package}" if extra is None else f"pip install 'dp-cmdp[{extra}]'"
+    if extra is None:
+        return f"pip install {package}"
+    return f"in a clone of the project, pip install '.[{extra}]'"
 
 
 def extra_of(package: str, requirements: list[str]) -> str | None:

@@ -52,7 +52,7 @@ class MissingExtraError(DPCMDPError, ImportError):
     ...     from dp_cmdp import figures
     ...     figure = figures.allocation_figure({"private": [[1, 0], [0, 2]]}, title="visits")
     ... except MissingExtraError as error:
-    ...     print(error)  # without matplotlib: … pip install 'dp-cmdp[figures]'
+    ...     print(error)  # without matplotlib: … pip install '.[figures]'
     """
 
 

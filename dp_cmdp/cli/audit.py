@@ -20,7 +20,8 @@ against their exact law), black box (probabilities of events on two databases). 
 accused with probability at most 1e-6. Worst records: on programs that are awkward for floats, every
 record is moved by its worst pattern, and the integers moved are compared with those certified,
 exactly. Exit code 1 when a method fails, a bug goes unseen or a record is not covered.
-DIR gets audit.json and audit.png. To audit a mechanism of your own: dp_cmdp.audit.audit."""
+DIR gets audit.json and audit.png. To audit a mechanism of your own:
+dp_cmdp.audit.subject.audit."""
 
 EXIT_FAILED = 1
 WORDS = {True: "pass", False: "FAIL", None: "-"}

@@ -28,6 +28,8 @@ from dp_cmdp.errors import InvalidArgumentError
 #: A row of T may miss 1 by this much (rounding of the probabilities a user wrote down).
 ROW_SUM_TOLERANCE = 1e-9
 FORMAT = "dp_cmdp.CMDP/2"
+#: Orders of the axes that users write: as here, the action first, the next state before it.
+ORDERS = ((0, 1, 2), (1, 0, 2), (0, 2, 1))
 TABLES = ("r", "f", "f0", "mu")
 #: What models share that differ in their constraints.
 SHARED = ("T", "r", "mu", "gamma", "arrivals")
@@ -42,8 +44,11 @@ class CMDP:
 
     Parameters
     ----------
-    T : (num_states·num_actions, num_states) sparse or dense, or 3-dimensional (state, action, next)
-        Transition probabilities; each row sums to 1.
+    T : (num_states, num_actions, num_states) dense, or (num_states·num_actions, num_states) sparse
+        Transition probabilities T[state, action, next]; each row sums to 1. Other shapes are
+        refused, and the text says how to transpose them. Where there are as many states as actions,
+        T of shape (action, state, next) cannot be told from this, nor can transposed r and f; nor
+        can, ever, a sparse matrix whose rows are in another order than state·num_actions + action.
     r : (num_states, num_actions)
         Expected immediate reward.
     f : (K, num_states, num_actions), or (num_states, num_actions) for K = 1
@@ -54,10 +59,10 @@ class CMDP:
         Initial distribution.
     gamma : float
         Discount, 0 ≤ γ < 1.
-    arrivals : (num_states·num_actions, num_states) sparse or dense, or 3-dimensional, optional
+    arrivals : as T, optional
         Expected number of times a move enters each state, for costs that are charged on entering
-        (:mod:`dp_cmdp.cmdp.charges`). By default T. It differs where a move ends the episode: it
-        enters one state and goes on in another, absorbing one.
+        (:mod:`dp_cmdp.cmdp.charges`). By default T itself. It differs where a move ends the
+        episode: it enters one state and goes on in another, absorbing one.
 
     Notes
     -----
@@ -126,9 +131,11 @@ class CMDP:
         given = _check.array("f", f)
         costs = _table("f", given[None] if given.ndim == 2 else given, ndim=3)
         if costs.shape[1:] != self.r.shape:
+            told = _transposed("f", costs.shape, (costs.shape[0], *self.r.shape))
+            told = "f.T" if told and given.ndim == 2 else told
             raise InvalidArgumentError(
-                f"f must have shape (K, {', '.join(map(str, self.r.shape))}) to match r, got "
-                f"{costs.shape}"
+                f"f must have shape (K, {', '.join(map(str, self.r.shape))}) to match r (K costs, "
+                f"states, actions), got {given.shape}{told and f': pass {told}'}"
             )
         object.__setattr__(self, "f", costs)
         object.__setattr__(self, "f0", _check.vector("f0", f0, size=costs.shape[0]))
@@ -233,20 +240,43 @@ def _table(name: str, value: ArrayLike, *, ndim: int) -> FloatArray:
 
 
 def _pair_matrix(name: str, value: Any, num_states: int, num_actions: int) -> sparse.csr_array:
+    flat = num_states * num_actions, num_states
     if not sparse.issparse(value):
-        value = _check.array(name, value, what="a matrix of real numbers")
-        if value.ndim == 3:
-            value = value.reshape(-1, value.shape[-1])
-    csr = _check.matrix(name, value, columns=num_states, round_sums=True)
-    if csr.shape[0] != num_states * num_actions:
-        raise InvalidArgumentError(
-            f"{name} must have {num_states * num_actions} rows, one per (state, action) pair in "
-            f"the order state·num_actions + action; got {csr.shape[0]}"
-        )
+        dense = _check.array(name, value, what="an array (state, action, next) of real numbers")
+        if dense.shape != (num_states, num_actions, num_states):
+            raise _pair_refusal(name, dense.shape, num_states, num_actions)
+        value = dense.reshape(flat)
+    csr = _check.matrix(name, value, round_sums=True)
+    if csr.shape != flat:
+        raise _pair_refusal(name, csr.shape, num_states, num_actions)
     if (csr.data < 0).any():
         what = "probabilities" if name == "T" else "expected numbers of entries"
         raise InvalidArgumentError(f"{name} must hold {what}; it has a negative entry")
     return csr
+
+
+def _pair_refusal(name: str, shape: tuple[int, ...], S: int, A: int) -> InvalidArgumentError:
+    """The refusal of a shape, with what to do: the matrix, r, or both may be transposed."""
+    told = _transposed(name, shape, (S, A, S))
+    if shape == (S * A, S):
+        told = f"{name}.reshape({S}, {A}, {S}), if its rows are in this order"
+    elif not told and shape == (S * A, A):
+        told = "r.T"
+    elif not told and (there := _transposed(name, shape, (A, S, A))):
+        told = f"{'' if there == name else f'{there} and '}r.T"
+    return InvalidArgumentError(
+        f"{name} must have shape (S, A, S) = ({S}, {A}, {S}), or sparse (S·A, S) = ({S * A}, {S}) "
+        f"with rows in the order state·A + action, as r has shape (S, A) = ({S}, {A}); got {shape}"
+        f"{told and f': pass {told}'}"
+    )
+
+
+def _transposed(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    """The expression that brings what users transpose to the wanted shape, if there is one."""
+    for order in ORDERS:
+        if len(order) == len(shape) and tuple(shape[axis] for axis in order) == wanted:
+            return name if order == (0, 1, 2) else f"{name}.transpose{order}"
+    return ""
 
 
 def _transitions(T: Any, num_states: int, num_actions: int) -> sparse.csr_array:

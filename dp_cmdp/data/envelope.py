@@ -22,6 +22,7 @@ from dp_cmdp._check import FloatArray
 from dp_cmdp._documents import Document
 from dp_cmdp._door import door
 from dp_cmdp.data.labels import Labels
+from dp_cmdp.data.names import check_normal
 from dp_cmdp.data.records import joint_numbers, record_names, records_by_level
 from dp_cmdp.errors import InvalidArgumentError
 
@@ -52,12 +53,15 @@ class Envelope:
         Name of the group.
     records : array_like or str, optional
         Public name of each entry's record, broadcast to `shape`: integers, texts, or any hashable
-        values. Entries with one name belong to one person and may change together. Or the name of
-        a level of the labels. By default every entry is its own record.
+        values of one kind (10 beside "10" is refused). Entries with one name belong to one person
+        and may change together; 10 and 10.0 are one name, as are texts that differ in white space
+        around them or in Unicode's normal form. Or the name of a level of the labels. By default
+        every entry is its own record.
     labels : sequence, pandas Index or mapping, optional
         Public names of the entries, for tables and messages: one axis of labels, or a mapping from
         the name of each axis to its labels, ``{"group": groups, "advertiser": advertisers}``. They
-        give the shape. By default entries have no labels but their positions.
+        give the shape; those of one level are of one kind, as names of records are. By default
+        entries have no labels but their positions.
 
     Notes
     -----
@@ -137,6 +141,8 @@ class Envelope:
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "_has_names", False)
+        for name, _ in groups:
+            check_normal("the name of a group", name)
         if lower.size == 0:
             raise InvalidArgumentError("an Envelope must hold at least one entry")
         if (lower >= upper).any():

@@ -2,7 +2,7 @@
 
 A group of shape (n, m) has one axis of n labels and one of m, as a table has rows and columns. An
 axis may have several levels, as a pandas MultiIndex has: its labels are then tuples. Labels are
-public, like everything an envelope says.
+public, like everything an envelope says, and have one form (:mod:`dp_cmdp.data.names`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dp_cmdp import _check
 from dp_cmdp.data.moments import packed, plain_moment, unpacked
+from dp_cmdp.data.names import LARGEST_INTEGER, check_normal, kind, plain, refuse_kinds
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 KINDS = "texts, integers, floats, truth values, dates, times, durations, or tuples of these"
 #: Labels that a message shows: as many as fit on a line.
 SHOWN = 3
-LARGEST_INTEGER = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Labels:
         if isinstance(given, Labels):
             return given
         if _check.is_mapping(given):
-            named = {_check.text(f"an axis of {name}", key): given[key] for key in list(given)}
+            named = {check_normal(f"an axis of {name}", key): given[key] for key in list(given)}
             if not named:
                 raise InvalidArgumentError(f"{name} must have at least one axis")
             axes = [axis_of(part, name=f"{name}[{key!r}]") for key, part in named.items()]
@@ -134,13 +134,14 @@ def axis_of(given: Any, *, name: str) -> Axis:
             f"{name} must be a sequence in order, or an Index; got {type(given).__name__} (of a "
             "table, pass frame.index)"
         )
-    names = tuple("" if part is None else str(part) for part in getattr(given, "names", ()))
+    names = tuple("" if part is None else plain(str(part)) for part in getattr(given, "names", ()))
     found = tuple(_label(item, name=name) for item in _check.items(name, given))
     if not found:
         raise InvalidArgumentError(f"{name} must hold at least one label")
     widths = {len(label) if isinstance(label, tuple) else 0 for label in found}
     if len(widths) > 1:
         raise InvalidArgumentError(f"{name} must be tuples of one length, or no tuples at all")
+    refuse_kinds(name, found)
     if len(set(found)) < len(found):
         seen: set[Any] = set()
         twice = next(label for label in found if label in seen or seen.add(label))
@@ -171,6 +172,9 @@ def positions(wanted: pd.Index, found: pd.Index) -> NDArray[np.intp] | None:
     try:
         if found.nlevels != wanted.nlevels or len(found) != len(wanted) or is_default(found):
             return None
+        wanted, found = _plain_index(wanted), _plain_index(found)
+        if kind(wanted[0]) != kind(found[0]):
+            return None
         own, given = level_names(wanted), level_names(found)
         if wanted.nlevels == 1:
             found = found.get_level_values(0)
@@ -185,9 +189,21 @@ def positions(wanted: pd.Index, found: pd.Index) -> NDArray[np.intp] | None:
         return None
 
 
+def _plain_index(index: pd.Index) -> pd.Index:
+    """The index with every label in its one form, all of one kind."""
+    import pandas as pd
+
+    levels = []
+    for number, name in enumerate(index.names):
+        labels = [plain(label) for label in index.get_level_values(number).tolist()]
+        refuse_kinds("labels", labels)
+        levels.append(pd.Index(labels, name=name, tupleize_cols=False))
+    return levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
+
+
 def level_names(index: pd.Index) -> list[str]:
     """Names of the levels, "" for none."""
-    return ["" if name is None else str(name) for name in index.names]
+    return ["" if name is None else plain(str(name)) for name in index.names]
 
 
 def contradict(wanted: Sequence[str], found: Sequence[str]) -> bool:
@@ -207,26 +223,29 @@ def _listed(labels: Sequence[Any], count: int) -> str:
     return f"{text} and {count - len(labels)} more" if count > len(labels) else text
 
 
-def _label(item: Any, *, name: str, inner: bool = False) -> Any:
-    """A label in its plain form, or a refusal."""
-    if isinstance(item, str):
-        return str(_check.text(f"an item of {name}", item))
-    if isinstance(item, bool | np.bool_):
-        return bool(item)
-    if _check.is_integer(item) and -LARGEST_INTEGER <= int(item) < LARGEST_INTEGER:
-        return int(item)
-    if isinstance(item, float | np.floating) and math.isfinite(item):
-        return float(item)
-    if isinstance(item, tuple) and not inner and item:
-        return tuple(_label(part, name=name, inner=True) for part in item)
-    moment = plain_moment(item)
-    if moment is None:
+def _label(item: Any, *, name: str) -> Any:
+    """A label in its one form, or a refusal."""
+    label = plain(item)
+    parts = label if isinstance(label, tuple) and label else (label,)
+    if not all(map(_is_label, parts)):
         raise InvalidArgumentError(
             f"{name} must be {KINDS}, none of them missing; got "
             f"{item if isinstance(item, float) else type(item).__name__} (convert others, for "
             "example with frame.index.map(str); several axes are a mapping from name to labels)"
         )
-    return moment
+    for part in parts:
+        if isinstance(part, str):
+            _check.text(f"an item of {name}", part)
+    return label
+
+
+def _is_label(part: Any) -> bool:
+    """Whether a part of a label is of a kind that files keep."""
+    if isinstance(part, float):
+        return math.isfinite(part)
+    if _check.is_integer(part):
+        return -LARGEST_INTEGER <= part < LARGEST_INTEGER
+    return isinstance(part, str | bool) or plain_moment(part) is not None
 
 
 def _axis_from_facts(said: Mapping[str, Any]) -> Axis:

@@ -1,8 +1,9 @@
 """Records: whose entries are whose, by names of any type.
 
-Entries whose names are equal are one record, which privacy protects as a whole. Whoever's name does
-not equal itself (NaN, also inside a tuple), or equals nothing but the very same object, would be
-several records, each protected alone: such names are refused.
+Entries whose names are equal are one record, which privacy protects as a whole. Names have one form
+and are of one kind (:mod:`dp_cmdp.data.names`). Whoever's name does not equal itself (NaN, also
+inside a tuple), or equals nothing but the very same object, would be several records, each
+protected alone: such names are refused.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp import _check
-from dp_cmdp.data.labels import LARGEST_INTEGER, Labels
-from dp_cmdp.data.moments import plain_moment
+from dp_cmdp.data.labels import Labels
+from dp_cmdp.data.names import LARGEST_INTEGER, plain, refuse_kinds
 from dp_cmdp.errors import InvalidArgumentError
 
 KINDS = "integers, texts, times, tuples of these, or other hashable values"
@@ -29,12 +30,12 @@ MOST = 10**8
 
 def numbered(owners: Iterable[Any]) -> NDArray[np.int64]:
     """Numbers of records: integers from 0 on as they are, others in order of appearance."""
-    keys = list(owners)
-    if all(_check.is_integer(key) and 0 <= key < LARGEST_INTEGER for key in keys):
-        return np.array(keys, dtype=np.int64)
     numbers: dict[Any, int] = {}
     try:
-        found = [numbers.setdefault(_plain(key), len(numbers)) for key in keys]
+        keys = [plain(key) for key in owners]
+        if all(_check.is_integer(key) and 0 <= key < LARGEST_INTEGER for key in keys):
+            return np.array(keys, dtype=np.int64)
+        found = [numbers.setdefault(key, len(numbers)) for key in keys]
     except Exception:
         raise InvalidArgumentError(
             "names of records must be hashable values: texts, numbers, times, tuples"
@@ -46,6 +47,7 @@ def numbered(owners: Iterable[Any]) -> NDArray[np.int64]:
                 "no NaN or missing value, also inside a tuple, and no object that equals nothing "
                 f"but itself; got {type(key).__name__} (a text or a number names anybody)"
             )
+    refuse_kinds("names of records", keys)
     return np.array(found, dtype=np.int64)
 
 
@@ -98,7 +100,15 @@ def _integers(what: str, given: Any) -> NDArray[np.int64] | None:
     if (reason := _check.why_no_array(given)) is not None:
         raise InvalidArgumentError(f"{what} must hold {KINDS}; {reason}")
     found = _array(given)
-    return None if found is None or found.dtype.kind not in "iu" else _check.integers(what, given)
+    if found is None or found.dtype.kind not in "iu" or _holds_truth(given):
+        return None
+    return _check.integers(what, given)
+
+
+def _holds_truth(given: Any) -> bool:
+    """Whether a list has truth values beside integers: numpy makes integers of them."""
+    flat = [] if isinstance(given, np.ndarray) else np.asarray(given, dtype=object).flat
+    return any(isinstance(item, bool | np.bool_) for item in flat)
 
 
 def _nested(what: str, given: Any, *, depth: int = 0) -> NDArray[Any]:
@@ -133,16 +143,8 @@ def _array(given: Any) -> NDArray[Any] | None:
 def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     found = np.empty(len(items), dtype=object)
     for place, item in enumerate(items):
-        found[place] = _plain(item)
+        found[place] = plain(item)
     return found.reshape(shape)
-
-
-def _plain(key: Any) -> Any:
-    """Times in one form, whatever unit numpy keeps them in."""
-    if type(key) is tuple:
-        return tuple(map(_plain, key))
-    moment = plain_moment(key) if isinstance(key, np.datetime64 | np.timedelta64) else None
-    return key if moment is None else moment
 
 
 def _names_one(key: Any) -> bool:

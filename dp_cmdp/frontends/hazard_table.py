@@ -17,6 +17,7 @@ from dp_cmdp import _check
 from dp_cmdp._check import FloatArray
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.labels import is_default
+from dp_cmdp.data.names import plain
 from dp_cmdp.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def _whole(frame: Any, column: str, rows: list[int]) -> list[int]:
 
 
 def _texts(frame: Any, column: str) -> list[str]:
-    return [item.strip() if isinstance(item, str) else "" for item in frame[column].tolist()]
+    return [plain(item) if isinstance(item, str) else "" for item in frame[column].tolist()]
 
 
 def _no_columns(kinds: Mapping[str, Columns], several: bool) -> InvalidArgumentError:

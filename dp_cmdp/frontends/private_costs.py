@@ -17,6 +17,7 @@ from dp_cmdp.cmdp.policy import Policy
 from dp_cmdp.data.database import Database
 from dp_cmdp.data.envelope import Envelope
 from dp_cmdp.data.labels import is_default, positions
+from dp_cmdp.data.names import check_normal
 from dp_cmdp.data.release import Release
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.frontends.candidates import Candidates
@@ -75,7 +76,7 @@ class TabularCMDP(ParametricCMDP):
         records: Mapping[str, Any] | None = None,
     ) -> None:
         for name, cost in kinds.items():
-            _check.text("a name of kinds", name)
+            check_normal("a name of kinds", name)
             _check.instance(f"kinds[{name!r}]", cost, PrivateCost)
         if not kinds:
             raise InvalidArgumentError("kinds must name at least one kind of cost")

@@ -19,7 +19,7 @@ from dp_cmdp.cmdp.certificate import certify_policy
 try:
     from stable_baselines3 import PPO  # pyright: ignore[reportMissingImports]
 except ImportError:
-    sys.exit("this example needs Stable-Baselines3: pip install 'dp-cmdp[rl]'")
+    sys.exit("this example needs Stable-Baselines3: pip install '.[rl]'")
 
 GAMMA, ROUNDS, STEPS = 0.95, 6, 2048
 

@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -291,13 +292,6 @@ def released_costs(env: Any, problem: Any, release: dp.Release) -> Any:
 UselessReleaseWarning: type[Warning] = errors.PrivacyWarning
 
 
-def new_account(path: Path, *, unit: str) -> PrivacyLedger:
-    """`PrivacyLedger.create`: the account named "account", with room for (8, 1/100)."""
-    ledger = PrivacyLedger(path)
-    ledger.create("account", PrivacyBudget(8, "1/100"), unit)
-    return ledger
-
-
 def protecting(ledger: PrivacyLedger, *, unit: str) -> PrivacyLedger:
     """The same account, opened by a program whose records are of this unit."""
     return PrivacyLedger(ledger.path, unit=unit)
@@ -348,6 +342,32 @@ def solve_cvxpy(
     )
 
 
+def model_of_arrays(
+    T: Any, r: Any, *, gamma: float, start: Any, cost: Any, limit: Any, arrivals: Any = None
+) -> dp.CMDP:
+    """`CMDP` of the designed face, without private numbers."""
+    return dp.CMDP(T, r, f=cost, f0=limit, mu=start, gamma=gamma, arrivals=arrivals)
+
+
+def private_model(T: Any, r: Any, *, gamma: float, start: Any) -> ParametricCMDP:
+    """A model of arrays in which the first action of the first state costs a private number."""
+    pairs = int(np.size(r))
+    return ParametricCMDP(
+        Envelope([0.0, 1.0], [1.0, 2.0], radius=0.1),
+        T=T,
+        r=r,
+        mu=start,
+        gamma=gamma,
+        cost=dp.Affine((1, pairs), at=([0], [0]), entry=[0]),
+        tolerance=dp.Affine(1, at=[0], entry=[1]),
+    )
+
+
+def optimal_value(model: dp.CMDP) -> float:
+    """`answer(model).value` of a model without private numbers."""
+    return dp.solve_cmdp(model).value
+
+
 def entering_costs(
     T: Any,
     r: Any,
@@ -379,6 +399,68 @@ def robust_policy(model: ParametricCMDP) -> RobustPolicy:
     found = dp.robust_policy(model)
     worst = float(found.certificate.worst_case_cost[0])
     return RobustPolicy(found.policy.probs, worst, found.certificate.verified)
+
+
+# ------------------------------------------------------------------- several costs, refusals, texts
+
+#: Raised before anything is spent when no answer could be certain.
+RefusedError: type[Exception] = errors.AssumptionError
+
+
+def database(model: Any, data: Mapping[str, Any]) -> Database:
+    """`Database` of several kinds of cost, by the keys "kind.cost" and "kind.limit"."""
+    parts: dict[str, dict[str, Any]] = {"cost": {}, "limit": {}}
+    for key, numbers in data.items():
+        kind, _, part = key.rpartition(".")
+        parts[part][kind] = numbers
+    return model.database(parts["cost"], tolerance=parts["limit"])
+
+
+def load_environment_of_kinds(env: Any, *, gamma: float, costs: Mapping[str, Any]) -> Any:
+    """`dp.gymnasium.load` with several kinds of private costs."""
+    return dp.import_gymnasium(env, gamma=gamma).with_private_costs(costs)
+
+
+def command(*words: str) -> int:
+    """`dp-cmdp`: its exit code."""
+    return main(list(words))
+
+
+def save_policy(found: Found, path: Path) -> Path:
+    """The policy of an answer as a file that names its release and its model."""
+    return found.decision.save(path, release=found.release, model=found.problem)
+
+
+def verify(*paths: Path) -> Any:
+    """What public files prove."""
+    return dp.verify(*paths)
+
+
+#: The modules that check files, which count for themselves what a record can move.
+CHECKER = "dp_cmdp/verification"
+#: The module in which whoever measures linear queries counts that.
+COUNT_OF_PRODUCER = "dp_cmdp.release.totals"
+
+
+@contextmanager
+def halved_count() -> Iterator[None]:
+    """Whoever measures linear queries counts half of what a record moves, and adds half the noise.
+
+    A checker with a count of its own is not changed by it.
+    """
+    from dp_cmdp.release.totals import record_moves
+
+    def halved(*given: Any) -> tuple[int, ...]:
+        return tuple(-(-moved // 2) for moved in record_moves(*given))
+
+    sharing = [m for m in sys.modules.values() if getattr(m, "record_moves", None) is record_moves]
+    for module in sharing:
+        setattr(module, "record_moves", halved)  # noqa: B010
+    try:
+        yield
+    finally:
+        for module in sharing:
+            setattr(module, "record_moves", record_moves)  # noqa: B010
 
 
 # ------------------------------------------------------------------------------------ forged files
@@ -592,10 +674,12 @@ def command(*arguments: str) -> int:
     return main(arguments)
 
 
-def new_account(path: Path, epsilon: Any = 8, delta: Any = "1/100") -> PrivacyLedger:
-    """A new ledger with one account, called account."""
+def new_account(
+    path: Path, epsilon: Any = 8, delta: Any = "1/100", *, unit: Any = "one person"
+) -> PrivacyLedger:
+    """`PrivacyLedger.create`: a ledger whose account is named "account"."""
     ledger = PrivacyLedger(path)
-    ledger.create("account", PrivacyBudget(epsilon, delta), "one person")
+    ledger.create("account", PrivacyBudget(epsilon, delta), unit)
     return ledger
 
 

@@ -9,6 +9,7 @@ says which.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -59,6 +60,14 @@ def test_a_certified_policy_does_not_seem_to_exceed_its_limit(found: Found) -> N
 def test_a_rollout_says_which_cost_it_charges(found: Found) -> None:
     played = rollout(gym.make("FrozenLake-v1"), found, episodes=5, seed=0)
     assert re.search(CHARGED, repr(played))
+
+
+@BROKEN
+@pytest.mark.parametrize("page", ["gymnasium.md", "tutorials/safe-rl.md"])
+def test_pages_that_play_a_policy_say_which_cost_is_charged(page: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    assert "dp.rollout(" in text
+    assert re.search(CHARGED, text)
 
 
 @BROKEN

@@ -34,7 +34,7 @@ def cases(draw):
     pairs = (num_states, num_actions)
     cost = st.one_of(st.just(0.0), st.floats(-1e3, 1e3))
     cmdp = CMDP(
-        draw(distributions(num_states * num_actions, num_states)),
+        draw(distributions(num_states * num_actions, num_states)).reshape(*pairs, num_states),
         draw(hnp.arrays(np.float64, pairs, elements=st.floats(-1.0, 1.0))),
         f=draw(hnp.arrays(np.float64, (1, *pairs), elements=cost)),
         f0=[draw(st.floats(-10.0, 10.0))],

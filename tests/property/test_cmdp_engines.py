@@ -35,7 +35,7 @@ def random_cmdp(seed):
         mu = np.eye(num_states)[rng.integers(num_states)]
     cost = cost_of_random_policy(T, f, mu=mu, gamma=gamma, rng=rng)
     f0 = cost + rng.choice([-0.3, 0.0, 0.1, 0.5]) * np.abs(cost) * rng.random(K)
-    return CMDP(T, r, f=f, f0=f0, mu=mu, gamma=gamma)
+    return CMDP(T.reshape(*shape, num_states), r, f=f, f0=f0, mu=mu, gamma=gamma)
 
 
 def cost_of_random_policy(T, f, *, mu, gamma, rng):
@@ -90,8 +90,8 @@ def flat_cmdp(seed):
     rng = np.random.default_rng(seed)
     num_states, num_actions, K = (int(n) for n in rng.integers((2, 1, 1), (13, 5, 4)))
     gamma = float(rng.choice([0.0, 0.3, 0.9, 0.99, 0.999]))
-    T = rng.dirichlet(np.full(num_states, 0.3), num_states * num_actions)
     shape = (num_states, num_actions)
+    T = rng.dirichlet(np.full(num_states, 0.3), shape)
     r = [np.zeros(shape), -rng.random(shape), rng.normal(size=shape), rng.random(shape)][seed % 4]
     f = rng.random((K, *shape))
     f[0] = 10.0 ** rng.integers(-3, 4)

@@ -29,7 +29,9 @@ HIDDEN = "import sys; sys.modules.update(cvxpy=None, matplotlib=None, distribute
 @pytest.mark.parametrize(("extra", "package"), EXTRAS.items())
 def test_an_extra_of_pyproject_is_found_in_the_metadata(extra, package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"^{package} .*'dp-cmdp\[{extra}\]'$"):
+    with pytest.raises(
+        MissingExtraError, match=rf"^{package} .* in a clone .* pip install '\.\[{extra}\]'$"
+    ):
         require(package)
 
 
@@ -87,7 +89,7 @@ def test_a_room_without_its_package_is_refused_by_name(call, extra):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert f"pip install 'dp-cmdp[{extra}]'" in done.stderr.splitlines()[-1]
+    assert f"pip install '.[{extra}]'" in done.stderr.splitlines()[-1]
 
 
 def test_a_command_that_draws_is_refused_before_it_reads_or_writes(tmp_path):
@@ -98,7 +100,7 @@ def test_a_command_that_draws_is_refused_before_it_reads_or_writes(tmp_path):
         capture_output=True, text=True, cwd=tmp_path, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "pip install 'dp-cmdp[figures]'" in done.stderr
+    assert "pip install '.[figures]'" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

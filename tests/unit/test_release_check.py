@@ -151,7 +151,7 @@ def test_a_command_that_fails_fails_its_step_with_its_last_words(check, tmp_path
     [
         ("plain.py", "print('done')", True),
         ("plain.py", "1 / 0", False),
-        ("ppo_lagrangian.py", """import sys; sys.exit("pip install 'dp-cmdp[rl]'")""", True),
+        ("ppo_lagrangian.py", """import sys; sys.exit("pip install '.[rl]'")""", True),
         ("ppo_lagrangian.py", "1 / 0", False),
         ("ppo_lagrangian.py", "print('done')", False),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from dp_cmdp import _check
 from dp_cmdp._door import door
 from dp_cmdp.data.envelope import Envelope
+from dp_cmdp.data.names import check_normal
 from dp_cmdp.data.records import numbered, record_names
 from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 
@@ -38,9 +39,10 @@ class PrivateParameter(cp.Parameter):
         How far one value may move between databases that must look alike; by default its whole
         range (see :class:`~dp_cmdp.data.envelope.Envelope`).
     records : array_like, optional
-        Whose value it is, by labels of any hashable type, broadcast to `shape`. Values with one
-        label may change together, also across the parameters of a problem (an advertiser's prices
-        and its budget). By default every value is a record of its own.
+        Whose value it is, by labels of any hashable type, broadcast to `shape`, all of one kind
+        (see :class:`~dp_cmdp.data.envelope.Envelope`). Values with one label may change together,
+        also across the parameters of a problem (an advertiser's prices and its budget). By default
+        every value is a record of its own.
     name : str, optional
         In messages, and as a key of values.
     **attributes
@@ -77,7 +79,7 @@ class PrivateParameter(cp.Parameter):
         if attributes:
             _refuse_attributes(attributes)
         size = _check.shape("shape", shape)
-        if name is not None and not name.strip():
+        if name is not None and not check_normal("name", name):
             raise InvalidArgumentError("name must be a non-empty text or None")
         self._facts = Envelope(lower, upper, radius=radius, shape=size)
         self._labels = None if records is None else _labels(records, size)
@@ -145,18 +147,6 @@ def _labels(records: Any, shape: tuple[int, ...]) -> tuple[Hashable, ...]:
     return tuple(found)
 
 
-def _refuse_ambiguous(labels: Iterable[Hashable]) -> None:
-    """Raise if an integer is there as a text too, as numpy makes of lists that hold both."""
-    known = set(labels)
-    both = [k for k in known if isinstance(k, int) and str(k) in known]
-    if both:
-        raise InvalidArgumentError(
-            f"records of one problem have the integer {min(both)} and the text "
-            f"{str(min(both))!r}: one record or two? Write labels in one way (numpy turns the "
-            "integers of a list with texts into texts)"
-        )
-
-
 def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
     """One envelope of several parameters, with records that may cross them."""
     names = group_names(parameters)
@@ -166,7 +156,7 @@ def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
         own = parameter.labels or tuple(_Own(parameter.id, k) for k in range(parameter.size))
         found = np.array([numbers.setdefault(label, len(numbers)) for label in own])
         records[name] = found.reshape(parameter.shape)
-    _refuse_ambiguous(label for p in parameters for label in p.labels or ())
+    numbered(label for p in parameters for label in p.labels or ())  # refuses names of two kinds
     facts = {n: p.envelope for n, p in zip(names, parameters, strict=True)}
     return Envelope.join(facts, records=records)
 

@@ -5,6 +5,7 @@ from tests.mutants.fault import Fault, in_file
 LABELS = "tests/unit/data/test_labels.py"
 IN = "tests/unit/data/test_from_frame.py"
 RECORDS = "tests/unit/data/test_records.py"
+PROMISED = "tests/promises/test_labels.py"
 OUT = "tests/unit/data/test_to_frame.py"
 FILES = "tests/unit/data/test_label_files.py"
 HTML = "tests/unit/test_html.py"
@@ -62,7 +63,7 @@ FAULTS = (
         Fault(
             "every-key-its-own-record",
             "entries with one name belong to one record",
-            "found = [numbers.setdefault(_plain(key), len(numbers)) for key in keys]",
+            "found = [numbers.setdefault(key, len(numbers)) for key in keys]",
             "found = list(range(len(keys)))",
         ),
         Fault(
@@ -88,6 +89,34 @@ FAULTS = (
             "tuples that may be rows or names are refused",
             "if names.shape != shape and any(isinstance(name, tuple) for name in names.flat):",
             "if names.size == 0:",
+        ),
+    ),
+    *in_file(
+        "dp_cmdp/data/names.py",
+        (PROMISED,),
+        Fault(
+            "names-of-two-kinds",
+            "10 and the text 10 are not two records in silence",
+            "if len(kinds) > 1:",
+            "if False:",
+        ),
+        Fault(
+            "whole-floats-apart",
+            "10.0 is the name 10",
+            "return int(number) if whole else number",
+            "return number",
+        ),
+        Fault(
+            "normal-forms-apart",
+            "a text is one name in every normal form of Unicode",
+            'return unicodedata.normalize("NFC", str.__str__(name)).strip()',
+            "return str.__str__(name).strip()",
+        ),
+        Fault(
+            "midnights-apart",
+            "a date beside its midnight is refused",
+            '("date", dt.date),',
+            '("time", dt.date),',
         ),
     ),
     *in_file(

@@ -177,6 +177,6 @@ def test_shapes_and_sizes_are_checked():
     with pytest.raises(InvalidArgumentError, match="chain must have probs of shape"):
         certify_policy(cmdp, Policy.uniform(3, 2), chain=elsewhere)
     ones = np.ones((201, 1))
-    large = CMDP(np.eye(201), ones, f=ones, f0=[1.0], mu=np.eye(1, 201)[0], gamma=0.0)
+    large = CMDP(np.eye(201)[:, None], ones, f=ones, f0=[1.0], mu=np.eye(1, 201)[0], gamma=0.0)
     with pytest.raises(InvalidArgumentError, match="certify_policy"):
         exact_costs(large, Policy(ones))

@@ -114,7 +114,7 @@ def best_mixture(points, tolerance: Fraction) -> Fraction:
 
 @pytest.mark.parametrize("gamma", [0.9, 0.999])
 def test_costs_that_overflow_in_both_directions_are_not_certified(gamma):
-    swap = np.array([[0.0, 1.0], [1.0, 0.0]])
+    swap = np.array([[[0.0, 1.0]], [[1.0, 0.0]]])
     cmdp = CMDP(swap, np.zeros((2, 1)), f=[[1e308], [-1e308]], f0=[0.0], mu=[0.5, 0.5], gamma=gamma)
     with np.errstate(all="ignore"):
         proof = certify_policy(cmdp, Policy([[1.0], [1.0]]))

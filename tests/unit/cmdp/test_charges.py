@@ -187,8 +187,8 @@ def test_a_charge_has_the_weight_of_the_step_that_causes_it(state, on, cost):
 
 
 def test_arrivals_of_ones_own_charge_an_absorbing_hazard_once():
-    arrivals = line().T.toarray()
-    arrivals[2, 2] = 0.0
+    arrivals = line().T.toarray()[:, None]
+    arrivals[2, 0, 2] = 0.0
     model = private(line(arrivals=arrivals), [2], on="entering")
     assert evaluate(model.at([1.0, 0.5]), ONLY).costs[0] == pytest.approx(0.5)
 
@@ -223,8 +223,8 @@ def test_a_state_named_twice_is_refused_even_if_the_distinct_ones_fit():
 
 def test_a_state_where_only_some_moves_end_is_not_charged_in_part():
     # 1 is acted in after most visits, but one move in ten ends the episode there (in state 2)
-    T = np.array([[0.0, 0.9, 0.1], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    arrivals = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    T = np.array([[[0.0, 0.9, 0.1]], [[1.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]])
+    arrivals = np.array([[[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]])
     zero = np.zeros((3, 1))
     public = CMDP(T, zero, f=zero, f0=1.0, mu=[1.0, 0, 0], gamma=0.5, arrivals=arrivals)
     with pytest.raises(InvalidArgumentError, match=r"'entering'.*state 1,"):
@@ -236,7 +236,7 @@ def test_a_state_where_only_some_moves_end_is_not_charged_in_part():
 
 
 def test_moves_of_probability_zero_lead_nowhere():
-    T = np.array([[1.0, 0.0], [0.0, 1.0]])
+    T = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     model = CMDP(T, [[0.0]] * 2, f=[[0.0]] * 2, f0=1.0, mu=[1.0, 0.0], gamma=0.5)
     assert acting_states(model).tolist() == [True, False]
 
@@ -351,7 +351,12 @@ def test_the_model_keeps_its_arrivals_in_files_and_copies(tmp_path):
 
 @pytest.mark.parametrize(
     ("arrivals", "rule"),
-    [(-np.eye(4), "negative"), (np.eye(3), "columns"), (np.ones((3, 4)), "4 rows"), ("x", "real")],
+    [
+        (-np.eye(4)[:, None], "negative"),
+        (np.eye(3)[:, None], r"arrivals must have shape \(S, A, S\) = \(4, 1, 4\)"),
+        (np.eye(4), r"pass arrivals.reshape\(4, 1, 4\)"),
+        ("x", "real"),
+    ],
 )
 def test_arrivals_must_be_counts_of_every_pair(arrivals, rule):
     with pytest.raises(InvalidArgumentError, match=rule):

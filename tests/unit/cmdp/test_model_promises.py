@@ -81,8 +81,9 @@ def test_a_release_that_leaves_the_bounds_of_a_model_does_not_fit_it():
 def test_one_candidate_in_which_episodes_end_is_enough_to_be_refused(candidates):
     T = np.zeros((3, 2, 3))
     T[[0, 1, 2], 0, [1, 0, 0]] = T[[0, 1, 2], 1, [0, 1, 2]] = 1.0
-    arrivals = np.zeros((6, 3))
-    arrivals[[0, 1, 2, 3, 4, 5], [1, 0, 2, 1, 0, 2]] = 1.0  # action 0 in state 1 ends in 2
+    arrivals = np.zeros((3, 2, 3))
+    # action 0 in state 1 ends in 2
+    arrivals.reshape(6, 3)[[0, 1, 2, 3, 4, 5], [1, 0, 2, 1, 0, 2]] = 1.0
     with pytest.raises(InvalidArgumentError, match="state 2"):
         ParametricCMDP.for_states(
             public(T, arrivals=arrivals),

@@ -142,7 +142,7 @@ def without_slack(num_states: int) -> CMDP:
     """Every policy costs exactly 2, the tolerance."""
     size = num_states
     return CMDP(
-        np.eye(size),
+        np.eye(size)[:, None],
         np.ones((size, 1)),
         f=np.ones((1, size, 1)),
         f0=[2.0],

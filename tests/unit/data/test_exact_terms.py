@@ -137,7 +137,7 @@ def test_a_cost_that_underflows_is_not_certified_as_zero():
     envelope = Envelope([TINY / 2], [TINY])
     model = ParametricCMDP(
         envelope,
-        T=np.ones((1, 1)),
+        T=np.ones((1, 1, 1)),
         r=[[1.0]],
         mu=[1.0],
         gamma=0.5,
@@ -153,7 +153,9 @@ def test_a_cost_that_underflows_is_not_certified_as_zero():
 
 
 def test_a_candidate_state_given_twice_is_refused():
-    public = CMDP(np.eye(2), [[0.0], [0.0]], f=np.zeros((2, 1)), f0=[1.0], mu=[1, 0], gamma=0.5)
+    public = CMDP(
+        np.eye(2)[:, None], [[0.0], [0.0]], f=np.zeros((2, 1)), f0=[1.0], mu=[1, 0], gamma=0.5
+    )
     with pytest.raises(InvalidArgumentError, match="distinct"):
         ParametricCMDP.for_states(
             public, [0, 0], severity=Envelope([0.0], [1.0]), tolerance=Envelope([0.0], [1.0])

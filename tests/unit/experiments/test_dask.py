@@ -19,7 +19,7 @@ from dp_cmdp.experiments.runner import run_sweep
 from dp_cmdp.experiments.sweep import Sweep
 from tests.problems import finished
 
-pytest.importorskip("distributed", reason="needs: pip install 'dp-cmdp[dask]'")
+pytest.importorskip("distributed", reason="needs: pip install '.[dask]'")
 
 WORKERS = 3
 

@@ -241,7 +241,7 @@ def test_records_are_labels_that_fit_the_shape(records):
 
 @pytest.mark.parametrize("shared", [1, "a", np.int64(1), np.str_("a"), 2**70])
 def test_a_label_joins_parameters_whatever_stands_beside_it(shared):
-    other = {1: "b", "a": 7, 2**70: "c"}[shared]
+    other = "b" if shared == "a" else 7
     first = PrivateParameter(2, lower=0, upper=1, records=[shared, other], name="first")
     second = PrivateParameter((), lower=0, upper=1, records=shared, name="second")
     envelope = compile(cp.Problem(MOST, [first @ x[:2] <= 1, x <= second + 1])).envelope
@@ -255,7 +255,7 @@ def test_a_label_joins_parameters_whatever_stands_beside_it(shared):
 def test_an_integer_and_its_text_are_not_taken_for_two_records_in_silence():
     first = PrivateParameter(2, lower=0, upper=1, records=np.array([1, "a"]), name="first")
     second = PrivateParameter((), lower=0, upper=1, records=1, name="second")
-    with pytest.raises(InvalidArgumentError, match="the integer 1 and the text '1'"):
+    with pytest.raises(InvalidArgumentError, match="the text '1' and the number 1"):
         compile(cp.Problem(MOST, [first @ x[:2] <= 1, x <= second + 1]))
 
 

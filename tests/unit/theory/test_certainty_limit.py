@@ -277,7 +277,7 @@ def test_the_bound_of_a_guarded_program_is_proved_by_the_rows_it_names(seed):
 
 def small_cmdp():
     """Two states, a hazard in one of them."""
-    T = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    T = np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
     r = [[0.0, 0.0], [1.0, 1.0]]
     public = CMDP(T, r, f=np.zeros((1, 2, 2)), f0=[1.0], mu=[1.0, 0.0], gamma=0.5)
     return ParametricCMDP.for_states(
@@ -299,7 +299,7 @@ def test_rounding_in_the_flow_rows_of_a_cmdp_is_proved_away(seed):
     """Reduced costs that floats leave above 0 meet variables without upper bounds."""
     rng = np.random.default_rng(seed)
     states, actions = 7, 3
-    T = rng.dirichlet(np.ones(states), states * actions)
+    T = rng.dirichlet(np.ones(states), (states, actions))
     public = CMDP(
         T,
         rng.uniform(0, 1, (states, actions)),

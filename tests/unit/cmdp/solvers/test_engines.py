@@ -28,7 +28,7 @@ ENGINES = ("policies", "lp")
 
 def one_state(f0, *, gamma=0.5):
     """One state; action 1 earns 1 and costs 1, action 0 nothing."""
-    return CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=[[0.0, 1.0]], f0=f0, mu=[1.0], gamma=gamma)
+    return CMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], f=[[0.0, 1.0]], f0=f0, mu=[1.0], gamma=gamma)
 
 
 def corridor(length, *, f0, gamma=0.99, seed=0):
@@ -72,7 +72,7 @@ def test_the_margin_is_kept_free(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_infeasibility_comes_with_a_ray_and_the_least_excess(engine):
-    cmdp = CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=[[3.0, 1.0]], f0=1.5, mu=[1.0], gamma=0.5)
+    cmdp = CMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], f=[[3.0, 1.0]], f0=1.5, mu=[1.0], gamma=0.5)
     with pytest.raises(InfeasibleError) as caught:
         solve_cmdp(cmdp, engine=engine)
     assert caught.value.ray is not None
@@ -83,7 +83,7 @@ def test_infeasibility_comes_with_a_ray_and_the_least_excess(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_two_costs_that_exclude_each_other_are_infeasible_together(engine):
     f = [[[1.0, 0.0]], [[0.0, 1.0]]]
-    cmdp = CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=f, f0=[0.5, 0.5], mu=[1.0], gamma=0.5)
+    cmdp = CMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], f=f, f0=[0.5, 0.5], mu=[1.0], gamma=0.5)
     with pytest.raises(InfeasibleError) as caught:
         solve_cmdp(cmdp, engine=engine)
     assert caught.value.ray is not None
@@ -338,14 +338,14 @@ def test_a_large_model_with_a_cost_that_is_the_same_everywhere_is_solved():
 
 def test_a_cost_that_is_always_zero_decides_by_its_tolerance_alone():
     zero = np.zeros((1, 2))
-    cmdp = CMDP(np.ones((2, 1)), [[0.0, 1.0]], f=zero, f0=0.0, mu=[1.0], gamma=0.5)
+    cmdp = CMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], f=zero, f0=0.0, mu=[1.0], gamma=0.5)
     assert solve_cmdp(cmdp, engine="policies").value == pytest.approx(2.0)
     with pytest.raises(InfeasibleError):
         solve_cmdp(cmdp, engine="policies", margin=0.1)
 
 
 def test_a_zero_discount_and_a_zero_reward_are_solved():
-    cmdp = CMDP(np.ones((2, 1)), [[0.0, 0.0]], f=[[0.0, 1.0]], f0=0.5, mu=[1.0], gamma=0.0)
+    cmdp = CMDP(np.ones((1, 2, 1)), [[0.0, 0.0]], f=[[0.0, 1.0]], f0=0.5, mu=[1.0], gamma=0.0)
     solution = solve_cmdp(cmdp, engine="policies")
     assert solution.value == 0.0
     assert solution.costs[0] <= 0.5
