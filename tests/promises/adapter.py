@@ -669,11 +669,6 @@ def answer(problem: ParametricLP, release: Release) -> Any:
     return dp.solve_private(problem, release)
 
 
-def command(*arguments: str) -> int:
-    """`dp-cmdp …`: its exit code."""
-    return main(arguments)
-
-
 def new_account(
     path: Path, epsilon: Any = 8, delta: Any = "1/100", *, unit: Any = "one person"
 ) -> PrivacyLedger:
@@ -681,11 +676,6 @@ def new_account(
     ledger = PrivacyLedger(path)
     ledger.create("account", PrivacyBudget(epsilon, delta), unit)
     return ledger
-
-
-def verify(*paths: Path) -> Any:
-    """What public files prove."""
-    return dp.verify(*paths)
 
 
 def auction_database(folder: Path, ledger: Path, prices: str) -> Any:
