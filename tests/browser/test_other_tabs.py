@@ -229,7 +229,7 @@ def other_database(request, tmp_path):
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"))
+    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"), "one person")
     running = started(
         tmp_path, *PROGRAMS[request.param], "--ledger", "l.sqlite", "--identity", "site"
     )
