@@ -7,6 +7,7 @@ hazard grids and auctions that the package ships are named by the adapter instea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -80,3 +81,34 @@ def corner(numbers: Numbers, entries: np.ndarray) -> dict[str, Any]:
     else:
         b = b - entries
     return {"c": numbers.c, "A": A, "b": b, "upper": numbers.upper}
+
+
+def exact_slack(
+    numbers: Numbers, x: Any, *, lower: Any, upper: Any, W: Any, q: Any, multipliers: Any
+) -> list[Fraction]:
+    """Certain lower bounds on b − A x over {lower ≤ θ ≤ upper, Wθ ≤ q}, in fractions.
+
+    Row i reads Σ_k w_k θ_k. For any λ ≥ 0 its maximum is at most λ·q + Σ_k max (w_k − (λW)_k) θ_k
+    over the intervals; `multipliers` has one λ per row. Over a box the bound is attained.
+    """
+    point = [Fraction(float(number)) for number in x]
+    rows, columns = numbers.A.shape
+    found = []
+    for i in range(rows):
+        weights = [Fraction(0)] * len(lower)
+        if numbers.private == "A":
+            weights[i * columns : (i + 1) * columns] = point
+        else:
+            weights[i] = Fraction(1)
+        most = sum(
+            (a * Fraction(float(b)) for a, b in zip(point, numbers.A[i], strict=True)), Fraction(0)
+        )
+        for factor, row, limit in zip(multipliers[i], W, q, strict=True):
+            assert factor >= 0
+            most += Fraction(float(factor)) * Fraction(float(limit))
+            for k in np.flatnonzero(row) if factor else ():
+                weights[k] -= Fraction(float(factor)) * Fraction(float(row[k]))
+        for weight, low, high in zip(weights, lower, upper, strict=True):
+            most += weight * Fraction(float(high if weight > 0 else low))
+        found.append(Fraction(float(numbers.b[i])) - most)
+    return found

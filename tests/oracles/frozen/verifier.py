@@ -104,8 +104,9 @@ def _planned(release: Release) -> None:
     tried = plan.get("trials", [])
     scored = isinstance(tried, list) and all(map(_is_score, tried))
     check(PLAN_FACTS <= set(plan) <= PLAN_FACTS | {"trials"} and scored, "its plan is odd")
-    share = Fraction(plan["share"])
-    check(0 <= plan["caution"] <= 100 and 0 <= plan["lift"] <= 100, "its plan is odd")
+    share, numbers = Fraction(plan["share"]), (plan["caution"], plan["lift"])
+    real = all(type(number) in (int, float) and 0 <= number <= 100 for number in numbers)
+    check(real, "its plan is odd")
     spent = {part.block: (part.epsilon, part.delta) for part in release.noise}
     check(0 <= share <= 1 and (share > 0) == (ENTRIES in spent), "its share is not what it spends")
     if TOTALS in spent:
@@ -233,6 +234,7 @@ def _consistent(release: Release, totals: Totals) -> None:
 def _off_lattice(proof: Certificate, release: Release) -> np.ndarray:
     """The entries that no draw of the noise gives."""
     step, width = release.step, proof.width
+    check(bool((step > 0).all()), "a lattice step is missing")
     published = (release.draws, release.lower, release.upper)
     bounds = (release.envelope.lower, release.envelope.upper)
     limit = float(FLOAT_LIMIT - width - 2)
