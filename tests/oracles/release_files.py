@@ -132,7 +132,7 @@ def _less_everywhere(facts: Facts, arrays: Arrays) -> None:
 
 
 def _narrower(facts: Facts, arrays: Arrays) -> None:
-    arrays["upper"][2] = arrays["estimate"][2]
+    arrays["upper"][2] = (arrays["lower"][2] + arrays["upper"][2]) / 2
 
 
 def _off_lattice(facts: Facts, arrays: Arrays) -> None:
@@ -195,6 +195,14 @@ def _no_queries(facts: Facts, arrays: Arrays) -> None:
     facts["noise"] = facts["noise"][:1]
 
 
+def _not_exact(facts: Facts, arrays: Arrays) -> None:
+    facts["secure"] = False
+
+
+def _reversed(facts: Facts, arrays: Arrays) -> None:
+    facts["noise"].reverse()
+
+
 #: What was forged: the file it is made of, and how. Every digest fits.
 FORGED: dict[str, Callable[[Facts, Arrays], None]] = {
     "entries-less-spent": _less_spent,
@@ -216,6 +224,9 @@ FORGED: dict[str, Callable[[Facts, Arrays], None]] = {
     "queries-coarser-grid": _coarser_grid,
     "queries-joined": _joined,
     "queries-smaller-radius": _smaller_radius,
+    "queries-narrower": _narrower,
+    "queries-not-exact": _not_exact,
+    "both-reversed": _reversed,
     "both-other-share": _other_share,
     "both-no-queries": _no_queries,
     "both-narrower": _narrower,
