@@ -26,8 +26,9 @@ from tests.oracles.frozen.noise import Certificate
 
 LAYOUTS = ("cliff", "corridor", "crossing", "islands", "paper", "rooms", "two_hazards")
 BUDGET = dp.PrivacyBudget(problems.EPSILON, problems.DELTA)
-#: What is recorded of every problem, and timed.
+#: Problems whose choice of a strategy is timed, and those whose values are recorded.
 NAMES = (*LAYOUTS, "auction 30", "knapsack 20 x 1000", "staffing")
+VALUED = (*NAMES, "auction 10", "auction 100")
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Problem:
 
 @cache
 def problem(name: str) -> Problem:
-    """A problem of :data:`NAMES`."""
+    """A problem of :data:`VALUED`."""
     if name in LAYOUTS:
         env = HazardGridEnv(name, access="curator")
         model = env.model()

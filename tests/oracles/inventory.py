@@ -79,10 +79,12 @@ CALLS = {
     "ledger show": ("ledger show l.sqlite --json",),
     "ledger verify": ("ledger verify l.sqlite --json",),
     **{
-        f"reproduce {name}": (f"reproduce {name} --quick --workers 1 --out s-{name} --json",)
+        f"reproduce {name}": (
+            f"reproduce {name} --quick --draws 2 --workers 1 --out s-{name} --json",
+        )
         for name in ("mean-shift", "hsu-cmdp", "munoz-ads", "ad-headline", "ad-size", "ad-budget")
     },
-    "reproduce ad-epsilon": ("reproduce ad-epsilon --quick --workers 1 --out s --json",),
+    "reproduce ad-epsilon": ("reproduce ad-epsilon --quick --draws 2 --workers 1 --out s --json",),
     "reproduce bounds": ("reproduce bounds --quick --workers 1 --draws 2 --out t --json",),
 }
 #: Studies whose rows are among the recorded losses.

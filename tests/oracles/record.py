@@ -78,7 +78,7 @@ def laws() -> list[dict[str, Any]]:
 def values() -> list[dict[str, Any]]:
     """Robust and optimal values of the recorded problems."""
     rows = []
-    for name in adapter.NAMES:
+    for name in adapter.VALUED:
         case = adapter.problem(name)
         found = {"robust": case.robust_value(), "optimum": case.optimum()}
         rows.append({"problem": name, **found})

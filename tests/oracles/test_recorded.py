@@ -18,8 +18,6 @@ from tests.oracles.frozen.noise import Certificate
 HERE = Path(__file__).parent
 #: Values of answers agree to this share of their size: solvers stop at 1e-7.
 CLOSE = 1e-6
-#: Solving the knapsack of 20 × 1,000 takes seconds.
-SLOW = ("knapsack 20 x 1000",)
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -54,8 +52,7 @@ def test_enumeration_finds_what_is_not_private() -> None:
 def test_values_without_data_and_without_privacy_are_as_recorded(row: dict[str, Any]) -> None:
     case = adapter.problem(row["problem"])
     assert case.optimum() == pytest.approx(row["optimum"], rel=CLOSE)
-    if row["problem"] not in SLOW:
-        assert case.robust_value() == pytest.approx(row["robust"], rel=CLOSE)
+    assert case.robust_value() == pytest.approx(row["robust"], rel=CLOSE)
 
 
 PROGRAMS = [row for row in rows("answers") if "x" in row]
