@@ -63,7 +63,10 @@ CALLS = {
         "synthesize --layout corridor --epsilon 1 --delta 1/1000 --method robust --out r --json",
     ),
     "lp": (f"{LP} --plan totals --out b --json", f"{LP} --check --json"),
-    "rollout": ("rollout a/policy.npz --episodes 3 --curator --out c --json",),
+    "rollout": (
+        "rollout a/policy.npz --episodes 3 --curator --out c --json",
+        "rollout a/policy.npz --episodes 3 --json",
+    ),
     "evaluate": (
         "evaluate a/policy.npz --release a/release.npz --json",
         "evaluate a/policy.npz --curator --out e --json",
@@ -224,6 +227,7 @@ def page(inventory: dict[str, Names], decisions: dict[str, Names]) -> str:
         for name, about in names.items():
             decided = decision(decisions.get(section, {}), name)
             whole, empty = whole + 1, empty + (not decided)
+            about = " ".join(about.split())
             short = about if len(about) <= 90 else f"{about[:89]}…"
             parts.append(f"| {_cell(name, '`')} | {_cell(short)} | {decided} |")
     head = [
