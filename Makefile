@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
 
-KERNELS := $(wildcard dp_cmdp/cmdp/solvers/kernels/*.[ch])
+KERNELS := $(wildcard dp_cmdp/_src/cmdp/solvers/kernels/*.[ch])
 
 $(STAMP): pyproject.toml constraints.txt hatch_build.py $(KERNELS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -37,10 +37,10 @@ test-mutants: $(STAMP) ## one-line faults where promises are kept: each must be 
 	$(BIN)/python -m tests.mutants.run --table docs/mutants.md
 
 test-kernels: $(STAMP) ## the compiled solver's tests with sanitizers; then gcc and clang, -O1 to -O3, with and without FMA
-	CFLAGS="-g -O1 -fsanitize=address,undefined" $(BIN)/python dp_cmdp/cmdp/solvers/kernels/build.py
+	CFLAGS="-g -O1 -fsanitize=address,undefined" $(BIN)/python dp_cmdp/_src/cmdp/solvers/kernels/build.py
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 		$(BIN)/python -m pytest -q -s tests/unit/cmdp/solvers; status=$$?; \
-		$(BIN)/python dp_cmdp/cmdp/solvers/kernels/build.py; exit $$status
+		$(BIN)/python dp_cmdp/_src/cmdp/solvers/kernels/build.py; exit $$status
 	$(BIN)/python -m pytest -q -m compilers tests/unit/cmdp/solvers
 
 test-without-kernels: $(STAMP) ## the CMDP tests that must hold without the compiled kernels

@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SCRIPT = Path("dp_cmdp/cmdp/solvers/kernels/build.py")
+SCRIPT = Path("dp_cmdp/_src/cmdp/solvers/kernels/build.py")
 
 
 class KernelsHook(BuildHookInterface):

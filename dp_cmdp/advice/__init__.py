@@ -1,1 +1,0 @@
-"""What a release would be worth before it is made, and how to plan one."""

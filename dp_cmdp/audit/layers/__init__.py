@@ -1,1 +1,0 @@
-"""What an audit looks at: one module per layer."""

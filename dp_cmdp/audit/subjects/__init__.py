@@ -1,1 +1,0 @@
-"""What is audited: the shipped releases and programs, awkward ones, and broken ones."""

@@ -1,1 +1,0 @@
-"""What the compared systems share."""

@@ -1,1 +1,0 @@
-"""Constrained Markov decision processes: model, policies, exact solution and evaluation."""

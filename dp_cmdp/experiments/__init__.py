@@ -1,1 +1,0 @@
-"""Experiments: sweeps as data, records first, figures from records."""

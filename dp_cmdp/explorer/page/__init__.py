@@ -1,1 +1,0 @@
-"""The page, on NiceGUI: widgets only. What they show is computed in the folder above."""

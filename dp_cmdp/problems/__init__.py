@@ -1,1 +1,0 @@
-"""Ready problems, one builder each."""

@@ -1,1 +1,0 @@
-"""Linear programs, those that read a database, and their robust counterparts."""

@@ -1,1 +1,0 @@
-"""Optimisation engines behind :func:`dp_cmdp.program.linear_program.solve`."""

@@ -1,1 +1,0 @@
-"""The paper's accuracy theorem, as printed and as repaired."""

@@ -1,1 +1,0 @@
-"""What files claim, proved again from public files alone."""
