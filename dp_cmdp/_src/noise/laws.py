@@ -1,0 +1,412 @@
+"""Laws of noise on the integers, and how private they are.
+
+A law says which integers it can give, ``low`` … ``high`` (None: unbounded on that side), and for a
+:class:`Sensitivity` an upper bound of the δ that it needs at ε. That bound is the whole interface
+between noise and privacy: a certificate is the comparison ``law.delta(sensitivity, ε) ≤ δ`` of
+fractions, calibration is bisection on it. Every bound of e^x used is a rational lower bound, so the
+conclusions hold for the true e^x.
+
+:class:`Laplace`
+    Z on {−S, …, S}, |Z| by its binary digits (:mod:`dp_cmdp._src.noise.digits`). A record moves
+    query i by d_i, |d_i| ≤ largest and Σ|d_i| ≤ l1. If every unit step away from 0 divides the law
+    by a factor in [1, ρ] with ρ^l1 ≤ e^ε, and G(n) is the mass of the n outermost points on one
+    side, then δ = (l1/largest)·G(largest) is enough.
+    *Proof.* Where both laws are positive their ratio is at most ρ^Σ|d_i| ≤ e^ε. The mass outside
+    the other support is at most Σ G(|d_i|). The law falls away from 0 and largest ≤ S, so G is
+    convex on {0, …, largest} with G(0) = 0; thus G(d) ≤ (d/largest)·G(largest), and
+    Σ G(|d_i|) ≤ (l1/largest)·G(largest). ∎  The bound does not fall when l1 or largest grows.
+:class:`UnboundedLaplace`
+    The same on all integers: the bound on unit steps alone proves δ = 0.
+:class:`~dp_cmdp._src.noise.one_sided.OneSided`
+    A table for records that move one query: the divergence of every shift is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.noise.digits import (
+    BATCH_WORDS,
+    LARGEST,
+    ONE,
+    PRECISION,
+    FloatArray,
+    IntArray,
+    Source,
+    collect,
+    continuation,
+    continuation_holds,
+    digit_thresholds,
+    draw_magnitudes,
+    draw_signs,
+    draw_words,
+    exp_lower,
+    moments_below,
+    random_bytes,
+    steps_hold,
+    toss,
+    weight_below,
+)
+
+#: Budgets for which noise is built; no release comes near these limits.
+MAX_EPSILON = 100
+MIN_DELTA = Fraction(1, 1 << 63)
+#: Binary digits of a magnitude, so that it stays far inside int64.
+MAX_DIGITS = LARGEST.bit_length()
+#: Blocks of 2^L steps beyond which the untruncated law is not written out.
+FARTHEST = 4096
+CERTAIN = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """The most that one record moves the measured integers.
+
+    Attributes
+    ----------
+    l1, l2_squared : int
+        Sums of the moves and of their squares over all queries.
+    largest : int
+        The move of one query.
+    count : int
+        How many queries one record moves.
+    """
+
+    l1: int
+    l2_squared: int
+    largest: int
+    count: int
+
+
+class Law(Protocol):
+    """Noise on the integers low … high, drawn independently for every query."""
+
+    @property
+    def low(self) -> int | None: ...
+    @property
+    def high(self) -> int | None: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def variance(self) -> float: ...
+    @classmethod
+    def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Self:
+        """The narrowest law of this family that is private enough."""
+        ...
+
+    def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
+        """An upper bound of the δ needed at ε; it must not fall when the sensitivity grows."""
+        ...
+
+    def log_weight(self, z: FloatArray) -> FloatArray:
+        """Logarithm of the probabilities on the support, but for a constant."""
+        ...
+
+    def sample(self, size: int, source: Source) -> list[int]:
+        """Exact independent draws from random bytes."""
+        ...
+
+    def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Fast draws of whole numbers, for simulations: not private."""
+        ...
+
+    def document(self) -> dict[str, Any]:
+        """The law as JSON: integers in hexadecimal digits."""
+        ...
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Truncated two-sided geometric noise on {−support, …, support}.
+
+    Parameters
+    ----------
+    support : int
+    thresholds : tuple of int
+        Probabilities of the binary digits of the magnitude, over 2^256.
+    """
+
+    support: int
+    thresholds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        digits = len(self.thresholds)
+        if not 0 <= self.support <= LARGEST or self.support >> digits or digits > MAX_DIGITS:
+            raise InvalidArgumentError("support must lie below 2^61 and below 2^(thresholds)")
+        if not all(0 < each < ONE for each in self.thresholds):
+            raise InvalidArgumentError("thresholds must lie between 0 and 2^256")
+
+    @classmethod
+    def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Laplace:
+        """The shortest support that is (ε, δ)-private."""
+        check_budget(budget, lowest_delta=MIN_DELTA)
+        l1, largest = max(sensitivity.l1, 1), max(sensitivity.largest, 1)
+        return narrowest_laplace(l1, largest, budget.epsilon, budget.delta)
+
+    @property
+    def low(self) -> int:
+        return -self.support
+
+    @property
+    def high(self) -> int:
+        return self.support
+
+    @property
+    def mean(self) -> float:
+        return 0.0
+
+    @cached_property
+    def variance(self) -> float:
+        _, squares = moments_below(self.thresholds, self.support + 1)
+        return squares / self.acceptance
+
+    @cached_property
+    def acceptance(self) -> float:
+        """Probability that a proposed magnitude and sign are kept."""
+        inside = 2 * weight_below(self.thresholds, self.support + 1)
+        inside -= weight_below(self.thresholds, 1)
+        return inside / (2 * ONE ** len(self.thresholds))
+
+    @cached_property
+    def rate(self) -> float:
+        """The logarithm of what the first unit step away from 0 divides the law by."""
+        return _rate(self.thresholds)
+
+    def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
+        """(l1/largest)·(mass of the `largest` outermost points), rounded up to 2^−256."""
+        l1, largest = sensitivity.l1, sensitivity.largest
+        if not l1:
+            return Fraction(0)
+        if largest > self.support or not 0 < epsilon <= MAX_EPSILON:
+            return CERTAIN
+        if not steps_hold(self.thresholds, exp_lower(epsilon / l1)):
+            return CERTAIN
+        return min(CERTAIN, outer_mass(self.thresholds, self.support, l1=l1, largest=largest))
+
+    def pmf(self, point: int) -> Fraction:
+        """P(Z = point), exactly."""
+        if abs(point) > self.support:
+            return Fraction(0)
+        weight = weight_below(self.thresholds, abs(point) + 1)
+        weight -= weight_below(self.thresholds, abs(point))
+        inside = weight_below(self.thresholds, self.support + 1)
+        return Fraction(weight, 2 * inside - weight_below(self.thresholds, 1))
+
+    def log_weight(self, z: FloatArray) -> FloatArray:
+        return -self.rate * np.abs(z)
+
+    def sample(self, size: int, source: Source) -> list[int]:
+        """Draws with a fixed amount of work per proposal; memory beyond the answer is bounded.
+
+        Draws beyond the support are thrown away, and how many says nothing about those kept. A tie
+        with a threshold (2^−32 per digit) takes 28 more bytes.
+        """
+
+        def proposals(batch: int) -> IntArray:
+            magnitude = draw_magnitudes(self.thresholds, batch, source)
+            return draw_signs(magnitude, source, keep=magnitude <= self.support)
+
+        limit = BATCH_WORDS // (len(self.thresholds) + 1)
+        return collect(proposals, size, acceptance=self.acceptance, limit=limit)
+
+    def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
+        inside = -math.expm1(-self.rate * (self.support + 0.5))
+        sign = rng.choice((-1.0, 1.0), size)
+        drawn = np.rint(-np.log1p(-inside * rng.random(size)) / self.rate)
+        return sign * np.minimum(drawn, float(self.support))
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "law": "laplace",
+            "support": f"{self.support:x}",
+            "thresholds": [f"{each:x}" for each in self.thresholds],
+        }
+
+
+@dataclass(frozen=True)
+class UnboundedLaplace:
+    """Two-sided geometric noise on all integers: δ = 0, and no inequality follows from it.
+
+    Parameters
+    ----------
+    thresholds : tuple of int
+        Probabilities of the digits below 2^L, over 2^256.
+    onward : int
+        Probability, over 2^256, of "2^L more", a coin that is tossed until it fails.
+    """
+
+    thresholds: tuple[int, ...]
+    onward: int
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.thresholds) <= MAX_DIGITS:
+            raise InvalidArgumentError("thresholds must be 1 to 62 integers")
+        if not all(0 < each < ONE for each in (*self.thresholds, self.onward)):
+            raise InvalidArgumentError("thresholds must lie between 0 and 2^256")
+
+    @classmethod
+    def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> UnboundedLaplace:
+        """The law with the smallest scale that is (ε, 0)-private."""
+        check_budget(budget, lowest_delta=Fraction(0))
+        l1, epsilon = max(sensitivity.l1, 1), budget.epsilon
+        if 45 * l1 > epsilon * (1 << 59):
+            raise InvalidArgumentError(_TOO_WIDE)
+        ratio = exp_lower(epsilon / l1)
+        digits = max(1, math.ceil(math.log2(45 * l1 / float(epsilon))))
+        thresholds = digit_thresholds(ratio, digits)
+        return cls(thresholds, continuation(thresholds, ratio))
+
+    @property
+    def low(self) -> None:
+        return None
+
+    @property
+    def high(self) -> None:
+        return None
+
+    @property
+    def mean(self) -> float:
+        return 0.0
+
+    @cached_property
+    def rate(self) -> float:
+        """The logarithm of what the first unit step away from 0 divides the law by."""
+        return _rate(self.thresholds)
+
+    @property
+    def variance(self) -> float:
+        return 2 * math.exp(-self.rate) / math.expm1(-self.rate) ** 2
+
+    def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
+        """0, or 1 where a unit step is too large."""
+        if not sensitivity.l1:
+            return Fraction(0)
+        if not 0 < epsilon <= MAX_EPSILON:
+            return CERTAIN
+        ratio = exp_lower(epsilon / sensitivity.l1)
+        holds = steps_hold(self.thresholds, ratio)
+        holds = holds and continuation_holds(self.thresholds, ratio, self.onward)
+        return Fraction(0) if holds else CERTAIN
+
+    def pmf(self, point: int) -> Fraction:
+        """P(Z = point), exactly; within 4096 times 2^L of 0."""
+        digits = self.thresholds
+        block, low = divmod(abs(point), 1 << len(digits))
+        if block > FARTHEST:
+            raise InvalidArgumentError(f"point must stay within {FARTHEST} blocks of the law")
+        weight = weight_below(digits, low + 1) - weight_below(digits, low)
+        again = Fraction(self.onward, ONE)
+        share = Fraction(weight, ONE ** len(digits)) * (1 - again) * again**block
+        return share / (2 - self._zero())
+
+    def log_weight(self, z: FloatArray) -> FloatArray:
+        return -self.rate * np.abs(z)
+
+    def sample(self, size: int, source: Source) -> list[int]:
+        """Draws of any size: nothing is cut, so that δ = 0 holds of what is drawn."""
+
+        def proposals(batch: int) -> NDArray[Any]:
+            magnitude = draw_magnitudes(self.thresholds, batch, source).astype(object)
+            further = toss(draw_words(1, batch, source)[0], self.onward, source)
+            for lucky in np.flatnonzero(further):
+                magnitude[lucky] += 1 << len(self.thresholds)
+                while _again(self.onward, source):
+                    magnitude[lucky] += 1 << len(self.thresholds)
+            return draw_signs(magnitude, source, keep=None)
+
+        acceptance = float(1 - self._zero() / 2)
+        limit = BATCH_WORDS // (len(self.thresholds) + 2)
+        return collect(proposals, size, acceptance=acceptance, limit=limit)
+
+    def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
+        sign = rng.choice((-1.0, 1.0), size)
+        return sign * np.rint(rng.exponential(1 / self.rate, size))
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "law": "unbounded laplace",
+            "thresholds": [f"{each:x}" for each in self.thresholds],
+            "onward": f"{self.onward:x}",
+        }
+
+    def _zero(self) -> Fraction:
+        """Probability that a proposed magnitude is 0."""
+        below = Fraction(weight_below(self.thresholds, 1), ONE ** len(self.thresholds))
+        return below * (1 - Fraction(self.onward, ONE))
+
+
+_TOO_WIDE = "the noise would exceed 2^59 lattice steps; measure in smaller integers"
+
+
+def check_budget(budget: PrivacyBudget, *, lowest_delta: Fraction) -> None:
+    """Refuse budgets for which no noise is built."""
+    if not 0 < budget.epsilon <= MAX_EPSILON:
+        raise InvalidArgumentError(f"epsilon of a measurement must lie in (0, {MAX_EPSILON}]")
+    if not lowest_delta <= budget.delta <= Fraction(1, 2):
+        raise InvalidArgumentError(
+            f"delta of a measurement must lie in [{float(lowest_delta):.3g}, 1/2]"
+        )
+
+
+def outer_mass(thresholds: tuple[int, ...], support: int, *, l1: int, largest: int) -> Fraction:
+    """(l1/largest)·(mass of the `largest` outermost points of one side), rounded up to 2^−256."""
+    inside = weight_below(thresholds, support + 1)
+    outer = inside - weight_below(thresholds, support + 1 - largest)
+    whole = 2 * inside - weight_below(thresholds, 1)
+    return Fraction(-(-((outer * l1) << PRECISION) // (whole * largest)), ONE)
+
+
+@lru_cache(maxsize=256)
+def narrowest_laplace(l1: int, largest: int, epsilon: Fraction, delta: Fraction) -> Laplace:
+    ratio = exp_lower(epsilon / l1)
+
+    def holds(support: int) -> bool:
+        thresholds = digit_thresholds(ratio, support.bit_length())
+        return outer_mass(thresholds, support, l1=l1, largest=largest) <= delta
+
+    scale, moved = l1 / float(epsilon), l1 / largest
+    guess = scale * math.log1p(moved * math.expm1(largest / scale) / (2 * float(delta)))
+    if guess >= LARGEST // 4:
+        raise InvalidArgumentError(_TOO_WIDE)
+    support = _least(holds, start=max(largest, round(guess)), low=largest)
+    return Laplace(support, digit_thresholds(ratio, support.bit_length()))
+
+
+def _least(holds: Callable[[int], bool], *, start: int, low: int) -> int:
+    """The least integer ≥ low at which `holds` turns true, found from a good guess."""
+    stride = 1
+    if holds(start):
+        good = start
+        while good > low and holds(max(low, good - stride)):
+            good, stride = max(low, good - stride), 2 * stride
+        bad = max(low - 1, good - stride)
+    else:
+        bad = start
+        while not holds(bad + stride):
+            bad, stride = bad + stride, 2 * stride
+        good = bad + stride
+    while good - bad > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return good
+
+
+def _rate(thresholds: tuple[int, ...]) -> float:
+    """ln((2^256 − a)/a) of the first threshold a, in floats; large where there is none."""
+    if not thresholds:
+        return 745.0
+    return math.log1p((ONE - 2 * thresholds[0]) / thresholds[0])
+
+
+def _again(threshold: int, source: Source) -> bool:
+    return int.from_bytes(random_bytes(source, PRECISION // 8), "little") < threshold

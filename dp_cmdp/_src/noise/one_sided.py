@@ -1,0 +1,278 @@
+"""One-sided noise Z in {0, …, high} of least mean, for records that move one query at most.
+
+Among all laws that are (ε, δ)-private for every shift of at most Δ, the least E[Z] is a linear
+program. On cells of width Δ/h with masses p_j, each spread evenly over the points of its cell,
+
+    minimise  Σ_j (j + 1/2)·p_j/h
+    subject to  Σ_j t_{d,j} ≤ δ,   t_{d,j} ≥ p_j − e^ε·p_{j∓d},   t ≥ 0,   d = 1, …, h, both signs,
+                Σ_j p_j = 1,   p ≥ 0.
+
+The answer of the floating-point solver is not trusted: it is made of integers over 2^256 and
+accepted only when the exact divergence of every shift, in both directions, is at most δ. Where it
+is not, a little (ε, δ/2)-private truncated Laplace noise is mixed in (divergences are convex); if
+the solver fails, coarser cells are tried, and at last truncated Laplace noise itself is used (as
+happens beyond ε ≈ 15 with δ below 1e-6, where the program is too badly scaled).
+
+The tight side is the sign of a weight: y − low is close above Σ w·n, so noise of small mean makes
+the upper end of an entry close where its weight is positive, the lower where it is negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.noise.digits import LARGEST, ONE, FloatArray, Source, exp_lower
+from dp_cmdp._src.noise.laws import (
+    CERTAIN,
+    MAX_EPSILON,
+    MIN_DELTA,
+    Laplace,
+    Sensitivity,
+    check_budget,
+    narrowest_laplace,
+)
+from dp_cmdp._src.noise.tables import (
+    draw_cells,
+    draw_inside,
+    integer_weights,
+    worst_hockey_stick,
+)
+
+#: Cells per Δ at most, and cells in all (about): the size of the linear program.
+RESOLUTION = 32
+CELLS = 72
+#: Cells per Δ of truncated Laplace noise, where it is the last resort.
+FINE = 64
+#: Beyond this width (in Δ) the gain over truncated Laplace noise is below 0.1 %.
+WIDEST = 1000.0
+#: Beyond this width (in Δ) the table of its cells, at least one per Δ, is refused.
+REFUSED = 20_000.0
+#: Coefficients of the program above these are lowered, which only makes it more careful.
+CLIPS = (1e8, 1e6)
+#: The program is solved for a δ smaller by this share; then seldom anything is to be mended.
+MARGIN = 1e-6
+#: Simplex iterations at most; usual are 100 to 2,500.
+ITERATIONS = 20_000
+MIXTURES = tuple(Fraction(1, 2**power) for power in range(24, 2, -3))
+#: Cells of a table, and products of cells and shifts, beyond what any law that is built needs: a
+#: file that claims more is not worth hours of checking.
+MAX_CELLS = 1 << 17
+MAX_WORK = 1 << 19
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """Z = cell·K + V, K by a table of weights over 2^256, V uniform on {0, …, cell − 1}.
+
+    Parameters
+    ----------
+    cell : int
+        Lattice points per cell.
+    weights : tuple of int
+        Of the cells; they sum to 2^256.
+    """
+
+    cell: int
+    weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.weights) <= MAX_CELLS or not 0 < self.cell <= LARGEST:
+            raise InvalidArgumentError(f"weights must be at most {MAX_CELLS}, of positive cells")
+        if self.cell * len(self.weights) > LARGEST:
+            raise InvalidArgumentError("the noise must stay below 2^61 steps")
+        if min(self.weights) < 0 or sum(self.weights) != ONE:
+            raise InvalidArgumentError("weights must be non-negative and sum to 2^256")
+
+    @classmethod
+    def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> OneSided:
+        """The law of least mean that is (ε, δ)-private at every shift, in both directions."""
+        check_budget(budget, lowest_delta=MIN_DELTA)
+        if sensitivity.count > 1:
+            raise InvalidArgumentError(
+                f"one-sided noise is for records that move one query; here one moves "
+                f"{sensitivity.count}: use Laplace"
+            )
+        wide = 2 * _tight(budget.epsilon, budget.delta)
+        if wide > REFUSED:
+            raise InvalidArgumentError(
+                f"epsilon and delta ask for one-sided noise {wide:.3g} sensitivities wide; its "
+                f"table ends at {REFUSED:g}. Raise epsilon, or use Laplace, as good there"
+            )
+        return _least_mean(cls, max(sensitivity.largest, 1), budget.epsilon, budget.delta)
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return self.cell * len(self.weights) - 1
+
+    @cached_property
+    def mean(self) -> float:
+        return self.cell * _mean(self.weights) + (self.cell - 1) / 2
+
+    @cached_property
+    def variance(self) -> float:
+        place = np.arange(len(self.weights)) - _mean(self.weights)
+        within = (float(self.cell) ** 2 - 1) / 12
+        return float(self.cell) ** 2 * float(place**2 @ self._chances) + within
+
+    def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
+        """The greatest divergence over all shifts that one record may cause."""
+        if sensitivity.count > 1 or not 0 < epsilon <= MAX_EPSILON:
+            return CERTAIN
+        shifts = -(-sensitivity.largest // self.cell)
+        if shifts * len(self.weights) > MAX_WORK:
+            return CERTAIN
+        if not shifts:
+            return Fraction(0)
+        return min(CERTAIN, worst_hockey_stick(self.weights, shifts, exp_lower(epsilon)))
+
+    def pmf(self, point: int) -> Fraction:
+        """P(Z = point), exactly."""
+        if not 0 <= point <= self.high:
+            return Fraction(0)
+        return Fraction(self.weights[point // self.cell], ONE * self.cell)
+
+    def log_weight(self, z: FloatArray) -> FloatArray:
+        place = np.clip(np.asarray(z) // self.cell, 0, len(self.weights) - 1).astype(np.int64)
+        with np.errstate(divide="ignore"):
+            return np.log(self._chances)[place]
+
+    def sample(self, size: int, source: Source) -> list[int]:
+        """Draws by inversion."""
+        cells = draw_cells(self.weights, size, source)
+        return (cells * self.cell + draw_inside(self.cell, size, source)).tolist()
+
+    def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
+        ends = np.cumsum(self._chances)
+        cells = np.searchsorted(ends / ends[-1], rng.random(size), side="right")
+        cells = np.minimum(cells, len(self.weights) - 1)
+        return np.minimum(cells * float(self.cell) + rng.integers(0, self.cell, size), self.high)
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "law": "one-sided",
+            "cell": f"{self.cell:x}",
+            "weights": [f"{each:x}" for each in self.weights],
+        }
+
+    @cached_property
+    def _chances(self) -> FloatArray:
+        return np.array([weight / ONE for weight in self.weights])
+
+
+def _tight(epsilon: Fraction, delta: Fraction) -> float:
+    """Half-width of truncated Laplace noise, in sensitivities."""
+    eps = float(epsilon)
+    return math.log1p(math.expm1(eps) / (2 * float(delta))) / eps
+
+
+def _mean(weights: tuple[int, ...]) -> float:
+    return float(Fraction(sum(j * weight for j, weight in enumerate(weights)), ONE))
+
+
+@lru_cache(maxsize=64)
+def _least_mean(kind: type[OneSided], largest: int, epsilon: Fraction, delta: Fraction) -> OneSided:
+    """The law on the finest cells for which one is found."""
+    wide = 2 * _tight(epsilon, delta)
+    finest = max(1, min(RESOLUTION, round(CELLS / wide)))
+    if wide <= WIDEST:
+        for count in sorted({finest, max(1, finest // 2), max(1, finest // 4)}, reverse=True):
+            cell = -(-largest // count)
+            weights = _optimal_weights(epsilon, delta, -(-largest // cell))
+            if weights is not None:
+                return kind(cell, weights)
+    cell = -(-largest // max(1, min(FINE, round(8 * FINE / wide))))
+    return kind(cell, integer_weights(_laplace_masses(epsilon, delta, -(-largest // cell))))
+
+
+@lru_cache(maxsize=64)
+def _optimal_weights(epsilon: Fraction, delta: Fraction, shifts: int) -> tuple[int, ...] | None:
+    """Weights better than truncated Laplace and exactly private up to `shifts` cells, if found."""
+    simple = _mean(integer_weights(_laplace_masses(epsilon, delta, shifts)))
+    for clip in CLIPS:
+        for weights in _mixtures(epsilon, delta, shifts=shifts, clip=clip):
+            if worst_hockey_stick(weights, shifts, exp_lower(epsilon)) <= delta:
+                if _mean(weights) < simple:
+                    return weights
+                break
+    return None
+
+
+def _laplace_masses(epsilon: Fraction, delta: Fraction, shifts: int) -> list[Fraction]:
+    law: Laplace = narrowest_laplace(shifts, shifts, epsilon, delta)
+    half = [law.pmf(point) for point in range(law.support + 1)]
+    return half[:0:-1] + half
+
+
+def _mixtures(
+    epsilon: Fraction, delta: Fraction, *, shifts: int, clip: float
+) -> Iterator[tuple[int, ...]]:
+    """The program's answer with more and more truncated Laplace noise mixed in."""
+    masses = _solve(float(epsilon), float(delta) * (1 - MARGIN), shifts=shifts, clip=clip)
+    if masses is None:
+        return
+    answer = [Fraction(float(mass)) for mass in np.trim_zeros(masses, "b")]
+    yield integer_weights(answer)
+    whole = sum(answer)
+    mender = _laplace_masses(epsilon, delta / 2, shifts)
+    for part in MIXTURES:
+        pairs = zip_longest(answer, mender, fillvalue=Fraction(0))
+        yield integer_weights([(1 - part) * a / whole + part * b for a, b in pairs])
+
+
+def _solve(epsilon: float, delta: float, *, shifts: int, clip: float) -> FloatArray | None:
+    """The linear program, in units in which truncated Laplace noise is about 1 everywhere."""
+    from scipy.optimize import linprog
+
+    half_width = math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon
+    cells = math.ceil(2 * half_width * shifts) + 1
+    place = np.arange(cells)
+    edge = np.minimum(place, cells - 1 - place)
+    scale = np.minimum(1.0, delta * np.exp(np.minimum(epsilon * edge / shifts, 700.0)))
+    scale /= scale.sum()
+    blocks = [
+        _excess(scale, shift * sign, factor=math.exp(epsilon), clip=clip)
+        for shift in range(1, shifts + 1)
+        for sign in (1, -1)
+    ]
+    count = len(blocks)
+    budget = sparse.block_diag([scale[None, :] / delta] * count)
+    rows = sparse.hstack([sparse.vstack(blocks), -sparse.eye_array(count * cells)])
+    limits = sparse.hstack([sparse.coo_array((count, cells)), budget])
+    A_ub: Any = sparse.csr_array(sparse.vstack([rows, limits]))
+    none = np.zeros(count * cells)
+    answer = linprog(
+        np.concatenate([scale * (place + 0.5) / shifts, none]),
+        A_ub=A_ub,
+        b_ub=np.concatenate([none, np.ones(count)]),
+        A_eq=np.concatenate([scale, none])[None, :],
+        b_eq=[1.0],
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "maxiter": ITERATIONS},
+    )
+    if answer.status != 0 or answer.x is None:
+        return None
+    return np.maximum(answer.x[:cells] * scale, 0.0)
+
+
+def _excess(scale: FloatArray, shift: int, *, factor: float, clip: float) -> sparse.csr_array:
+    """Rows p_j − e^ε·p_{j−shift}, each divided by the scale of its p_j."""
+    size = scale.size
+    band = np.arange(max(shift, 0), size + min(shift, 0))
+    ratio = np.minimum(factor * scale[band - shift] / scale[band], clip)
+    entries = sparse.coo_array((ratio, (band, band - shift)), shape=(size, size))
+    return sparse.csr_array(sparse.eye_array(size) - entries)
