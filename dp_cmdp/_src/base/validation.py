@@ -1,6 +1,6 @@
 """Arguments are of the kind their annotation says, or are refused before the body runs.
 
-``@door`` stands at public callables: whatever is wrong with the *kind* of an argument (a text where
+``@validated`` stands at public callables: whatever is wrong with the *kind* of an argument (a text where
 a flag is meant, an array for a number, another object than the one named) is said first, in one
 way, so that nothing is read or spent for a call that cannot be answered. Bounds, shapes and what
 one argument says about another are left to the body (:mod:`dp_cmdp._src.base.check`).
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast, get_origin
 
 from dp_cmdp._src.base import scalars as _scalars
-from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.check import *  # noqa: F403
+from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,7 +35,7 @@ class Kind:
     accepts: Callable[[Any], bool]
 
 
-def door(function: Callable[P, R]) -> Callable[P, R]:
+def validated(function: Callable[P, R]) -> Callable[P, R]:
     """`function`, with the kind of every argument checked against its annotation.
 
     An annotation is a union of kinds: those of :data:`KINDS` (``float`` is a finite real number
@@ -101,13 +102,13 @@ def _kind(text: str, scope: Mapping[str, Any]) -> Kind:
     return Kind(word, lambda value: not isinstance(origin, type) or isinstance(value, origin))
 
 
-def _refusal(name: str, value: Any, kinds: list[Kind]) -> InvalidArgumentError:
+def _refusal(name: str, value: Any, kinds: list[Kind]) -> InvalidTypeError:
     wanted = " or ".join(dict.fromkeys(kind.word for kind in kinds))
     found = type(value).__name__
     if isinstance(value, float) and NUMBER in kinds:
         found = str(float(value))
     reason = _why_no_array(value) if ARRAY in kinds else None
-    return InvalidArgumentError(f"{name} must be {wanted}; {reason or f'got {found}'}")
+    return InvalidTypeError(f"{name} must be {wanted}; {reason or f'got {found}'}")
 
 
 def _is_finite(value: Any) -> bool:

@@ -1,0 +1,230 @@
+"""What a release protects: entries by name, how far each may change, and whose records they are.
+
+Losses of several releases add up (paper: ``lem:comp``) for one notion of adjacency. Releases about
+some of the entries of a larger database share one if a unit exists whose part in each release is
+at most one of its records: every entry changes by the same radius wherever it is released, and
+entries that belong to one record in one release, or are linked through records of several, never
+belong to two records of another.
+
+Everything here is public. A :class:`Adjacency` is exact (radii are floats in their shortest text,
+which is read back as the same float) and short: one JSON text per notion, compressed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any, cast
+
+from dp_cmdp._src.base.errors import InvalidArgumentError, LedgerCorruptError
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+_REPAIR = (
+    "nothing was recorded: losses add up for one and the same change only. State the radius and "
+    "the records as before; name the group or label its entries otherwise if these are other "
+    "numbers of the same people; or debit another identity if they are numbers of other people"
+)
+
+
+Entry = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entries of one name: `labels` by axis and level, ready for JSON, or none; then by place."""
+
+    name: str
+    shape: tuple[int, ...]
+    levels: tuple[tuple[str, ...], ...]
+    labels: tuple[tuple[Any, ...], ...]
+    radius: tuple[float, ...]
+    records: tuple[int, ...]
+
+    @property
+    def naming(self) -> tuple[Any, ...]:
+        """How entries are told apart: by labels on named axes, or by place in one shape."""
+        return ("labels", self.levels) if self.labels else ("places", self.shape)
+
+    def entries(self) -> Iterator[Entry]:
+        """The name of each entry: its group, and its labels as texts or its place."""
+        axes = self.labels or tuple(range(size) for size in self.shape)
+        return product([self.name], *([_plain(label) for label in axis] for axis in axes))
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """The groups of entries that a release is about; records are numbered through all of them.
+
+    Notes
+    -----
+    **Paper.** ``def:adj2``, with records. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp import Envelope
+    >>> from dp_cmdp._src.data.adjacency import adjacency_of
+    >>> near = adjacency_of(Envelope(0, 1, shape=2, name="price", radius=0.1))
+    >>> far = adjacency_of(Envelope(0, 1, shape=2, name="price", radius=0.5))
+    >>> near.digest == far.digest
+    False
+    """
+
+    groups: tuple[Group, ...]
+
+    @property
+    def text(self) -> str:
+        """Canonical JSON: equal for equal facts."""
+        names = [part.name for part in fields(Group)]
+        said = [{name: getattr(group, name) for name in names} for group in self.groups]
+        return _CANONICAL.encode(said)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical text."""
+        return _sha256(self.text)
+
+    def owners(self) -> Iterator[tuple[Entry, int]]:
+        """Every entry, and the number of its record."""
+        for group in self.groups:
+            yield from zip(group.entries(), group.records, strict=True)
+
+    @classmethod
+    def parse(cls, text: str) -> Adjacency:
+        """Read what :attr:`text` wrote."""
+        parts = [{name: _tuples(part) for name, part in said.items()} for said in json.loads(text)]
+        return cls(tuple(Group(**part) for part in parts))
+
+
+def stated(adjacency: Adjacency, earlier: Sequence[tuple[int, str]]) -> str:
+    """What a debit records: the digest, and the whole adjacency where it is new to the identity.
+
+    Parameters
+    ----------
+    adjacency
+    earlier
+        Index and recorded text of each debit of the identity that states an adjacency.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If one of the earlier debits protects another change.
+    LedgerCorruptError
+        If what an earlier debit recorded cannot be read.
+    """
+    digest = adjacency.digest
+    known: list[Adjacency] = []
+    for index, text in earlier:
+        said, found = _read(index, text)
+        if said == digest:
+            return _CANONICAL.encode({"sha256": digest})
+        known += found
+    if (reason := difference([*known, adjacency])) is not None:
+        raise InvalidArgumentError(f"{reason}; {_REPAIR}")
+    packed = base64.b64encode(zlib.compress(adjacency.text.encode("ascii"), 9)).decode("ascii")
+    return _CANONICAL.encode({"sha256": digest, "zlib": packed})
+
+
+def difference(adjacencies: Sequence[Adjacency]) -> str | None:
+    """Why no unit fits all of these adjacencies, of which the last is new; None if one does."""
+    groups = [group for adjacency in adjacencies for group in adjacency.groups]
+    return _other_naming(groups) or _other_radius(groups) or _other_records(adjacencies)
+
+
+def _other_naming(groups: Sequence[Group]) -> str | None:
+    naming: dict[str, tuple[Any, ...]] = {}
+    for group in groups:
+        if naming.setdefault(group.name, group.naming) != group.naming:
+            return (
+                f"the entries of {group.name!r} cannot be compared with those of an earlier debit: "
+                "they have other axes, another shape, or labels in one of the two only"
+            )
+    return None
+
+
+def _other_radius(groups: Sequence[Group]) -> str | None:
+    radius: dict[Entry, float] = {}
+    for group in groups:
+        for entry, own in zip(group.entries(), group.radius, strict=True):
+            if (known := radius.setdefault(entry, own)) != own:
+                return (
+                    f"{_shown(entry)} changes by at most {own} here and by at most {known} in an "
+                    "earlier debit of this identity"
+                )
+    return None
+
+
+def _other_records(adjacencies: Sequence[Adjacency]) -> str | None:
+    """Link every entry with its record in each adjacency: no two records may then be linked."""
+    links = _Links({})
+    for number, adjacency in enumerate(adjacencies):
+        for entry, record in adjacency.owners():
+            links.join(entry, (number, record))
+    for adjacency in adjacencies:
+        owner: dict[Entry, tuple[int, Entry]] = {}
+        for entry, record in adjacency.owners():
+            known, other = owner.setdefault(links.root(entry), (record, entry))
+            if known != record:
+                return (
+                    f"{_shown(other)} and {_shown(entry)} belong to one record in one debit of "
+                    "this identity (perhaps through records of several) and to two in another"
+                )
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """Sets of linked nodes, each known by its root (union-find)."""
+
+    parent: dict[Entry, Entry]
+
+    def root(self, node: Entry) -> Entry:
+        while (above := self.parent.setdefault(node, node)) != node:
+            self.parent[node] = node = self.parent[above]
+        return node
+
+    def join(self, one: Entry, other: Entry) -> None:
+        self.parent[self.root(one)] = self.root(other)
+
+
+def _read(index: int, text: str) -> tuple[str, list[Adjacency]]:
+    """The digest that a debit recorded, and the adjacency unless it only repeats one."""
+    try:
+        said = json.loads(text)
+        digest = str(said["sha256"])
+        if "zlib" not in said:
+            return digest, []
+        found = zlib.decompress(base64.b64decode(said["zlib"], validate=True)).decode("ascii")
+        if _sha256(found) == digest:
+            return digest, [Adjacency.parse(found)]
+    except (ValueError, TypeError, KeyError, zlib.error):
+        pass
+    raise LedgerCorruptError(f"entry {index} does not hold the adjacency it names", index=index)
+
+
+def _shown(entry: Entry) -> str:
+    return f"{entry[0]}[{', '.join(map(str, entry[1:]))}]"
+
+
+def _plain(label: Any) -> Any:
+    """A label as text: 10, 10.0 and "10" are one entry, whoever wrote them."""
+    if isinstance(label, dict):
+        return " ".join(map(str, cast(dict[str, str], label).values()))
+    if isinstance(label, list | tuple):
+        return tuple(_plain(part) for part in cast(Sequence[Any], label))
+    return str(int(label) if isinstance(label, float) and label.is_integer() else label)
+
+
+def _tuples(said: Any) -> Any:
+    """Lists of JSON as the tuples they were."""
+    if not isinstance(said, list):
+        return said
+    return tuple(_tuples(part) for part in cast(list[Any], said))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,0 +1,328 @@
+"""A chain of budget entries: each is tied to all before it by SHA-256.
+
+With h₀ = H(ledger id) and hᵢ = H(hᵢ₋₁, entryᵢ), where H is SHA-256 of canonical JSON, no entry can
+change, vanish or move without changing every later hash; so the last hash, the *head*, stands for
+the whole history. For each identity the chain holds one ``total`` and then its ``debit`` entries,
+whose exact sum never exceeds the total in ε nor in δ (paper: ``lem:comp``). A total states the
+unit that is protected; a ``unit`` entry states it for a total from before there were units.
+
+Nothing here touches a file: :mod:`dp_cmdp.accounting.ledger` stores the chain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.accounting.budget import PrivacyBudget, shown_down, shown_up
+from dp_cmdp._src.base.errors import InvalidArgumentError, LedgerCorruptError
+
+#: Numerators and denominators stay below 2^1000, so that every amount is a normal float.
+MAX_BITS = 1000
+_ZERO = re.compile("0/1")
+_FRACTION = re.compile(r"[1-9][0-9]{0,301}/[1-9][0-9]{0,301}")
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+_HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
+
+Kind = Literal["total", "unit", "debit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """An exact (ε, δ) pair that, unlike a :class:`PrivacyBudget`, may be zero.
+
+    Notes
+    -----
+    **Paper.** ``lem:comp``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dp_cmdp._src.accounting.hashchain import Amount
+    >>> spent = Amount(Fraction(1, 10), Fraction(0)) + Amount(Fraction(2, 10), Fraction(0))
+    >>> spent == Amount(Fraction(3, 10), Fraction(0))
+    True
+    """
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, budget: PrivacyBudget) -> Amount:
+        """The amount of a budget, refused when its fractions are too long to store."""
+        for name, value in (("epsilon", budget.epsilon), ("delta", budget.delta)):
+            if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
+                raise InvalidArgumentError(
+                    f"{name} must be a fraction p/q with p and q below 2^{MAX_BITS}; round it"
+                )
+        return cls(budget.epsilon, budget.delta)
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.epsilon + other.epsilon, self.delta + other.delta)
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(self.epsilon - other.epsilon, self.delta - other.delta)
+
+    def covers(self, other: Amount) -> bool:
+        """Whether `other` fits into this amount, in ε and in δ."""
+        return other.epsilon <= self.epsilon and other.delta <= self.delta
+
+    def rounded_up(self) -> str:
+        """Text for an amount spent or asked for."""
+        return f"(ε = {shown_up(self.epsilon)}, δ = {shown_up(self.delta)})"
+
+    def rounded_down(self) -> str:
+        """Text for an amount that remains."""
+        return f"(ε = {shown_down(self.epsilon)}, δ = {shown_down(self.delta)})"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One line of the ledger: its place in the chain (from 1), what it says, its hash.
+
+    `protects` is the unit in words in a total, and in a debit the adjacency, as
+    :mod:`dp_cmdp.accounting.adjacency` stores it; empty where nothing was stated.
+
+    Notes
+    -----
+    **Privacy.** *Public*: the curator keeps private facts out of `note`.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+    >>> ledger = PrivacyLedger("budgets.sqlite")
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
+    >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
+    >>> entry.index, entry.kind, entry.note, str(entry.delta)
+    (2, 'debit', 'first look', '1/2000')
+    """
+
+    index: int
+    time: str
+    kind: Kind
+    identity: str
+    epsilon: Fraction
+    delta: Fraction
+    note: str
+    protects: str
+    hash: str
+
+    @property
+    def amount(self) -> Amount:
+        """ε and δ together."""
+        return Amount(self.epsilon, self.delta)
+
+    def row(self) -> tuple[int, str, str, str, str, str, str, str, str]:
+        """The entry as stored: fractions are text ``p/q``."""
+        return (
+            self.index,
+            self.time,
+            self.kind,
+            self.identity,
+            _text(self.epsilon),
+            _text(self.delta),
+            self.note,
+            self.protects,
+            self.hash,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerHead:
+    """The number of entries and the last hash: note it elsewhere to pin the history.
+
+    ``str(head)`` is ``"<count>:<hash>"``; :meth:`parse` reads that back.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> from dp_cmdp._src.accounting.hashchain import LedgerHead
+    >>> head = LedgerHead(2, "ab" * 32)
+    >>> LedgerHead.parse(str(head)) == head
+    True
+    """
+
+    count: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.count}:{self.hash}"
+
+    @classmethod
+    def parse(cls, text: str) -> LedgerHead:
+        """Read ``"<count>:<hash>"``."""
+        match = _HEAD.fullmatch(check.text("head", text).strip())
+        if match is None:
+            raise InvalidArgumentError('a head must read "<count>:<64 hexadecimal digits>"')
+        return cls(int(match[1]), match[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Where one identity stands: `total` = `spent` + `remaining`, after `debits` debits.
+
+    `unit` is whom a total protects, in words; empty where it was set before units were stated.
+
+    Examples
+    --------
+    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
+    >>> ledger = PrivacyLedger("budgets.sqlite")
+    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
+    >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/2", "1/2000"))
+    >>> (balance,) = ledger.balances()
+    >>> str(balance.spent.epsilon), str(balance.remaining.epsilon), balance.debits
+    ('1/2', '3/2', 1)
+    """
+
+    identity: str
+    total: Amount
+    spent: Amount = Amount()
+    debits: int = 0
+    unit: str = ""
+
+    @property
+    def remaining(self) -> Amount:
+        """What may still be debited."""
+        return self.total - self.spent
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A history whose every link has been checked, and the balances it leads to."""
+
+    ledger_id: str
+    entries: tuple[LedgerEntry, ...]
+    balances: dict[str, Balance]
+
+    @property
+    def head(self) -> LedgerHead:
+        """Count and last hash."""
+        last = self.entries[-1].hash if self.entries else genesis(self.ledger_id)
+        return LedgerHead(len(self.entries), last)
+
+    def next_entry(
+        self,
+        kind: Kind,
+        *,
+        identity: str,
+        amount: Amount,
+        note: str,
+        time: str,
+        protects: str = "",
+    ) -> LedgerEntry:
+        """The entry that would follow the head."""
+        index = len(self.entries) + 1
+        written = _text(amount.epsilon), _text(amount.delta), note, protects
+        following = link(self.head.hash, (index, time, kind, identity, *written))
+        spent = amount.epsilon, amount.delta
+        return LedgerEntry(index, time, kind, identity, *spent, note, protects, following)
+
+    def check_contains(self, pinned: LedgerHead) -> None:
+        """Raise :class:`LedgerCorruptError` unless this history continues the pinned one."""
+        if pinned.count > len(self.entries):
+            raise LedgerCorruptError(
+                f"the pinned head counts {pinned.count} entries, the ledger has "
+                f"{len(self.entries)}: it was cut or replaced by an older copy",
+                index=len(self.entries) + 1,
+            )
+        if self.entries[pinned.count - 1].hash != pinned.hash:
+            raise LedgerCorruptError(
+                f"the hash of entry {pinned.count} is not the pinned one: the history up to "
+                "that entry was rewritten, or the pin belongs to another ledger",
+                index=pinned.count,
+            )
+
+
+def genesis(ledger_id: str) -> str:
+    """h₀: the hash that stands before the first entry."""
+    return _sha256(["dp-cmdp ledger", ledger_id])
+
+
+def link(previous: str, facts: Sequence[Any]) -> str:
+    """hᵢ = H(hᵢ₋₁, entryᵢ); an entry that protects nothing is hashed as before there were units."""
+    names = ("index", "time", "kind", "identity", "epsilon", "delta", "note", "protects")
+    said = dict(zip(names, facts, strict=True))
+    if not said["protects"]:
+        del said["protects"]
+    return _sha256([previous, said])
+
+
+def replay(ledger_id: str, rows: Iterable[Sequence[Any]]) -> Chain:
+    """Check stored rows link by link and add them up.
+
+    Raises
+    ------
+    LedgerCorruptError
+        Whose `index` is the first entry that is missing, altered, moved or contradictory.
+    """
+    entries: list[LedgerEntry] = []
+    balances: dict[str, Balance] = {}
+    previous = genesis(ledger_id)
+    for index, row in enumerate(rows, start=1):
+        entry = _entry(row, index, previous)
+        _post(balances, entry)
+        entries.append(entry)
+        previous = entry.hash
+    return Chain(ledger_id, tuple(entries), balances)
+
+
+def _entry(row: Sequence[Any], index: int, previous: str) -> LedgerEntry:
+    found, *texts = row
+    if found != index:
+        raise LedgerCorruptError(f"entry {index} is missing", index=index)
+    if not all(isinstance(text, str) for text in texts):
+        raise LedgerCorruptError(f"entry {index} holds a value of the wrong type", index=index)
+    time, kind, identity, epsilon, delta, note, protects, stored = texts
+    if link(previous, row[:-1]) != stored:
+        raise LedgerCorruptError(
+            f"entry {index} does not match its hash: it, or its place, was changed", index=index
+        )
+    amounts = _ZERO if kind == "unit" else _FRACTION
+    if kind not in get_args(Kind) or not all(map(amounts.fullmatch, (epsilon, delta))):
+        raise LedgerCorruptError(f"entry {index} is not a valid entry", index=index)
+    return LedgerEntry(
+        index, time, kind, identity, Fraction(epsilon), Fraction(delta), note, protects, stored
+    )
+
+
+def _post(balances: dict[str, Balance], entry: LedgerEntry) -> None:
+    """Add one entry to the balances; a debit needs a total before it, and room in it."""
+    old = balances.get(entry.identity)
+    if (old is None) != (entry.kind == "total"):
+        raise LedgerCorruptError(
+            f"entry {entry.index}: an identity has one total, and has it before any debit",
+            index=entry.index,
+        )
+    if old is None:
+        balances[entry.identity] = Balance(entry.identity, entry.amount, unit=entry.protects)
+        return
+    if entry.kind == "unit":
+        if old.unit or not entry.protects:
+            raise LedgerCorruptError(
+                f"entry {entry.index}: an identity has one unit", index=entry.index
+            )
+        balances[entry.identity] = replace(old, unit=entry.protects)
+        return
+    spent = old.spent + entry.amount
+    if not old.total.covers(spent):
+        raise LedgerCorruptError(
+            f"entry {entry.index} exceeds the total of its identity", index=entry.index
+        )
+    balances[entry.identity] = replace(old, spent=spent, debits=old.debits + 1)
+
+
+def _text(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"
+
+
+def _sha256(content: Any) -> str:
+    return hashlib.sha256(_CANONICAL.encode(content).encode("ascii")).hexdigest()

@@ -1,0 +1,512 @@
+"""Arrays that are affine in the entries of a database.
+
+    v_p(θ) = v0_p + Σ_k g_pk θ_k
+
+Only the structure is stored: constants and coefficients, all public. Which positions are sensitive
+follows from it (some coefficient is non-zero), never from realised values. An array of any shape is
+kept as a table of rows and columns: (n,) as (n, 1), () as (1, 1), (a, b, c) as (a·b, c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from dp_cmdp._src.base import exact
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
+from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.data.envelope import Envelope, Shape
+
+IntArray = NDArray[np.int64]
+#: Arrays beyond this many positions are not broadcast, indexed or reshaped densely.
+MOST_POSITIONS = 2**26
+
+
+class Affine:
+    """An array whose numbers are affine in the private entries of an envelope.
+
+    Made by indexing an envelope: ``theta[0]``, ``theta[:]``, ``theta["price"]``. It computes as a
+    numpy array does (``+ − * / @``, indices, ``reshape``, ``sum``, broadcasting), with numbers,
+    arrays, sparse matrices, and other expressions of the same envelope. What would look at private
+    numbers, comparing, ``float`` and ``bool``, is refused, and so are products of two expressions.
+
+    Attributes
+    ----------
+    shape : tuple of int
+
+    Notes
+    -----
+    **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> theta = dp.Envelope([0.5, 8], [2, 12], radius=[0.1, 0.5])
+    >>> 5 - 2 * theta[0]
+    Affine(shape=(), reads 1 entry)
+    """
+
+    __slots__ = ("coefficient", "col", "constant", "entry", "envelope", "row", "shape")
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    envelope: Envelope
+    shape: Shape
+    constant: sparse.csr_array
+    row: IntArray
+    col: IntArray
+    entry: IntArray
+    coefficient: FloatArray
+
+    def __init__(self) -> None:
+        raise InvalidTypeError(
+            "an Affine is made by indexing an envelope, for example theta[0] or theta[:]; sparse "
+            "arrays of many by Affine.sparse"
+        )
+
+    @classmethod
+    def _of(
+        cls,
+        envelope: Envelope,
+        shape: Shape,
+        row: ArrayLike,
+        col: ArrayLike,
+        entry: ArrayLike,
+        coefficient: ArrayLike,
+        constant: Any = None,
+    ) -> Affine:
+        """An expression from its terms; those that meet are added exactly."""
+        made = cls.__new__(cls)
+        rows, cols = table_shape(shape)
+        fixed = sparse.csr_array((rows, cols)) if constant is None else sparse.csr_array(constant)
+        made.envelope, made.shape = envelope, shape
+        made.constant = check.frozen_sparse(fixed.astype(np.float64))
+        parts = [np.asarray(part, dtype=np.int64) for part in (row, col, entry)]
+        merged = _merged(*parts, np.asarray(coefficient, dtype=np.float64))
+        made.row, made.col, made.entry, made.coefficient = merged
+        return made
+
+    @classmethod
+    def _entries(cls, envelope: Envelope, entry: IntArray, shape: Shape) -> Affine:
+        """Entries of the database themselves, in this shape."""
+        place, (_, cols) = np.arange(entry.size), table_shape(shape)
+        row, col = np.divmod(place, max(cols, 1))
+        return cls._of(envelope, shape, row, col, entry, np.ones(entry.size))
+
+    @classmethod
+    def _public(cls, envelope: Envelope, numbers: Any) -> Affine:
+        """Numbers that read nothing."""
+        if sparse.issparse(numbers):
+            shape, table = numbers.shape, numbers
+        else:
+            dense = check.array("the constant", numbers)
+            check.reject_non_finite("the constant", dense.ravel())
+            shape, table = dense.shape, dense.reshape(table_shape(dense.shape))
+        none = np.zeros(0, dtype=np.int64)
+        return cls._of(envelope, shape, none, none, none, np.zeros(0), table)
+
+    @classmethod
+    def of(cls, x: Any, envelope: Envelope | None = None) -> Affine:
+        """Numbers, expressions, or nested lists of both as one expression."""
+        found = _envelope_in(x, envelope)
+        if isinstance(x, Affine):
+            return x
+        if sparse.issparse(x) or not _holds_affine(x):
+            return cls._public(found, x)
+        return _stacked([cls.of(part, found) for part in x], found)
+
+    @classmethod
+    @validated
+    def sparse(
+        cls, terms: Affine, at: tuple[Any, ...], shape: tuple[int, ...], *, constant: Any = 0
+    ) -> Affine:
+        """A matrix with these terms at these places, as :class:`scipy.sparse.coo_array` has.
+
+        Parameters
+        ----------
+        terms : Affine
+            A vector. Terms at one place add up.
+        at : pair of int arrays
+            Rows and columns of the terms.
+        shape : pair of int
+        constant : number, array or sparse matrix
+            The public part.
+        """
+        if len(at) != 2 or len(shape) != 2 or len(terms.shape) != 1:
+            raise InvalidArgumentError(
+                "terms must be a vector, at a pair (rows, columns) and shape a pair of sizes"
+            )
+        sizes = tuple(check.size("shape", size) for size in shape)
+        places = [
+            check.integers(f"{name} of at", part, high=size) if size else np.zeros(0, np.int64)
+            for name, part, size in zip(("rows", "columns"), map(_listed, at), sizes, strict=True)
+        ]
+        if any(part.shape != terms.shape for part in places):
+            raise InvalidArgumentError(
+                f"rows and columns of at must be vectors of {terms.shape[0]} places, as terms are"
+            )
+        fixed = terms.constant.tocoo()
+        where = [part[fixed.coords[0]] for part in places]
+        moved = sparse.csr_array((fixed.data, tuple(where)), shape=sizes)
+        at_row, at_col = (part[terms.row] for part in places)
+        made = cls._of(
+            terms.envelope, sizes, at_row, at_col, terms.entry, terms.coefficient, moved
+        )
+        return made if check.is_real(constant) and constant == 0 else made + constant
+
+    @property
+    def size(self) -> int:
+        """Number of positions."""
+        return prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether no position reads the database."""
+        return self.entry.size == 0
+
+    def at(self, values: FloatArray) -> Any:
+        """The array at a database: a csr matrix if it has two axes, else a numpy array."""
+        terms = self.coefficient * np.asarray(values)[self.entry]
+        moved = sparse.csr_array((terms, (self.row, self.col)), shape=self.constant.shape)
+        table = sparse.csr_array(self.constant + moved)
+        return table if len(self.shape) == 2 else table.toarray().reshape(self.shape)
+
+    def __add__(self, other: Any) -> Affine:
+        mine, yours = self._with(other)
+        return Affine._of(
+            mine.envelope,
+            mine.shape,
+            *(
+                np.concatenate([getattr(mine, name), getattr(yours, name)])
+                for name in ("row", "col", "entry", "coefficient")
+            ),
+            mine.constant + yours.constant,
+        )
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Affine:
+        return self + -(other if isinstance(other, Affine) else Affine.of(other, self.envelope))
+
+    def __rsub__(self, other: Any) -> Affine:
+        return -self + other
+
+    def __neg__(self) -> Affine:
+        return self._scaled(-1.0)
+
+    def __mul__(self, other: Any) -> Affine:
+        factor = self._numbers(other)
+        if not sparse.issparse(factor) and factor.ndim == 0:
+            return self._scaled(float(factor))
+        shape = np.broadcast_shapes(self.shape, factor.shape)
+        wide = self._broadcast(shape)
+        if sparse.issparse(factor):
+            table = sparse.csr_array(factor)
+        else:
+            table = np.broadcast_to(factor, shape).reshape(table_shape(shape))
+        weight = np.asarray(table[wide.row, wide.col], dtype=np.float64).ravel()
+        return Affine._of(
+            wide.envelope,
+            shape,
+            wide.row,
+            wide.col,
+            wide.entry,
+            wide.coefficient * weight,
+            wide.constant.multiply(table),
+        )
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Affine:
+        divisor = self._numbers(other)
+        if sparse.issparse(divisor) or (divisor == 0).any():
+            raise InvalidArgumentError("an Affine must be divided by numbers that are not 0")
+        if divisor.ndim == 0:  # as it is written: 1/3 of a coefficient is rounded once
+            return Affine._of(
+                self.envelope,
+                self.shape,
+                self.row,
+                self.col,
+                self.entry,
+                self.coefficient / divisor,
+                self.constant / float(divisor),
+            )
+        return self * (1.0 / divisor)
+
+    def __matmul__(self, other: Any) -> Affine:
+        return self.T.__rmatmul__(_transposed(self._numbers(other)))._turned(other)
+
+    def __rmatmul__(self, other: Any) -> Affine:
+        left = self._numbers(other)
+        flat = left.ndim == 1
+        matrix = sparse.csr_array(left.reshape(1, -1) if flat else left)
+        if self.ndim not in (1, 2) or matrix.shape[1] != self.shape[0]:
+            raise InvalidArgumentError(
+                f"matrices must fit to be multiplied, got {left.shape} @ {self.shape}"
+            )
+        shape = (() if flat else (matrix.shape[0],)) + self.shape[1:]
+        column = sparse.csc_array(matrix)
+        count = np.diff(column.indptr)[self.row]
+        term = np.repeat(np.arange(self.row.size), count)
+        offset = np.arange(term.size) - np.repeat(np.cumsum(count) - count, count)
+        at = column.indptr[self.row[term]] + offset
+        row, col = column.indices[at], self.col[term]
+        product = sparse.csr_array(matrix @ self.constant)
+        if flat and self.ndim == 2:  # one row of the table becomes a vector
+            row, col, product = col, row, sparse.csr_array(product.T)
+        coefficient = self.coefficient[term] * column.data[at]
+        return Affine._of(self.envelope, shape, row, col, self.entry[term], coefficient, product)
+
+    def _turned(self, other: Any) -> Affine:
+        """The product of transposed factors, transposed back."""
+        return self.T if self.ndim == 2 else self
+
+    @property
+    def T(self) -> Affine:
+        """The transposed matrix; a vector is its own."""
+        if self.ndim < 2:
+            return self
+        if self.ndim > 2:
+            raise InvalidArgumentError("T must be taken of a vector or a matrix")
+        turned = sparse.csr_array(self.constant.T)
+        terms = self.col, self.row, self.entry, self.coefficient
+        return Affine._of(self.envelope, self.shape[::-1], *terms, turned)
+
+    def __getitem__(self, key: Any) -> Affine:
+        if isinstance(key, Affine):
+            raise InvalidTypeError("an index must be public: integers, slices or arrays of them")
+        try:
+            chosen = self._positions()[key]
+        except (IndexError, ValueError, TypeError) as error:
+            raise InvalidArgumentError(
+                f"an index must fit the shape {self.shape}: {error}"
+            ) from None
+        return self._gathered(np.asarray(chosen))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise InvalidTypeError("len() of an Affine without axes")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Affine]:
+        return (self[k] for k in range(len(self)))
+
+    def reshape(self, *shape: Any) -> Affine:
+        """The same numbers in another shape, in row-major order."""
+        sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+        try:
+            full = np.broadcast_to(0, self.shape).reshape(sizes).shape
+        except (ValueError, TypeError):
+            raise InvalidArgumentError(f"shape must hold {self.size} numbers, got {sizes}") from None
+        return self._reshaped(full)
+
+    def _reshaped(self, shape: Shape) -> Affine:
+        (_, before), (rows, after) = table_shape(self.shape), table_shape(shape)
+        row, col = np.divmod(self.row * before + self.col, max(after, 1))
+        fixed = self.constant.tocoo()
+        place = fixed.coords[0].astype(np.int64) * before + fixed.coords[1]
+        table = sparse.csr_array(
+            (fixed.data, np.divmod(place, max(after, 1))), shape=(rows, after)
+        )
+        return Affine._of(self.envelope, shape, row, col, self.entry, self.coefficient, table)
+
+    def sum(self, axis: int | None = None) -> Affine:
+        """Sums over all numbers, or along one axis."""
+        if axis is None:
+            return np.ones(self.size) @ self.reshape(-1)
+        axes = np.arange(self.ndim)
+        if not check.is_integer(axis) or not -self.ndim <= axis < self.ndim:
+            raise InvalidArgumentError(f"axis must be in [{-self.ndim}, {self.ndim - 1}]")
+        position = np.moveaxis(self._positions(), axes[axis], 0)
+        rest = position.shape[1:]
+        ones = np.ones(position.shape[0])
+        return (ones @ self._gathered(position.reshape(position.shape[0], -1))).reshape(rest)
+
+    def _scaled(self, factor: float) -> Affine:
+        coefficient = self.coefficient * factor
+        terms = self.row, self.col, self.entry, coefficient
+        return Affine._of(self.envelope, self.shape, *terms, self.constant * factor)
+
+    def _numbers(self, other: Any) -> Any:
+        """A public factor: finite numbers of any shape, or a sparse matrix."""
+        if isinstance(other, Affine):
+            raise InvalidTypeError("an Affine must be multiplied by public numbers, not by another")
+        if sparse.issparse(other):
+            return check.matrix("a factor", other)
+        found = check.array("a factor", other)
+        check.reject_non_finite("a factor", found.ravel())
+        return found
+
+    def _with(self, other: Any) -> tuple[Affine, Affine]:
+        """Both terms of a sum in one shape."""
+        if isinstance(other, Affine) and self.is_public and not self.envelope.size:
+            yours, mine = other, Affine._of(
+                other.envelope, self.shape, self.row, self.col, self.entry, self.coefficient,
+                self.constant,
+            )  # fmt: skip
+        else:
+            mine, yours = self, Affine.of(other, self.envelope)
+        try:
+            shape = np.broadcast_shapes(mine.shape, yours.shape)
+        except ValueError:
+            raise InvalidArgumentError(
+                f"shapes must broadcast, got {mine.shape} and {yours.shape}"
+            ) from None
+        return mine._broadcast(shape), yours._broadcast(shape)
+
+    def _broadcast(self, shape: Shape) -> Affine:
+        if shape == self.shape:
+            return self
+        _dense(shape)
+        return self._gathered(np.broadcast_to(self._positions(), shape))
+
+    def _positions(self) -> IntArray:
+        """Flat positions in the array's own shape."""
+        _dense(self.shape)
+        return np.arange(self.size).reshape(self.shape)
+
+    def _gathered(self, positions: IntArray) -> Affine:
+        """The numbers at flat positions, in the shape of `positions`."""
+        shape, wanted = positions.shape, positions.ravel()
+        flat = self._reshaped((self.size,))
+        first = np.searchsorted(flat.row, wanted)
+        count = np.searchsorted(flat.row, wanted, side="right") - first
+        place = np.repeat(np.arange(wanted.size), count)
+        term = first[place] + np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
+        row, col = np.divmod(place, max(table_shape(shape)[1], 1))
+        fixed = flat.constant[wanted].reshape(table_shape(shape)) if wanted.size else None
+        return Affine._of(
+            self.envelope, shape, row, col, flat.entry[term], flat.coefficient[term], fixed
+        )
+
+    def _refuse(self, *_: Any) -> Any:
+        raise InvalidTypeError(
+            "an Affine stands for private numbers: it has no value to compare or convert; "
+            "state a constraint with ParametricLP or PrivateCost"
+        )
+
+    __bool__ = __float__ = __int__ = __complex__ = __index__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __array__ = _refuse
+    __pow__ = __rpow__ = __rtruediv__ = __abs__ = _refuse
+
+    def __repr__(self) -> str:
+        count = np.unique(self.entry).size
+        return f"Affine(shape={self.shape}, reads {count} entr{'y' if count == 1 else 'ies'})"
+
+
+def table_shape(shape: Shape) -> tuple[int, int]:
+    """Rows and columns in which an array of that shape is kept."""
+    if len(shape) < 2:
+        return (shape[0] if shape else 1), 1
+    return prod(shape[:-1]), shape[-1]
+
+
+def common_envelope(*parts: Any) -> Envelope:
+    """The envelope that the expressions among some numbers share; an empty one if there is none."""
+    found: Envelope | None = None
+    for part in parts:
+        found = _envelope_in(part, found) if _holds_affine(part) else found
+    return Envelope._empty() if found is None else found
+
+
+def _envelope_in(x: Any, known: Envelope | None) -> Envelope:
+    for part in _affine_parts(x):
+        if known is None or (not known.size and part.envelope.size):
+            known = part.envelope
+        elif part.envelope.size and part.envelope is not known and part.envelope != known:
+            raise InvalidArgumentError(
+                "expressions must be of one envelope: put their groups together with "
+                "Envelope.join({name: envelope, …}) and index that"
+            )
+    return Envelope._empty() if known is None else known
+
+
+def _affine_parts(x: Any) -> Iterator[Affine]:
+    if isinstance(x, Affine):
+        yield x
+    elif isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.dtype == object):
+        for part in x:
+            yield from _affine_parts(part)
+
+
+def _holds_affine(x: Any) -> bool:
+    return next(_affine_parts(x), None) is not None
+
+
+def _stacked(parts: list[Affine], envelope: Envelope) -> Affine:
+    shapes = {part.shape for part in parts}
+    if len(shapes) > 1:
+        raise InvalidArgumentError("rows must have one shape")
+    (shape,) = shapes
+    flat = [part._reshaped((part.size,)) for part in parts]
+    starts = np.cumsum([0, *(part.size for part in flat[:-1])])
+    whole = Affine._of(
+        envelope,
+        (len(parts) * prod(shape),),
+        np.concatenate([part.row + start for part, start in zip(flat, starts, strict=True)]),
+        np.concatenate([part.col for part in flat]),
+        np.concatenate([part.entry for part in flat]),
+        np.concatenate([part.coefficient for part in flat]),
+        sparse.vstack([part.constant for part in flat]),
+    )
+    return whole._reshaped((len(parts), *shape))
+
+
+def _transposed(numbers: Any) -> Any:
+    return numbers if numbers.ndim == 1 else numbers.T
+
+
+def _listed(part: Any) -> Any:
+    return list(part) if isinstance(part, range) else part
+
+
+def _dense(shape: Shape) -> None:
+    if prod(shape) > MOST_POSITIONS:
+        raise InvalidArgumentError(
+            f"an array of shape {shape} is too large to be indexed or broadcast: build it with "
+            "Affine.sparse"
+        )
+
+
+def _merged(
+    row: IntArray, col: IntArray, entry: IntArray, coefficient: FloatArray
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Terms by place and entry; those that meet are added exactly, and zeros dropped.
+
+    A sum that is not a float stays as several terms of one sign, so nothing is rounded.
+    """
+    if not np.isfinite(coefficient).all():
+        raise InvalidArgumentError("coefficients must be finite")
+    order = np.lexsort((entry, col, row))
+    place = np.stack([row[order], col[order], entry[order]])
+    new = np.ones(row.size, dtype=bool)
+    new[1:] = (np.diff(place, axis=1) != 0).any(axis=0)
+    start = np.flatnonzero(new)
+    count = np.diff(np.append(start, row.size))
+    factors = coefficient[order]
+    single = start[(count == 1) & (factors[start] != 0.0)]
+    where, pieces = [single], [factors[single]]
+    for first, size in zip(start[count > 1], count[count > 1], strict=True):
+        try:
+            total = exact.expansion(factors[first : first + size].tolist())
+        except OverflowError:
+            raise InvalidArgumentError(
+                "coefficients must have finite sums: repeated terms add up beyond the floats"
+            ) from None
+        where.append(np.full(len(total), first))
+        pieces.append(np.array(total))
+    index = np.concatenate(where)
+    sort = np.argsort(index, kind="stable")
+    rows, cols, entries = (check.frozen(part) for part in place[:, index[sort]].copy())
+    return rows, cols, entries, check.frozen(np.concatenate(pieces)[sort])

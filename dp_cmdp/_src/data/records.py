@@ -1,0 +1,167 @@
+"""Records: whose entries are whose, by names of any type.
+
+Entries whose names are equal are one record, which privacy protects as a whole. Names have one form
+and are of one kind (:mod:`dp_cmdp.data.names`). Whoever's name does not equal itself (NaN, also
+inside a tuple), or equals nothing but the very same object, would be several records, each
+protected alone: such names are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp_cmdp._src.base import validation as check
+Labels = Any
+from dp_cmdp._src.data.names import LARGEST_INTEGER, plain, refuse_kinds
+from dp_cmdp._src.base.errors import InvalidArgumentError
+
+KINDS = "integers, texts, times, tuples of these, or other hashable values"
+#: Lists in lists: an array has no more dimensions.
+DEEPEST = 32
+#: More names than this are a mistake: views that repeat one number without end.
+MOST = 10**8
+
+
+def numbered(owners: Iterable[Any]) -> NDArray[np.int64]:
+    """Numbers of records: integers from 0 on as they are, others in order of appearance."""
+    numbers: dict[Any, int] = {}
+    try:
+        keys = [plain(key) for key in owners]
+        if all(check.is_integer(key) and 0 <= key < LARGEST_INTEGER for key in keys):
+            return np.array(keys, dtype=np.int64)
+        found = [numbers.setdefault(key, len(numbers)) for key in keys]
+    except Exception:
+        raise InvalidArgumentError(
+            "names of records must be hashable values: texts, numbers, times, tuples"
+        ) from None
+    for key in numbers:
+        if not _names_one(key):
+            raise InvalidArgumentError(
+                "names of records must equal themselves, or one person would be several records: "
+                "no NaN or missing value, also inside a tuple, and no object that equals nothing "
+                f"but itself; got {type(key).__name__} (a text or a number names anybody)"
+            )
+    refuse_kinds("names of records", keys)
+    return np.array(found, dtype=np.int64)
+
+
+def records_by_level(name: str, groups: Mapping[str, Labels]) -> list[NDArray[np.int64]]:
+    """Records of several groups, named by a level that the labels of all of them have."""
+    keys: list[list[Any]] = []
+    for group, labels in groups.items():
+        if not name or name not in labels.names:
+            raise InvalidArgumentError(
+                f"records must name a level of the labels of every group; {group!r} has "
+                f"{', '.join(map(repr, labels.names)) or 'no labels'}, not {name!r}"
+            )
+        keys.append(labels.index().get_level_values(name).tolist())
+    cuts = np.cumsum([len(part) for part in keys])[:-1]
+    return np.split(numbered(key for part in keys for key in part), cuts)
+
+
+def joint_numbers(names: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
+    """Numbers for the names of several groups: equal names are one record in all of them."""
+    if all(part.dtype.kind == "i" for part in names):
+        return list(names)
+    cuts = np.cumsum([part.size for part in names])[:-1]
+    return np.split(numbered(key for part in names for key in part.tolist()), cuts)
+
+
+def record_names(what: str, given: Any, *, group: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """One name per entry of a group, as a flat array of integers or of objects.
+
+    Lists and arrays are nested as the group is, and broadcast to it. A tuple in a list is a name,
+    unless it holds integers only; such names do not broadcast: whether ``(("a", "b"), …)`` are
+    names or rows must not be guessed.
+    """
+    names = _integers(what, given)
+    names = _nested(what, given) if names is None else names
+    if names.shape != shape and any(isinstance(name, tuple) for name in names.flat):
+        raise InvalidArgumentError(
+            f"{what} must have the shape {shape} of the group {group!r} where tuples are names, "
+            f"got {names.shape} (rows are lists)"
+        )
+    try:
+        return np.broadcast_to(names, shape).ravel()
+    except ValueError:
+        raise InvalidArgumentError(
+            f"{what} must broadcast to the shape {shape} of the group {group!r}, got {names.shape}"
+        ) from None
+
+
+def _integers(what: str, given: Any) -> NDArray[np.int64] | None:
+    """Numbers of records as they are given, or None if they are no integers."""
+    if (reason := check.why_no_array(given)) is not None:
+        raise InvalidArgumentError(f"{what} must hold {KINDS}; {reason}")
+    found = _array(given)
+    if found is None or found.dtype.kind not in "iu" or _holds_truth(given):
+        return None
+    return check.integers(what, given)
+
+
+def _holds_truth(given: Any) -> bool:
+    """Whether a list has truth values beside integers: numpy makes integers of them."""
+    flat = [] if isinstance(given, np.ndarray) else np.asarray(given, dtype=object).flat
+    return any(isinstance(item, bool | np.bool_) for item in flat)
+
+
+def _nested(what: str, given: Any, *, depth: int = 0) -> NDArray[Any]:
+    """Names as an array of objects: lists are its axes."""
+    if not isinstance(given, str | list | tuple) and hasattr(type(given), "__array__"):
+        given = _array(given)
+    if isinstance(given, np.ndarray) and given.size <= MOST:
+        flat = given.ravel()  # times as they are: as objects they would be integers
+        return _objects(list(flat) if flat.dtype.kind in "mM" else flat.tolist(), given.shape)
+    if isinstance(given, str) or check.is_integer(given):
+        return _objects([given], ())
+    if not isinstance(given, list | tuple) or depth > DEEPEST:
+        raise InvalidArgumentError(
+            f"{what} must be a list or array of {KINDS}, got {type(given).__name__}"
+        )
+    if not any(isinstance(item, list | np.ndarray) for item in given):
+        return _objects(given, (len(given),))
+    rows = [_nested(what, item, depth=depth + 1) for item in given]
+    if len({row.shape for row in rows}) > 1:
+        raise InvalidArgumentError(f"{what} must have rows of one length")
+    return np.stack(rows)
+
+
+def _array(given: Any) -> NDArray[Any] | None:
+    """What numpy reads, as a plain array; its errors, and those of `given`, end here."""
+    try:
+        return np.asarray(np.asarray(given).view(np.ndarray))
+    except Exception:
+        return None
+
+
+def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    found = np.empty(len(items), dtype=object)
+    for place, item in enumerate(items):
+        found[place] = plain(item)
+    return found.reshape(shape)
+
+
+def _names_one(key: Any) -> bool:
+    """Whether a name that is written again is the same name."""
+    try:
+        return key is not None and _equals_its_copy(key)
+    except Exception:
+        return False
+
+
+def _equals_its_copy(key: Any) -> bool:
+    if key is None or isinstance(key, Enum):  # there is one of each
+        return True
+    if type(key).__eq__ is object.__eq__:
+        return False
+    if isinstance(key, tuple | frozenset):
+        return all(map(_equals_its_copy, key))
+    if is_dataclass(key):
+        return all(_equals_its_copy(getattr(key, part.name)) for part in fields(key))
+    return bool(key == key)
