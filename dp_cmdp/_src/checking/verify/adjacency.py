@@ -1,0 +1,244 @@
+"""What one record changes, counted from a file in whole numbers, by nobody else's count.
+
+The adjacency of a file is its table of changes C (records × entries) and perhaps
+`entries_per_record`, c. On the lattice of step h_k, which is computed again here, record R moves
+entry k by at most
+
+    t_Rk = min(⌈C_Rk/h_k⌉, ⌊U_k/h_k⌋ − ⌊L_k/h_k⌋)
+
+integers, and integer query i by at most m_Ri = Σ_k |w_ik| t_Rk; with c, by the c largest terms. No
+file can show that the table describes the people whose data went in: whoever verifies compares it
+with his own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from heapq import nlargest
+from math import ceil, floor, frexp, isqrt
+from typing import Any, NamedTuple
+
+from dp_cmdp._src.checking.verify.reading import (
+    integer,
+    integers,
+    member,
+    numbers,
+    only,
+    refuse_unless,
+)
+
+ENVELOPE = (
+    *("lower", "upper", "change_record", "change_entry", "change", "records"),
+    *("entries_per_record", "groups"),
+)
+#: Lattice steps per radius, in bits.
+BITS = 16
+#: No entry has more cells on its lattice, and no record moves it further.
+LARGEST_CELL = 1 << 62
+
+Triple = tuple[int, int, int]
+
+
+class Moved(NamedTuple):
+    """What one record moves at most, in integers: the four numbers that a law is judged by."""
+
+    l1: int
+    l2_squared: int
+    largest: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """The public facts about a database that a file states."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    change: Mapping[tuple[int, int], float]
+    records: int
+    entries_per_record: int | None
+    groups: Any
+
+    @classmethod
+    def read(cls, said: Any) -> Adjacency:
+        """From the document of an envelope, refused if it says what no envelope says."""
+        only(said, ENVELOPE)
+        lower = numbers(member(said, "lower"), "lower bounds")
+        upper = numbers(member(said, "upper"), "upper bounds")
+        refuse_unless(len(lower) == len(upper), "there are as many lower as upper bounds")
+        refuse_unless(
+            all(low <= high for low, high in zip(lower, upper, strict=True)),
+            "a lower bound is above its upper bound",
+        )
+        records = integer(member(said, "records"), "the number of records", 0)
+        own = integers(member(said, "change_record"), "records of the changes")
+        entry = integers(member(said, "change_entry"), "entries of the changes")
+        change = numbers(member(said, "change"), "changes")
+        refuse_unless(
+            len(own) == len(entry) == len(change), "the table of changes has columns of one length"
+        )
+        table: dict[tuple[int, int], float] = {}
+        for place in zip(own, entry, change, strict=True):
+            record, k, far = place
+            refuse_unless(0 <= record < records, "a change is of a record that does not exist")
+            refuse_unless(0 <= k < len(lower), "a change is of an entry that does not exist")
+            refuse_unless(far >= 0, "a change is negative")
+            refuse_unless((record, k) not in table, "a change is stated twice")
+            table[record, k] = far
+        most = member(said, "entries_per_record")
+        if most is not None:
+            most = integer(most, "entries_per_record", 1)
+        made = cls(tuple(lower), tuple(upper), table, records, most, member(said, "groups"))
+        made.moves  # refuses a lattice that is too fine
+        return made
+
+    @property
+    def size(self) -> int:
+        return len(self.lower)
+
+    @cached_property
+    def owners(self) -> list[list[tuple[int, float]]]:
+        """Per entry the records that change it, with how much."""
+        found: list[list[tuple[int, float]]] = [[] for _ in self.lower]
+        for (record, entry), far in self.change.items():
+            found[entry].append((record, far))
+        return found
+
+    @cached_property
+    def step(self) -> list[Fraction]:
+        """The lattice step of every entry."""
+        radius = [max((far for _, far in own), default=0.0) for own in self.owners]
+        return list(map(lattice_step, radius))
+
+    @cached_property
+    def cells(self) -> list[tuple[int, int]]:
+        """The lattice cells of the two bounds of every entry."""
+        return [
+            (floor(Fraction(low) / step), floor(Fraction(high) / step))
+            for low, high, step in zip(self.lower, self.upper, self.step, strict=True)
+        ]
+
+    @cached_property
+    def moves(self) -> list[list[tuple[int, int]]]:
+        """Per entry the records that move it, with how many integers at most."""
+        found: list[list[tuple[int, int]]] = []
+        for own, step, (low, high) in zip(self.owners, self.step, self.cells, strict=True):
+            whole = {far: min(ceil(Fraction(far) / step), high - low) for _, far in own}
+            refuse_unless(
+                max(map(abs, (low, high))) <= LARGEST_CELL, "an entry has more than 2^62 cells"
+            )
+            found.append([(record, whole[far]) for record, far in own if whole[far]])
+        return found
+
+    def is_owned(self, entry: int) -> bool:
+        """Whether somebody owns an entry, or the file declares that nobody does.
+
+        It is public if its bounds agree; or if the table says in so many words that it changes by
+        nothing. An entry that the table leaves out is not.
+        """
+        return bool(self.owners[entry]) or self.lower[entry] == self.upper[entry]
+
+    def difference(self, other: Adjacency) -> str | None:
+        """Where this differs from another adjacency, in words; None where it does not."""
+        for what, ours, theirs in (
+            ("the number of entries", self.size, other.size),
+            ("lower bounds", self.lower, other.lower),
+            ("upper bounds", self.upper, other.upper),
+            ("entries_per_record", self.entries_per_record, other.entries_per_record),
+            ("the table of changes", *(_positive(each.change) for each in (self, other))),
+            ("groups and labels", _plain(self.groups), _plain(other.groups)),
+        ):
+            if ours != theirs:
+                return f"{what} differ from those of the problem"
+        return None
+
+    def moved(self, weights: Iterable[Triple], *, largest: bool) -> Moved:
+        """What the worst record moves integer queries by; `largest`: only their largest."""
+        found = (self._joint if self.entries_per_record is None else self._few)(weights)
+        if largest:
+            return Moved(found.largest, found.largest**2, found.largest, int(found.largest > 0))
+        return found
+
+    def _joint(self, weights: Iterable[Triple]) -> Moved:
+        """Every record changes all of its entries at once."""
+        sums: dict[tuple[int, int], int] = {}
+        for query, entry, weight in weights:
+            for record, far in self.moves[entry]:
+                if weight:
+                    place = record, query
+                    sums[place] = sums.get(place, 0) + abs(weight) * far
+        return _worst(sums)
+
+    def _few(self, weights: Iterable[Triple]) -> Moved:
+        """Every record changes at most c of its entries at once."""
+        most, given = self.entries_per_record or 0, list(weights)
+        whole = self._joint(given)
+        columns: dict[int, dict[int, list[tuple[int, int]]]] = {}
+        for query, entry, weight in given:
+            for record, far in self.moves[entry]:
+                if weight:
+                    own = columns.setdefault(record, {}).setdefault(entry, [])
+                    own.append((query, abs(weight) * far))
+        found = Moved(0, 0, 0, 0)
+        for own in columns.values():
+            by_query: dict[int, list[int]] = {}
+            for terms in own.values():
+                for query, term in terms:
+                    by_query.setdefault(query, []).append(term)
+            l1 = _top(most, (sum(term for _, term in terms) for terms in own.values()))
+            largest = max(_top(most, terms) for terms in by_query.values())
+            norms = nlargest(most, (sum(term**2 for _, term in terms) for terms in own.values()))
+            full = sum(sum(terms) ** 2 for terms in by_query.values())
+            count = min(_top(most, map(len, own.values())), len(by_query))
+            square = min(_sum_of_roots_squared(norms), l1 * largest, full)
+            each = Moved(l1, square, largest, count)
+            found = Moved(*map(max, found, each))
+        return Moved(*map(min, found, whole))
+
+
+def lattice_step(radius: float) -> Fraction:
+    """2^-17 times the least power of two above the radius; 2^-16 for an entry that none changes."""
+    exponent = frexp(radius if radius > 0 else 1.0)[1] - 1 - BITS
+    refuse_unless(exponent >= -1074, "a radius is too small for a lattice")
+    return Fraction(2) ** exponent
+
+
+def _worst(sums: Mapping[tuple[int, int], int]) -> Moved:
+    own: dict[int, list[int]] = {}
+    for (record, _), moved in sums.items():
+        own.setdefault(record, []).append(moved)
+    return Moved(
+        max(map(sum, own.values()), default=0),
+        max((sum(moved**2 for moved in each) for each in own.values()), default=0),
+        max(sums.values(), default=0),
+        max(map(len, own.values()), default=0),
+    )
+
+
+def _top(most: int, terms: Iterable[int]) -> int:
+    return sum(nlargest(most, terms))
+
+
+def _sum_of_roots_squared(squares: list[int]) -> int:
+    """An upper bound of (Σ √n)², within one part in 2^60 of it: exact for a single n."""
+    if len(squares) <= 1:
+        return sum(squares)
+    bits = 64
+    roots = sum(isqrt((square << 2 * bits) - 1) + 1 for square in squares if square)
+    return -(-(roots**2) // (1 << 2 * bits))
+
+
+def _positive(change: Mapping[tuple[int, int], float]) -> dict[tuple[int, int], float]:
+    return {place: far for place, far in change.items() if far > 0}
+
+
+def _plain(value: Any) -> Any:
+    """Nested lists instead of arrays and tuples, so that two documents compare."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,87 @@
+"""Plain values out of the dictionaries of a document; what is not as it must be is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+#: Characters of an integer or a fraction written as text.
+LONGEST_NUMBER = 400
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+_FRACTION = re.compile(r"(0|[1-9][0-9]*)(/[1-9][0-9]*)?")
+
+
+class Refused(ValueError):  # noqa: N818 - a verdict, not a mistake of the program
+    """What a file says cannot be so; the text says why."""
+
+
+def refuse_unless(holds: Any, why: str) -> None:
+    if not holds:
+        raise Refused(why)
+
+
+def member(said: Any, name: str) -> Any:
+    """The member of that name, which must be there."""
+    refuse_unless(isinstance(said, Mapping), f"what should hold {name!r} is no mapping")
+    refuse_unless(name in said, f"{name!r} is not there")
+    return said[name]
+
+
+def only(said: Any, names: Sequence[str]) -> None:
+    """Refuse members of other names."""
+    unknown = sorted(set(map(str, said)) - set(names))
+    refuse_unless(not unknown, f"it says what such a file does not say: {', '.join(unknown)[:200]}")
+
+
+def integer(value: Any, what: str, low: int | None = None) -> int:
+    """An integer, or the text of one in the shortest form."""
+    if isinstance(value, str):
+        refuse_unless(
+            len(value) <= LONGEST_NUMBER and _INTEGER.fullmatch(value) and value != "-0",
+            f"{what} must be an integer",
+        )
+        value = int(value)
+    refuse_unless(
+        isinstance(value, int | np.integer) and not isinstance(value, bool),
+        f"{what} must be an integer",
+    )
+    refuse_unless(low is None or value >= low, f"{what} must be at least {low}")
+    return int(value)
+
+
+def integers(value: Any, what: str) -> list[int]:
+    """A vector of integers, as an array or as a list of texts."""
+    if isinstance(value, np.ndarray):
+        refuse_unless(value.ndim == 1 and value.dtype.kind == "i", f"{what} must be integers")
+        return value.tolist()
+    refuse_unless(isinstance(value, list | tuple), f"{what} must be a list of integers")
+    return [integer(each, what) for each in value]
+
+
+def numbers(value: Any, what: str) -> list[float]:
+    """A vector of finite floats."""
+    refuse_unless(isinstance(value, np.ndarray | list), f"{what} must be numbers")
+    array = np.asarray(value)
+    refuse_unless(
+        array.ndim == 1 and (array.dtype.kind in "fi" or not array.size),
+        f"{what} must be a vector of numbers",
+    )
+    found = array.astype(np.float64).tolist()
+    refuse_unless(all(map(math.isfinite, found)), f"{what} must be finite")
+    return found
+
+
+def fraction(value: Any, what: str) -> Fraction:
+    """A fraction that is not negative, written as text in lowest terms."""
+    refuse_unless(
+        isinstance(value, str) and len(value) <= LONGEST_NUMBER and _FRACTION.fullmatch(value),
+        f"{what} must be a fraction, as text",
+    )
+    found = Fraction(value)
+    refuse_unless(str(found) == value, f"{what} must be written in lowest terms")
+    return found

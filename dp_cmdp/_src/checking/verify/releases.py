@@ -1,0 +1,284 @@
+"""What a release file claims, proved again from the file alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from dp_cmdp._src.checking.report import Finding
+from dp_cmdp._src.checking.verify.adjacency import Adjacency, Moved, Triple
+from dp_cmdp._src.checking.verify.known import Known, add_linear
+from dp_cmdp._src.checking.verify.laws import Law, law_of
+from dp_cmdp._src.checking.verify.reading import (
+    Refused,
+    fraction,
+    integer,
+    integers,
+    member,
+    only,
+    refuse_unless,
+)
+
+CLAIMS = ("envelope", "simulated", "strategy", "ledger", "outcomes")
+OUTCOME = (
+    *("name", "kind", "rows", "weight_row", "weight_entry", "weight", "centres"),
+    *("law", "epsilon", "delta", "integers"),
+)
+KINDS = ("linear", "largest")
+HALF = Fraction(1, 2)
+LONGEST_NAME = 200
+#: Turns a law's document into its law, where whoever verifies trusts it; else None.
+Trust = Callable[[Mapping[str, Any]], Law | None]
+
+
+@dataclass
+class Outcome:
+    """One measurement and what it gave, as a file states them."""
+
+    name: str
+    largest: bool
+    rows: int
+    weights: list[Triple]
+    centres: list[int]
+    law_document: Mapping[str, Any]
+    epsilon: Fraction
+    delta: Fraction
+    integers: list[int]
+
+    @classmethod
+    def read(cls, said: Any, adjacency: Adjacency) -> Outcome:
+        only(said, OUTCOME)
+        name, kind = member(said, "name"), member(said, "kind")
+        refuse_unless(
+            isinstance(name, str) and len(name) <= LONGEST_NAME and name.isprintable(),
+            "the name of a measurement must be a short text",
+        )
+        refuse_unless(kind in KINDS, f"a measurement must be one of {', '.join(KINDS)}")
+        rows = integer(member(said, "rows"), "the number of queries", 0)
+        parts = [integers(member(said, part), part) for part in OUTCOME[3:6]]
+        refuse_unless(len(set(map(len, parts))) == 1, "the weights have columns of one length")
+        weights = list(zip(*parts, strict=True))
+        refuse_unless(
+            all(0 <= i < rows and 0 <= k < adjacency.size for i, k, _ in weights),
+            "a weight is of a query or entry that does not exist",
+        )
+        places = {(i, k) for i, k, _ in weights}
+        refuse_unless(len(places) == len(weights), "a weight is stated twice")
+        centres = integers(member(said, "centres"), "centres")
+        largest = kind == "largest"
+        refuse_unless(
+            len(centres) == (rows if largest else 0), "the largest query has a centre per query"
+        )
+        law = member(said, "law")
+        refuse_unless(isinstance(law, Mapping), "the law is no document")
+        made = cls(
+            name=name,
+            largest=largest,
+            rows=rows,
+            weights=weights,
+            centres=centres,
+            law_document=law,
+            epsilon=fraction(member(said, "epsilon"), "epsilon"),
+            delta=fraction(member(said, "delta"), "delta"),
+            integers=integers(member(said, "integers"), "published integers"),
+        )
+        refuse_unless(made.epsilon > 0 and made.delta <= HALF, "a budget must have ε > 0, δ ≤ 1/2")
+        refuse_unless(
+            len(made.integers) == (min(rows, 1) if largest else rows),
+            "there is one published integer per query",
+        )
+        return made
+
+    @cached_property
+    def by_row(self) -> list[dict[int, int]]:
+        found: list[dict[int, int]] = [{} for _ in range(self.rows)]
+        for row, entry, weight in self.weights:
+            found[row][entry] = weight
+        return found
+
+    def check_possible(self, adjacency: Adjacency, law: Law) -> None:
+        """Refuse integers that no database within the bounds gives with such noise."""
+        if law.low is None or law.high is None:
+            return
+        ends: list[tuple[int, int]] = []
+        for weights in self.by_row:
+            least = most = 0
+            for entry, weight in weights.items():
+                low, high = (weight * cell for cell in adjacency.cells[entry])
+                least, most = least + min(low, high), most + max(low, high)
+            ends.append((least, most))
+        if self.largest and ends:
+            shifted = [
+                (low - e, high - e) for (low, high), e in zip(ends, self.centres, strict=True)
+            ]
+            ends = [(max(low for low, _ in shifted), max(high for _, high in shifted))]
+        for place, (y, (least, most)) in enumerate(zip(self.integers, ends, strict=True)):
+            refuse_unless(
+                least + law.low <= y <= most + law.high,
+                f"no database within the bounds gives integer {place}",
+            )
+
+    def inform(self, known: Known, adjacency: Adjacency, law: Law) -> None:
+        """Add what follows of the database."""
+        if law.low is None or law.high is None:
+            return
+        if not self.largest:
+            for y, weights in zip(self.integers, self.by_row, strict=True):
+                add_linear(known, adjacency.step, weights, y, law.low, law.high)
+            return
+        for e, weights in zip(self.centres, self.by_row, strict=True):
+            row = {entry: weight / adjacency.step[entry] for entry, weight in weights.items()}
+            positive = sum(weight for weight in weights.values() if weight > 0)
+            if row:
+                known.add(row, Fraction(self.integers[0] + e - law.low + positive))
+
+
+@dataclass
+class ReleaseFile:
+    """A release, read from its file."""
+
+    subject: str
+    adjacency: Adjacency
+    simulated: bool
+    ledger: str | None
+    outcomes: list[Outcome]
+    laws: list[Law | None]
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    @classmethod
+    def read(cls, subject: str, said: Any, trust: Trust) -> ReleaseFile:
+        only(said, CLAIMS)
+        adjacency = Adjacency.read(member(said, "envelope"))
+        parts = member(said, "outcomes")
+        refuse_unless(isinstance(parts, list), "the outcomes are no list")
+        outcomes = [Outcome.read(part, adjacency) for part in parts]
+        laws = [law_of(each.law_document) or trust(each.law_document) for each in outcomes]
+        simulated, ledger = member(said, "simulated"), member(said, "ledger")
+        refuse_unless(isinstance(simulated, bool), "simulated must be true or false")
+        refuse_unless(
+            ledger is None or (isinstance(ledger, str) and ledger.isprintable()),
+            "the reference of a ledger must be a text",
+        )
+        return cls(subject, adjacency, simulated, ledger, outcomes, laws)
+
+    @cached_property
+    def budget(self) -> tuple[Fraction, Fraction]:
+        """What all measurements spend together."""
+        zero = Fraction(0)
+        return (
+            sum((each.epsilon for each in self.outcomes), zero),
+            sum((each.delta for each in self.outcomes), zero),
+        )
+
+    @cached_property
+    def known(self) -> Known:
+        """All databases that the release allows."""
+        known = Known.box(self.adjacency)
+        for outcome, law in zip(self.outcomes, self.laws, strict=True):
+            if law is not None:
+                outcome.inform(known, self.adjacency, law)
+        return known
+
+    def judge(self) -> list[Finding]:
+        """All claims, with the outcome."""
+        found: list[Finding] = []
+        for outcome, law in zip(self.outcomes, self.laws, strict=True):
+            found += self._judge(outcome, law)
+        epsilon, delta = self.budget
+        found += [
+            self._proved("its measurements spend what it states", f"ε = {epsilon}, δ = {delta}"),
+            self._try("some database within the bounds agrees with all of it", self._consistent),
+            self._source(),
+            self._unprovable("the noise was drawn from its law, once, with good randomness"),
+            self._unprovable("the data lie in the envelope, and records are as it says"),
+        ]
+        if self.outcomes:
+            found.append(
+                self._unprovable("queries and strategy were chosen from public data and outcomes")
+            )
+        ledger = f"it names {self.ledger}" if self.ledger else "it names no ledger"
+        return [*found, self._unprovable(f"what it spent is in a ledger ({ledger})")]
+
+    def _judge(self, outcome: Outcome, law: Law | None) -> list[Finding]:
+        label = f"{outcome.name}: " if outcome.name else ""
+        private = f"{label}({outcome.epsilon}, {outcome.delta})-private for every record"
+        if law is None:
+            name = str(member(outcome.law_document, "law"))[:60]
+            why = f"the law {name!r} is not known here; trusted_laws= takes it"
+            return [Finding(self.subject, private, None, why, "not proved", open=True)]
+        return [
+            self._try(
+                f"{label}every measured entry has an owner or is declared public",
+                lambda: self._owned(outcome),
+            ),
+            self._try(private, lambda: self._private(outcome, law)),
+            self._try(
+                f"{label}such noise gives its integers for some database within the bounds",
+                lambda: outcome.check_possible(self.adjacency, law),
+            ),
+        ]
+
+    def _owned(self, outcome: Outcome) -> str:
+        measured = {entry for _, entry, weight in outcome.weights if weight}
+        unowned = [entry for entry in sorted(measured) if not self.adjacency.is_owned(entry)]
+        refuse_unless(not unowned, f"entry {unowned[:1]} is in no record, and not declared public")
+        return f"{len(measured)} entries"
+
+    def _private(self, outcome: Outcome, law: Law) -> str:
+        moved = self.adjacency.moved(outcome.weights, largest=outcome.largest)
+        needed = law.delta(moved, outcome.epsilon)
+        refuse_unless(
+            needed <= outcome.delta,
+            f"a record moves it by {_words(moved)}, for which {law.name} noise needs "
+            f"δ = {float(needed):.3g}",
+        )
+        return f"a record moves it by {_words(moved)}: {law.name} noise needs δ ≤ {outcome.delta}"
+
+    def _consistent(self) -> str:
+        refuse_unless(not self.known.is_empty(), "its integers contradict each other")
+        return f"{len(self.known.rows)} inequalities and the bounds"
+
+    def _source(self) -> Finding:
+        claim = "its noise is exact"
+        if self.simulated:
+            why = "SIMULATED: drawn for a study; it is not private"
+            return Finding(self.subject, claim, False, why)
+        return Finding(self.subject, claim, True, "by its own word", "declared")
+
+    def _try(self, claim: str, prove: Callable[[], str | None]) -> Finding:
+        try:
+            return self._proved(claim, prove() or "")
+        except Refused as error:
+            return Finding(self.subject, claim, False, str(error))
+
+    def _proved(self, claim: str, why: str) -> Finding:
+        return Finding(self.subject, claim, True, why)
+
+    def _unprovable(self, claim: str) -> Finding:
+        return Finding(self.subject, claim, None, "no file can show it")
+
+
+def _words(moved: Moved) -> str:
+    return f"at most {moved.l1} integers in all and {moved.largest} in one query ({moved.count} queries)"
+
+
+def trusting(laws: Sequence[Any]) -> Trust:
+    """Laws of the verifier's own choice: classes or instances that say whose document it is."""
+
+    def trust(said: Mapping[str, Any]) -> Law | None:
+        for each in laws:
+            law = each.from_document(dict(said)) if isinstance(each, type) else each
+            if law is not None and dict(law.document()) == dict(said):
+                return Law(str(said["law"]), law.low, law.high, _delta_of(law))
+        return None
+
+    return trust
+
+
+def _delta_of(law: Any) -> Callable[[Moved, Fraction], Fraction]:
+    from dp_cmdp._src.noise import Sensitivity
+
+    return lambda moved, epsilon: Fraction(law.delta(Sensitivity(*moved), epsilon))
