@@ -200,6 +200,16 @@ def rounded_up(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
+def float_above(value: Fraction) -> float:
+    """The least float that is not below a fraction in the range of the floats."""
+    return rounded_up(value)
+
+
+def float_below(value: Fraction) -> float:
+    """The greatest float that is not above a fraction in the range of the floats."""
+    return -rounded_up(-value)
+
+
 def _is_safe(factors: Sequence[FloatArray]) -> bool:
     """Whether every (partial) product of the factors is in the error-free range."""
     return all(_in_safe_range(factor, len(factors)).all() for factor in factors)

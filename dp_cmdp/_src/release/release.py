@@ -1,0 +1,476 @@
+"""What has been published of a database: the only thing that crosses the privacy boundary.
+
+A release is an envelope and the outcomes of measurements. All that follows from it, intervals,
+inequalities, estimates and answers, is post-processing. It holds what its guarantee rests on, so
+that its file can be judged alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, reduce
+from itertools import pairwise
+from operator import and_
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dp_cmdp._src.accounting.budget import PrivacyBudget, shown_up
+from dp_cmdp._src.base.documents import loaded, write_document
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.extras import require
+from dp_cmdp._src.base.html import facts_table
+from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.noise import law_from_document
+from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Outcome, Query
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+#: Inequalities contradict each other for certain if they still do with this share of range more.
+CLEAR = 1e-6
+#: The longest integer of a file: noise stays below 2^62, sums of cells are not much larger.
+LONGEST_INTEGER = 100
+TABLES = ("entries", "queries")
+_KEYS = {"envelope", "simulated", "strategy", "ledger", "outcomes"}
+_OUTCOME_KEYS = {
+    "name", "kind", "rows", "weight_row", "weight_entry", "weight", "centres", "law", "epsilon",
+    "delta", "integers",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """An envelope and all that was published about one database of it.
+
+    Attributes
+    ----------
+    envelope : Envelope
+    outcomes : tuple of Outcome
+        What each measurement published.
+    simulated : bool
+        Whether noise of a seed was used: such a release is not private.
+    strategy_document : mapping or None
+        How the measurements were chosen, in words ready for JSON.
+    ledger_reference : str or None
+        The entry of the ledger that was debited.
+
+    Notes
+    -----
+    **Privacy.** *Public*: safe to publish, save and pickle.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> envelope = dp.Envelope(0, 9, radius=0.1, shape=2)
+    >>> release = dp.publish(envelope, [3, 5], epsilon=1, delta=1e-3, strategy="entries")
+    >>> bool((release.lower <= [3, 5]).all() and ([3, 5] <= release.upper).all())
+    True
+    """
+
+    envelope: Envelope
+    outcomes: tuple[Outcome, ...] = ()
+    simulated: bool = False
+    strategy_document: Mapping[str, Any] | None = None
+    ledger_reference: str | None = None
+
+    @cached_property
+    def uncertainty(self) -> UncertaintySet:
+        """Every database that the release allows; the true one is among them."""
+        known = (outcome.inequalities() for outcome in self.outcomes)
+        return reduce(and_, known, self.envelope.uncertainty)
+
+    @cached_property
+    def budget(self) -> PrivacyBudget:
+        """(ε, δ) of all measurements together."""
+        parts = (outcome.measurement.budget for outcome in self.outcomes)
+        return sum(parts, PrivacyBudget._of(Fraction(0), Fraction(0)))
+
+    @property
+    def guarantee(self) -> str:
+        """What is promised, and under which adjacency, in words."""
+        if not self.outcomes:
+            return "nothing was read"
+        pair = f"(ε = {shown_up(self.budget.epsilon)}, δ = {shown_up(self.budget.delta)})"
+        return f"{pair}-differential privacy when {adjacency(self.envelope)}"
+
+    @property
+    def lower(self) -> FloatArray:
+        """Certain lower bounds of the entries."""
+        return self.uncertainty.lower
+
+    @property
+    def upper(self) -> FloatArray:
+        """Certain upper bounds of the entries."""
+        return self.uncertainty.upper
+
+    @cached_property
+    def estimate(self) -> FloatArray:
+        """Measured entries less the mean of their noise; the middle of the bounds elsewhere."""
+        total, precision = np.zeros(self.envelope.size), np.zeros(self.envelope.size)
+        for outcome in self.outcomes:
+            entry, value, weight = _measured_entries(outcome)
+            np.add.at(total, entry, weight * value)
+            np.add.at(precision, entry, weight)
+        measured = precision > 0
+        middle = self.lower / 2 + self.upper / 2
+        found = np.divide(total, precision, out=middle, where=measured)
+        return np.clip(found, self.lower, self.upper)
+
+    @cached_property
+    def saturation(self) -> float:
+        """Share of the entries of which the release says no more than the envelope."""
+        known, envelope = self.uncertainty, self.envelope
+        silent = (known.lower <= envelope.lower) & (known.upper >= envelope.upper)
+        most = known.W.maximum(0) @ known.upper + known.W.minimum(0) @ known.lower
+        told = known.W[np.flatnonzero(known.q < most)]
+        silent[told.indices] = False
+        return float(silent.mean()) if silent.size else 0.0
+
+    def __add__(self, outcome: Outcome) -> Release:
+        """The release with one outcome more."""
+        return replace(self, outcomes=(*self.outcomes, outcome))
+
+    def __and__(self, other: Release) -> Release:
+        """What two releases of one unchanged database say together; their budgets add up.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If they are of different envelopes or adjacency, or contradict each other: then the
+            data changed between them.
+        """
+        if not isinstance(other, Release):
+            return NotImplemented
+        if self.envelope != other.envelope:
+            raise InvalidArgumentError(
+                "releases must be of one envelope: bounds, names and adjacency of these differ, so "
+                "their budgets do not add up"
+            )
+        both = Release(
+            self.envelope,
+            self.outcomes + other.outcomes,
+            self.simulated or other.simulated,
+            _joined(self.strategy_document, other.strategy_document),
+            ", ".join(filter(None, (self.ledger_reference, other.ledger_reference))) or None,
+        )
+        if is_empty(both.uncertainty):
+            raise InvalidArgumentError(
+                "releases must be of one unchanged database: no database of the envelope agrees "
+                "with both, so the data changed between them; use the later one alone"
+            )
+        return both
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of the file of the release."""
+        strategy = self.strategy_document
+        return {
+            "envelope": self.envelope.document(),
+            "simulated": self.simulated,
+            "strategy": None if strategy is None else dict(strategy),
+            "ledger": self.ledger_reference,
+            "outcomes": [_outcome_document(outcome) for outcome in self.outcomes],
+        }
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> Release:
+        """The release of a file; every law is proved again for the sensitivity counted anew."""
+        if set(said) != _KEYS or not isinstance(said["simulated"], bool):
+            raise InvalidArgumentError("it must hold an envelope, a strategy and outcomes")
+        if not isinstance(said["ledger"], str | None) or not isinstance(
+            said["strategy"], dict | None
+        ):
+            raise InvalidArgumentError("its strategy and its entry of a ledger must be as written")
+        envelope = Envelope.from_document(said["envelope"])
+        outcomes = tuple(_outcome(envelope, part) for part in said["outcomes"])
+        made = cls(envelope, outcomes, said["simulated"], said["strategy"], said["ledger"])
+        if is_empty(made.uncertainty):
+            raise InvalidArgumentError("no database of its envelope allows its integers")
+        return made
+
+    @validated
+    def save(self, path: str | Path) -> Path:
+        """Write the release to a file, atomically and without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Path
+        """
+        return write_document(path, "release", self.to_dict())
+
+    @classmethod
+    @validated
+    def load(cls, path: str | Path) -> Release:
+        """Read a release; whatever it claims is proved again from its content.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Release
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the file is damaged, or edited so that a law no longer fits what it measured.
+        """
+        return loaded(path, "release", cls.from_dict)
+
+    @validated
+    def to_frame(self, table: str = "entries") -> pd.DataFrame:
+        """What was released, with the labels of the envelope.
+
+        Parameters
+        ----------
+        table : {"entries", "queries"}
+            One row per entry: its interval, an estimate, the public bounds. Or one row per measured
+            integer: the entries it weighs, the integer, its noise, and what its measurement spent.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        require("pandas")
+        if table not in TABLES:
+            raise InvalidArgumentError(f"table must be one of {TABLES}; got {table[:60]!r}")
+        return _entries_frame(self) if table == "entries" else _queries_frame(self)
+
+    @validated
+    def plot(self, **options: Any) -> Any:
+        """A picture of the intervals within the public bounds, and of the queries.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from dp_cmdp._src.figures.release import release_figure
+
+        return release_figure(self, **options)
+
+    def __repr__(self) -> str:
+        mark = "SIMULATED, not private: " if self.simulated else ""
+        names = [outcome.measurement.name or "measurement" for outcome in self.outcomes]
+        said = f"{' + '.join(names)} of " if names else ""
+        return (
+            f"Release({mark}{said}{self.envelope.size} entries; {self.guarantee}; "
+            f"saturation {self.saturation:.0%})"
+        )
+
+    def _repr_html_(self) -> str:
+        lines = [
+            ("entries", self.envelope.size),
+            *(
+                (outcome.measurement.name or "measurement", f"{len(outcome.integers)} integers, "
+                 f"{outcome.measurement.budget}")
+                for outcome in self.outcomes
+            ),
+            ("guarantee", self.guarantee),
+            ("noise", "SIMULATED: not private" if self.simulated else "exact"),
+            ("saturation", f"{self.saturation:.0%}"),
+        ]  # fmt: skip
+        return facts_table("Release", lines)
+
+
+def adjacency(envelope: Envelope) -> str:
+    """Which databases must look alike, in words."""
+    owned = np.diff(envelope.change.indptr).max(initial=0)
+    shared = np.bincount(envelope.change.indices, minlength=1).max(initial=0) > 1
+    limit = envelope.entries_per_record
+    whole = (envelope.radius >= envelope.upper - envelope.lower).all()
+    far = "over its whole range" if whole else "by at most its radius"
+    if owned <= 1 and not shared:
+        return f"one entry changes {far}"
+    who = "person" if shared else "record"
+    many = owned if limit is None else min(limit, owned)
+    sharing = ", who may share entries with others," if shared else ""
+    if limit is not None:
+        return f"one {who}{sharing} changes at most {many} of its {owned} entries, each {far}"
+    return f"one {who}{sharing} of up to {many} entries changes, each {far}"
+
+
+def is_empty(known: UncertaintySet) -> bool:
+    """Whether no database agrees with all bounds and inequalities; True only where it is clear."""
+    if known.is_empty or known.is_box:
+        return known.is_empty
+    from scipy.optimize import linprog
+
+    width = known.upper - known.lower
+    rows = known.W * width[None, :]
+    size = np.maximum(abs(known.W) @ width, np.finfo(float).tiny)
+    limit = (known.q - known.W @ known.lower) / size + CLEAR
+    scaled = sparse.csr_array(sparse.diags_array(1 / size) @ rows)
+    found = linprog(np.zeros(width.size), A_ub=scaled, b_ub=limit, bounds=(0, 1), method="highs")
+    return found.status == 2
+
+
+def _joined(
+    first: Mapping[str, Any] | None, second: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    """The strategies of two releases."""
+    parts = [part for part in (first, second) if part is not None]
+    return {"several": [dict(part) for part in parts]} if parts else None
+
+
+def _measured_entries(outcome: Outcome) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """Entries measured alone, what was measured of them, and one over the variance of its noise."""
+    query, law = outcome.measurement.query, outcome.measurement.law
+    W = query.weights
+    lone = np.flatnonzero(np.diff(W.indptr) == 1)
+    if isinstance(query, LargestQuery):
+        lone = lone[:0]
+    entry, weight = W.indices[W.indptr[lone]].astype(np.int64), W.data[W.indptr[lone]]
+    step = query.envelope.step[entry]
+    drawn = np.array([float(outcome.integers[i]) for i in lone]) - law.mean
+    return entry, (drawn / weight + 0.5) * step, (weight / step) ** 2 / max(law.variance, 1e-300)
+
+
+def _outcome_document(outcome: Outcome) -> dict[str, Any]:
+    measurement = outcome.measurement
+    table = measurement.query.weights.tocoo()
+    largest = isinstance(measurement.query, LargestQuery)
+    return {
+        "name": measurement.name,
+        "kind": "largest" if largest else "linear",
+        "rows": table.shape[0],
+        "weight_row": table.coords[0].astype(np.int64),
+        "weight_entry": table.coords[1].astype(np.int64),
+        "weight": table.data,
+        "centres": [str(centre) for centre in measurement.query.centres] if largest else [],
+        "law": measurement.law.document(),
+        "epsilon": str(measurement.budget.epsilon),
+        "delta": str(measurement.budget.delta),
+        "integers": [str(number) for number in outcome.integers],
+    }
+
+
+def _outcome(envelope: Envelope, said: Mapping[str, Any]) -> Outcome:
+    """An outcome from its document, through the constructors that refuse what is not proved."""
+    if set(said) != _OUTCOME_KEYS or not isinstance(said["name"], str):
+        raise InvalidArgumentError("an outcome must hold a query, a law, a budget and integers")
+    if said["kind"] not in ("linear", "largest") or not isinstance(said["rows"], int):
+        raise InvalidArgumentError("a query must be linear or largest, with a number of rows")
+    weights = _weights(said, envelope.size)
+    query = Query(envelope, weights)
+    if said["kind"] == "largest":
+        query = LargestQuery(envelope, weights, tuple(map(_integer, said["centres"])))
+    elif said["centres"]:
+        raise InvalidArgumentError("linear queries have no centres")
+    budget = PrivacyBudget._of(_fraction(said["epsilon"]), _fraction(said["delta"]))
+    measurement = Measurement(query, law_from_document(said["law"]), budget, said["name"])
+    integers = tuple(map(_integer, said["integers"]))
+    if len(integers) != query.size:
+        raise InvalidArgumentError("an outcome must hold one integer per query")
+    return Outcome(measurement, integers)
+
+
+def _weights(said: Mapping[str, Any], entries: int) -> sparse.csr_array:
+    """The weights of a document, each place once and none of them 0."""
+    place = [np.asarray(said[name]) for name in ("weight_row", "weight_entry")]
+    data = np.asarray(said["weight"])
+    if any(part.dtype != np.int64 or part.ndim != 1 for part in (*place, data)):
+        raise InvalidArgumentError("weights must be integers, with a row and an entry each")
+    found = sparse.csr_array((data, place), shape=(said["rows"], entries), dtype=np.int64)
+    found.sum_duplicates()
+    if found.nnz != data.size or not data.all():
+        raise InvalidArgumentError("weights must name each place once, and not be 0")
+    return found
+
+
+def _integer(text: Any) -> int:
+    if not isinstance(text, str) or len(text) > LONGEST_INTEGER or str(int(text)) != text:
+        raise InvalidArgumentError("integers must be written as decimal digits")
+    return int(text)
+
+
+def _fraction(text: Any) -> Fraction:
+    if not isinstance(text, str) or len(text) > 1000 or str(Fraction(text)) != text:
+        raise InvalidArgumentError("epsilon and delta must be fractions in lowest terms, as text")
+    return Fraction(text)
+
+
+def _entries_frame(release: Release) -> pd.DataFrame:
+    import pandas as pd
+
+    envelope, columns = release.envelope, {}
+    if not any(group.labels for group in envelope.groups):
+        columns["group"] = np.repeat(
+            [g.name for g in envelope.groups], [g.size for g in envelope.groups]
+        )
+        columns["entry"] = np.concatenate([np.arange(g.size) for g in envelope.groups] or [[]])
+    columns |= {
+        "lower": release.lower,
+        "estimate": release.estimate,
+        "upper": release.upper,
+        "public_lower": envelope.lower,
+        "public_upper": envelope.upper,
+    }
+    return pd.DataFrame(columns, index=_index(envelope))
+
+
+def _index(envelope: Envelope) -> pd.Index:
+    """The labels of all entries: of the only group, or pairs of group and label."""
+    import pandas as pd
+
+    groups = envelope.groups
+    if not any(group.labels for group in groups):
+        return pd.RangeIndex(envelope.size)
+    if len(groups) == 1:
+        axes = groups[0].labels
+        return axes[0] if len(axes) == 1 else pd.MultiIndex.from_product(axes)
+    names = [(group.name, label) for group in groups for label in _flat_labels(group)]
+    return pd.MultiIndex.from_tuples(names, names=["group", "label"])
+
+
+def _flat_labels(group: Any) -> list[Any]:
+    import pandas as pd
+
+    if not group.labels:
+        return list(range(group.size))
+    axes = group.labels
+    return list(axes[0] if len(axes) == 1 else pd.MultiIndex.from_product(axes))
+
+
+def _queries_frame(release: Release) -> pd.DataFrame:
+    import pandas as pd
+
+    names = _index(release.envelope).tolist()
+    rows = []
+    for outcome in release.outcomes:
+        measurement = outcome.measurement
+        W, law = measurement.query.weights, measurement.law
+        spans = list(pairwise(W.indptr.tolist()))
+        if isinstance(measurement.query, LargestQuery):
+            spans = [(0, W.nnz)]
+        for (a, b), integer in zip(spans, outcome.integers, strict=True):
+            weighed = [names[k] for k in dict.fromkeys(W.indices[a:b].tolist())]
+            said = ", ".join(map(str, weighed[:3])) + (", …" if len(weighed) > 3 else "")
+            rows.append({
+                "measurement": measurement.name,
+                "entries": len(weighed),
+                "weighs": said,
+                "integer": integer,
+                "noise": type(law).__name__,
+                "noise_low": law.low,
+                "noise_high": law.high,
+                "epsilon": float(measurement.budget.epsilon),
+                "delta": float(measurement.budget.delta),
+            })  # fmt: skip
+    columns = [
+        "measurement", "entries", "weighs", "integer", "noise", "noise_low", "noise_high",
+        "epsilon", "delta",
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns, dtype=object)
