@@ -6,6 +6,9 @@ at most one of its records: every entry changes by the same radius wherever it i
 entries that belong to one record in one release, or are linked through records of several, never
 belong to two records of another.
 
+Records that overlap, or that change a few of their entries at once (`entries_per_record`), are
+compared as a whole: releases that share a group must then state one and the same adjacency.
+
 Everything here is public. A :class:`Adjacency` is exact (radii are floats in their shortest text,
 which is read back as the same float) and short: one JSON text per notion, compressed.
 """
@@ -27,7 +30,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 _REPAIR = (
     "nothing was recorded: losses add up for one and the same change only. State the radius and "
     "the records as before; name the group or label its entries otherwise if these are other "
-    "numbers of the same people; or debit another identity if they are numbers of other people"
+    "numbers of the same people; or debit another account if they are numbers of other people"
 )
 
 
@@ -58,30 +61,31 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """The groups of entries that a release is about; records are numbered through all of them.
+    """The groups of entries that a release is about, and which records change them.
 
-    Notes
-    -----
-    **Paper.** ``def:adj2``, with records. **Privacy.** *Public*.
-
-    Examples
-    --------
-    >>> from dp_cmdp import Envelope
-    >>> from dp_cmdp._src.data.adjacency import adjacency_of
-    >>> near = adjacency_of(Envelope(0, 1, shape=2, name="price", radius=0.1))
-    >>> far = adjacency_of(Envelope(0, 1, shape=2, name="price", radius=0.5))
-    >>> near.digest == far.digest
-    False
+    Disjoint records are numbered through all groups. Others are listed in `change`: for each
+    record the entries it changes, in flat positions, and how far; `entries_per_record` is the
+    number that it changes at once, None for all of them.
     """
 
     groups: tuple[Group, ...]
+    change: tuple[tuple[tuple[int, float], ...], ...] = ()
+    entries_per_record: int | None = None
+
+    @property
+    def is_disjoint(self) -> bool:
+        """Whether every entry belongs to one record, which changes as a whole."""
+        return not self.change
 
     @property
     def text(self) -> str:
-        """Canonical JSON: equal for equal facts."""
+        """Canonical JSON: equal for equal adjacencies."""
         names = [part.name for part in fields(Group)]
         said = [{name: getattr(group, name) for name in names} for group in self.groups]
-        return _CANONICAL.encode(said)
+        if self.is_disjoint:
+            return _CANONICAL.encode(said)
+        more = {"change": self.change, "entries_per_record": self.entries_per_record}
+        return _CANONICAL.encode({"groups": said, **more})
 
     @property
     def digest(self) -> str:
@@ -96,18 +100,24 @@ class Adjacency:
     @classmethod
     def parse(cls, text: str) -> Adjacency:
         """Read what :attr:`text` wrote."""
-        parts = [{name: _tuples(part) for name, part in said.items()} for said in json.loads(text)]
-        return cls(tuple(Group(**part) for part in parts))
+        said = json.loads(text)
+        whole = {"groups": said} if isinstance(said, list) else cast(dict[str, Any], said)
+        parts = [{name: _tuples(part) for name, part in one.items()} for one in whole["groups"]]
+        return cls(
+            tuple(Group(**part) for part in parts),
+            _tuples(whole.get("change", [])),
+            whole.get("entries_per_record"),
+        )
 
 
 def stated(adjacency: Adjacency, earlier: Sequence[tuple[int, str]]) -> str:
-    """What a debit records: the digest, and the whole adjacency where it is new to the identity.
+    """What a debit records: the digest, and the whole adjacency where it is new to the account.
 
     Parameters
     ----------
     adjacency
     earlier
-        Index and recorded text of each debit of the identity that states an adjacency.
+        Index and recorded text of each debit of the account that states an adjacency.
 
     Raises
     ------
@@ -132,7 +142,13 @@ def stated(adjacency: Adjacency, earlier: Sequence[tuple[int, str]]) -> str:
 def difference(adjacencies: Sequence[Adjacency]) -> str | None:
     """Why no unit fits all of these adjacencies, of which the last is new; None if one does."""
     groups = [group for adjacency in adjacencies for group in adjacency.groups]
-    return _other_naming(groups) or _other_radius(groups) or _other_records(adjacencies)
+    disjoint = [adjacency for adjacency in adjacencies if adjacency.is_disjoint]
+    return (
+        _other_naming(groups)
+        or _other_radius(groups)
+        or _other_sharing(adjacencies)
+        or _other_records(disjoint)
+    )
 
 
 def _other_naming(groups: Sequence[Group]) -> str | None:
@@ -153,8 +169,23 @@ def _other_radius(groups: Sequence[Group]) -> str | None:
             if (known := radius.setdefault(entry, own)) != own:
                 return (
                     f"{_shown(entry)} changes by at most {own} here and by at most {known} in an "
-                    "earlier debit of this identity"
+                    "earlier debit of this account"
                 )
+    return None
+
+
+def _other_sharing(adjacencies: Sequence[Adjacency]) -> str | None:
+    """Records that overlap or change in part are stated alike wherever their groups are read."""
+    *earlier, new = adjacencies
+    names = {group.name for group in new.groups}
+    for known in earlier:
+        shared = names & {group.name for group in known.groups}
+        disjoint = known.is_disjoint and new.is_disjoint
+        if shared and not disjoint and known.text != new.text:
+            return (
+                f"the records of {min(shared)!r} are others than in an earlier debit of this "
+                "account (who shares entries, by how much, or how many change at once)"
+            )
     return None
 
 

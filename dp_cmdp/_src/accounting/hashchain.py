@@ -2,11 +2,11 @@
 
 With h₀ = H(ledger id) and hᵢ = H(hᵢ₋₁, entryᵢ), where H is SHA-256 of canonical JSON, no entry can
 change, vanish or move without changing every later hash; so the last hash, the *head*, stands for
-the whole history. For each identity the chain holds one ``total`` and then its ``debit`` entries,
+the whole history. For each account the chain holds one ``total`` and then its ``debit`` entries,
 whose exact sum never exceeds the total in ε nor in δ (paper: ``lem:comp``). A total states the
 unit that is protected; a ``unit`` entry states it for a total from before there were units.
 
-Nothing here touches a file: :mod:`dp_cmdp.accounting.ledger` stores the chain.
+Nothing here touches a file: :mod:`dp_cmdp._src.accounting.ledger` stores the chain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.accounting.budget import PrivacyBudget, shown_down, shown_up
+from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError, LedgerCorruptError
 
 #: Numerators and denominators stay below 2^1000, so that every amount is a normal float.
@@ -28,85 +28,25 @@ MAX_BITS = 1000
 _ZERO = re.compile("0/1")
 _FRACTION = re.compile(r"[1-9][0-9]{0,301}/[1-9][0-9]{0,301}")
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+#: Before the first debit.
+NOTHING = PrivacyBudget._of(Fraction(0), Fraction(0))
 _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 Kind = Literal["total", "unit", "debit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
-    """An exact (ε, δ) pair that, unlike a :class:`PrivacyBudget`, may be zero.
-
-    Notes
-    -----
-    **Paper.** ``lem:comp``. **Privacy.** *Public*.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from dp_cmdp._src.accounting.hashchain import Amount
-    >>> spent = Amount(Fraction(1, 10), Fraction(0)) + Amount(Fraction(2, 10), Fraction(0))
-    >>> spent == Amount(Fraction(3, 10), Fraction(0))
-    True
-    """
-
-    epsilon: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
-
-    @classmethod
-    def of(cls, budget: PrivacyBudget) -> Amount:
-        """The amount of a budget, refused when its fractions are too long to store."""
-        for name, value in (("epsilon", budget.epsilon), ("delta", budget.delta)):
-            if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
-                raise InvalidArgumentError(
-                    f"{name} must be a fraction p/q with p and q below 2^{MAX_BITS}; round it"
-                )
-        return cls(budget.epsilon, budget.delta)
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(self.epsilon + other.epsilon, self.delta + other.delta)
-
-    def __sub__(self, other: Amount) -> Amount:
-        return Amount(self.epsilon - other.epsilon, self.delta - other.delta)
-
-    def covers(self, other: Amount) -> bool:
-        """Whether `other` fits into this amount, in ε and in δ."""
-        return other.epsilon <= self.epsilon and other.delta <= self.delta
-
-    def rounded_up(self) -> str:
-        """Text for an amount spent or asked for."""
-        return f"(ε = {shown_up(self.epsilon)}, δ = {shown_up(self.delta)})"
-
-    def rounded_down(self) -> str:
-        """Text for an amount that remains."""
-        return f"(ε = {shown_down(self.epsilon)}, δ = {shown_down(self.delta)})"
-
-
-@dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """One line of the ledger: its place in the chain (from 1), what it says, its hash.
 
-    `protects` is the unit in words in a total, and in a debit the adjacency, as
-    :mod:`dp_cmdp.accounting.adjacency` stores it; empty where nothing was stated.
-
-    Notes
-    -----
-    **Privacy.** *Public*: the curator keeps private facts out of `note`.
-
-    Examples
-    --------
-    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-    >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-    >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
-    >>> entry.index, entry.kind, entry.note, str(entry.delta)
-    (2, 'debit', 'first look', '1/2000')
+    `protects` is the unit in words in a total, and in a debit the adjacency as it is stored; empty
+    where nothing was stated.
     """
 
     index: int
     time: str
     kind: Kind
-    identity: str
+    account: str
     epsilon: Fraction
     delta: Fraction
     note: str
@@ -114,9 +54,9 @@ class LedgerEntry:
     hash: str
 
     @property
-    def amount(self) -> Amount:
+    def budget(self) -> PrivacyBudget:
         """ε and δ together."""
-        return Amount(self.epsilon, self.delta)
+        return PrivacyBudget._of(self.epsilon, self.delta)
 
     def row(self) -> tuple[int, str, str, str, str, str, str, str, str]:
         """The entry as stored: fractions are text ``p/q``."""
@@ -124,7 +64,7 @@ class LedgerEntry:
             self.index,
             self.time,
             self.kind,
-            self.identity,
+            self.account,
             _text(self.epsilon),
             _text(self.delta),
             self.note,
@@ -168,29 +108,16 @@ class LedgerHead:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Where one identity stands: `total` = `spent` + `remaining`, after `debits` debits.
+    """Where one account stands; `unit` is whom it protects, empty in totals of early files."""
 
-    `unit` is whom a total protects, in words; empty where it was set before units were stated.
-
-    Examples
-    --------
-    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-    >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-    >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/2", "1/2000"))
-    >>> (balance,) = ledger.balances()
-    >>> str(balance.spent.epsilon), str(balance.remaining.epsilon), balance.debits
-    ('1/2', '3/2', 1)
-    """
-
-    identity: str
-    total: Amount
-    spent: Amount = Amount()
+    account: str
+    total: PrivacyBudget
+    spent: PrivacyBudget = NOTHING
     debits: int = 0
     unit: str = ""
 
     @property
-    def remaining(self) -> Amount:
+    def remaining(self) -> PrivacyBudget:
         """What may still be debited."""
         return self.total - self.spent
 
@@ -213,8 +140,8 @@ class Chain:
         self,
         kind: Kind,
         *,
-        identity: str,
-        amount: Amount,
+        account: str,
+        amount: PrivacyBudget,
         note: str,
         time: str,
         protects: str = "",
@@ -222,9 +149,9 @@ class Chain:
         """The entry that would follow the head."""
         index = len(self.entries) + 1
         written = _text(amount.epsilon), _text(amount.delta), note, protects
-        following = link(self.head.hash, (index, time, kind, identity, *written))
+        following = link(self.head.hash, (index, time, kind, account, *written))
         spent = amount.epsilon, amount.delta
-        return LedgerEntry(index, time, kind, identity, *spent, note, protects, following)
+        return LedgerEntry(index, time, kind, account, *spent, note, protects, following)
 
     def check_contains(self, pinned: LedgerHead) -> None:
         """Raise :class:`LedgerCorruptError` unless this history continues the pinned one."""
@@ -240,6 +167,18 @@ class Chain:
                 "that entry was rewritten, or the pin belongs to another ledger",
                 index=pinned.count,
             )
+
+
+def storable(budget: PrivacyBudget) -> PrivacyBudget:
+    """The budget itself, refused when its fractions are too long to store."""
+    for name, value in (("epsilon", budget.epsilon), ("delta", budget.delta)):
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
+            raise InvalidArgumentError(
+                f"{name} must be a fraction p/q with p and q below 2^{MAX_BITS}; round it"
+            )
+        if value <= 0:
+            raise InvalidArgumentError(f"{name} must be positive to be debited")
+    return budget
 
 
 def genesis(ledger_id: str) -> str:
@@ -281,7 +220,7 @@ def _entry(row: Sequence[Any], index: int, previous: str) -> LedgerEntry:
         raise LedgerCorruptError(f"entry {index} is missing", index=index)
     if not all(isinstance(text, str) for text in texts):
         raise LedgerCorruptError(f"entry {index} holds a value of the wrong type", index=index)
-    time, kind, identity, epsilon, delta, note, protects, stored = texts
+    time, kind, account, epsilon, delta, note, protects, stored = texts
     if link(previous, row[:-1]) != stored:
         raise LedgerCorruptError(
             f"entry {index} does not match its hash: it, or its place, was changed", index=index
@@ -290,34 +229,34 @@ def _entry(row: Sequence[Any], index: int, previous: str) -> LedgerEntry:
     if kind not in get_args(Kind) or not all(map(amounts.fullmatch, (epsilon, delta))):
         raise LedgerCorruptError(f"entry {index} is not a valid entry", index=index)
     return LedgerEntry(
-        index, time, kind, identity, Fraction(epsilon), Fraction(delta), note, protects, stored
+        index, time, kind, account, Fraction(epsilon), Fraction(delta), note, protects, stored
     )
 
 
 def _post(balances: dict[str, Balance], entry: LedgerEntry) -> None:
     """Add one entry to the balances; a debit needs a total before it, and room in it."""
-    old = balances.get(entry.identity)
+    old = balances.get(entry.account)
     if (old is None) != (entry.kind == "total"):
         raise LedgerCorruptError(
-            f"entry {entry.index}: an identity has one total, and has it before any debit",
+            f"entry {entry.index}: an account has one total, and has it before any debit",
             index=entry.index,
         )
     if old is None:
-        balances[entry.identity] = Balance(entry.identity, entry.amount, unit=entry.protects)
+        balances[entry.account] = Balance(entry.account, entry.budget, unit=entry.protects)
         return
     if entry.kind == "unit":
         if old.unit or not entry.protects:
             raise LedgerCorruptError(
-                f"entry {entry.index}: an identity has one unit", index=entry.index
+                f"entry {entry.index}: an account has one unit", index=entry.index
             )
-        balances[entry.identity] = replace(old, unit=entry.protects)
+        balances[entry.account] = replace(old, unit=entry.protects)
         return
-    spent = old.spent + entry.amount
-    if not old.total.covers(spent):
+    spent = old.spent + entry.budget
+    if not spent.fits(old.total):
         raise LedgerCorruptError(
-            f"entry {entry.index} exceeds the total of its identity", index=entry.index
+            f"entry {entry.index} exceeds the total of its account", index=entry.index
         )
-    balances[entry.identity] = replace(old, spent=spent, debits=old.debits + 1)
+    balances[entry.account] = replace(old, spent=spent, debits=old.debits + 1)
 
 
 def _text(value: Fraction) -> str:

@@ -1,16 +1,16 @@
-"""A durable, append-only ledger of what has been spent on each private database.
+"""A durable, append-only account of what has been spent on a private database.
 
 Releases of one database add up, (Σ εᵢ, Σ δᵢ) (paper: ``lem:comp``), for as long as the database
 lives: longer than any process. The ledger keeps that sum on disk, in exact fractions, and refuses
 the debit that would take it over the total. A release debits *before* it reads data and is never
 refunded, so what is written down is never less than what was spent. A sum means something only if
-all its terms protect the same change: an identity states its unit in words, every release records
-its adjacency (:mod:`dp_cmdp.accounting.adjacency`), and a debit that protects another is refused.
+all its terms protect the same change: an account states its unit in words, every debit records its
+adjacency (:mod:`dp_cmdp._src.accounting.adjacency`), and one that protects another is refused.
 
-One SQLite file, one transaction per debit: under the lock (:mod:`dp_cmdp.accounting.lock`) the
-whole hash chain (:mod:`dp_cmdp.accounting.hashchain`) is checked, the balance compared, the entry
-appended, the commit forced to disk and the entry read back (:mod:`dp_cmdp.accounting.ledger_file`)
-before :meth:`PrivacyLedger.debit` returns.
+One SQLite file, one transaction per debit: under the lock (:mod:`dp_cmdp._src.accounting.lock`)
+the whole hash chain (:mod:`dp_cmdp._src.accounting.hashchain`) is checked, the balance compared,
+the entry appended, the commit forced to disk and the entry read back
+(:mod:`dp_cmdp._src.accounting.ledger_file`) before :meth:`PrivacyLedger.debit` returns.
 """
 
 from __future__ import annotations
@@ -20,14 +20,18 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.validation import validated
-from dp_cmdp._src.base.html import facts_table, rows_table
 from dp_cmdp._src.accounting.adjacency import Adjacency, stated
-from dp_cmdp._src.accounting.budget import PrivacyBudget
-from dp_cmdp._src.accounting.hashchain import Amount, Balance, Chain, LedgerEntry, LedgerHead
+from dp_cmdp._src.accounting.budget import Number, PrivacyBudget
+from dp_cmdp._src.accounting.hashchain import (
+    NOTHING,
+    Balance,
+    Chain,
+    LedgerEntry,
+    LedgerHead,
+    storable,
+)
 from dp_cmdp._src.accounting.ledger_file import (
     append,
     check_pages,
@@ -38,28 +42,29 @@ from dp_cmdp._src.accounting.ledger_file import (
     transaction,
     write,
 )
+from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import BudgetExceededError, InvalidArgumentError, LedgerError
+from dp_cmdp._src.base.html import facts_table
+from dp_cmdp._src.base.validation import validated
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Longest identity (or unit) and note, in characters.
-MAX_IDENTITY, MAX_NOTE = 200, 2000
+#: Longest account (or unit) and note, in characters.
+MAX_NAME, MAX_NOTE = 200, 2000
+UNIT = "one record"
+
+
+class Protected(Protocol):
+    """What states an adjacency: an Envelope."""
+
+    @property
+    def adjacency(self) -> Adjacency: ...
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerReport:
-    """What :meth:`PrivacyLedger.verify` found to be true.
-
-    Examples
-    --------
-    >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-    >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-    >>> report = ledger.verify(str(ledger.head()))
-    >>> report.pinned, report.head.count, [balance.identity for balance in report.balances]
-    (True, 1, ['demand 2026'])
-    """
+    """What :meth:`PrivacyLedger.verify` found to be true."""
 
     ledger_id: str
     head: LedgerHead
@@ -69,123 +74,141 @@ class LedgerReport:
 
 @dataclass(frozen=True, slots=True, init=False)
 class PrivacyLedger:
-    """The budgets of private databases, in one SQLite file.
+    """One account in a ledger file: the budget of a private database, whoever spends from it.
 
     Holds no open file: it may be pickled, forked and shared between threads and processes.
 
     Parameters
     ----------
-    path
-        The ledger file. It need not exist: the first :meth:`create` makes it.
-    timeout_seconds
+    path : str or Path
+        The ledger file. A missing one is refused: :meth:`create` makes it.
+    account : str
+        Public name of the database's account, made by :meth:`create`.
+    timeout_seconds : float
         How long to wait for another's lock before :class:`LedgerBusyError`.
-    unit
-        Whom the debits made here protect, in words; they are refused where the identity says
-        otherwise. By default whom the identity says.
 
     Raises
     ------
     LedgerError
-        An existing file is not a ledger, or cannot be read.
+        The file is missing, is not a ledger, or cannot be read.
+    InvalidArgumentError
+        The ledger has no such account.
 
     Notes
     -----
-    **Paper.** ``lem:comp``.
-    **Privacy.** *Public*: identities, amounts and notes must hold no private value.
+    **Privacy.** *Public*: accounts, amounts and notes must hold no private value.
 
     Examples
     --------
-    >>> from dp_cmdp import Database, Envelope, PrivacyBudget, PrivacyLedger, release_database
-    >>> ledger = PrivacyLedger("budgets.sqlite")
-    >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-    >>> database = Database([0.5], Envelope(0, 1, shape=1), identity="demand 2026")
-    >>> release = release_database(database, PrivacyBudget(1, "1/2000"), ledger=ledger)
-    >>> ledger.remaining("demand 2026").epsilon
-    Fraction(1, 1)
+    >>> import dp_cmdp as dp
+    >>> ledger = dp.PrivacyLedger.create("clinic.ledger", "patients", epsilon=2, delta="1/1000")
+    >>> dp.PrivacyLedger("clinic.ledger", "patients").remaining.epsilon
+    Fraction(2, 1)
     """
 
     path: Path
+    account: str
     timeout_seconds: float
-    unit: str | None
 
     @validated
     def __init__(
-        self,
-        path: str | PathLike[str],
-        *,
-        timeout_seconds: float = 30.0,
-        unit: str | None = None,
+        self, path: str | PathLike[str], account: str, *, timeout_seconds: float = 30.0
     ) -> None:
+        self._fill(path, account, timeout_seconds)
+        self._balance(self._read())
+
+    def _fill(self, path: str | PathLike[str], account: str, timeout_seconds: float) -> None:
         seconds = check.real("timeout_seconds", timeout_seconds, low=0.0, high=86400.0)
         object.__setattr__(self, "path", resolved(path))
+        object.__setattr__(self, "account", _line("account", account, MAX_NAME))
         object.__setattr__(self, "timeout_seconds", seconds)
-        object.__setattr__(self, "unit", None if unit is None else _unit(unit))
-        if self.path.exists():
-            with self._transaction() as database:
-                is_ledger(database, self.path)
 
+    @classmethod
     @validated
-    def create(self, identity: str, budget: PrivacyBudget, unit: str) -> LedgerEntry:
-        """Set the total budget of an identity and whom it protects, once and for ever.
+    def create(
+        cls,
+        path: str | PathLike[str],
+        account: str,
+        *,
+        epsilon: Number,
+        delta: Number,
+        unit: str = UNIT,
+        timeout_seconds: float = 30.0,
+    ) -> PrivacyLedger:
+        """Set the total of an account and whom it protects, once and for ever, and open it.
 
-        Repeating the same call changes nothing; another total or unit for a known identity raises
-        :class:`InvalidArgumentError`. Where the total was set before units were stated, the unit
-        is added to it.
+        The file is made if need be; one that exists takes another account. Repeating the same call
+        changes nothing. Where the total is from before units were stated, the unit is added to it.
 
         Parameters
         ----------
-        identity
-            Public name of the database.
-        budget
+        path : str or Path
+        account : str
+            Public name of the database's account.
+        epsilon, delta : number
             The total.
-        unit
+        unit : str
             Whose whole contribution one record is, in words: ``"one patient"``, ``"one visit"``.
+        timeout_seconds : float
+            As in :class:`PrivacyLedger`.
+
+        Returns
+        -------
+        PrivacyLedger
+
+        Raises
+        ------
+        InvalidArgumentError
+            The account exists with another total or unit.
+        LedgerError
+            The file is not a ledger, or cannot be written.
 
         Notes
         -----
         **Privacy.** *Public*.
-
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer").kind
-        'total'
         """
-        identity, total, unit = _identity(identity), Amount.of(budget), _unit(unit)
+        made = cls.__new__(cls)
+        made._fill(path, account, timeout_seconds)
+        words = _line("unit", " ".join(unit.split()), MAX_NAME)
+        total = storable(PrivacyBudget(epsilon, delta))
+        write(
+            made.path,
+            lambda database: made._create(database, total, words),
+            timeout_seconds=timeout_seconds,
+            may_create=True,
+        )
+        return made
 
-        def step(database: sqlite3.Connection) -> LedgerEntry:
-            if not is_ledger(database, self.path):
-                initialise(database)
-            chain = load(database)
-            if identity not in chain.balances:
-                return append(
-                    database, chain, kind="total", identity=identity, amount=total, protects=unit
-                )
-            if chain.balances[identity].total != total:
-                raise InvalidArgumentError(
-                    f"identity {identity!r} already has the total "
-                    f"{chain.balances[identity].total.rounded_up()}, and a total never changes"
-                )
-            if not chain.balances[identity].unit:
-                return append(
-                    database, chain, kind="unit", identity=identity, amount=Amount(), protects=unit
-                )
-            _same_unit(chain.balances[identity], unit)
-            return next(entry for entry in chain.entries if entry.identity == identity)
-
-        return write(self.path, step, timeout_seconds=self.timeout_seconds, may_create=True)
+    def _create(self, database: sqlite3.Connection, total: PrivacyBudget, unit: str) -> LedgerEntry:
+        if not is_ledger(database, self.path):
+            initialise(database)
+        chain = load(database)
+        known = chain.balances.get(self.account)
+        if known is None:
+            return append(
+                database, chain, kind="total", account=self.account, amount=total, protects=unit
+            )
+        if known.total != total:
+            raise InvalidArgumentError(
+                f"account {self.account!r} already has the total {known.total}, and a total never "
+                "changes: open it with PrivacyLedger(path, account), or name another account"
+            )
+        if not known.unit:
+            return append(
+                database, chain, kind="unit", account=self.account, amount=NOTHING, protects=unit
+            )
+        if known.unit != unit:
+            raise InvalidArgumentError(
+                f"account {self.account!r} protects {known.unit!r}, not {unit!r}, and losses of "
+                "different units do not add up; nothing was recorded: name another account"
+            )
+        return next(entry for entry in chain.entries if entry.account == self.account)
 
     @validated
     def debit(
-        self,
-        identity: str,
-        budget: PrivacyBudget,
-        *,
-        note: str = "",
-        adjacency: Adjacency | None = None,
-    ) -> LedgerEntry:
-        """Spend from an identity's total; once this returns, the debit is on disk for good.
+        self, budget: PrivacyBudget, envelope: Protected | None = None, note: str = ""
+    ) -> str:
+        """Spend from the account; once this returns, the debit is on disk for good.
 
         Call it *before* reading data; there is no refund. If it raises
         :class:`BudgetExceededError` nothing was recorded. If the process dies before it returns,
@@ -193,20 +216,23 @@ class PrivacyLedger:
 
         Parameters
         ----------
-        identity, budget
-            What is spent, and from whose total.
-        note
+        budget : PrivacyBudget
+        envelope : Envelope, optional
+            What the release protects, which every release of this package states. Without one the
+            debit is compared with no other.
+        note : str
             Public text.
-        adjacency
-            What the release protects, which every release of this package states
-            (:func:`~dp_cmdp.data.adjacency.adjacency_of` an envelope). Without one the debit is
-            compared with no other.
+
+        Returns
+        -------
+        str
+            The head after the debit, which :meth:`verify` takes.
 
         Raises
         ------
         InvalidArgumentError
-            The unit of this ledger is not the identity's, or an earlier debit lets an entry of the
-            same name change by another radius or belong to other records. Nothing was recorded.
+            An earlier debit lets an entry of the same name change by another radius, or belong to
+            other records. Nothing was recorded.
         BudgetExceededError
             With the exact `requested` and `remaining` amounts.
         LedgerBusyError
@@ -214,37 +240,21 @@ class PrivacyLedger:
             recorded, unless the text says that the entry was committed.
         LedgerCorruptError
             The ledger contradicts itself, or the entry cannot be read back: count it as spent.
-        LedgerError
-            There is no ledger at `path`, or it cannot be read, written or locked.
 
         Notes
         -----
         **Paper.** ``lem:comp``. **Privacy.** *Spends the budget*.
-
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-        >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
-        >>> ledger.debit("demand 2026", PrivacyBudget("1.01", "1/2000"))
-        Traceback (most recent call last):
-            ...
-        dp_cmdp.errors.BudgetExceededError: ...
         """
-        identity, requested, note = _identity(identity), Amount.of(budget), _note(note)
+        requested, said = storable(budget), _line("note", note, MAX_NOTE, blank=True)
 
         def step(database: sqlite3.Connection) -> LedgerEntry:
             chain = self._chain(database)
-            balance = _balance(chain, identity)
-            if self.unit is not None:
-                _same_unit(balance, self.unit)
-            protects = "" if adjacency is None else stated(adjacency, _adjacencies(chain, identity))
-            remaining = balance.remaining
-            if not remaining.covers(requested):
+            remaining = self._balance(chain).remaining
+            protects = "" if envelope is None else stated(envelope.adjacency, self._stated(chain))
+            if not requested.fits(remaining):
                 raise BudgetExceededError(
-                    f"a debit of {requested.rounded_up()} exceeds what remains of identity "
-                    f"{identity!r}, {remaining.rounded_down()}; nothing was recorded: ask for less",
+                    f"a debit of {requested} exceeds what remains of account {self.account!r}, "
+                    f"{remaining.rounded_down()}; nothing was recorded: ask for less",
                     requested=requested,
                     remaining=remaining,
                 )
@@ -252,13 +262,14 @@ class PrivacyLedger:
                 database,
                 chain,
                 kind="debit",
-                identity=identity,
+                account=self.account,
                 amount=requested,
-                note=note,
+                note=said,
                 protects=protects,
             )
 
-        return write(self.path, step, timeout_seconds=self.timeout_seconds)
+        entry = write(self.path, step, timeout_seconds=self.timeout_seconds)
+        return str(LedgerHead(entry.index, entry.hash))
 
     @validated
     def verify(self, pinned: LedgerHead | str | None = None) -> LedgerReport:
@@ -266,24 +277,18 @@ class PrivacyLedger:
 
         Parameters
         ----------
-        pinned
+        pinned : str, optional
             A head noted elsewhere, earlier. Without one, whoever can write the file can replace
             it by an older copy, or rewrite it with all its hashes, unseen.
+
+        Returns
+        -------
+        LedgerReport
 
         Raises
         ------
         LedgerCorruptError
-            Whose `index` is the first entry at fault.
-
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-        >>> noted = str(ledger.head())  # on paper, or at a notary's
-        >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"))
-        >>> ledger.verify(noted).head.count
-        2
+            Whose `index` is the first entry that is wrong.
         """
         pin = LedgerHead.parse(pinned) if isinstance(pinned, str) else pinned
         with self._transaction() as database:
@@ -295,139 +300,57 @@ class PrivacyLedger:
             chain.ledger_id, chain.head, tuple(chain.balances.values()), pinned=pin is not None
         )
 
+    @property
     def head(self) -> LedgerHead:
-        """The count and last hash, to be noted outside the ledger and given to :meth:`verify`.
-
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-        >>> ledger.head().count
-        1
-        """
+        """Count and last hash of the file, to be noted elsewhere and given to :meth:`verify`."""
         return self._read().head
 
-    def ledger_id(self) -> str:
-        """The random name that the ledger got when it was made."""
-        return self._read().ledger_id
+    @property
+    def total(self) -> PrivacyBudget:
+        """The total set by :meth:`create`."""
+        return self._balance(self._read()).total
 
-    def balances(self) -> list[Balance]:
-        """Total, spent and remaining of every identity, in one consistent look.
+    @property
+    def spent(self) -> PrivacyBudget:
+        """The exact sum of all debits."""
+        return self._balance(self._read()).spent
 
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-        >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/2", "1/2000"))
-        >>> for balance in ledger.balances():
-        ...     print(balance.identity, balance.remaining.epsilon)
-        demand 2026 3/2
-        """
-        return list(self._read().balances.values())
+    @property
+    def remaining(self) -> PrivacyBudget:
+        """Total minus spent, exactly."""
+        return self._balance(self._read()).remaining
 
-    @validated
-    def total(self, identity: str) -> Amount:
-        """The total set by :meth:`create`.
+    @property
+    def unit(self) -> str:
+        """Whose whole contribution one record is; empty in accounts of early files."""
+        return self._balance(self._read()).unit
 
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-        >>> ledger.total("demand 2026").delta
-        Fraction(1, 1000)
-        """
-        return _balance(self._read(), _identity(identity)).total
+    def entries(self) -> list[LedgerEntry]:
+        """The account's debits, oldest first."""
+        return self._debits(self._read())
 
-    @validated
-    def spent(self, identity: str) -> Amount:
-        """The exact sum of all debits.
-
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-        >>> for _ in range(3):
-        ...     entry = ledger.debit("demand 2026", PrivacyBudget(0.1, "1/9000"))
-        >>> ledger.spent("demand 2026").epsilon  # exactly; floats would say 0.30000000000000004
-        Fraction(3, 10)
-        """
-        return _balance(self._read(), _identity(identity)).spent
-
-    @validated
-    def remaining(self, identity: str) -> Amount:
-        """Total minus spent, exactly.
-
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-        >>> entry = ledger.debit("demand 2026", PrivacyBudget("1/3", "1/2000"))
-        >>> ledger.remaining("demand 2026").epsilon
-        Fraction(5, 3)
-        """
-        return _balance(self._read(), _identity(identity)).remaining
-
-    @validated
-    def entries(self, identity: str | None = None) -> list[LedgerEntry]:
-        """All debits, or those of one identity, oldest first.
-
-        Totals are links of the same chain, so the index of the first debit is not 1.
-
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-        >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
-        >>> [(entry.index, entry.note) for entry in ledger.entries()]
-        [(2, 'first look')]
-        """
-        chain = self._read()
-        if identity is not None:
-            _balance(chain, _identity(identity))
-        return [
-            entry
-            for entry in chain.entries
-            if entry.kind == "debit" and identity in (None, entry.identity)
-        ]
-
-    @validated
-    def to_frame(self, identity: str | None = None) -> pd.DataFrame:
-        """The debits as a pandas table; ε and δ stay exact fractions.
-
-        Examples
-        --------
-        >>> from dp_cmdp import PrivacyBudget, PrivacyLedger
-        >>> ledger = PrivacyLedger("budgets.sqlite")
-        >>> entry = ledger.create("demand 2026", PrivacyBudget(2, "1/1000"), "one customer")
-        >>> entry = ledger.debit("demand 2026", PrivacyBudget(1, "1/2000"), note="first look")
-        >>> ledger.to_frame()[["identity", "epsilon", "delta", "note"]]
-              identity epsilon   delta        note
-        0  demand 2026       1  1/2000  first look
-        """
+    def to_frame(self) -> pd.DataFrame:
+        """The account's debits as a table; ε and δ stay exact fractions."""
         import pandas as pd
 
-        columns = ["index", "time", "identity", "epsilon", "delta", "note", "hash"]
-        rows = [[getattr(entry, name) for name in columns] for entry in self.entries(identity)]
+        columns = ["index", "time", "account", "epsilon", "delta", "note", "hash"]
+        rows = [[getattr(entry, name) for name in columns] for entry in self.entries()]
         return pd.DataFrame(rows, columns=pd.Index(columns))
 
     def _repr_html_(self) -> str:
+        title = f"PrivacyLedger {self.path.name}"
         try:
-            found = self.balances()
+            found = self._balance(self._read())
         except LedgerError as error:
-            return facts_table("PrivacyLedger", [("not read", error)])
+            return facts_table(title, [("not read", error)])
         rows = [
-            (each.identity, each.unit or "not stated", each.total.rounded_up(),
-             each.spent.rounded_up(), each.remaining.rounded_down())
-            for each in found
-        ]  # fmt: skip
-        head = ["identity", "unit", "total", "spent", "remaining"]
-        return rows_table(f"PrivacyLedger {self.path.name}", head, rows, count=len(rows))
+            ("account", self.account),
+            ("unit", found.unit or "not stated"),
+            ("total", found.total),
+            ("spent", found.spent),
+            ("remaining", found.remaining.rounded_down()),
+        ]
+        return facts_table(title, rows)
 
     def _read(self) -> Chain:
         with self._transaction() as database:
@@ -441,59 +364,27 @@ class PrivacyLedger:
     def _transaction(self) -> AbstractContextManager[sqlite3.Connection]:
         return transaction(self.path, timeout_seconds=self.timeout_seconds)
 
+    def _balance(self, chain: Chain) -> Balance:
+        if self.account not in chain.balances:
+            raise InvalidArgumentError(
+                f"account {self.account!r} is not in this ledger; PrivacyLedger.create(path, "
+                "account, epsilon=…, delta=…) makes it"
+            )
+        return chain.balances[self.account]
 
-def _identity(identity: str) -> str:
-    if not identity.strip() or not identity.isprintable() or len(identity) > MAX_IDENTITY:
+    def _debits(self, chain: Chain) -> list[LedgerEntry]:
+        return [e for e in chain.entries if e.kind == "debit" and e.account == self.account]
+
+    def _stated(self, chain: Chain) -> list[tuple[int, str]]:
+        """Index and text of each debit that states an adjacency."""
+        return [(e.index, e.protects) for e in self._debits(chain) if e.protects]
+
+
+def _line(name: str, text: str, most: int, *, blank: bool = False) -> str:
+    """A printable text on one line."""
+    if not text.isprintable() or len(text) > most or not (blank or text.strip()):
         raise InvalidArgumentError(
-            f"identity must be 1 to {MAX_IDENTITY} printable characters, not all blank"
+            f"{name} must be {'at most' if blank else '1 to'} {most} printable characters on one "
+            f"line{'' if blank else ', not all blank'}"
         )
-    return identity
-
-
-def _unit(unit: str) -> str:
-    unit = " ".join(unit.split())
-    if not unit or not unit.isprintable() or len(unit) > MAX_IDENTITY:
-        raise InvalidArgumentError(
-            f'unit must say in 1 to {MAX_IDENTITY} characters whom a record is, as "one patient"'
-        )
-    return unit
-
-
-def _same_unit(balance: Balance, unit: str) -> None:
-    """Refuse another unit than the identity's."""
-    if balance.unit and balance.unit != unit:
-        raise InvalidArgumentError(
-            f"identity {balance.identity!r} protects {balance.unit!r}, not {unit!r}, and losses of "
-            "different units do not add up; nothing was recorded: release with the records of that "
-            "unit, or, if these are other people, from an identity of their own"
-        )
-    if not balance.unit:
-        raise InvalidArgumentError(
-            f"identity {balance.identity!r} has no unit, its total is from before units were "
-            "stated; nothing was recorded: state it with create(identity, total, unit)"
-        )
-
-
-def _adjacencies(chain: Chain, identity: str) -> list[tuple[int, str]]:
-    """Index and text of each debit of an identity that states an adjacency."""
-    return [
-        (entry.index, entry.protects)
-        for entry in chain.entries
-        if entry.kind == "debit" and entry.identity == identity and entry.protects
-    ]
-
-
-def _note(note: str) -> str:
-    if not note.isprintable() or len(note) > MAX_NOTE:
-        raise InvalidArgumentError(
-            f"note must be at most {MAX_NOTE} printable characters on one line"
-        )
-    return note
-
-
-def _balance(chain: Chain, identity: str) -> Balance:
-    if identity not in chain.balances:
-        raise InvalidArgumentError(
-            f"identity {identity!r} has no total in this ledger; call create first"
-        )
-    return chain.balances[identity]
+    return text

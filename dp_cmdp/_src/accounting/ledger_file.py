@@ -2,7 +2,7 @@
 
 A commit is forced to disk before it returns (``synchronous = EXTRA``). The rollback journal, not
 a write-ahead log, keeps a ledger at rest a single file that can be copied. Every use holds the lock
-of :mod:`dp_cmdp.accounting.lock`, with SQLite's own as a second fence; what was written is read
+of :mod:`dp_cmdp._src.accounting.lock`, with SQLite's own as a second fence; what was written is read
 back, through a new connection, before the lock is released.
 """
 
@@ -17,7 +17,8 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
-from dp_cmdp._src.accounting.hashchain import Amount, Chain, Kind, LedgerEntry, genesis, replay
+from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.accounting.hashchain import Chain, Kind, LedgerEntry, genesis, replay
 from dp_cmdp._src.accounting.lock import exclusive
 from dp_cmdp._src.base.errors import InvalidArgumentError, LedgerBusyError, LedgerCorruptError, LedgerError
 
@@ -132,7 +133,7 @@ def _only_name(path: Path, *, may_create: bool) -> Path:
     except FileNotFoundError:
         if may_create:
             return path
-        raise LedgerError(f"there is no ledger at {path}; create(...) makes one") from None
+        raise LedgerError(f"there is no ledger at {path}; PrivacyLedger.create(path, account, epsilon=…, delta=…) makes one") from None
     except OSError as error:
         raise LedgerError(f"{path} cannot be reached ({error.strerror})") from None
     if names > 1:
@@ -241,15 +242,15 @@ def append(
     chain: Chain,
     *,
     kind: Kind,
-    identity: str,
-    amount: Amount,
+    account: str,
+    amount: PrivacyBudget,
     note: str = "",
     protects: str = "",
 ) -> LedgerEntry:
     """Write the next entry and move the head, in the caller's transaction."""
     time = datetime.now(UTC).isoformat(timespec="microseconds")
     entry = chain.next_entry(
-        kind, identity=identity, amount=amount, note=note, time=time, protects=protects
+        kind, account=account, amount=amount, note=note, time=time, protects=protects
     )
     if _is_old(database):
         database.execute(f"ALTER TABLE entries ADD COLUMN {_PROTECTS}")
