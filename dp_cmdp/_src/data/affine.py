@@ -22,6 +22,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, Shape
+from dp_cmdp._src.data.names import plain
 
 IntArray = NDArray[np.int64]
 #: Arrays beyond this many positions are not broadcast, indexed or reshaped densely.
@@ -510,3 +511,49 @@ def _merged(
     sort = np.argsort(index, kind="stable")
     rows, cols, entries = (check.frozen(part) for part in place[:, index[sort]].copy())
     return rows, cols, entries, check.frozen(np.concatenate(pieces)[sort])
+
+
+class Located:
+    """Entries of an envelope by their labels."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+
+    def __getitem__(self, key: Any) -> Affine:
+        parts = list(key) if isinstance(key, tuple) else [key]
+        groups = self._envelope.groups
+        group = self._envelope.group(parts.pop(0)) if len(groups) > 1 else groups[0]
+        if not group.labels:
+            raise InvalidArgumentError(
+                f"{group.name!r} has no labels: give it some with labels=…, or index by place"
+            )
+        if len(group.labels) == 1 and group.labels[0].nlevels > 1:
+            parts = [tuple(parts)] if not isinstance(parts[0], tuple | list | slice) else parts
+        if len(parts) != len(group.labels):
+            raise InvalidArgumentError(
+                f"{group.name!r} has {len(group.labels)} axes of labels, got {len(parts)}"
+            )
+        axes = [_places(axis, part) for axis, part in zip(group.labels, parts, strict=True)]
+        shape = tuple(place.size for place in axes)
+        kept = tuple(n for n, part in zip(shape, parts, strict=True) if _is_several(part))
+        flat = np.ravel_multi_index(np.ix_(*axes), group.shape).reshape(shape)
+        return Affine._entries(self._envelope, group.start + flat.ravel(), kept)
+
+
+def _is_several(part: Any) -> bool:
+    return isinstance(part, list | slice | np.ndarray)
+
+
+def _places(axis: Any, part: Any) -> IntArray:
+    """Where labels stand on their axis."""
+    if isinstance(part, slice) and part == slice(None):
+        return np.arange(len(axis))
+    known = {plain(label): place for place, label in enumerate(axis.tolist())}
+    found = []
+    for label in part if isinstance(part, list | np.ndarray) else [part]:
+        if (place := known.get(plain(label))) is None:
+            raise InvalidArgumentError(
+                f"a label must be one of the envelope's (see to_frame()); got {str(label)[:60]!r}"
+            )
+        found.append(place)
+    return np.array(found, dtype=np.int64)

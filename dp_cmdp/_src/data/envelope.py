@@ -1,4 +1,4 @@
-"""What is public about private numbers: bounds of its entries, and what one record can change.
+"""What is public about private numbers: their bounds, and what one record can change.
 
 Every entry θ_k of a database lies in a public interval [L_k, U_k]. Two databases are *adjacent*
 when they differ in one record R, in each entry by at most C_Rk (`change`), and, where
@@ -12,7 +12,7 @@ radii; record R moves n_k by at most t_Rk = min(⌈C_Rk/h_k⌉, ⌊U_k/h_k⌋ �
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -22,21 +22,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from dp_cmdp._src.accounting import adjacency as accounting
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.data.labels import (
+    Labels,
+    label_at,
+    labels_of,
+    level_names,
+    pack_labels,
+    shape_of,
+    unpack_labels,
+)
+from dp_cmdp._src.data.names import check_normal, packed, plain
+from dp_cmdp._src.data.records import names_by_level, owners_of, record_names
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dp_cmdp._src.data.affine import Affine
+    from dp_cmdp._src.data.affine import Affine, Located
 
 Shape = tuple[int, ...]
 #: Lattice steps per radius, in bits: rounding an entry costs at most 2^-16 radii.
 BITS = 16
-#: Cells and moves stay below this, so that sums of two are still 64-bit integers.
+#: Cells stay below this, so that differences of two are 64-bit integers.
 MOST_CELLS = 2.0**62
+#: The name of the group of an envelope that was not joined.
+ALONE = "values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,26 +60,82 @@ class Group:
     name: str
     shape: Shape
     start: int
-    labels: tuple[pd.Index, ...] = ()
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
+    labels: Labels = ()
 
     @property
     def stop(self) -> int:
-        return self.start + self.size
+        """Where the next group starts."""
+        return self.start + prod(self.shape)
+
+    def facts(self) -> dict[str, Any]:
+        """For a file."""
+        return {"name": self.name, "shape": list(self.shape), "labels": pack_labels(self.labels)}
 
 
 class Envelope:
-    """first cut"""
+    """What is public about private numbers: bounds, and what one record can change.
+
+    Parameters
+    ----------
+    lower, upper : array_like
+        Public bounds of the entries, broadcast to `shape`. Numbers that are no floats (fractions,
+        decimals, integers beyond 2^53) are rounded outwards.
+    radius : array_like, optional
+        How far one record can change each entry. The default is the whole range: an entry may
+        change to anything, the strongest promise. Numbers that are no floats are rounded up.
+    shape : int or tuple of int, optional
+        Shape of the entries; by default that of the labels or of the broadcast bounds.
+    labels : sequence, pandas Index or mapping, optional
+        Public names of the entries: one axis of labels, or a mapping from the name of each axis to
+        its labels, ``{"group": groups, "advertiser": advertisers}``.
+    records : array_like or str, optional
+        Public name of each entry's record, broadcast to `shape`, or the name of a level of the
+        labels. Entries with one name belong to one person and may change together; 10 and 10.0 are
+        one name, 10 beside "10" is refused. By default every entry is its own record.
+    entries_per_record : int, optional
+        How many of its entries one record changes at once; by default all of them. Without
+        `records`, every record may change any entry: a person who is counted at 3 of 100 sites.
+    change : (records, entries) array or sparse matrix, optional
+        Instead of `radius` and `records`: the most that each record changes each entry, also where
+        records share entries.
+
+    Attributes
+    ----------
+    lower, upper, radius : (size,) arrays
+        Flat and read-only; `radius` is the most that any record changes an entry.
+    change : (records, size) sparse array
+    entries_per_record : int or None
+    size : int
+    groups : tuple of Group
+
+    Raises
+    ------
+    InvalidArgumentError
+        Naming the argument, the rule and the first entry that breaks it.
+
+    Notes
+    -----
+    Indexing gives affine expressions for models: ``theta[0]``, ``theta[:]``, ``theta["price"]``,
+    by labels ``theta.loc["steel"]``. Envelopes that say the same are equal.
+    **Paper.** ``ass:bounded``, ``def:adj2``. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> dp.Envelope(0, 1, shape=3)
+    Envelope(values[3], one entry changes, whole range)
+    >>> dp.Envelope(0, 1, radius=0.1, labels=["Bern", "Basel"], records=["north", "north"])
+    Envelope(values[2], one record of up to 2 entries changes)
+    """
 
     lower: FloatArray
     upper: FloatArray
     change: sparse.csr_array
     entries_per_record: int | None
     groups: tuple[Group, ...]
+    _has_names: bool
 
+    @validated
     def __init__(
         self,
         lower: ArrayLike,
@@ -78,25 +148,141 @@ class Envelope:
         entries_per_record: int | None = None,
         change: Any = None,
     ) -> None:
-        from dp_cmdp._src.data.records import numbered
-
-        lo = check.rounded_array("lower", lower, up=False)
-        hi = check.rounded_array("upper", upper, up=True)
-        rad = whole_range(lo, hi) if radius is None else check.rounded_array("radius", radius, up=True)
-        full = np.broadcast_shapes(lo.shape, hi.shape, rad.shape) if shape is None else check.shape("shape", shape)
-        lo, hi, rad = (np.broadcast_to(part, full).ravel() for part in (lo, hi, rad))
+        low = check.rounded_array("lower", lower, up=False)
+        high = check.rounded_array("upper", upper, up=True)
+        far = None if radius is None else check.rounded_array("radius", radius, up=True)
+        named = labels_of(labels)
+        wanted = _wanted_shape(shape, named)
+        try:
+            far = whole_range(low, high) if far is None else far
+            full = np.broadcast_shapes(low.shape, high.shape, far.shape)
+            full = full if wanted is None else wanted
+            low, high, far = (np.broadcast_to(part, full).ravel() for part in (low, high, far))
+        except ValueError:
+            raise InvalidArgumentError(
+                "lower, upper and radius must broadcast to one shape (see the shape argument)"
+            ) from None
+        if low.size == 0:
+            raise InvalidArgumentError("an Envelope must hold at least one entry")
+        group = Group(ALONE, tuple(int(size) for size in full), 0, named)
         if change is not None:
-            matrix = check.matrix("change", change, columns=lo.size)
+            _refuse_beside_change(radius=radius, records=records)
+            table = _change_matrix(change, low.size)
         else:
-            if records is not None:
-                owners = numbered(list(np.broadcast_to(np.asarray(records, dtype=object), full).ravel()))
-                owners = np.unique(owners, return_inverse=True)[1]
-            elif entries_per_record is not None:
-                owners = np.zeros(lo.size, dtype=np.int64)
-            else:
-                owners = np.arange(lo.size)
-            matrix = sparse.csr_array((rad, (owners, np.arange(lo.size))), shape=(int(owners.max(initial=-1)) + 1, lo.size))
-        self._fill(lo, hi, matrix, entries_per_record, (Group("values", tuple(full), 0),))
+            owners = _owners((group,), records, entries_per_record)
+            table = _disjoint(np.arange(low.size) if owners is None else owners, far)
+        self._fill(low, high, table, entries_per_record, (group,))
+        self._has_names = entries_per_record is not None or change is not None or records is not None
+
+    @classmethod
+    @validated
+    def join(
+        cls,
+        groups: Mapping[str, Envelope],
+        *,
+        records: str | Mapping[str, Any] | None = None,
+        entries_per_record: int | None = None,
+        change: Any = None,
+    ) -> Envelope:
+        """Several named groups of entries as one envelope, for one database and one release.
+
+        Parameters
+        ----------
+        groups : mapping of str to Envelope
+            Envelopes that were not joined themselves.
+        records : str or mapping, optional
+            Whose entries they are when a record reaches across groups: the name of a level that
+            the labels of every group have, or names per group, of which equal ones are one record.
+            By default every group keeps its own records.
+        entries_per_record, change
+            As in :class:`Envelope`, for all entries in the order of the groups.
+
+        Returns
+        -------
+        Envelope
+
+        Raises
+        ------
+        InvalidArgumentError
+            Also where several groups state records of their own: one person could be in more than
+            one of them, so it must be said again.
+
+        Examples
+        --------
+        >>> import dp_cmdp as dp
+        >>> price = dp.Envelope(0, 1, radius=0.1, shape=(4, 2))
+        >>> budget = dp.Envelope(9, 11, radius=1, shape=2)
+        >>> dp.Envelope.join({"price": price, "budget": budget})
+        Envelope(price[4, 2], budget[2], one entry changes)
+        """
+        if not groups:
+            raise InvalidArgumentError("groups must name at least one envelope")
+        found, start = [], 0
+        for name, part in groups.items():
+            check_normal("the name of a group", name)
+            check.instance(f"groups[{name!r}]", part, cls)
+            if len(part.groups) != 1:
+                raise InvalidArgumentError(f"groups[{name!r}] must hold a single group")
+            found.append(Group(name, part.groups[0].shape, start, part.groups[0].labels))
+            start = found[-1].stop
+        parts = list(groups.values())
+        lower, upper, radius = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("lower", "upper", "radius")
+        )
+        if change is not None:
+            _refuse_beside_change(records=records)
+            table = _change_matrix(change, start)
+        elif (owners := _owners(tuple(found), records, entries_per_record)) is not None:
+            table = _disjoint(owners, radius)
+        else:
+            _refuse_several([name for name, part in groups.items() if part._has_names])
+            limits = {part.entries_per_record for part in parts if part._has_names}
+            entries_per_record = limits.pop() if limits else None
+            table = sparse.csr_array(sparse.block_diag([part.change for part in parts]))
+        made = cls.__new__(cls)
+        made._fill(lower, upper, table, entries_per_record, tuple(found))
+        return made
+
+    @classmethod
+    @validated
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        lower: str | float = "lower",
+        upper: str | float = "upper",
+        radius: str | float | None = "radius",
+        record: str | None = None,
+    ) -> Envelope:
+        """An envelope from a public table with one row per entry, its index as labels.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        lower, upper, radius : str or float
+            Names of columns, or numbers that hold for every entry; ``radius=None`` is the whole
+            range.
+        record : str, optional
+            The column, or level of the index, whose values say whose entry it is.
+
+        Returns
+        -------
+        Envelope
+
+        Raises
+        ------
+        InvalidArgumentError
+            Naming the column and the label that break a rule.
+
+        Notes
+        -----
+        **Privacy.** *Public*.
+        """
+        from dp_cmdp._src.data.frames import envelope_arguments
+
+        columns = {"lower": lower, "upper": upper, "radius": radius}
+        return cls(**envelope_arguments(frame, columns, record))
 
     @classmethod
     def _of(
@@ -108,36 +294,70 @@ class Envelope:
         entries_per_record: int | None = None,
         groups: tuple[Group, ...] | None = None,
     ) -> Envelope:
-        """An envelope from its parts."""
+        """An envelope from its parts, of which there may be none."""
         made = cls.__new__(cls)
-        whole = (Group("values", (lower.size,), 0),) if groups is None else groups
+        whole = (Group(ALONE, (lower.size,), 0),) if groups is None else groups
         made._fill(lower, upper, change, entries_per_record, whole)
         return made
 
     @classmethod
     def _empty(cls) -> Envelope:
         """The envelope of a program without private numbers."""
-        none = np.zeros(0)
-        return cls._of(none, none, sparse.csr_array((0, 0)))
+        return cls._of(np.zeros(0), np.zeros(0), sparse.csr_array((0, 0)))
 
-    def _fill(self, lower: Any, upper: Any, change: Any, entries_per_record: int | None, groups: tuple[Group, ...]) -> None:
+    def _fill(
+        self,
+        lower: FloatArray,
+        upper: FloatArray,
+        change: sparse.csr_array,
+        entries_per_record: int | None,
+        groups: tuple[Group, ...],
+    ) -> None:
+        if entries_per_record is not None:
+            check.integer("entries_per_record", entries_per_record, low=1)
+        self.groups, self.entries_per_record = groups, entries_per_record
+        self._has_names = False
         self.lower = check.frozen(np.array(lower, dtype=np.float64))
         self.upper = check.frozen(np.array(upper, dtype=np.float64))
-        self.change = check.frozen_sparse(sparse.csr_array(change, dtype=np.float64))
-        self.entries_per_record = entries_per_record
-        self.groups = groups
+        table = sparse.csr_array(change, dtype=np.float64, copy=True)
+        table.eliminate_zeros()
+        self.change = check.frozen_sparse(table)
+        self._check()
 
-    @classmethod
-    def join(cls, groups: Mapping[str, Envelope], *, records: Any = None, entries_per_record: int | None = None, change: Any = None) -> Envelope:
-        parts = list(groups.values())
-        found, start = [], 0
-        for name, part in groups.items():
-            found.append(Group(name, part.groups[0].shape, start))
-            start += part.size
-        lower = np.concatenate([part.lower for part in parts])
-        upper = np.concatenate([part.upper for part in parts])
-        matrix = sparse.csr_array(sparse.block_diag([part.change for part in parts], format="csr"))
-        return cls._of(lower, upper, matrix, entries_per_record=entries_per_record, groups=tuple(found))
+    def _check(self) -> None:
+        """The rules for numbers; the first entry that breaks one is named."""
+        low, high, most = self.lower, self.upper, self.radius
+        self._refuse(~(low < high), "lower must be below upper", "leave what cannot vary out")
+        with np.errstate(over="ignore"):
+            wide = ~np.isfinite(high - low)
+        self._refuse(wide, "upper − lower must be a finite float", "rescale the entries")
+        if not (np.isfinite(self.change.data).all() and (self.change.data >= 0).all()):
+            raise InvalidArgumentError("change must be finite and not negative")
+        self._refuse(
+            ~(most > 0), "radius must be positive", "every entry has an owner who can change it"
+        )
+        # a radius above the range promises more than can happen, so its rounding is let pass
+        self._refuse(
+            most > (high - low) * (1 + 1e-12),
+            "radius must not exceed upper − lower",
+            "radius=None is the whole range",
+        )
+        with np.errstate(all="ignore"):
+            cells = np.maximum(np.abs(low / self.step), np.abs(high / self.step))
+        self._refuse(
+            ~(cells < MOST_CELLS),
+            "lower and upper must lie within 2^45 radii of 0, or cells cannot be counted exactly",
+            "state a larger radius, or subtract a public constant from the entry",
+        )
+
+    def _refuse(self, bad: NDArray[np.bool_], rule: str, repair: str) -> None:
+        if bad.any():
+            entry = int(np.argmax(bad))
+            raise InvalidArgumentError(
+                f"{rule} for every entry; first offending entry {self._shown(entry)}: lower "
+                f"{self.lower[entry]:g}, upper {self.upper[entry]:g}, radius "
+                f"{self.radius[entry]:g} ({repair})"
+            )
 
     @property
     def size(self) -> int:
@@ -160,15 +380,15 @@ class Envelope:
     @cached_property
     def moves(self) -> sparse.csr_array:
         """Lattice steps that a record can move an entry, counted exactly."""
-        step = self.step
-        cells = np.floor(self.upper / step) - np.floor(self.lower / step)
-        entry = self.change.indices
-        steps = np.minimum(np.ceil(self.change.data / step[entry]), cells[entry]).astype(np.int64)
-        return sparse.csr_array((steps, entry, self.change.indptr), shape=self.change.shape)
+        entry, far = self.change.indices, self.change.data
+        steps = np.maximum(np.ceil(far / self.step[entry]), 1.0).astype(np.int64)
+        range_ = (_floor(self.upper, self.step) - _floor(self.lower, self.step))[entry]
+        most = np.minimum(steps, range_)
+        return sparse.csr_array((most, entry, self.change.indptr), shape=self.change.shape)
 
     def cells(self, values: FloatArray) -> list[int]:
         """⌊θ/step⌋, exactly."""
-        return [int(cell) for cell in np.floor(values / self.step).tolist()]
+        return _floor(np.asarray(values, dtype=np.float64), self.step).tolist()
 
     @cached_property
     def uncertainty(self) -> UncertaintySet:
@@ -176,15 +396,30 @@ class Envelope:
         return UncertaintySet.box(self.lower, self.upper)
 
     @cached_property
-    def adjacency_digest(self) -> str:
-        """SHA-256 of bounds and adjacency."""
-        whole = hashlib.sha256(str(self.entries_per_record).encode())
+    def owners(self) -> NDArray[np.int64] | None:
+        """The record of each entry, where every entry has one owner; else None."""
+        if self.change.nnz != self.size:
+            return None
         table = self.change.tocoo()
-        for part in (self.lower, self.upper, table.data):
-            whole.update((np.asarray(part, dtype="<f8") + 0.0).tobytes())
-        for part in (*table.coords, np.array(self.change.shape)):
-            whole.update(np.asarray(part, dtype="<i8").tobytes())
-        return whole.hexdigest()
+        owners = np.full(self.size, -1)
+        owners[table.coords[1]] = table.coords[0]
+        return owners
+
+    @property
+    def whole_range(self) -> bool:
+        """Whether some entry may change to anything in its bounds."""
+        return bool((self.radius >= self.upper - self.lower).any())
+
+    @property
+    def changes(self) -> str:
+        """What differs between adjacent databases, in words."""
+        most = int(np.diff(self.change.indptr).max(initial=0))
+        limit = self.entries_per_record
+        if most <= 1 or limit == 1:
+            return "one entry changes"
+        if limit is not None and limit < most:
+            return f"one record changes up to {limit} of its entries"
+        return f"one record of up to {most} entries changes"
 
     def group(self, name: str) -> Group:
         """The group of that name."""
@@ -192,7 +427,9 @@ class Envelope:
             if group.name == name:
                 return group
         known = ", ".join(repr(group.name) for group in self.groups)
-        raise InvalidArgumentError(f"name must be one of the groups {known}; got {name[:60]!r}")
+        raise InvalidArgumentError(
+            f"a group must be one of {known}; got {name[:60]!r} (by labels: theta.loc[…])"
+        )
 
     def __getitem__(self, key: Any) -> Affine:
         """Entries as affine terms: ``theta[0]``, ``theta[:]``, ``theta["price"]``."""
@@ -201,24 +438,97 @@ class Envelope:
         if isinstance(key, str):
             group = self.group(key)
             return Affine._entries(self, np.arange(group.start, group.stop), group.shape)
-        single = len(self.groups) == 1 and self.groups[0].shape
-        whole = Affine._entries(self, np.arange(self.size), single or (self.size,))
-        return whole[key]
+        shape = self.groups[0].shape if len(self.groups) == 1 else (self.size,)
+        return Affine._entries(self, np.arange(self.size), shape or (1,))[key]
+
+    @property
+    def loc(self) -> Located:
+        """Entries by their labels: ``theta.loc["steel"]``, ``theta.loc["price", "old", "Acme"]``.
+
+        The name of the group comes first where there are several; then one label, list of labels
+        or ``:`` per axis.
+        """
+        from dp_cmdp._src.data.affine import Located
+
+        return Located(self)
+
+    @validated
+    def to_frame(self, *, group: str | None = None) -> pd.DataFrame:
+        """Bounds, radius and record: one row per entry of all groups or of one, by its labels."""
+        from dp_cmdp._src.data.frames import entries_frame
+
+        columns: dict[str, Any] = {name: getattr(self, name) for name in ("lower", "upper", "radius")}
+        if self.owners is None:
+            columns["records"] = np.bincount(self.change.indices, minlength=self.size)
+        else:
+            columns["record"] = self.owners
+        return entries_frame(self, columns, group)
+
+    @cached_property
+    def adjacency(self) -> accounting.Adjacency:
+        """What a ledger records: names, radii and records of the entries; bounds are no part."""
+        owners, limit = self.owners, self.entries_per_record
+        most = int(np.diff(self.change.indptr).max(initial=0))
+        if limit == 1:
+            owners = np.arange(self.size)
+        elif limit is not None and limit < most:
+            owners = None
+        if owners is not None:  # numbered in the order of their first entries
+            _, first, numbers = np.unique(owners, return_index=True, return_inverse=True)
+            owners = np.argsort(np.argsort(first))[numbers]
+        groups = tuple(self._ledger_group(group, owners) for group in self.groups)
+        if owners is not None:
+            return accounting.Adjacency(groups)
+        rows = zip(self.change.indptr[:-1], self.change.indptr[1:], strict=True)
+        change = sorted(
+            tuple(
+                zip(
+                    self.change.indices[a:b].tolist(), self.change.data[a:b].tolist(), strict=True
+                )
+            )
+            for a, b in rows
+            if a < b
+        )
+        return accounting.Adjacency(groups, tuple(change), limit)
+
+    def _ledger_group(
+        self, group: Group, owners: NDArray[np.int64] | None
+    ) -> accounting.Group:
+        inside = slice(group.start, group.stop)
+        return accounting.Group(
+            name=group.name,
+            shape=group.shape,
+            levels=tuple(tuple(level_names((axis,))) for axis in group.labels),
+            labels=tuple(tuple(packed(plain(x)) for x in axis.tolist()) for axis in group.labels),
+            radius=tuple(self.radius[inside].tolist()),
+            records=() if owners is None else tuple(owners[inside].tolist()),
+        )
+
+    @cached_property
+    def adjacency_digest(self) -> str:
+        """SHA-256 of bounds and adjacency."""
+        whole = hashlib.sha256(str(self.entries_per_record).encode())
+        table = self.change.tocoo()
+        for part in (self.lower, self.upper, table.data):  # + 0 makes the two zeros one
+            whole.update((np.asarray(part, dtype="<f8") + 0.0).tobytes())
+        for part in (*table.coords, np.array(self.change.shape)):
+            whole.update(np.asarray(part, dtype="<i8").tobytes())
+        return whole.hexdigest()
 
     def __eq__(self, other: object) -> bool:
         """Whether `other` states the same about the same entries."""
         if not isinstance(other, Envelope):
             return NotImplemented
-        if self is other:
-            return True
-        names = [[(g.name, g.shape) for g in e.groups] for e in (self, other)]
-        return names[0] == names[1] and self.adjacency_digest == other.adjacency_digest
+        return self is other or (
+            self.adjacency_digest == other.adjacency_digest
+            and [group.facts() for group in self.groups] == [group.facts() for group in other.groups]
+        )
 
     def __hash__(self) -> int:
         return hash(self.adjacency_digest)
 
     def document(self) -> dict[str, Any]:
-        """What files hold."""
+        """For a file."""
         table = self.change.tocoo()
         return {
             "lower": self.lower,
@@ -228,23 +538,48 @@ class Envelope:
             "change": table.data,
             "records": int(self.change.shape[0]),
             "entries_per_record": self.entries_per_record,
-            "groups": [{"name": g.name, "shape": list(g.shape), "labels": None} for g in self.groups],
+            "groups": [group.facts() for group in self.groups],
         }
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any]) -> Envelope:
         """What :meth:`document` wrote, checked again."""
-        size = len(said["lower"])
-        at = said["change_record"], said["change_entry"]
-        change = sparse.csr_array((said["change"], at), shape=(said["records"], size))
-        groups, start = [], 0
+        groups: list[Group] = []
         for part in said["groups"]:
-            groups.append(Group(part["name"], tuple(part["shape"]), start))
-            start = groups[-1].stop
-        return cls._of(said["lower"], said["upper"], change, entries_per_record=said["entries_per_record"], groups=tuple(groups))
+            shape = check.shape("the shape of a group", part["shape"])
+            labels = unpack_labels(part["labels"])
+            if labels and shape_of(labels) != shape:
+                raise InvalidArgumentError("labels must have the shape of their group")
+            start = groups[-1].stop if groups else 0
+            groups.append(Group(check_normal("a group", part["name"]), shape, start, labels))
+        if len({group.name for group in groups}) < len(groups):
+            raise InvalidArgumentError("groups must have different names")
+        size = groups[-1].stop if groups else 0
+        lower, upper = (check.vector(name, said[name], size=size) for name in ("lower", "upper"))
+        records = check.size("records", said["records"])
+        row = check.integers("change_record", said["change_record"], high=max(records, 1))
+        col = check.integers("change_entry", said["change_entry"], high=max(size, 1))
+        far = check.vector("change", said["change"], size=row.size)
+        table = sparse.coo_array((far, (row, col)), shape=(records, size))
+        limit = said["entries_per_record"]
+        change = _change_matrix(table, size)
+        return cls._of(lower, upper, change, entries_per_record=limit, groups=tuple(groups))
+
+    def _shown(self, entry: int) -> str:
+        """An entry as messages name it: its position in the database, and its label."""
+        for group in self.groups:
+            if group.labels and group.start <= entry < group.stop:
+                return f"{entry} ({group.name}: {label_at(group.labels, entry - group.start)})"
+        return str(entry)
 
     def __repr__(self) -> str:
-        return f"Envelope({', '.join(f'{g.name}{list(g.shape)}' for g in self.groups)})"
+        groups = ", ".join(f"{group.name}{list(group.shape)}" for group in self.groups)
+        return f"Envelope({groups}, {self.changes}{', whole range' * self.whole_range})"
+
+    def _repr_html_(self) -> str:
+        from dp_cmdp._src.data.frames import frame_table
+
+        return frame_table(repr(self), self.to_frame())
 
 
 def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -254,3 +589,90 @@ def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:
         part = width - upper  # Knuth's exact error of the difference
         error = (upper - (width - part)) - (lower + part)
     return np.where(error > 0.0, np.nextafter(width, np.inf), width)
+
+
+def _floor(values: FloatArray, step: FloatArray) -> NDArray[np.int64]:
+    """⌊values/step⌋, exactly, also where the quotient underflows."""
+    quotient = values / step
+    return np.where((quotient == 0) & (values < 0), -1.0, np.floor(quotient)).astype(np.int64)
+
+
+def _wanted_shape(shape: Any, labels: Labels) -> Shape | None:
+    """The shape that was asked for, in numbers or by labels; None if it was not."""
+    asked = None if shape is None else check.shape("shape", shape)
+    if labels and asked not in (None, shape_of(labels)):
+        raise InvalidArgumentError(
+            f"labels must be of the shape {asked}, they are {shape_of(labels)}"
+        )
+    return shape_of(labels) if labels else asked
+
+
+def _owners(
+    groups: tuple[Group, ...], records: Any, entries_per_record: int | None
+) -> NDArray[np.int64] | None:
+    """The record of each entry, or None where nothing is said of them."""
+    if records is None:
+        return None if entries_per_record is None else np.zeros(groups[-1].stop, dtype=np.int64)
+    if isinstance(records, str):
+        return owners_of(names_by_level(records, {group.name: group.labels for group in groups}))
+    if len(groups) == 1 and not check.is_mapping(records):
+        records = {groups[0].name: records}
+    if set(records) != {group.name for group in groups}:
+        raise InvalidArgumentError("records must name the same groups as groups")
+    return owners_of(
+        [
+            record_names(
+                f"records[{group.name!r}]" if len(groups) > 1 else "records",
+                records[group.name],
+                group=group.name,
+                shape=group.shape,
+            )
+            for group in groups
+        ]
+    )
+
+
+def _disjoint(owners: NDArray[np.int64], radius: FloatArray) -> sparse.csr_array:
+    """One owner per entry, who changes it by its radius."""
+    shape = int(owners.max()) + 1, owners.size
+    if (radius <= 0).any():  # sparse matrices would drop it
+        raise InvalidArgumentError(
+            f"radius must be positive for every entry; first offending entry "
+            f"{int(np.argmax(radius <= 0))}"
+        )
+    return sparse.csr_array((radius, (owners, np.arange(owners.size))), shape=shape)
+
+
+def _change_matrix(change: Any, size: int) -> sparse.csr_array:
+    """The change of each record as stated: nothing twice, and every entry with an owner."""
+    if sparse.issparse(change) and change.format == "coo":
+        row, col = (np.asarray(part, dtype=np.int64) for part in change.coords)
+        if np.unique(row * max(size, 1) + col).size < row.size:
+            raise InvalidArgumentError("change must state each record and entry once")
+    elif sparse.issparse(change) and not change.has_canonical_format:
+        raise InvalidArgumentError("change must state each record and entry once, in order")
+    table = check.matrix("change", change, columns=size)
+    if (table.data < 0).any():
+        raise InvalidArgumentError("change must not be negative")
+    unowned = np.bincount(table.indices[table.data > 0], minlength=size) == 0
+    if unowned.any():
+        raise InvalidArgumentError(
+            "change must have a record for every entry; the first without is entry "
+            f"{int(np.argmax(unowned))} (public numbers belong into the problem, not here)"
+        )
+    return table
+
+
+def _refuse_beside_change(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidArgumentError(f"{name} must be left out where change is given")
+
+
+def _refuse_several(named: list[str]) -> None:
+    if len(named) > 1:
+        raise InvalidArgumentError(
+            f"records must say again whose entries are whose: {', '.join(named)} state records, "
+            "and one person may be in several of them; give records={group: names, …} for every "
+            "group, a level of the labels, entries_per_record, or change"
+        )

@@ -10,21 +10,24 @@ Names that a person takes for one are one, or are refused, so that nobody is cou
   a zone, durations, or another type. 10 beside "10", True beside 1 and a date beside its text or
   its midnight are refused.
 
-What is missing (None, NaN, NaT) is no label; :mod:`dp_cmdp.data.records` refuses it too.
+What is missing (None, NaN, NaT) is no name. In files, times are read as they were written or
+refused: nothing is guessed from texts such as "now", and no file is opened for a zone's name.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import re
 import unicodedata
-from collections.abc import Hashable, Iterable
+import zoneinfo
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.data.moments import plain_moment
 from dp_cmdp._src.base.errors import InvalidArgumentError
 
 LARGEST_INTEGER = 2**63
@@ -37,6 +40,10 @@ KINDS: tuple[tuple[str, Any], ...] = (
     ("date", dt.date),
     ("duration", dt.timedelta),
 )
+#: Times and durations as pandas writes them, and zones that are a constant offset.
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?")
+SPAN = re.compile(r"P-?\d{1,9}DT\d{1,2}H\d{1,2}M\d{1,2}(\.\d{1,9})?S")
+OFFSET = re.compile(r"UTC([+-]\d\d:\d\d)?")
 
 
 def plain(name: Any) -> Any:
@@ -48,19 +55,40 @@ def plain(name: Any) -> Any:
     if check.is_integer(name):
         return int(name)
     if isinstance(name, float | np.floating):
-        return _plain_float(name)
+        number = float(name) if isinstance(name, float) else float(str(name))
+        whole = number.is_integer() and abs(number) < LARGEST_INTEGER
+        return int(number) if whole else number
     if isinstance(name, tuple):
         return tuple(map(plain, name))
     if isinstance(name, frozenset):
         return frozenset(map(plain, name))
-    moment = plain_moment(name)
+    moment = _moment(name)
     return name if moment is None else moment
 
 
-def _plain_float(name: Any) -> int | float:
-    number = float(name) if isinstance(name, float) else float(str(name))
-    whole = number.is_integer() and abs(number) < LARGEST_INTEGER
-    return int(number) if whole else number
+def _moment(item: Any) -> Any:
+    """A date as Python has it, a time or duration as pandas has it; None for anything else."""
+    if isinstance(item, dt.date) and not isinstance(item, dt.datetime):
+        return item
+    if not isinstance(item, dt.datetime | dt.timedelta | np.datetime64 | np.timedelta64):
+        return None
+    import pandas as pd
+
+    try:
+        span = isinstance(item, dt.timedelta | np.timedelta64)
+        found = pd.Timedelta(item) if span else pd.Timestamp(item)
+    except (ValueError, OverflowError):  # beyond the times that pandas has
+        return None
+    if found is pd.NaT:
+        return None
+    zone = None if span else cast(Any, found).tz
+    return found if zone is None or _is_zone(str(zone)) else cast(Any, found).tz_convert("UTC")
+
+
+@cache
+def _is_zone(name: str) -> bool:
+    """Whether a file may name this zone: pandas would open files for others."""
+    return OFFSET.fullmatch(name) is not None or name in zoneinfo.available_timezones()
 
 
 def kind(name: Any) -> Hashable:
@@ -89,18 +117,67 @@ def refuse_kinds(what: str, names: Iterable[Any]) -> None:
         )
 
 
-def check_normal(what: str, text: str) -> str:
-    """A text that is in its one form already, as names of groups must be."""
-    check.text(what, text)
-    if plain(text) != text:
-        raise InvalidArgumentError(
-            f"{what} must be in Unicode's normal form NFC, without white space around it; got "
-            f"{text[:60]!r}"
-        )
-    return text
-
-
 def _shown(name: Any) -> str:
     """A name of a plain type with its kind, or the type."""
     word = kind(name)
     return f"the {word} {name!r}"[:80] if isinstance(word, str) else f"a {type(name).__name__}"
+
+
+def check_normal(what: str, text: Any) -> str:
+    """A text that is in its one form already, as names of groups must be."""
+    check.text(what, text)
+    if plain(text) != text or not text:
+        raise InvalidArgumentError(
+            f"{what} must be a text in Unicode's normal form NFC, without white space around it; "
+            f"got {text[:60]!r}"
+        )
+    return text
+
+
+def is_label(part: Any) -> bool:
+    """Whether a part of a label, in its one form, is of a kind that files keep."""
+    if isinstance(part, float):
+        return bool(np.isfinite(part))
+    if check.is_integer(part):
+        return -LARGEST_INTEGER <= part < LARGEST_INTEGER
+    return isinstance(part, bool) or check.is_text(part) or _moment(part) is not None
+
+
+def packed(label: Any) -> Any:
+    """A label for JSON."""
+    if isinstance(label, tuple):
+        return [packed(part) for part in label]
+    if isinstance(label, dt.timedelta):
+        return {"span": cast(Any, label).isoformat()}
+    if isinstance(label, dt.datetime):
+        moment: Any = label
+        if moment.tz is None:
+            return {"time": moment.isoformat()}
+        return {"time": moment.tz_convert(None).isoformat(), "zone": str(moment.tz)}
+    return {"date": label.isoformat()} if isinstance(label, dt.date) else label
+
+
+def unpacked(said: Any) -> Any:
+    """What :func:`packed` wrote, read strictly; the caller checks that it is a label."""
+    if isinstance(said, list):
+        return tuple(unpacked(part) for part in said)
+    return _unpacked_moment(**said) if isinstance(said, Mapping) else said
+
+
+def _unpacked_moment(
+    *, span: str = "", time: str = "", date: str = "", zone: str | None = None
+) -> Any:
+    import pandas as pd
+
+    if date:
+        return dt.date.fromisoformat(date)
+    if not (SPAN.fullmatch(span) or TIME.fullmatch(time)):
+        raise InvalidArgumentError("labels must have times as ISO 8601 writes them")
+    if span:
+        return pd.Timedelta(span)
+    moment = pd.Timestamp(time)
+    if zone is None:
+        return moment
+    if not _is_zone(zone):
+        raise InvalidArgumentError("labels must have times of zones that are known")
+    return moment.tz_localize("UTC").tz_convert(zone)

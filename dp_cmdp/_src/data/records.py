@@ -1,14 +1,14 @@
 """Records: whose entries are whose, by names of any type.
 
 Entries whose names are equal are one record, which privacy protects as a whole. Names have one form
-and are of one kind (:mod:`dp_cmdp.data.names`). Whoever's name does not equal itself (NaN, also
-inside a tuple), or equals nothing but the very same object, would be several records, each
+and are of one kind (:mod:`dp_cmdp._src.data.names`). Whoever's name does not equal itself (NaN,
+also inside a tuple), or equals nothing but the very same object, would be several records, each
 protected alone: such names are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -17,24 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._src.base import validation as check
-Labels = Any
-from dp_cmdp._src.data.names import LARGEST_INTEGER, plain, refuse_kinds
 from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.data.labels import Labels, flat_index, level_names
+from dp_cmdp._src.data.names import plain, refuse_kinds
 
 KINDS = "integers, texts, times, tuples of these, or other hashable values"
-#: Lists in lists: an array has no more dimensions.
-DEEPEST = 32
-#: More names than this are a mistake: views that repeat one number without end.
-MOST = 10**8
 
 
-def numbered(owners: Iterable[Any]) -> NDArray[np.int64]:
-    """Numbers of records: integers from 0 on as they are, others in order of appearance."""
+def owners_of(names: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """The record of each entry of several groups, numbered from 0; equal names are one record."""
+    whole = np.concatenate(names)
+    if whole.dtype.kind == "i":
+        return np.unique(whole, return_inverse=True)[1].astype(np.int64)
     numbers: dict[Any, int] = {}
     try:
-        keys = [plain(key) for key in owners]
-        if all(check.is_integer(key) and 0 <= key < LARGEST_INTEGER for key in keys):
-            return np.array(keys, dtype=np.int64)
+        keys = [plain(key) for key in whole.tolist()]
         found = [numbers.setdefault(key, len(numbers)) for key in keys]
     except Exception:
         raise InvalidArgumentError(
@@ -51,26 +48,19 @@ def numbered(owners: Iterable[Any]) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
-def records_by_level(name: str, groups: Mapping[str, Labels]) -> list[NDArray[np.int64]]:
-    """Records of several groups, named by a level that the labels of all of them have."""
-    keys: list[list[Any]] = []
+def names_by_level(level: str, groups: Mapping[str, Labels]) -> list[NDArray[Any]]:
+    """Names of records of several groups: a level that the labels of all of them have."""
+    found = []
     for group, labels in groups.items():
-        if not name or name not in labels.names:
+        names = level_names(labels)
+        if not level or level not in names:
             raise InvalidArgumentError(
                 f"records must name a level of the labels of every group; {group!r} has "
-                f"{', '.join(map(repr, labels.names)) or 'no labels'}, not {name!r}"
+                f"{', '.join(map(repr, names)) or 'no labels'}, not {level!r}"
             )
-        keys.append(labels.index().get_level_values(name).tolist())
-    cuts = np.cumsum([len(part) for part in keys])[:-1]
-    return np.split(numbered(key for part in keys for key in part), cuts)
-
-
-def joint_numbers(names: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
-    """Numbers for the names of several groups: equal names are one record in all of them."""
-    if all(part.dtype.kind == "i" for part in names):
-        return list(names)
-    cuts = np.cumsum([part.size for part in names])[:-1]
-    return np.split(numbered(key for part in names for key in part.tolist()), cuts)
+        keys = flat_index(labels).get_level_values(level).tolist()
+        found.append(_objects(keys, (len(keys),)))
+    return found
 
 
 def record_names(what: str, given: Any, *, group: str, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -80,8 +70,13 @@ def record_names(what: str, given: Any, *, group: str, shape: tuple[int, ...]) -
     unless it holds integers only; such names do not broadcast: whether ``(("a", "b"), …)`` are
     names or rows must not be guessed.
     """
-    names = _integers(what, given)
-    names = _nested(what, given) if names is None else names
+    if (reason := check.why_no_array(given)) is not None:
+        raise InvalidArgumentError(f"{what} must hold {KINDS}; {reason}")
+    found = _array(given)
+    if found is not None and found.dtype.kind in "iu" and not _holds_truth(given):
+        names: NDArray[Any] = check.integers(what, given)
+    else:
+        names = _nested(what, given)
     if names.shape != shape and any(isinstance(name, tuple) for name in names.flat):
         raise InvalidArgumentError(
             f"{what} must have the shape {shape} of the group {group!r} where tuples are names, "
@@ -95,16 +90,6 @@ def record_names(what: str, given: Any, *, group: str, shape: tuple[int, ...]) -
         ) from None
 
 
-def _integers(what: str, given: Any) -> NDArray[np.int64] | None:
-    """Numbers of records as they are given, or None if they are no integers."""
-    if (reason := check.why_no_array(given)) is not None:
-        raise InvalidArgumentError(f"{what} must hold {KINDS}; {reason}")
-    found = _array(given)
-    if found is None or found.dtype.kind not in "iu" or _holds_truth(given):
-        return None
-    return check.integers(what, given)
-
-
 def _holds_truth(given: Any) -> bool:
     """Whether a list has truth values beside integers: numpy makes integers of them."""
     flat = [] if isinstance(given, np.ndarray) else np.asarray(given, dtype=object).flat
@@ -115,12 +100,12 @@ def _nested(what: str, given: Any, *, depth: int = 0) -> NDArray[Any]:
     """Names as an array of objects: lists are its axes."""
     if not isinstance(given, str | list | tuple) and hasattr(type(given), "__array__"):
         given = _array(given)
-    if isinstance(given, np.ndarray) and given.size <= MOST:
+    if isinstance(given, np.ndarray) and given.size <= check.LONGEST:
         flat = given.ravel()  # times as they are: as objects they would be integers
         return _objects(list(flat) if flat.dtype.kind in "mM" else flat.tolist(), given.shape)
     if isinstance(given, str) or check.is_integer(given):
         return _objects([given], ())
-    if not isinstance(given, list | tuple) or depth > DEEPEST:
+    if not isinstance(given, list | tuple) or depth > check.DEEPEST:
         raise InvalidArgumentError(
             f"{what} must be a list or array of {KINDS}, got {type(given).__name__}"
         )

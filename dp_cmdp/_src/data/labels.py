@@ -1,0 +1,223 @@
+"""Labels: what a user calls the entries of a group, or the variables of a program.
+
+An array of shape (n, m) has one axis of n labels and one of m, as a table has rows and columns:
+each axis is a :class:`pandas.Index`, of one level or of several. Labels are public, like everything
+an envelope says, and have one form (:mod:`dp_cmdp._src.data.names`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.data.names import (
+    check_normal,
+    is_label,
+    kind,
+    packed,
+    plain,
+    refuse_kinds,
+    unpacked,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Labels = tuple["pd.Index", ...]
+KINDS = "texts, integers, floats, truth values, dates, times, durations, or tuples of these"
+#: Labels that a message shows: as many as fit on a line.
+SHOWN = 3
+
+
+def labels_of(given: Any, *, name: str = "labels") -> Labels:
+    """Labels as a caller states them: one Index per axis, or none.
+
+    A sequence or a pandas Index is one axis; a mapping has one axis per item, with its name.
+    """
+    if given is None or (isinstance(given, tuple) and not given):
+        return ()
+    if check.is_mapping(given):
+        if not given:
+            raise InvalidArgumentError(f"{name} must have at least one axis")
+        found = tuple(
+            axis_of(part, name=f"{name}[{key!r}]", level=check_normal(f"an axis of {name}", key))
+            for key, part in given.items()
+        )
+    else:
+        found = (axis_of(given, name=name),)
+    names = [level for level in level_names(found) if level]
+    if len(set(names)) < len(names):
+        raise InvalidArgumentError(
+            f"{name} must have levels of different names, got {', '.join(names)}"
+        )
+    return found
+
+
+def axis_of(given: Any, *, name: str, level: str = "") -> pd.Index:
+    """The Index of a sequence or a pandas Index, every label in its one form."""
+    if hasattr(type(given), "columns") or isinstance(given, set | frozenset):
+        raise InvalidArgumentError(
+            f"{name} must be a sequence in order, or an Index; got {type(given).__name__} (of a "
+            "table, pass frame.index)"
+        )
+    names = ["" if part is None else plain(str(part)) for part in getattr(given, "names", ())]
+    found = [_label(item, name=name) for item in check.items(name, given)]
+    if not found:
+        raise InvalidArgumentError(f"{name} must hold at least one label")
+    widths = {len(label) if isinstance(label, tuple) else 0 for label in found}
+    if len(widths) > 1:
+        raise InvalidArgumentError(f"{name} must be tuples of one length, or no tuples at all")
+    refuse_kinds(name, found)
+    if len(set(found)) < len(found):
+        seen: set[Any] = set()
+        twice = next(label for label in found if label in seen or seen.add(label))
+        raise InvalidArgumentError(f"{name} must be distinct; {twice!r} is there twice")
+    levels = max(1, widths.pop())
+    names = [level] if level and levels == 1 else names
+    return _index(found, names if len(names) == levels else [""] * levels)
+
+
+def _index(labels: list[Any], names: Sequence[str]) -> pd.Index:
+    import pandas as pd
+
+    levels = [labels] if len(names) == 1 else list(zip(*labels, strict=True))
+    parts = [
+        pd.Index(list(level), name=name or None, tupleize_cols=False)
+        for level, name in zip(levels, names, strict=True)
+    ]
+    return parts[0] if len(parts) == 1 else pd.MultiIndex.from_arrays(parts)
+
+
+def _label(item: Any, *, name: str) -> Any:
+    """A label in its one form, or a refusal."""
+    label = plain(item)
+    parts = label if isinstance(label, tuple) and label else (label,)
+    if all(map(is_label, parts)):
+        return label
+    if any(isinstance(part, str) for part in parts):
+        check.names(name, [part for part in parts if isinstance(part, str)])
+    raise InvalidArgumentError(
+        f"{name} must be {KINDS}, none of them missing; got "
+        f"{item if isinstance(item, float) else type(item).__name__} (convert others, for "
+        "example with frame.index.map(str); several axes are a mapping from name to labels)"
+    )
+
+
+def shape_of(labels: Labels) -> tuple[int, ...]:
+    """Number of labels along each axis."""
+    return tuple(len(axis) for axis in labels)
+
+
+def level_names(labels: Labels) -> list[str]:
+    """Names of all levels, axis by axis; "" for none."""
+    return ["" if name is None else plain(str(name)) for axis in labels for name in axis.names]
+
+
+def flat_index(labels: Labels) -> pd.Index:
+    """One label per entry in row-major order: an Index, or a MultiIndex."""
+    import pandas as pd
+
+    if len(labels) == 1:
+        return labels[0]
+    sizes = shape_of(labels)
+    places = np.unravel_index(np.arange(prod(sizes)), sizes)
+    levels = [
+        axis.get_level_values(number).take(place)
+        for axis, place in zip(labels, places, strict=True)
+        for number in range(axis.nlevels)
+    ]
+    return pd.MultiIndex.from_arrays(levels)
+
+
+def label_at(labels: Labels, entry: int) -> str:
+    """The label of one entry, for messages."""
+    places = np.unravel_index(entry, shape_of(labels))
+    parts: list[Any] = []
+    for axis, place in zip(labels, places, strict=True):
+        label = axis[int(place)]
+        parts += label if axis.nlevels > 1 else [label]
+    return ", ".join(map(str, parts))
+
+
+def pack_labels(labels: Labels) -> list[dict[str, Any]]:
+    """Labels for a file."""
+    return [
+        {
+            "names": ["" if name is None else str(name) for name in axis.names],
+            "labels": [packed(plain(label)) for label in axis.tolist()],
+        }
+        for axis in labels
+    ]
+
+
+def unpack_labels(said: Sequence[Any]) -> Labels:
+    """What :func:`pack_labels` wrote, checked again."""
+    found = []
+    for part in said:
+        axis = axis_of([unpacked(label) for label in part["labels"]], name="labels")
+        names = check.names("names of labels", part["names"])
+        if len(names) != axis.nlevels:
+            raise InvalidArgumentError("labels must have one name per level")
+        found.append(_index([plain(label) for label in axis.tolist()], names))
+    return tuple(found)
+
+
+def is_default(index: pd.Index) -> bool:
+    """Whether pandas numbered the rows by itself: 0, 1, … without a name. Such labels say nothing.
+
+    Two tables with such indices would be matched by place, whatever their rows are about.
+    """
+    import pandas as pd
+
+    if not isinstance(index, pd.RangeIndex) or index.name is not None:
+        return False
+    return (index.start, index.step) == (0, 1)
+
+
+def positions(wanted: pd.Index, found: pd.Index) -> NDArray[np.intp] | None:
+    """Where each of the wanted labels is in `found`; None unless both hold the same, each once.
+
+    Levels are matched by their names, where all have one, and otherwise by their order, which no
+    name may contradict. Nothing is said about what differs, and no error leaves: labels of a
+    private table may be private.
+    """
+    try:
+        if found.nlevels != wanted.nlevels or len(found) != len(wanted) or is_default(found):
+            return None
+        wanted, found = _plain_index(wanted), _plain_index(found)
+        if kind(wanted[0]) != kind(found[0]):
+            return None
+        own, given = level_names((wanted,)), level_names((found,))
+        if wanted.nlevels > 1 and all((*own, *given)):
+            found = cast(Any, found.set_names(given)).reorder_levels(own)
+            given = own
+        if contradict(own, given):
+            return None
+        place = np.asarray(found.get_indexer(cast(Any, wanted))) if found.is_unique else None
+        return None if place is None or (place < 0).any() else place
+    except Exception:
+        return None
+
+
+def _plain_index(index: pd.Index) -> pd.Index:
+    """The index with every label in its one form, all of one kind."""
+    levels = []
+    for number in range(index.nlevels):
+        levels.append([plain(label) for label in index.get_level_values(number).tolist()])
+        refuse_kinds("labels", levels[-1])
+    rows = levels[0] if len(levels) == 1 else list(zip(*levels, strict=True))
+    return _index(rows, ["" if name is None else str(name) for name in index.names])
+
+
+def contradict(wanted: Sequence[str], found: Sequence[str]) -> bool:
+    """Whether a level has another name than the one it is matched with; "" is no name."""
+    return any(
+        there and (there != name if name else there in wanted)
+        for name, there in zip(wanted, found, strict=True)
+    )
