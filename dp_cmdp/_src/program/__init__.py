@@ -1,0 +1,1 @@
+"""Linear programs with private data: robust rows, exact certificates, answers."""

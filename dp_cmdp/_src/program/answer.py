@@ -1,0 +1,401 @@
+"""Answers and their proofs, whatever the problem.
+
+A *problem* has public structure and constraints that are affine in a private database; its answer
+over an uncertainty set holds for every database of that set, with an exact certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.documents import read_document, write_document
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.html import MOST_ROWS, facts_table, rows_table
+from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.labels import flat_index
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+
+D = TypeVar("D")
+#: Files of an answer's folder.
+PROBLEM, RELEASE, ANSWER = "problem.npz", "release.npz", "answer.npz"
+#: What a kind of answer is read with: its own class and that of its problem, by name.
+CLASSES = {
+    "linear program": ("program.answer.LPAnswer", "program.parametric.ParametricLP"),
+    "constrained MDP": ("cmdp.answer.PolicyAnswer", "cmdp.parametric.ParametricCMDP"),
+}
+_RELEASE_CLASS = "release.release.Release"
+
+
+class Problem(Protocol):
+    """What the verbs know of a linear program, a constrained MDP, …
+
+    `signs` (constraints × entries) is ±1 where a constraint only ever gets worse (better) as an
+    entry grows, and a stored 0 where that depends on the decision.
+    """
+
+    envelope: Envelope
+
+    @property
+    def signs(self) -> sparse.csr_array: ...
+
+    def answer(
+        self,
+        known: UncertaintySet,
+        estimate: FloatArray | None = None,
+        *,
+        start: Any = None,
+        certify: bool = True,
+    ) -> Answer[Any]:
+        """The best for the estimate among what holds for every database of the set."""
+        ...
+
+    def value(self, decision: Any, values: FloatArray) -> float:
+        """What a decision is worth at a database."""
+        ...
+
+    def certify(self, decision: Any, known: UncertaintySet) -> Certificate:
+        """What is proved of a decision for every database of the set."""
+        ...
+
+    def refuse_if_unanswerable(self) -> None:
+        """Raise RefusedError unless there is an answer for every database of the envelope."""
+        ...
+
+    def save(self, path: str | Path) -> Path: ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """What is proved, in exact arithmetic, of a decision; it is true where everything is.
+
+    Attributes
+    ----------
+    verified : bool
+    slack : float array
+        A certain lower bound per constraint of limit − cost over all databases that are possible,
+        rounded down.
+    names : tuple of str
+        Of the constraints.
+    equality_residual : float
+        Largest |A_eq x − b_eq|, evaluated exactly, relative to the terms of its row: 2^-51 or less
+        unless rows nearly depend on each other. Few equalities have a solution in floats.
+    subject : {"row", "cost"}
+    everywhere : bool
+        Whether it is proved for the whole envelope, so without data.
+    reason : str
+        Why it is not verified; empty if it is.
+    """
+
+    verified: bool
+    slack: FloatArray
+    names: tuple[str, ...]
+    equality_residual: float = 0.0
+    subject: Literal["row", "cost"] = "row"
+    everywhere: bool = False
+    reason: str = ""
+
+    @property
+    def worst_slack(self) -> float:
+        """The least slack; infinite without constraints."""
+        return float(self.slack.min(initial=np.inf))
+
+    def __bool__(self) -> bool:
+        return self.verified
+
+    def __repr__(self) -> str:
+        if not self.verified:
+            return f"not verified: {self.reason or 'nothing was proved'}"
+        what = "every row holds" if self.subject == "row" else "cost ≤ limit"
+        scope = "of the envelope" if self.everywhere else "the release allows"
+        slack = f" (slack {self.worst_slack:.2g})" if self.slack.size else ""
+        return f"verified: {what} for every database {scope}{slack}"
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.names, self.slack.tolist(), strict=False)
+        return facts_table("Certificate", [("verified", repr(self))]) + rows_table(
+            "Slack", [self.subject, "slack"], rows, count=len(self.names)
+        )
+
+    def document(self) -> dict[str, Any]:
+        """What files hold."""
+        return {
+            "verified": self.verified,
+            "slack": self.slack,
+            "names": list(self.names),
+            "equality_residual": np.array([self.equality_residual]),
+            "subject": self.subject,
+            "everywhere": self.everywhere,
+        }
+
+
+class _Robust:
+    """The answer without data; where none was handed over it is made when first asked for."""
+
+    def __get__(self, answer: Any, owner: Any = None) -> Any:
+        if answer is None:
+            return None
+        found = answer.__dict__.get("robust")
+        if found is None:
+            if answer.source == "robust":
+                return answer
+            known = answer.problem.envelope.uncertainty
+            found = answer.__dict__["robust"] = answer.problem.answer(known, answer.estimate)
+        return found
+
+    def __set__(self, answer: Any, given: Any) -> None:
+        answer.__dict__["robust"] = given
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Generic[D]):
+    """A decision that holds for every database a release allows, and its proof.
+
+    Attributes
+    ----------
+    decision
+        What was asked for; `x`, `policy` or `values` by the type of the problem.
+    value : float
+        ``problem.value(decision, estimate)``.
+    estimate : float array
+        The database for which the decision was optimised: made from the release alone.
+    bound : float
+        No decision that is safe for the release is worth more at the estimate (less, where the
+        problem minimises).
+    certificate : Certificate
+    weights : (constraints, entries) sparse array
+        What each constraint asks of the database.
+    multipliers : (constraints, inequalities) sparse array
+        How each constraint is proved from the released inequalities.
+    source : {"release", "robust"}
+        "robust": the decision needs no data.
+    robust : Answer
+        What is possible without data; made when first asked for.
+    release, strategy, epsilon, delta
+        How the data were read; release is None where none were.
+
+    Notes
+    -----
+    **Privacy.** *Post-processing*.
+    """
+
+    decision: D
+    value: float
+    estimate: FloatArray
+    bound: float
+    certificate: Certificate
+    weights: sparse.csr_array
+    multipliers: sparse.csr_array
+    problem: Any
+    source: Literal["release", "robust"] = "release"
+    robust: Any = _Robust()
+    release: Any = None
+    strategy: Any = None
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    _warm: Any = None
+
+    #: Of :data:`CLASSES`; a subclass whose answers are saved has one.
+    kind: ClassVar[str] = ""
+
+    @validated
+    def save(self, folder: str | Path) -> Path:
+        """Write the public files of the answer to a folder, made if need be.
+
+        ``problem.npz``, ``release.npz`` if there is a release, and ``answer.npz``.
+        """
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        self.problem.save(target / PROBLEM)
+        if self.release is None:
+            (target / RELEASE).unlink(missing_ok=True)
+        else:
+            self.release.save(target / RELEASE)
+        write_document(target / ANSWER, "answer", self.document())
+        return target
+
+    def document(self) -> dict[str, Any]:
+        """What the answer's own file holds."""
+        return {
+            "answer": self.kind,
+            "decision": self._decision_document(),
+            "value": np.array([self.value]),
+            "bound": np.array([self.bound]),
+            "estimate": self.estimate,
+            "weights": self.weights,
+            "multipliers": self.multipliers,
+            "certificate": self.certificate.document(),
+            "source": self.source,
+            "strategy": None if self.strategy is None else str(self.strategy),
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+        }
+
+    @classmethod
+    @validated
+    def load(cls, folder: str | Path) -> Answer[Any]:
+        """Read the files written by :meth:`save`, and prove the certificate again.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a file is missing or damaged, or the decision cannot be proved from the files.
+        """
+        source = Path(folder)
+        _, _, said = read_document(source / ANSWER, "answer")
+        try:
+            own, problem_class = (_class(name) for name in CLASSES[said["answer"]])
+            problem = problem_class.load(source / PROBLEM)
+            release = _class(_RELEASE_CLASS).load(source / RELEASE) if (
+                source / RELEASE
+            ).exists() else None  # fmt: skip
+            return own._proved(problem, release, said)
+        except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+            why = error if isinstance(error, InvalidArgumentError) else type(error).__name__
+            raise InvalidArgumentError(
+                f"folder must hold an answer that its files prove; {source} does not ({why})"
+            ) from None
+
+    @classmethod
+    def _proved(cls, problem: Any, release: Any, said: Mapping[str, Any]) -> Answer[Any]:
+        """The answer that a document states, if its decision is as safe as it says."""
+        known = problem.envelope.uncertainty if release is None else release.uncertainty
+        estimate = check.vector("estimate", said["estimate"], size=problem.envelope.size)
+        decision = cls._decision_from(said["decision"])
+        multipliers = sparse.csr_array(said["multipliers"])
+        certificate = cls._certified(problem, decision, known, multipliers)
+        if certificate.verified != said["certificate"]["verified"]:
+            raise InvalidArgumentError(f"its decision is {certificate!r}")
+        return cls(
+            decision=decision,
+            value=problem.value(decision, estimate),
+            estimate=check.frozen(estimate),
+            bound=float(said["bound"][0]),
+            certificate=certificate,
+            weights=sparse.csr_array(said["weights"]),
+            multipliers=multipliers,
+            problem=problem,
+            source=check.one_of("source", said["source"], ("release", "robust")),
+            release=release,
+            strategy=said["strategy"],
+            epsilon=Fraction(said["epsilon"]),
+            delta=Fraction(said["delta"]),
+        )
+
+    @classmethod
+    def _certified(
+        cls, problem: Any, decision: D, known: UncertaintySet, multipliers: sparse.csr_array
+    ) -> Certificate:
+        return problem.certify(decision, known)
+
+    def _decision_document(self) -> dict[str, Any]:
+        """The decision, for a file."""
+        raise InvalidArgumentError(f"a {type(self).__name__} cannot be saved")
+
+    @classmethod
+    def _decision_from(cls, said: Mapping[str, Any]) -> Any:
+        """The decision, from a file."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """The decision as a table."""
+        raise NotImplementedError
+
+    @validated
+    def plot(self, **options: Any) -> Any:
+        """A picture of the decision (needs matplotlib)."""
+        from dp_cmdp._src.figures.answer import answer_figure
+
+        return answer_figure(self, **options)
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        facts: list[tuple[str, Any]] = [("value", self.value)]
+        robust = self.__dict__.get("robust")
+        if robust is not None:
+            facts.append(("robust", float(robust.problem.value(robust.decision, self.estimate))))
+        return facts
+
+    def _guarantee(self) -> str:
+        if self.release is None:
+            return "no data read"
+        text = str(self.release.guarantee)
+        return f"SIMULATED {text}" if self.release.simulated and "SIMULATED" not in text else text
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {number:.6g}" for name, number in self._facts())
+        proof = "proved" if self.certificate else "not proved"
+        source = ", needs no data" if self.source == "robust" and self.release is not None else ""
+        return f"{type(self).__name__}({facts}, {proof}, {self._guarantee()}{source})"
+
+    def _repr_html_(self) -> str:
+        facts = [*self._facts(), ("bound", self.bound), ("certificate", repr(self.certificate))]
+        facts.append(("guarantee", self._guarantee()))
+        if self.release is not None:
+            facts.append(("saturation", float(self.release.saturation)))
+        return facts_table(type(self).__name__, facts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A solver's state stays in its process."""
+        return {**self.__dict__, "_warm": None}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LPAnswer(Answer[FloatArray]):
+    """The answer of a linear program.
+
+    Attributes
+    ----------
+    x : float array
+        The variables; see :class:`Answer` for the rest.
+
+    Notes
+    -----
+    **Privacy.** *Post-processing*.
+    """
+
+    kind: ClassVar[str] = "linear program"
+
+    @property
+    def x(self) -> FloatArray:
+        return self.decision
+
+    def to_frame(self) -> Any:
+        """One row per variable, indexed by its label: ``x``."""
+        import pandas as pd
+
+        labels = self.problem.variables
+        return pd.DataFrame({"x": self.x}, index=flat_index(labels) if labels else None)
+
+    def _repr_html_(self) -> str:
+        few = self.to_frame()["x"].head(MOST_ROWS)
+        rows = zip(few.index.tolist(), few.tolist(), strict=True)
+        return super()._repr_html_() + rows_table(
+            "Variables", ["variable", "x"], rows, count=self.x.size
+        )
+
+    def _decision_document(self) -> dict[str, Any]:
+        return {"x": self.x}
+
+    @classmethod
+    def _decision_from(cls, said: Mapping[str, Any]) -> FloatArray:
+        return check.vector("x", said["x"])
+
+    @classmethod
+    def _certified(
+        cls, problem: Any, decision: Any, known: UncertaintySet, multipliers: sparse.csr_array
+    ) -> Certificate:
+        return problem._certificate(decision, known, multipliers)
+
+
+def _class(name: str) -> Any:
+    module, _, own = f"dp_cmdp._src.{name}".rpartition(".")
+    return getattr(import_module(module), own)

@@ -1,0 +1,353 @@
+"""Rows A(θ)x ≤ b(θ) that hold for every θ with lower ≤ θ ≤ upper and Wθ ≤ q.
+
+With w_ik(x) = Σ_j g_kij x_j − h_ik the weight of θ_k in row i, linear programming duality gives
+
+    max Σ_k w_ik θ_k = min { Σ_j λ_ij q_j + Σ_k max{ z_ik θ_k : lower_k ≤ θ_k ≤ upper_k } : λ_i ≥ 0 }
+    z_ik = w_ik(x) − Σ_j λ_ij W_jk,     max{…} = lower_k z_ik + (upper_k − lower_k) max(z_ik, 0)
+
+so that the robust counterpart is linear: a multiplier λ_ij for every *link* of a row and an
+inequality, and a variable z⁺_ik ≥ 0, z⁺_ik ≥ z_ik for every *hard* pair of row and entry. All places
+where θ_k meets row i are optimised jointly. A pair in no inequality whose sign is fixed by the
+bounds of x is easy: it takes one end of its interval, without further variables.
+
+**Certificate.** Any λ ≥ 0 bounds the maximum from above (weak duality). So the solver's λ, whatever
+its accuracy, proves a row when that bound, evaluated in exact arithmetic, is at most b0_i − A0_i x.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from dp_cmdp._src.base import exact
+from dp_cmdp._src.base.errors import InvalidArgumentError, SolverError
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.program.highs import HighsEngine
+from dp_cmdp._src.program.linear import LinearProgram, widened
+
+IntArray = NDArray[np.int64]
+#: Beyond so many variables a row is linked only with inequalities all of whose entries it reads.
+MOST_MEETINGS = 1 << 18
+#: Inequalities that contradict each other by less than this, relative to their terms, are not
+#: refused: no solver tells them from inequalities that just hold together.
+TOO_CLOSE_TO_CALL = 2.0**-24
+
+
+class UncertainRows:
+    """Rows A(θ)x ≤ b(θ), seen as pairs p = (row i, entry k), for x between `lower` and `upper`.
+
+    A pair collects every coefficient g_kij of A and h_ik of b through which θ_k enters row i;
+    `A_pair` and `b_pair` say which pair each of their terms belongs to.
+    """
+
+    def __init__(
+        self, A: Affine, b: Affine, *, entries: int, lower: FloatArray, upper: FloatArray
+    ) -> None:
+        self.A, self.b, self.entries = A, b, entries
+        self.num_rows = b.shape[0]
+        self.constant = b.constant.toarray().ravel()
+        keys = np.concatenate([A.row * entries + A.entry, b.row * entries + b.entry])
+        self.keys, pair = np.unique(keys, return_inverse=True)
+        self.row: IntArray = self.keys // max(entries, 1)
+        self.entry: IntArray = self.keys % max(entries, 1)
+        self.A_pair: IntArray = pair[: A.row.size]
+        self.b_pair: IntArray = pair[A.row.size :]
+        at_lower, at_upper = A.coefficient * lower[A.col], A.coefficient * upper[A.col]
+        h = self._per_pair(self.b_pair, b.coefficient)
+        least = self._per_pair(self.A_pair, np.minimum(at_lower, at_upper)) - h
+        most = self._per_pair(self.A_pair, np.maximum(at_lower, at_upper)) - h
+        #: 1 or −1 where w_p has that sign for every x within its bounds, 0 where both occur.
+        self.sign = np.where(least >= 0, 1, np.where(most <= 0, -1, 0))
+
+    def _per_pair(self, pair: IntArray, terms: FloatArray) -> FloatArray:
+        return np.bincount(pair, weights=terms, minlength=self.keys.size).astype(np.float64)
+
+    def table(self, numbers: NDArray[np.generic]) -> sparse.csr_array:
+        """A number per pair as rows × entries, zeros stored."""
+        indptr = np.searchsorted(self.row, np.arange(self.num_rows + 1))
+        shape = (self.num_rows, self.entries)
+        return sparse.csr_array((numbers, self.entry.copy(), indptr), shape=shape)
+
+    def weights(self, x: FloatArray) -> FloatArray:
+        """w_p(x) of every pair, in floats."""
+        w = self._per_pair(self.A_pair, self.A.coefficient * x[self.A.col])
+        return w - self._per_pair(self.b_pair, self.b.coefficient)
+
+    def weight_terms(self, x: FloatArray) -> tuple[IntArray, list[FloatArray]]:
+        """The terms of which w_p(x) is the sum: their pairs and their factors, but for x_j = 0."""
+        x_term = x[self.A.col]
+        used = np.flatnonzero(x_term)
+        ones = np.ones(self.b.coefficient.size)
+        return np.concatenate([self.A_pair[used], self.b_pair]), [
+            np.concatenate([self.A.coefficient[used], -self.b.coefficient]),
+            np.concatenate([x_term[used], ones]),
+        ]
+
+    def slack_terms(self, x: FloatArray, theta: FloatArray) -> tuple[IntArray, list[FloatArray]]:
+        """The terms of b_i(θ) − A_i(θ)x, θ given per pair: rows and factors, but for x_j = 0."""
+        A, b, m = self.A, self.b, self.num_rows
+        x_base, x_term = x[A.constant.indices], x[A.col]
+        fixed, used = np.flatnonzero(x_base), np.flatnonzero(x_term)
+        base = np.repeat(np.arange(m), np.diff(A.constant.indptr))[fixed]
+        return np.concatenate([base, np.arange(m), A.row[used], b.row]), [
+            np.concatenate(
+                [-A.constant.data[fixed], self.constant, -A.coefficient[used], b.coefficient]
+            ),
+            np.concatenate([x_base[fixed], np.ones(m), x_term[used], np.ones(b.row.size)]),
+            np.concatenate([np.ones(base.size + m), theta[self.A_pair[used]], theta[self.b_pair]]),
+        ]
+
+
+class RobustRows:
+    """The rows for every θ of an uncertainty set.
+
+    Pairs of row and entry are those of `rows`, then those of inequalities that a row is linked
+    with. Variables of the counterpart: x, then z⁺ of the hard pairs, then λ of the links.
+
+    Attributes
+    ----------
+    link_row, link_inequality : int arrays
+    complete : bool
+        Whether every inequality that could help a row is linked with it.
+    """
+
+    def __init__(self, rows: UncertainRows, known: UncertaintySet) -> None:
+        self.rows, self.known = rows, known
+        self.link_row, self.link_inequality, self.complete = _links(rows, known.W)
+        W, count = known.W, rows.entries
+        length = np.diff(W.indptr)[self.link_inequality]
+        link = np.repeat(np.arange(length.size), length)
+        inside = np.arange(link.size) - np.repeat(np.cumsum(length) - length, length)
+        at = W.indptr[self.link_inequality][link] + inside
+        keys = self.link_row[link] * count + W.indices[at]
+        own = rows.keys.size
+        extra = np.setdiff1d(keys, rows.keys)
+        every = np.concatenate([rows.keys, extra])
+        order = np.argsort(every, kind="stable")
+        meeting = order[np.searchsorted(every[order], keys)]
+        self.row = every // max(count, 1)
+        self.entry = every % max(count, 1)
+        #: Pair, link and weight W_jk of every meeting of a linked inequality with an entry.
+        self.pull = meeting, link, W.data[at]
+        self.low, self.high = known.lower[self.entry], known.upper[self.entry]
+        linked = np.zeros(every.size, dtype=bool)
+        linked[meeting] = True
+        sign = np.zeros(every.size, dtype=np.int64)
+        sign[:own] = rows.sign
+        #: Pairs with a variable of their own; each other one stands at one end of its interval.
+        self.hard = np.flatnonzero((linked | (sign == 0)) & (self.low < self.high))
+        self.base = np.where((sign > 0) & ~linked, self.high, self.low)
+
+    @property
+    def links(self) -> int:
+        return self.link_row.size
+
+    @property
+    def extra(self) -> int:
+        """Variables beside x."""
+        return self.hard.size + self.links
+
+    @cached_property
+    def counterpart(self) -> tuple[sparse.csr_array, FloatArray]:
+        """A, b over (x, z⁺, λ): the rows, then z_p ≤ z⁺_p of the hard pairs."""
+        rows, hard, links = self.rows, self.hard, self.links
+        A, b, m = rows.A, rows.b, rows.num_rows
+        own = self.base[: rows.keys.size]
+        moved = sparse.csr_array(
+            (A.coefficient * own[rows.A_pair], (A.row, A.col)), shape=(m, A.shape[1])
+        )
+        shift = np.bincount(b.row, weights=b.coefficient * own[rows.b_pair], minlength=m)
+        spread = sparse.csr_array(
+            ((self.high - self.low)[hard], (self.row[hard], np.arange(hard.size))),
+            shape=(m, hard.size),
+        )
+        pair, link, weight = self.pull
+        price = self.known.q[self.link_inequality] - np.bincount(
+            link, weights=weight * self.base[pair], minlength=links
+        )
+        prices = sparse.csr_array((price, (self.link_row, np.arange(links))), shape=(m, links))
+        number = np.full(self.row.size, -1)
+        number[hard] = np.arange(hard.size)
+        in_A, in_b = number[rows.A_pair] >= 0, number[rows.b_pair] >= 0
+        in_pull = number[pair] >= 0
+        G = sparse.csr_array(
+            (A.coefficient[in_A], (number[rows.A_pair[in_A]], A.col[in_A])),
+            shape=(hard.size, A.shape[1]),
+        )
+        h = np.bincount(number[rows.b_pair[in_b]], weights=b.coefficient[in_b], minlength=hard.size)
+        pulled = sparse.csr_array(
+            (-weight[in_pull], (number[pair[in_pull]], link[in_pull])), shape=(hard.size, links)
+        )
+        matrix = sparse.vstack(
+            [
+                sparse.hstack([A.constant + moved, spread, prices]),
+                sparse.hstack([G, -sparse.eye_array(hard.size), pulled]),
+            ],
+            format="csr",
+        )
+        return sparse.csr_array(matrix), np.concatenate([rows.constant + shift, h])
+
+    def program(
+        self,
+        c: FloatArray,
+        *,
+        lower: FloatArray,
+        upper: FloatArray,
+        A_eq: sparse.csr_array,
+        b_eq: FloatArray,
+    ) -> LinearProgram:
+        """The robust program: maximise cᵀx over the counterpart and public equalities."""
+        A, b = self.counterpart
+        none = np.zeros(self.extra)
+        return LinearProgram(
+            np.concatenate([c, none]),
+            A,
+            b,
+            widened(A_eq, self.extra),
+            b_eq,
+            np.concatenate([lower, none]),
+            np.concatenate([upper, np.full(self.extra, np.inf)]),
+        )
+
+    def split(self, point: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """x and λ ≥ 0 of a point of the program."""
+        size = point.size
+        return point[: size - self.extra], np.maximum(point[size - self.links :], 0.0)
+
+    def slack(self, x: FloatArray, links: FloatArray) -> FloatArray:
+        """Certain lower bounds on b_i(θ) − A_i(θ)x over the set.
+
+        Signs and minimum are exact (:func:`~dp_cmdp._src.base.exact.tight_sums`).
+        """
+        at, factors = self._slack_terms(x, links)
+        return exact.tight_sums(at, factors, num_rows=self.rows.num_rows)
+
+    def exact_slack(self, x: FloatArray, links: FloatArray) -> FloatArray:
+        """The same, every value the exact one rounded down."""
+        at, factors = self._slack_terms(x, links)
+        minus = [-factors[0], *factors[1:]]
+        return -exact.row_sums_up(at, minus, num_rows=self.rows.num_rows)
+
+    def _slack_terms(self, x: FloatArray, links: FloatArray) -> tuple[IntArray, list[FloatArray]]:
+        """The terms of the bounds on the slacks: rows and factors."""
+        rows, (meeting, link, weight) = self.rows, self.pull
+        pair, (left, right) = rows.weight_terms(x)
+        z = exact.row_signs(
+            np.concatenate([pair, meeting]),
+            [np.concatenate([left, -weight]), np.concatenate([right, links[link]])],
+            num_rows=self.row.size,
+        )
+        theta = np.where(z > 0, self.high, self.low)
+        at, terms = rows.slack_terms(x, theta)
+        if not self.links:
+            return at, terms
+        ones = np.ones(self.links)
+        return np.concatenate([at, self.link_row[link], self.link_row]), [
+            np.concatenate([terms[0], weight, -self.known.q[self.link_inequality]]),
+            np.concatenate([terms[1], links[link], links]),
+            np.concatenate([terms[2], theta[meeting], ones]),
+        ]
+
+    def multipliers(self, links: FloatArray) -> sparse.csr_array:
+        """λ as rows × inequalities."""
+        shape = (self.rows.num_rows, self.known.q.size)
+        return sparse.csr_array((links, (self.link_row, self.link_inequality)), shape=shape)
+
+    def links_of(self, multipliers: sparse.csr_array) -> FloatArray:
+        """λ per link; multipliers of rows and inequalities that are not linked are left out."""
+        if not self.links:
+            return np.zeros(0)
+        found = sparse.csr_array(multipliers)[self.link_row, self.link_inequality]
+        dense = found.toarray() if sparse.issparse(found) else np.asarray(found)
+        return np.maximum(np.asarray(dense, dtype=np.float64).ravel(), 0.0)
+
+    def best_links(self, x: FloatArray) -> FloatArray:
+        """λ that bound the rows well at a given x; zeros where the solver finds none."""
+        if not self.links:
+            return np.zeros(0)
+        A, b = self.counterpart
+        m, none = self.rows.num_rows, np.zeros(self.extra)
+        right, own = b - A[:, : x.size] @ x, sparse.csr_array(A[:, x.size :])
+        lp = LinearProgram(
+            -np.asarray(own[:m].sum(axis=0)).ravel(),
+            sparse.csr_array(own[m:]),
+            right[m:],
+            sparse.csr_array((0, self.extra)),
+            np.zeros(0),
+            none,
+            np.full(self.extra, np.inf),
+        )
+        try:
+            return self.split(np.concatenate([x, HighsEngine(lp).run().x]))[1]
+        except SolverError:
+            return np.zeros(self.links)
+
+
+def _links(rows: UncertainRows, W: sparse.csr_array) -> tuple[IntArray, IntArray, bool]:
+    """Every row with every inequality that can say something about its entries.
+
+    Inequalities that share an entry may be combined, so a row is linked with all of the connected
+    components (of inequalities and entries) that it meets, unless these are too many.
+    """
+    if not W.shape[0]:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), True
+    graph = sparse.block_array([[None, W], [W.T, None]], format="csr")
+    labels = csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
+    of_inequality, of_entry = labels[: W.shape[0]], labels[W.shape[0] :]
+    met = np.unique(rows.row * (labels.max() + 1) + of_entry[rows.entry])
+    met_row, met_label = np.divmod(met, labels.max() + 1)
+    order = np.argsort(of_inequality, kind="stable")
+    first = np.searchsorted(of_inequality[order], met_label, side="left")
+    count = np.searchsorted(of_inequality[order], met_label, side="right") - first
+    size = np.bincount(of_inequality, weights=np.diff(W.indptr), minlength=labels.max() + 1)
+    if size[met_label].sum() > MOST_MEETINGS:
+        return _own_links(rows, W)
+    inside = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return np.repeat(met_row, count), order[np.repeat(first, count) + inside], True
+
+
+def _own_links(rows: UncertainRows, W: sparse.csr_array) -> tuple[IntArray, IntArray, bool]:
+    """Every row with the inequalities all of whose entries it reads."""
+    pattern = sparse.csr_array((np.ones(W.nnz), W.indices, W.indptr), shape=W.shape)
+    shared = (rows.table(np.ones(rows.row.size)) @ pattern.T).tocoo()
+    row, inequality = (part.astype(np.int64) for part in shared.coords)
+    kept = (shared.data == np.diff(W.indptr)[inequality]) & (shared.data > 0)
+    return row[kept], inequality[kept], False
+
+
+def check_consistent(known: UncertaintySet) -> None:
+    """Raise unless some database is in the set, to the accuracy of the solver.
+
+    Entries are measured from the lower ends of their intervals in units of their widths, queries in
+    units of their largest part: the verdict does not depend on the scale of the data.
+    """
+    contradiction = InvalidArgumentError(
+        "the released bounds and inequalities contradict each other: no database satisfies all of "
+        "them, so they cannot come from one database that did not change in between; use one "
+        "release only"
+    )
+    if (known.lower > known.upper).any():
+        raise contradiction
+    if known.is_box:
+        return
+    width = known.upper - known.lower
+    largest = np.maximum(np.abs(known.lower), np.abs(known.upper))
+    left = known.q - known.W @ known.lower + TOO_CLOSE_TO_CALL * (abs(known.W) @ largest)
+    parts = sparse.csr_array(known.W.multiply(width[None, :]))
+    unit = abs(parts).max(axis=1).toarray().ravel()
+    unit[unit == 0.0] = np.abs(left[unit == 0.0])
+    unit[unit == 0.0] = 1.0
+    parts.data = parts.data / np.repeat(unit, np.diff(parts.indptr))
+    none = np.zeros(width.size)
+    empty = sparse.csr_array((0, width.size))
+    one = np.ones(width.size)
+    try:
+        HighsEngine(LinearProgram(none, parts, left / unit, empty, np.zeros(0), none, one)).run()
+    except SolverError:
+        raise contradiction from None
