@@ -11,7 +11,10 @@ outwards. Variables without bounds take those that the rows imply.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.base import exact
@@ -45,7 +48,7 @@ def upper_bound(
     at_eq = np.repeat(np.arange(y_eq.size), np.diff(A_eq.indptr))
     ones = np.ones
     columns = np.concatenate([np.arange(n), A.constant.indices, A.col, A_eq.indices])
-    reduced, off, _ = exact.sum_bounds(
+    reduced, off = _sums(
         columns.astype(np.intp),
         [
             np.concatenate([lp.c[:n], -A.constant.data, -A.coefficient, -A_eq.data]),
@@ -67,17 +70,29 @@ def upper_bound(
     most = np.maximum.reduce(
         [side * end for side in (reduced - off, reduced + off) for end in (lower, upper)]
     )
-    most = np.nextafter(np.nextafter(most, np.inf), np.inf)
-    total, error, _ = exact.sum_bounds(
-        np.zeros(m + rows.b.row.size + y_eq.size + n, dtype=np.intp),
+    total, error = _sums(
+        np.zeros(m + rows.b.row.size + y_eq.size, dtype=np.intp),
         [
-            np.concatenate([y, y[rows.b.row], y_eq, most]),
-            np.concatenate([rows.constant, rows.b.coefficient, lp.b_eq, ones(n)]),
-            np.concatenate([ones(m), theta[rows.b_pair], ones(y_eq.size + n)]),
+            np.concatenate([y, y[rows.b.row], y_eq]),
+            np.concatenate([rows.constant, rows.b.coefficient, lp.b_eq]),
+            np.concatenate([ones(m), theta[rows.b_pair], ones(y_eq.size)]),
         ],
         num_rows=1,
     )
-    return float(np.nextafter(total[0] + error[0], np.inf))
+    rest = math.nextafter(math.fsum(np.nextafter(most, np.inf).tolist()), math.inf)
+    return float(np.nextafter(np.nextafter(total[0] + error[0], np.inf) + rest, np.inf))
+
+
+def _sums(
+    at: NDArray[np.intp], factors: list[FloatArray], *, num_rows: int
+) -> tuple[FloatArray, FloatArray]:
+    """Sums of products, and how far off they may be."""
+    plain, error, _ = exact.sum_bounds(at, factors, num_rows=num_rows)
+    wild = ~np.isfinite(error)
+    if wild.any():
+        plain[wild] = exact.some_sums(wild, at, factors)
+        error[wild] = np.abs(plain[wild]) * 2.0**-52 + 5e-324
+    return plain, error
 
 
 def _worst_databases(
@@ -93,7 +108,6 @@ def _worst_databases(
     theta[hard] = np.clip(low[hard] + share, low[hard], high[hard])
     if not robust.links:
         return theta
-    meeting, link, weight = robust.pull
     for target in (inside[robust.entry], _least(robust)):
         for attempt in range(MOVES):
             left = _room(robust, theta)

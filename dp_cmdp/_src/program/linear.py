@@ -71,7 +71,7 @@ def widened(matrix: sparse.csr_array, columns: int) -> sparse.csr_array:
 
 
 def elastic_program(lp: LinearProgram) -> LinearProgram:
-    """max −Σ(s + p + q), A x − s ≤ b, A_eq x + p − q = b_eq, s, p, q ≥ 0: by how much must rows give?
+    """How far rows must give: max −Σ(s + p + q), A x − s ≤ b, A_eq x + p − q = b_eq, s, p, q ≥ 0.
 
     It has a solution whatever the rows say.
     """

@@ -526,7 +526,7 @@ def _bounds(lower: Any, upper: Any, n: int) -> tuple[FloatArray, FloatArray]:
     wrong = (low > high) | (low == np.inf) | (high == -np.inf)
     if wrong.any():
         raise InvalidArgumentError(
-            f"lower must not exceed upper; first variable with another order {int(np.argmax(wrong))}"
+            f"lower must not exceed upper; first offending variable {int(np.argmax(wrong))}"
         )
     return low, high
 

@@ -2,13 +2,13 @@
 
 With w_ik(x) = Σ_j g_kij x_j − h_ik the weight of θ_k in row i, linear programming duality gives
 
-    max Σ_k w_ik θ_k = min { Σ_j λ_ij q_j + Σ_k max{ z_ik θ_k : lower_k ≤ θ_k ≤ upper_k } : λ_i ≥ 0 }
+    max Σ_k w_ik θ_k = min{ Σ_j λ_ij q_j + Σ_k max{z_ik θ_k : lower_k ≤ θ_k ≤ upper_k} : λ_i ≥ 0 }
     z_ik = w_ik(x) − Σ_j λ_ij W_jk,     max{…} = lower_k z_ik + (upper_k − lower_k) max(z_ik, 0)
 
 so that the robust counterpart is linear: a multiplier λ_ij for every *link* of a row and an
-inequality, and a variable z⁺_ik ≥ 0, z⁺_ik ≥ z_ik for every *hard* pair of row and entry. All places
-where θ_k meets row i are optimised jointly. A pair in no inequality whose sign is fixed by the
-bounds of x is easy: it takes one end of its interval, without further variables.
+inequality, and a variable z⁺_ik ≥ 0, z⁺_ik ≥ z_ik for every *hard* pair of row and entry. All
+places where θ_k meets row i are optimised jointly. A pair in no inequality whose sign is fixed by
+the bounds of x is easy: it takes one end of its interval, without further variables.
 
 **Certificate.** Any λ ≥ 0 bounds the maximum from above (weak duality). So the solver's λ, whatever
 its accuracy, proves a row when that bound, evaluated in exact arithmetic, is at most b0_i − A0_i x.
