@@ -133,13 +133,9 @@ class Adjacency:
             found.append([(record, whole[far]) for record, far in own if whole[far]])
         return found
 
-    def is_owned(self, entry: int) -> bool:
-        """Whether somebody owns an entry, or the file declares that nobody does.
-
-        It is public if its bounds agree; or if the table says in so many words that it changes by
-        nothing. An entry that the table leaves out is not.
-        """
-        return bool(self.owners[entry]) or self.lower[entry] == self.upper[entry]
+    def is_changed(self, entry: int) -> bool:
+        """Whether the table says of some record that it changes the entry."""
+        return any(far > 0 for _, far in self.owners[entry])
 
     def difference(self, other: Adjacency) -> str | None:
         """Where this differs from another adjacency, in words; None where it does not."""

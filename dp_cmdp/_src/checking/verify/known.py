@@ -4,13 +4,15 @@ With n_k = ⌊θ_k/h_k⌋ the published y = Σ w_k n_k + Z, low ≤ Z ≤ high, 
 
     Σ (w_k/h_k) θ_k ≤ y − low + Σ_{w>0} w_k    and    −Σ (w_k/h_k) θ_k ≤ high − y + Σ_{w<0} |w_k|.
 
-A query of one entry bounds that entry. Of the largest of several queries minus their centres e_i
+A query of one entry bounds that entry, in whole cells. The other inequalities stand in the order in
+which multipliers name them: measurement by measurement, those from above before those from below,
+each multiplied by a power of two. Of the largest of several queries minus their centres e_i
 only the first inequality follows, for each of them, with y + e_i.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -36,17 +38,29 @@ class Known:
     def box(cls, adjacency: Adjacency) -> Known:
         return cls(list(map(Fraction, adjacency.lower)), list(map(Fraction, adjacency.upper)))
 
-    def add(self, row: Row, limit: Fraction) -> None:
-        """One more inequality; one of a single entry bounds that entry."""
-        if len(row) != 1:
-            self.rows.append(row)
-            self.limits.append(limit)
-            return
-        ((entry, weight),) = row.items()
-        if weight > 0:
-            self.upper[entry] = min(self.upper[entry], limit / weight)
-        else:
-            self.lower[entry] = max(self.lower[entry], limit / weight)
+    def bound(
+        self, entry: int, weight: int, step: Fraction, least: int | None, most: int | None
+    ) -> None:
+        """least ≤ weight·n ≤ most of one entry's cell n, in whole cells."""
+        if weight < 0:
+            weight, least, most = -weight, *(None if y is None else -y for y in (most, least))
+        if least is not None:
+            self.lower[entry] = max(self.lower[entry], -(-least // weight) * step)
+        if most is not None:
+            self.upper[entry] = min(self.upper[entry], (most // weight + 1) * step)
+
+    def add(
+        self, weights: Mapping[int, int], step: Sequence[Fraction], most: int, *, sign: int
+    ) -> None:
+        """sign·Σ w n ≤ most, in units in which the largest coefficient lies in [1/2, 1)."""
+        row = {entry: sign * weight / step[entry] for entry, weight in weights.items()}
+        limit = most + sum(sign * weight for weight in weights.values() if sign * weight > 0)
+        largest = max(map(abs, row.values()))
+        unit = Fraction(2) ** (
+            largest.denominator.bit_length() - 1 - largest.numerator.bit_length()
+        )
+        self.rows.append({entry: weight * unit for entry, weight in row.items()})
+        self.limits.append(limit * unit)
 
     def is_empty(self) -> bool:
         """Whether it is proved that no database is in the set."""
@@ -90,16 +104,6 @@ class Known:
         if found.status != 0 or found.ineqlin is None:
             return [0.0] * m
         duals = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
-        return [float(Fraction(dual) / size) for dual, size in zip(duals.tolist(), unit, strict=True)]
-
-
-def add_linear(
-    known: Known, step: Sequence[Fraction], weights: dict[int, int], y: int, low: int, high: int
-) -> None:
-    """The two inequalities of a measured query."""
-    up = {entry: weight / step[entry] for entry, weight in weights.items() if weight}
-    positive = sum(weight for weight in weights.values() if weight > 0)
-    negative = sum(-weight for weight in weights.values() if weight < 0)
-    if up:
-        known.add(up, Fraction(y - low + positive))
-        known.add({entry: -weight for entry, weight in up.items()}, Fraction(high - y + negative))
+        return [
+            float(Fraction(dual) / size) for dual, size in zip(duals.tolist(), unit, strict=True)
+        ]

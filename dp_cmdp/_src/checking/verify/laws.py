@@ -203,3 +203,38 @@ def _hexadecimal(text: Any) -> int:
         "a law is written in hexadecimal digits",
     )
     return int(text, 16)
+
+
+def tail_of(said: Any) -> Callable[[int], Fraction] | None:
+    """P(Z ≥ z) of a law, from its document; None for one that is not known here."""
+    name = member(said, "law")
+    if name == "one-sided":
+        cell, weights = _hexadecimal(said["cell"]), _many(said["weights"], MOST_CELLS)
+
+        def table(z: int) -> Fraction:
+            whole, part = divmod(max(z, 0), cell)
+            here = weights[whole] if whole < len(weights) else 0
+            return Fraction(cell * sum(weights[whole:]) - part * here, cell * ONE)
+
+        return table
+    if name != "laplace" and name != "unbounded laplace":
+        return None
+    digits, onward = _thresholds(said), _hexadecimal(said.get("onward", "0"))
+    size, again = 1 << len(digits), Fraction(onward, ONE)
+    end = _hexadecimal(said["support"]) + 1 if name == "laplace" else None
+
+    def below(end: int) -> Fraction:
+        """P(magnitude < end) before any is rejected."""
+        block, rest = divmod(end, size)
+        here = Fraction(_weight_below(digits, rest), ONE ** len(digits))
+        return 1 - again**block + again**block * (1 - again) * here
+
+    kept = Fraction(1) if end is None else below(end)
+    whole = 2 * kept - below(1)
+
+    def tail(z: int) -> Fraction:
+        far = max(abs(z), 0) if z > 0 else 1 - z
+        beyond = max(kept - below(far), Fraction(0)) / whole
+        return beyond if z > 0 else 1 - beyond
+
+    return tail

@@ -10,7 +10,7 @@ from typing import Any
 
 from dp_cmdp._src.checking.report import Finding
 from dp_cmdp._src.checking.verify.adjacency import Adjacency, Moved, Triple
-from dp_cmdp._src.checking.verify.known import Known, add_linear
+from dp_cmdp._src.checking.verify.known import Known
 from dp_cmdp._src.checking.verify.laws import Law, law_of
 from dp_cmdp._src.checking.verify.reading import (
     Refused,
@@ -123,17 +123,23 @@ class Outcome:
 
     def inform(self, known: Known, adjacency: Adjacency, law: Law) -> None:
         """Add what follows of the database."""
-        if law.low is None or law.high is None:
-            return
-        if not self.largest:
-            for y, weights in zip(self.integers, self.by_row, strict=True):
-                add_linear(known, adjacency.step, weights, y, law.low, law.high)
-            return
-        for e, weights in zip(self.centres, self.by_row, strict=True):
-            row = {entry: weight / adjacency.step[entry] for entry, weight in weights.items()}
-            positive = sum(weight for weight in weights.values() if weight > 0)
-            if row:
-                known.add(row, Fraction(self.integers[0] + e - law.low + positive))
+        wide: list[tuple[dict[int, int], int]] = []
+        for row, given in enumerate(self.by_row):
+            weights = {entry: weight for entry, weight in given.items() if weight}
+            y = self.integers[0] + self.centres[row] if self.largest else self.integers[row]
+            if len(weights) == 1:
+                ((entry, weight),) = weights.items()
+                least = None if law.high is None or self.largest else y - law.high
+                most = None if law.low is None else y - law.low
+                known.bound(entry, weight, adjacency.step[entry], least, most)
+            elif weights:
+                wide.append((weights, y))
+        if law.low is not None:
+            for weights, y in wide:
+                known.add(weights, adjacency.step, y - law.low, sign=1)
+        if law.high is not None and not self.largest:
+            for weights, y in wide:
+                known.add(weights, adjacency.step, law.high - y, sign=-1)
 
 
 @dataclass
@@ -211,7 +217,7 @@ class ReleaseFile:
             return [Finding(self.subject, private, None, why, "not proved", open=True)]
         return [
             self._try(
-                f"{label}every measured entry has an owner or is declared public",
+                f"{label}every measured entry is one that some record changes",
                 lambda: self._owned(outcome),
             ),
             self._try(private, lambda: self._private(outcome, law)),
@@ -223,8 +229,8 @@ class ReleaseFile:
 
     def _owned(self, outcome: Outcome) -> str:
         measured = {entry for _, entry, weight in outcome.weights if weight}
-        unowned = [entry for entry in sorted(measured) if not self.adjacency.is_owned(entry)]
-        refuse_unless(not unowned, f"entry {unowned[:1]} is in no record, and not declared public")
+        unowned = [entry for entry in sorted(measured) if not self.adjacency.is_changed(entry)]
+        refuse_unless(not unowned, f"no record changes entry {unowned[:1]}: noise protects nobody")
         return f"{len(measured)} entries"
 
     def _private(self, outcome: Outcome, law: Law) -> str:

@@ -1,0 +1,1 @@
+"""Whether mechanisms keep their promise: proofs again, worst cases, coupling and statistics."""

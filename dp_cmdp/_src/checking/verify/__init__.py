@@ -1,0 +1,1 @@
+"""What files claim, counted again from the files alone."""

@@ -1,0 +1,371 @@
+"""Public files judged without the curator: what they prove, what they do not, and why.
+
+:func:`verify` reads releases, answers, policies and problems as plain dictionaries and counts
+everything again: lattice, sensitivity, laws and inequalities of a release
+(:mod:`dp_cmdp._src.checking.verify.releases`), the rows of a linear program and the costs of a
+policy over everything its release allows (:mod:`dp_cmdp._src.checking.verify.problems`). Nothing of
+the modules that made the files is used.
+
+Files that agree with each other may still be invented as a whole: nothing here proves who made
+them, that data went in, or that an answer used the release and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from dp_cmdp._src.base.documents import document_digest, read_document
+from dp_cmdp._src.base.errors import Error, InvalidArgumentError
+from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.checking.report import Finding, Report
+from dp_cmdp._src.checking.verify.adjacency import Adjacency
+from dp_cmdp._src.checking.verify.known import Known
+from dp_cmdp._src.checking.verify.problems import CMDP, LINEAR, ProblemFile
+from dp_cmdp._src.checking.verify.reading import (
+    Refused,
+    fraction,
+    member,
+    numbers,
+    refuse_unless,
+)
+from dp_cmdp._src.checking.verify.releases import ReleaseFile, Trust, trusting
+from dp_cmdp._src.checking.verify.rows import Multipliers, read_multipliers
+
+PROBLEM, RELEASE, ANSWER = "problem.npz", "release.npz", "answer.npz"
+KINDS = ("release", "problem", "answer", "policy")
+IN_ORDER = "the file is in order"
+YOURS = "adjacency compared with that of your problem"
+THEIRS = "adjacency as the file states it, not compared with yours"
+DAMAGE = (Refused, LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
+
+
+@validated
+def verify(*what: Any, problem: Any = None, trusted_laws: Sequence = ()) -> Report:
+    """Verify public files from their content alone, by counts of its own.
+
+    Parameters
+    ----------
+    *what : path, Release, Answer or Policy
+        Files written by ``save`` of a release, an answer (a folder), a policy or a problem. A
+        policy needs its problem, here or as `problem`, and the release it was made from.
+    problem : Problem or path, optional
+        The problem as *you* know it. Bounds, adjacency and rows are compared with it: a file alone
+        can prove only what follows from the adjacency that it states.
+    trusted_laws : sequence of laws
+        Laws of noise of your own, or classes with ``from_document``, whose ``delta`` you believe.
+
+    Returns
+    -------
+    Report
+        True if every claim that can be judged holds; one finding per claim. What no file can prove
+        is listed, too: that the integers came from the data with exact randomness, and that
+        strategies were chosen from public data.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If nothing is given, or `problem` cannot be read.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> envelope = dp.Envelope(0, 1, radius=0.01, shape=2)
+    >>> release = dp.publish(envelope, [0.2, 0.5], epsilon=1, delta=1e-3, strategy="entries")
+    >>> report = dp.verify(release.save("release.npz"), problem=envelope)
+    >>> bool(report), report.heading
+    (True, 'adjacency compared with that of your problem')
+    """
+    if not what:
+        raise InvalidArgumentError("what must name at least one file to verify")
+    with TemporaryDirectory() as folder:
+        own = None if problem is None else _own(problem, Path(folder))
+        shelf = Shelf(own, trusting(trusted_laws))
+        for number, each in enumerate(what):
+            shelf.place(each, Path(folder) / str(number))
+        shelf.judge_all()
+    return Report(tuple(shelf.findings), THEIRS if own is None else YOURS)
+
+
+@dataclass(frozen=True)
+class Own:
+    """What the verifier knows for himself: an adjacency, and perhaps the rest of a problem."""
+
+    adjacency: Adjacency
+    problem: ProblemFile | None
+    digest: str | None
+
+
+def _own(problem: Any, folder: Path) -> Own:
+    try:
+        if hasattr(problem, "adjacency_digest"):  # an envelope alone
+            return Own(Adjacency.read(problem.document()), None, None)
+        path = _saved(problem, folder / "yours.npz")
+        content = read_document(path, "problem")[2]
+        made = ProblemFile.read(content)
+    except (*DAMAGE, Error) as error:
+        raise InvalidArgumentError(
+            f"problem must be a problem, an envelope or the path of one; {error}"
+        ) from None
+    return Own(made.adjacency, made, document_digest("problem", content))
+
+
+def _saved(what: Any, path: Path) -> Path:
+    """The file of a path or of an object that can be saved."""
+    if isinstance(what, str | Path):
+        return Path(what)
+    if not hasattr(what, "save"):
+        raise InvalidArgumentError(f"a {type(what).__name__} is no file and cannot be saved as one")
+    return Path(what.save(path))
+
+
+@dataclass
+class Shelf:
+    """What the given files hold, and what was found."""
+
+    own: Own | None
+    trust: Trust
+    releases: list[ReleaseFile] = field(default_factory=list[ReleaseFile])
+    problems: list[ProblemFile] = field(default_factory=list[ProblemFile])
+    policies: list[tuple[str, Mapping[str, Any]]] = field(
+        default_factory=list[tuple[str, Mapping[str, Any]]]
+    )
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def say(self, subject: str, claim: str, holds: bool | None, why: str = "", **more: Any) -> None:
+        self.findings.append(Finding(subject, claim, holds, why, **more))
+
+    def place(self, what: Any, folder: Path) -> None:
+        """Read a file or folder and judge what can be judged alone."""
+        subject = str(what) if isinstance(what, str | Path) else type(what).__name__
+        try:
+            path = _saved(
+                what, folder if hasattr(what, "certificate") else folder.with_suffix(".npz")
+            )
+            if path.is_dir():
+                self._answer(subject, path)
+                return
+            kind, content = _content(path)
+            if kind == "release":
+                self.releases.append(self._release(subject, content))
+            elif kind == "problem":
+                self.problems.append(self._problem(subject, content))
+            elif kind == "policy":
+                self.policies.append((subject, content))
+            else:
+                raise Refused("an answer is verified with its folder, which holds its problem too")
+        except (*DAMAGE, Error) as error:
+            self.say(subject, IN_ORDER, False, _words(error))
+
+    def _release(self, subject: str, content: Mapping[str, Any]) -> ReleaseFile:
+        made = ReleaseFile.read(subject, content, self.trust)
+        self.say(subject, IN_ORDER, True, f"a release of {made.adjacency.size} entries")
+        self._compare(subject, made.adjacency)
+        self.findings += made.judge()
+        return made
+
+    def _problem(self, subject: str, content: Mapping[str, Any]) -> ProblemFile:
+        made = ProblemFile.read(content)
+        self.say(subject, IN_ORDER, True, f"a {made.kind}: public")
+        self._compare(subject, made.adjacency)
+        if self.own is not None and self.own.problem is not None:
+            same = document_digest("problem", content) == self.own.digest
+            why = "" if same else "rows or objective are others"
+            self.say(subject, "it is your problem", same, why)
+        return made
+
+    def _compare(self, subject: str, theirs: Adjacency) -> None:
+        if self.own is not None:
+            claim = "bounds, records and entries_per_record are those of your problem"
+            off = theirs.difference(self.own.adjacency)
+            self.say(subject, claim, off is None, off or "")
+
+    def judge_all(self) -> None:
+        """Policies are judged last: by then their problem and release are read."""
+        problems = [*self.problems]
+        if self.own is not None and self.own.problem is not None:
+            problems = [self.own.problem]
+        for subject, content in self.policies:
+            try:
+                self._policy(subject, content, problems)
+            except (*DAMAGE, Error) as error:
+                self.say(subject, IN_ORDER, False, _words(error))
+
+    def _policy(
+        self, subject: str, content: Mapping[str, Any], problems: Sequence[ProblemFile]
+    ) -> None:
+        table = _table(member(content, "probabilities"))
+        self.say(subject, IN_ORDER, True, f"a policy of {table.shape[0]} states")
+        claim = "the policy keeps every limit for every database that is possible"
+        fitting = [each for each in problems if _fits(each, table)]
+        if not fitting:
+            why = "its model is not among the files: give it, or problem="
+            self.say(subject, claim, None, why, word="missing", open=True)
+            return
+        for model in fitting:
+            near = [r for r in self.releases if r.adjacency.difference(model.adjacency) is None]
+            for release in near or [None]:
+                known = Known.box(model.adjacency) if release is None else release.known
+                none: Multipliers = [[] for _ in range(model.rows.A.shape[0])]
+                worst, how = model.judge_policy(table, known, none)
+                holds = max(worst, default=Fraction(0)) <= 0
+                scope = "the envelope" if release is None else release.subject
+                if release is None and not holds:
+                    why = "not proved over the envelope; its release is not among the files"
+                    self.say(subject, claim, None, why, word="missing", open=True)
+                elif not holds and release is not None and release.known.rows:
+                    why = "not proved by bounds alone; give the folder of its answer, too"
+                    self.say(subject, claim, None, why, word="missing", open=True)
+                else:
+                    self.say(subject, claim, holds, f"over {scope}; {_most(worst)}; {how}")
+
+    def _answer(self, subject: str, folder: Path) -> None:
+        """An answer with its problem and release."""
+        content = _content(folder / ANSWER, "answer")[1]
+        problem = self._problem(f"{subject}/{PROBLEM}", _content(folder / PROBLEM, "problem")[1])
+        release = None
+        if (folder / RELEASE).exists():
+            release = self._release(
+                f"{subject}/{RELEASE}", _content(folder / RELEASE, "release")[1]
+            )
+            off = release.adjacency.difference(problem.adjacency)
+            self.say(subject, "its release is of a database of its problem", off is None, off or "")
+            if off is not None:
+                return
+        if self.own is not None and self.own.problem is not None:
+            problem = self.own.problem
+        try:
+            self._judge_answer(subject, content, problem, release)
+        except (*DAMAGE, Error) as error:
+            self.say(subject, IN_ORDER, False, _words(error))
+
+    def _judge_answer(
+        self,
+        subject: str,
+        said: Mapping[str, Any],
+        problem: ProblemFile,
+        release: ReleaseFile | None,
+    ) -> None:
+        refuse_unless(member(said, "answer") == problem.kind, "it answers another kind of problem")
+        source, proof = member(said, "source"), member(said, "certificate")
+        refuse_unless(source in ("release", "robust"), "its source is not as any answer's")
+        known = Known.box(problem.adjacency) if release is None else release.known
+        multipliers = _multipliers(member(said, "multipliers"), problem, known)
+        estimate = numbers(member(said, "estimate"), "the estimate")
+        inside = zip(problem.adjacency.lower, estimate, problem.adjacency.upper, strict=True)
+        refuse_unless(all(a <= b <= c for a, b, c in inside), "its estimate leaves the bounds")
+        decision = member(said, "decision")
+        claims: list[tuple[str, bool, str]] = []
+        if problem.kind == LINEAR:
+            x = numbers(member(decision, "x"), "the decision")
+            worst, claims = problem.judge_point(x, known, multipliers)
+            claims.append(self._value(problem, said, x, estimate))
+            claim = "every row holds for every database that is possible"
+        else:
+            table = _table(member(decision, "probabilities"))
+            worst, how = problem.judge_policy(table, known, multipliers)
+            claim = f"the policy keeps every limit for every database that is possible ({how})"
+        holds = max(worst, default=Fraction(0)) <= 0
+        self.say(subject, claim, holds, _most(worst))
+        for each in claims:
+            self.say(subject, *each)
+        self._certificate(subject, proof, worst, holds and all(ok for _, ok, _ in claims))
+        spent = tuple(fraction(member(said, name), name) for name in ("epsilon", "delta"))
+        if release is not None:
+            why = f"ε = {spent[0]}, δ = {spent[1]}"
+            self.say(
+                subject,
+                "it states at least what its release spent",
+                _covers(spent, release.budget),
+                why,
+            )
+        self.say(subject, "no other answer is better", None, "its bound is the solver's word")
+        self.say(
+            subject,
+            "it was made from its release and public data alone",
+            None,
+            "an answer cannot show what its maker looked at",
+        )
+
+    def _certificate(
+        self, subject: str, proof: Any, worst: Sequence[Fraction], verified: bool
+    ) -> None:
+        """What the certificate states, against what is found."""
+        stated, names = member(proof, "slack"), member(proof, "names")
+        slack = numbers(stated, "stated slacks")
+        refuse_unless(
+            len(slack) == len(worst) == len(names), "its certificate has other constraints"
+        )
+        over = [i for i, each in enumerate(slack) if Fraction(each) > -worst[i]]
+        wrong = f"{names[over[0]]} states slack {slack[over[0]]!r}" if over else ""
+        holds = not over and bool(member(proof, "verified")) == verified
+        self.say(subject, "its certificate states no more than is proved", holds, wrong)
+
+    def _value(
+        self,
+        problem: ProblemFile,
+        said: Mapping[str, Any],
+        x: Sequence[float],
+        estimate: Sequence[float],
+    ) -> tuple[str, bool, str]:
+        (stated,) = numbers(member(said, "value"), "the value")
+        found, room = problem.value(x, estimate)
+        claim = "its value is that of the point at its estimate, to the rounding of its sum"
+        return claim, abs(found - Fraction(stated)) <= room, f"{stated:.9g}"
+
+
+def _content(path: Path, kind: str | None = None) -> tuple[str, dict[str, Any]]:
+    """Kind and content of a document of this package."""
+    try:
+        found, _, content = read_document(path, kind)
+    except Error as error:
+        if "0.1" in str(error):
+            raise
+        raise Refused(f"not a file of this package, or damaged: {error}") from None
+    refuse_unless(found in KINDS, f"a document of the kind {found[:60]!r} states nothing to verify")
+    return found, content
+
+
+def _multipliers(said: Any, problem: ProblemFile, known: Known) -> Multipliers:
+    """Those of the answer; an answer that needs no inequality has none."""
+    rows = problem.rows.A.shape[0]
+    if getattr(said, "shape", None) == (rows, 0):
+        return [[] for _ in range(rows)]
+    return read_multipliers(said, rows, known)
+
+
+def _table(given: Any) -> np.ndarray:
+    refuse_unless(
+        isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind == "f",
+        "a policy is a table of probabilities",
+    )
+    return given
+
+
+def _fits(problem: ProblemFile, table: np.ndarray) -> bool:
+    return problem.kind == CMDP and problem.rows.A.shape[1] == table.size
+
+
+def _covers(stated: tuple[Fraction, ...], spent: tuple[Fraction, Fraction]) -> bool:
+    return all(given >= used for given, used in zip(stated, spent, strict=True))
+
+
+def _most(worst: Sequence[Fraction]) -> str:
+    slack = -max(worst, default=Fraction(0))
+    return f"{len(worst)} constraints, least slack {float(slack):.6g}"
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, Refused | Error):
+        return str(error)
+    return f"it does not hold what such a file holds ({type(error).__name__})"

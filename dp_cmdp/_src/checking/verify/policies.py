@@ -1,0 +1,169 @@
+"""The discounted occupancy of a policy, with a certain bound on what it misses.
+
+The floats of a file are exact rationals; rows of T and of π, and the start, are divided by their own
+sums in fractions. The visits v of a policy are the fixed point of
+
+    F(v)(s') = μ(s') + γ Σ_{s,a} v(s) π(a|s) T(s, a, s'),
+
+which shrinks ℓ1-distances by γ, so |v − v̂|₁ ≤ |F(v̂) − v̂|₁/(1 − γ) for every v̂. Here v̂ is made of
+integers over 2^BITS and corrected by its own residual, which is evaluated in integers. Only states
+that the graph of the policy reaches are visited: elsewhere v = 0 exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from dp_cmdp._src.checking.verify.reading import Refused, refuse_unless
+
+#: Binary digits of visits, and corrections: each gains about 40 digits.
+BITS = 200
+CORRECTIONS = 4
+#: Up to so many states a policy that just keeps its limit is judged in fractions.
+EXACT_STATES = 60
+#: Beyond so many states nothing is factorised here.
+MOST_STATES = 200_000
+
+Row = dict[int, Fraction]
+
+
+@dataclass(frozen=True)
+class Visits:
+    """v̂ per reached state, and a bound on |v − v̂|₁: 0 where v̂ is exact."""
+
+    visits: Mapping[int, Fraction]
+    missed: Fraction
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A policy in a model: start, discount, and per reached state the next ones, all rational."""
+
+    start: Row
+    gamma: Fraction
+    choices: dict[int, Row]
+    moves: dict[int, Row]
+
+    @classmethod
+    def of(cls, T: Any, start: np.ndarray, gamma: Fraction, probabilities: np.ndarray) -> Chain:
+        """`T` has a row per state and action; only what the policy reaches is looked at."""
+        states, actions = probabilities.shape
+        refuse_unless(T.shape == (states * actions, states), "the policy is for another model")
+        refuse_unless(0 <= gamma < 1, "gamma must lie in [0, 1)")
+        first = _shares(dict(enumerate(start.tolist())), "the start")
+        chosen: dict[int, Row] = {}
+        moves: dict[int, Row] = {}
+        todo = list(first)
+        while todo:
+            state = todo.pop()
+            if state in moves:
+                continue
+            chosen[state] = _shares(dict(enumerate(probabilities[state].tolist())), "the policy")
+            into: Row = {}
+            for action, share in chosen[state].items():
+                row = state * actions + action
+                span = slice(T.indptr[row], T.indptr[row + 1])
+                given = zip(T.indices[span].tolist(), T.data[span].tolist(), strict=True)
+                for following, chance in _shares(dict(given), "T").items():
+                    into[following] = into.get(following, Fraction(0)) + share * chance
+            moves[state] = into
+            todo += into
+        return cls(first, gamma, chosen, moves)
+
+    def visits(self) -> Visits:
+        """v̂ by floats and corrections in integers."""
+        states = sorted(self.moves)
+        if len(states) > MOST_STATES:
+            raise Refused(f"more than {MOST_STATES} states are reached: too many to judge here")
+        place = {state: number for number, state in enumerate(states)}
+        one = 1 << BITS
+        rows, columns, shares = [], [], []
+        for state in states:
+            for following, chance in self.moves[state].items():
+                rows.append(place[following])
+                columns.append(place[state])
+                shares.append(_floor(self.gamma * chance * one))
+        start = [_floor(self.start.get(state, Fraction(0)) * one) for state in states]
+        step = sparse.csc_array(
+            ([float(Fraction(share, one)) for share in shares], (rows, columns)),
+            shape=(len(states), len(states)),
+        )
+        solver = splu(sparse.csc_array(sparse.eye_array(len(states)) - step))
+        visits, gap = [0] * len(states), start
+        for _ in range(CORRECTIONS):
+            scale = max(max(map(abs, gap)), 1)
+            change = solver.solve(np.array([float(Fraction(each, scale)) for each in gap]))
+            if not np.isfinite(change).all():
+                break
+            visits = [
+                max(0, old + _floor(Fraction(more) * scale))
+                for old, more in zip(visits, change.tolist(), strict=True)
+            ]
+            total = [each << BITS for each in start]
+            for row, column, share in zip(rows, columns, shares, strict=True):
+                total[row] += share * visits[column]
+            gap = [(a >> BITS) - old for a, old in zip(total, visits, strict=True)]
+        # floors of start, shares and sums are each wrong by less than one unit
+        flow = sum(visits[column] for column in columns)
+        missed = sum(map(abs, gap)) + 2 * len(states) + (flow >> BITS) + 1
+        bound = Fraction(missed, one) / (1 - self.gamma)
+        found = {state: Fraction(visits[place[state]], one) for state in states}
+        return Visits(found, bound)
+
+    def exact_visits(self) -> Visits:
+        """v by elimination in fractions, for few states."""
+        states = sorted(self.moves)
+        place = {state: number for number, state in enumerate(states)}
+        table: list[Row] = [{place[state]: Fraction(1)} for state in states]
+        for state in states:
+            for following, chance in self.moves[state].items():
+                row = table[place[following]]
+                row[place[state]] = row.get(place[state], Fraction(0)) - self.gamma * chance
+        last = len(states)
+        for row, state in zip(table, states, strict=True):
+            row[last] = self.start.get(state, Fraction(0))
+        for pivot in range(last):  # columns of I − γPᵀ are dominated by their diagonals
+            source = table[pivot]
+            size = source[pivot]
+            for column in source:
+                source[column] /= size
+            for row in table:
+                factor = row.pop(pivot, None) if row is not source else None
+                if factor:
+                    for column, value in source.items():
+                        if column != pivot:
+                            row[column] = row.get(column, Fraction(0)) - factor * value
+        return Visits({s: table[place[s]].get(last, Fraction(0)) for s in states}, Fraction(0))
+
+    def occupancy(self, found: Visits, actions: int) -> dict[int, Fraction]:
+        """Visits of pairs (state · actions + action); those not reached are left out."""
+        return {
+            state * actions + action: many * share
+            for state, many in found.visits.items()
+            for action, share in self.choices[state].items()
+        }
+
+
+def _shares(given: Mapping[int, float], what: str) -> Row:
+    """A distribution, divided by its own sum."""
+    refuse_unless(
+        all(np.isfinite(value) and value >= 0 for value in given.values()),
+        f"{what} has a probability that is negative or none",
+    )
+    total = sum(map(Fraction, given.values()), Fraction(0))
+    refuse_unless(total > 0, f"{what} has a distribution of sum 0")
+    refuse_unless(
+        abs(total - 1) <= Fraction(1, 10**6), f"{what} has a distribution of another sum than 1"
+    )
+    return {place: Fraction(value) / total for place, value in given.items() if value}
+
+
+def _floor(value: Fraction) -> int:
+    return value.numerator // value.denominator
