@@ -1,0 +1,193 @@
+"""What would a release be worth? One simulator, for choices, advice, curves and studies.
+
+A :class:`Trial` is one invented database. Its releases draw their noise from streams that depend on
+the trial's seed and on the number of the step only: strategies and budgets are compared with common
+random numbers, and what several of them measure first is measured once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError, SolverError
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.program.answer import Answer, Problem
+from dp_cmdp._src.release.belief import Prior
+from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Simulated
+from dp_cmdp._src.release.publish import answered, proposed
+from dp_cmdp._src.release.release import Release
+from dp_cmdp._src.release.strategy import LinearQueries, Step, Strategy, replace_propose
+
+FloatArray = NDArray[np.float64]
+
+#: Where the robust answer loses less, relative, there is nothing to win.
+NOTHING_TO_WIN = 1e-9
+
+
+class Middle:
+    """A source of no luck: every draw is the middle of its law."""
+
+    simulated = True
+
+    def draw(self, law: Any, size: int) -> list[int]:
+        return [round(law.mean)] * size
+
+
+class Simulator:
+    """A problem, the robust answer to it, and invented databases of it.
+
+    Parameters
+    ----------
+    problem : Problem
+    prior : Prior
+    seed : int
+    robust : Answer, optional
+        The robust answer, where it is known already.
+    """
+
+    def __init__(
+        self, problem: Problem, prior: Prior, *, seed: int = 0, robust: Answer | None = None
+    ) -> None:
+        self.problem, self.prior, self.seed = problem, prior, seed
+        self.robust = robust or problem.answer(problem.envelope.uncertainty, certify=False)
+
+    def trial(self, number: int, *, middling: bool = False) -> Trial:
+        """Invented database `number`, of the prior's strata."""
+        rng = np.random.default_rng([self.seed, number])
+        return self.of(self.prior.sample(self.problem, rng, number), number, middling=middling)
+
+    def of(self, values: FloatArray, number: int, *, middling: bool = False) -> Trial:
+        """A given database."""
+        return Trial(self, values, number, middling)
+
+    def best(self, values: FloatArray) -> float:
+        """The value of the best answer for one database."""
+        known = UncertaintySet.box(values, values)
+        found = self.problem.answer(known, values, start=self.robust, certify=False)
+        return self.problem.value(found.decision, values)
+
+
+class Trial:
+    """Releases and answers of one invented database.
+
+    With `middling`, queries are measured with the middle of their noise: they are few, so that with
+    a noise of their own one trial would tell of luck more than of strategies.
+    """
+
+    def __init__(
+        self, simulator: Simulator, values: FloatArray, number: int, middling: bool
+    ) -> None:
+        self._simulator, self.values, self._number = simulator, values, number
+        self._middling = middling
+        self._best: float | None = None
+        self._releases: dict[Any, Release] = {}
+        self._proposals: dict[Any, Any] = {}
+
+    @property
+    def best(self) -> float:
+        """Of the best answer for this database."""
+        if self._best is None:
+            self._best = self._simulator.best(self.values)
+        return self._best
+
+    @property
+    def robust(self) -> float:
+        """Of the robust answer on this database."""
+        return self.value(self._simulator.robust)
+
+    @property
+    def scale(self) -> float:
+        """What the robust answer loses; 0 where that is nothing."""
+        lost = self.best - self.robust
+        return lost if abs(lost) > NOTHING_TO_WIN * (1.0 + abs(self.best)) else 0.0
+
+    def value(self, answer: Answer) -> float:
+        return self._simulator.problem.value(answer.decision, self.values)
+
+    def share_lost(self, answer: Answer) -> float:
+        """(v* − v)/(v* − v_robust): 0 is as good as without privacy, 1 as without data."""
+        return (self.best - self.value(answer)) / self.scale if self.scale else 0.0
+
+    def release(self, strategy: Strategy, budget: PrivacyBudget) -> Release:
+        """What the strategy would publish."""
+        release = self._after(strategy.steps, budget)
+        return replace(release, strategy_document=strategy.document())
+
+    def answer(self, strategy: Strategy, budget: PrivacyBudget, *, certify: bool = False) -> Answer:
+        """The answer from that; the robust one where the solver gives up."""
+        simulator = self._simulator
+        return answered(
+            simulator.problem,
+            self.release(strategy, budget),
+            simulator.robust,
+            simulator.prior,
+            certify=certify,
+        )
+
+    def loss(self, strategy: Strategy, budget: PrivacyBudget) -> float:
+        """The share lost by the answer."""
+        if not self.scale:
+            return 0.0
+        try:
+            return self.share_lost(self.answer(strategy, budget))
+        except (SolverError, RefusedError, InvalidArgumentError):
+            return 1.0
+
+    def proposed_loss(self, strategy: Strategy, budget: PrivacyBudget) -> float | None:
+        """The share lost by the answer that the last step's queries are proposed for.
+
+        It takes no answer over measured queries. None where there is nothing to measure.
+        """
+        if not self.scale:
+            return 0.0
+        if not isinstance(strategy.steps[-1].propose, LinearQueries):
+            return None
+        found = self._proposal(strategy.steps, budget)
+        return None if found is None else self.share_lost(found.answer)
+
+    def _proposal(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
+        key = (steps, budget)
+        if key not in self._proposals:
+            problem, seen = self._simulator.problem, self._after(steps[:-1], budget)
+            propose: Any = steps[-1].propose
+            self._proposals[key] = propose.proposal(problem, seen, steps[-1].part(budget))
+        return self._proposals[key]
+
+    def _after(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Release:
+        """What is published after some steps; the same for all strategies that begin so."""
+        if not steps:
+            return Release(self._simulator.problem.envelope, simulated=True)
+        key = (steps, budget)
+        if key not in self._releases:
+            before = self._after(steps[:-1], budget)
+            measurement = self._measurement(steps, before, budget)
+            if measurement is not None:
+                source = self._source(measurement, len(steps))
+                before = before + measurement.draw(self.values, source)
+            self._releases[key] = before
+        return self._releases[key]
+
+    def _measurement(
+        self, steps: tuple[Step, ...], before: Release, budget: PrivacyBudget
+    ) -> Measurement | None:
+        step, propose = steps[-1], steps[-1].propose
+        if isinstance(propose, LinearQueries):
+            step = replace_propose(
+                step,
+                lambda problem, seen, part: propose.measurement(
+                    problem, self._proposal(steps, budget), seen, part
+                ),
+            )
+        return proposed(self._simulator.problem, before, step, budget)
+
+    def _source(self, measurement: Measurement, step: int) -> Any:
+        weights = measurement.query.weights
+        alone = not isinstance(measurement.query, LargestQuery)
+        if self._middling and not (alone and (np.diff(weights.indptr) <= 1).all()):
+            return Middle()
+        return Simulated(np.random.default_rng([self._simulator.seed, self._number, step]))

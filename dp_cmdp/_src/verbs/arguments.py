@@ -1,0 +1,143 @@
+"""Arguments of the verbs: checked here and nowhere else, before anything is read or spent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
+from dp_cmdp._src.data.database import Database
+from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.release.belief import NOTHING_KNOWN, Prior
+from dp_cmdp._src.release.release import Release
+from dp_cmdp._src.release.strategy import Strategy
+
+#: Draws of a simulation beyond which something else is meant.
+MOST_DRAWS = 10**7
+#: What is never data.
+NO_DATA = (PrivacyBudget, Release, Strategy, Envelope, UncertaintySet, bool, bytes)
+
+
+def budget_of(verb: str, epsilon: Any, delta: Any) -> PrivacyBudget:
+    """The budget of a verb that spends, or simulates spending."""
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if value is None:
+            raise InvalidTypeError(
+                f"{name} must be given: {verb} asks what a privacy budget buys, for example "
+                "epsilon=1, delta=1e-3. Without private data there is answer(problem), which "
+                "spends nothing"
+            )
+        if isinstance(value, PrivacyBudget | bool):
+            raise InvalidTypeError(
+                f"{name} must be a number or a text such as '1/3', got {type(value).__name__}; "
+                "verbs take epsilon= and delta="
+            )
+    return PrivacyBudget(epsilon, delta)
+
+
+def database_of(data: Any, envelope: Envelope) -> Database:
+    """The data of a verb that spends, unread."""
+    if isinstance(data, Database):
+        if data.envelope != envelope:
+            raise InvalidArgumentError(
+                "data must be a Database of the problem's envelope; this one is of another: make "
+                "it with Database(values, problem)"
+            )
+        return data
+    return Database.of(_kind("data", data), envelope)
+
+
+def public_values(name: str, data: Any, envelope: Envelope) -> Any:
+    """Public or invented numbers, one per entry, within the bounds."""
+    if isinstance(data, Database):
+        raise InvalidTypeError(
+            f"{name} must be public or invented numbers; got a Database, whose values are private"
+        )
+    try:
+        return Database.of(_kind(name, data), envelope).read()
+    except RefusedError:
+        raise InvalidArgumentError(
+            f"{name} must be {envelope.size} numbers within the public bounds, one per entry, by "
+            f"the envelope's groups and labels{_outside(data, envelope)}"
+        ) from None
+
+
+def _outside(data: Any, envelope: Envelope) -> str:
+    found = check.float_array(data) if not isinstance(data, str | os.PathLike) else None
+    if found is None or found.ndim != 1 or found.size != envelope.size:
+        return ""
+    away = np.flatnonzero(~((found >= envelope.lower) & (found <= envelope.upper)))
+    if not away.size:
+        return ""
+    k = int(away[0])
+    low, high = envelope.lower[k], envelope.upper[k]
+    return f"; it is {found[k]:g} at entry {k}, whose bounds are {low:g} and {high:g} (clip it)"
+
+
+def _kind(name: str, data: Any) -> Any:
+    if data is None or isinstance(data, NO_DATA) or hasattr(data, "certificate"):
+        raise InvalidTypeError(
+            f"{name} must be numbers (an array, a mapping from group to numbers, a table, the path "
+            f"of a csv file) or a Database; got {type(data).__name__}. Arguments come as "
+            f"(problem, {name})"
+        )
+    if isinstance(data, str | os.PathLike) and not Path(data).is_file():
+        raise InvalidArgumentError(f"{name} must be the path of a csv file; there is no {data}")
+    return data
+
+
+def prior_of(prior: Any, envelope: Envelope) -> Prior:
+    return NOTHING_KNOWN if prior is None else Prior(public_values("prior", prior, envelope))
+
+
+def strategy_of(strategy: Any, prior: Prior) -> Strategy | None:
+    """The strategy asked for; None: to be chosen."""
+    if isinstance(strategy, Strategy):
+        return strategy.given(prior) if prior.values is not None else strategy
+    if not isinstance(strategy, str):
+        raise InvalidTypeError(
+            f"strategy must be a Strategy or one of {_names()}; got {type(strategy).__name__}"
+        )
+    if strategy not in Strategy.NAMES:
+        raise InvalidArgumentError(f"strategy must be one of {_names()}; got {strategy[:60]!r}")
+    return None if strategy == "auto" else Strategy.named(strategy).given(prior)
+
+
+def _names() -> str:
+    return ", ".join(map(repr, Strategy.NAMES))
+
+
+def release_of(name: str, release: Any, envelope: Envelope) -> Release | None:
+    """A release of the problem's envelope, or none."""
+    if release is None:
+        return None
+    if not isinstance(release, Release):
+        raise InvalidTypeError(
+            f"{name} must be a Release or None; got {type(release).__name__}. Data go to solve or "
+            "publish, which spend a budget"
+        )
+    if release.envelope != envelope:
+        raise InvalidArgumentError(
+            f"{name} must be of the problem's envelope; it is of {release.envelope!r}, the "
+            f"problem's is {envelope!r}"
+        )
+    return release
+
+
+def draws_of(draws: Any, *, least: int = 1) -> int:
+    return check.integer("draws", draws, low=least, high=MOST_DRAWS)
+
+
+def workers_of(workers: Any) -> int:
+    found = check.integer("workers", workers, low=-1024, high=1024)
+    if found == 0:
+        raise InvalidArgumentError(
+            "workers must be a number of processes, or −1 for one per processor; got 0"
+        )
+    return found

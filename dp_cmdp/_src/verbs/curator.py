@@ -1,0 +1,169 @@
+"""What the curator may ask of the true data, unpaid: nothing of it may be published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dp_cmdp._src.base.errors import InvalidTypeError, RefusedError
+from dp_cmdp._src.base.html import facts_table
+from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.checking.report import Finding, Report
+from dp_cmdp._src.data.database import Database
+from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.program.answer import Answer
+from dp_cmdp._src.verbs.arguments import database_of
+from dp_cmdp._src.verbs.kinds import Data, Problem
+from dp_cmdp._src.verbs.problems import as_problem
+
+#: Mistaken entries that a report names.
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An answer against the best one for the true data: curator only, not private.
+
+    Attributes
+    ----------
+    loss : float
+        The share of |best| that the answer stays below the best (above, where the problem
+        minimises).
+    violated : int
+        True constraints that the answer breaks; 0 for every answer of this package.
+    value, best, robust : float
+        What the answer, the best one and the robust one are worth at the true data.
+
+    Notes
+    -----
+    **Privacy.** *Curator only*.
+    """
+
+    loss: float
+    violated: int
+    value: float
+    best: float
+    robust: float
+
+    def _repr_html_(self) -> str:
+        facts = [("loss", self.loss), ("violated", self.violated), ("value", self.value)]
+        facts += [("best", self.best), ("robust", self.robust)]
+        return facts_table("Comparison (curator only)", facts)
+
+
+@validated
+def compare(found: Answer[Any], data: Data) -> Comparison:
+    """How far an answer is from the best one for the true data.
+
+    Parameters
+    ----------
+    found : Answer
+    data : array_like, mapping from group to numbers, table, path of a csv file or Database
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    RefusedError
+        The values cannot be used.
+
+    Notes
+    -----
+    **Privacy.** *Curator only*: it reads the true data without spending. Do not publish it.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> theta = dp.Envelope([0.5, 0.5, 8], [2, 2, 12], radius=[0.1, 0.1, 0.5])
+    >>> lp = dp.ParametricLP(maximize=[3, 2], A=[[theta[0], theta[1]]], b=[theta[2]])
+    >>> against = dp.curator.compare(dp.answer(lp), [1, 1.2, 10])
+    >>> round(against.loss, 3), against.violated
+    (0.6, 0)
+    """
+    if found.problem is None:
+        raise InvalidTypeError("found must be an answer with its problem; this one has none")
+    asked = as_problem(found.problem)
+    truth = database_of(data, asked.envelope).read()
+    exactly = UncertaintySet.box(truth, truth)
+    best = asked.value(asked.answer(exactly, truth, certify=False).decision, truth)
+    value = asked.value(found.decision, truth)
+    return Comparison(
+        loss=relative_loss(best, value),
+        violated=int((asked.certify(found.decision, exactly).slack < 0.0).sum()),
+        value=value,
+        best=best,
+        robust=asked.value(found.robust.decision, truth),
+    )
+
+
+def relative_loss(best: float, value: float) -> float:
+    """|best − value| in units of |best|; 0 where they agree, nan where there is no unit."""
+    if best == value:
+        return 0.0
+    return abs(best - value) / abs(best) if best else float("nan")
+
+
+@validated
+def check(values: Data, problem: Problem | Envelope) -> Report:
+    """Whether private values can be used, and which cannot: to be asked before a budget is spent.
+
+    Parameters
+    ----------
+    values : array_like, mapping from group to numbers, table, path of a csv file or Database
+    problem : ParametricLP, ParametricCMDP, cvxpy.Problem, extend.Problem or Envelope
+
+    Returns
+    -------
+    Report
+        True where the values fit; else it says what is wrong, and with which of them.
+
+    Notes
+    -----
+    Verbs that spend look at values after the debit only, and refuse them without a word on which.
+
+    **Privacy.** *Curator only*: what it says depends on the values. Do not publish it.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> bool(dp.curator.check([3, 4], dp.Envelope(0, 9, radius=1, shape=2)))
+    True
+    >>> bool(dp.curator.check([3, 40], dp.Envelope(0, 9, radius=1, shape=2)))
+    False
+    """
+    envelope = as_problem(problem).envelope
+    findings = [
+        Finding("private values (curator only: do not publish)", claim, not why, why)
+        for claim, why in _claims(values, envelope)
+    ]
+    return Report(tuple(findings))
+
+
+def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
+    """What must hold of values, and what does not."""
+    database = Database.of(values, envelope)
+    try:
+        database.read()
+    except RefusedError:
+        pass
+    else:
+        return [("the values can be used", "")]
+    fits, found = "one finite number per entry, by group and label", None
+    try:
+        found = database.flat()
+    except Exception as error:
+        return [(fits, str(error) or type(error).__name__)]
+    if found.size != envelope.size:
+        return [(fits, f"{found.size} numbers for {envelope.size} entries")]
+    away = np.flatnonzero(~((found >= envelope.lower) & (found <= envelope.upper)))
+    shown = [
+        f"entry {k}: {found[k]:g} outside [{envelope.lower[k]:g}, {envelope.upper[k]:g}]"
+        for k in away[:SHOWN].tolist()
+    ]
+    more = f" and {away.size - SHOWN} more" if away.size > SHOWN else ""
+    return [(fits, ""), ("every value lies within its public bounds", "; ".join(shown) + more)]
