@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dp_cmdp._src.accounting.adjacency import Adjacency, stated
 from dp_cmdp._src.accounting.budget import Number, PrivacyBudget
@@ -55,6 +55,7 @@ MAX_NAME, MAX_NOTE = 200, 2000
 UNIT = "one record"
 
 
+@runtime_checkable
 class Protected(Protocol):
     """What states an adjacency: an Envelope."""
 

@@ -20,7 +20,12 @@ from pathlib import Path
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.accounting.hashchain import Chain, Kind, LedgerEntry, genesis, replay
 from dp_cmdp._src.accounting.lock import exclusive
-from dp_cmdp._src.base.errors import InvalidArgumentError, LedgerBusyError, LedgerCorruptError, LedgerError
+from dp_cmdp._src.base.errors import (
+    InvalidArgumentError,
+    LedgerBusyError,
+    LedgerCorruptError,
+    LedgerError,
+)
 
 #: Marks a SQLite file as a ledger (the file header's ``application_id``): "DPcl" in ASCII.
 APPLICATION_ID = 0x4450636C
@@ -133,7 +138,9 @@ def _only_name(path: Path, *, may_create: bool) -> Path:
     except FileNotFoundError:
         if may_create:
             return path
-        raise LedgerError(f"there is no ledger at {path}; PrivacyLedger.create(path, account, epsilon=…, delta=…) makes one") from None
+        raise LedgerError(
+            f"there is no ledger at {path}; PrivacyLedger.create(path, account, epsilon=…, delta=…) makes one"
+        ) from None
     except OSError as error:
         raise LedgerError(f"{path} cannot be reached ({error.strerror})") from None
     if names > 1:

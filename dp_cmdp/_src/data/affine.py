@@ -156,9 +156,7 @@ class Affine:
         where = [part[fixed.coords[0]] for part in places]
         moved = sparse.csr_array((fixed.data, tuple(where)), shape=sizes)
         at_row, at_col = (part[terms.row] for part in places)
-        made = cls._of(
-            terms.envelope, sizes, at_row, at_col, terms.entry, terms.coefficient, moved
-        )
+        made = cls._of(terms.envelope, sizes, at_row, at_col, terms.entry, terms.coefficient, moved)
         return made if check.is_real(constant) and constant == 0 else made + constant
 
     @property
@@ -309,7 +307,9 @@ class Affine:
         try:
             full = np.broadcast_to(0, self.shape).reshape(sizes).shape
         except (ValueError, TypeError):
-            raise InvalidArgumentError(f"shape must hold {self.size} numbers, got {sizes}") from None
+            raise InvalidArgumentError(
+                f"shape must hold {self.size} numbers, got {sizes}"
+            ) from None
         return self._reshaped(full)
 
     def _reshaped(self, shape: Shape) -> Affine:
@@ -317,9 +317,7 @@ class Affine:
         row, col = np.divmod(self.row * before + self.col, max(after, 1))
         fixed = self.constant.tocoo()
         place = fixed.coords[0].astype(np.int64) * before + fixed.coords[1]
-        table = sparse.csr_array(
-            (fixed.data, np.divmod(place, max(after, 1))), shape=(rows, after)
-        )
+        table = sparse.csr_array((fixed.data, np.divmod(place, max(after, 1))), shape=(rows, after))
         return Affine._of(self.envelope, shape, row, col, self.entry, self.coefficient, table)
 
     def sum(self, axis: int | None = None) -> Affine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,31 +11,88 @@ import numpy as np
 
 from dp_cmdp._src.accounting.ledger import PrivacyLedger
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.errors import InvalidTypeError, PrivacyLeakError, RefusedError
-from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.base.errors import (
+    InvalidArgumentError,
+    InvalidTypeError,
+    PrivacyLeakError,
+    RefusedError,
+)
+from dp_cmdp._src.base.storage import check_is_file
+from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.frames import frame_table, is_table, private_group, read_table
+
+#: What knows the envelope of a problem that is no class of this package (cvxpy registers itself).
+ENVELOPES: list[Callable[[Any], Envelope | None]] = []
 
 
 class Database:
-    """first cut"""
+    """Private numbers, their envelope, and the ledger that pays for reading them.
+
+    Parameters
+    ----------
+    values : array_like, DataFrame, Series, mapping, path or callable
+        The private numbers: one vector, the only group in its own shape, or a mapping from group
+        (or private parameter of cvxpy) to numbers. Tables are read by the labels of the envelope,
+        in their index or in columns with their names; a path is a CSV file of such a table. A
+        callable returns any of these and is called at each reading. Numbers of exact type
+        (fractions, decimals, large integers) are taken as their nearest floats.
+    problem : problem or Envelope
+        Whose envelope says what is public about the numbers.
+    ledger : PrivacyLedger, optional
+        The account that every release of these numbers is debited from.
+
+    Raises
+    ------
+    InvalidTypeError
+        `values` is no such kind of object. Nothing else is checked here: numbers are looked at
+        after the debit, and refused without a word on which or why.
+
+    Notes
+    -----
+    **Privacy.** *Curator only*. Every text is free of values; pickling and copying are refused
+    (hand a worker the loader, not the numbers).
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> envelope = dp.Envelope(0, 10, radius=0.5, shape=3)
+    >>> dp.Database([1.5, 0.0, 7.2], envelope)
+    Database(<private>, Envelope(values[3], one entry changes))
+    """
 
     __slots__ = ("_source", "envelope", "ledger")
 
     envelope: Envelope
     ledger: PrivacyLedger | None
 
+    @validated
     def __init__(self, values: Any, problem: Any, *, ledger: PrivacyLedger | None = None) -> None:
-        envelope = problem if isinstance(problem, Envelope) else getattr(problem, "envelope", None)
-        if not isinstance(envelope, Envelope):
-            raise InvalidTypeError("problem must be a problem or an Envelope")
-        self._source = values
-        self.envelope = envelope
+        self.envelope = envelope_of(problem)
         self.ledger = ledger
+        if isinstance(values, str | Path):
+            values = check_is_file(values, "CSV")
+        elif check.is_mapping(values):
+            _check_groups(values, self.envelope)
+        elif not (callable(values) or is_table(values) or isinstance(values, list | tuple)):
+            if not hasattr(type(values), "__array__") and not check.is_real(values):
+                raise InvalidTypeError(
+                    "values must be numbers, a table of pandas, a mapping from group to numbers, "
+                    f"the path of a CSV file or a callable, got {type(values).__name__}"
+                )
+        self._source = values
 
     @classmethod
     def of(cls, data: Any, envelope: Envelope) -> Database:
         """Data of any form as a database of this envelope."""
-        return data if isinstance(data, Database) else cls(data, envelope)
+        if not isinstance(data, Database):
+            return cls(data, envelope)
+        if data.envelope != envelope:
+            raise InvalidArgumentError(
+                "problem and database must share one Envelope: bounds, radius, records and groups "
+                "must be the same; build it with Database(values, problem)"
+            )
+        return data
 
     def read(self) -> FloatArray:
         """The private numbers, or one refusal that does not say which or why."""
@@ -43,32 +100,84 @@ class Database:
         if found is None:
             raise RefusedError(
                 "the private values cannot be used: they cannot be read, do not fit the envelope "
-                "or leave its bounds (which of it is private and not shown)"
+                "or leave its bounds (which of it is private and not shown). What a ledger was "
+                "debited for them is spent: nothing is refunded"
             )
         return found
 
     def _found(self) -> FloatArray | None:
+        """The numbers, or None: no exception is under way when the caller raises its own."""
         try:
-            source = self._source() if callable(self._source) else self._source
-            flat = self._flat(source)
-            inside = flat.shape == self.envelope.lower.shape and bool(
-                ((self.envelope.lower <= flat) & (flat <= self.envelope.upper)).all()
-            )
-            return flat if inside else None
+            source = self._source
+            values = source() if callable(source) and not is_table(source) else source
+            flat = _flat(values, self.envelope)
+            if flat is None:
+                return None
+            inside = (self.envelope.lower <= flat) & (flat <= self.envelope.upper)
+            return check.frozen(flat) if inside.all() else None  # NaN fails too
         except Exception:
             return None
 
-    def _flat(self, source: Any) -> FloatArray:
-        if check.is_mapping(source):
-            named = {key if isinstance(key, str) else key.name(): source[key] for key in source}
-            parts = [np.asarray(named[g.name], dtype=float) for g in self.envelope.groups]
-            return np.concatenate([part.ravel() for part in parts])
-        return np.asarray(source, dtype=float).ravel()
-
     def __repr__(self) -> str:
         return f"Database(<private>, {self.envelope!r})"
+
+    def _repr_html_(self) -> str:
+        return frame_table(repr(self), self.envelope.to_frame())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise PrivacyLeakError(
             "a Database refuses to be pickled or copied; pass the seed or the loader that makes it"
         )
+
+
+def envelope_of(problem: Any) -> Envelope:
+    """The envelope of a problem, or the envelope itself."""
+    if isinstance(problem, Envelope):
+        return problem
+    if isinstance(found := getattr(problem, "envelope", None), Envelope):
+        return found
+    for known in ENVELOPES:
+        if (found := known(problem)) is not None:
+            return found
+    raise InvalidTypeError(
+        f"problem must be a problem with private numbers or an Envelope, got "
+        f"{type(problem).__name__}"
+    )
+
+
+def _check_groups(values: Mapping[Any, Any], envelope: Envelope) -> None:
+    if _by_group(values, envelope) is None:
+        names = ", ".join(repr(group.name) for group in envelope.groups)
+        raise InvalidArgumentError(f"values must name exactly the groups {names}")
+
+
+def _by_group(values: Mapping[Any, Any], envelope: Envelope) -> list[Any] | None:
+    """The items of a mapping in the order of the groups; None if it has others."""
+    try:
+        names = [group.name for group in envelope.groups]
+        keys = list(islice(values, len(names) + 1))
+        named = {key if isinstance(key, str) else key.name(): key for key in keys}
+        if set(named) != set(names) or len(keys) > len(names):
+            return None
+        return [values[named[name]] for name in names]
+    except Exception:
+        return None
+
+
+def _flat(values: Any, envelope: Envelope) -> FloatArray | None:
+    """One vector of all entries in the order of the envelope; None if `values` do not fit."""
+    groups = envelope.groups
+    if isinstance(values, str | Path):
+        values = read_table(values, groups)
+    if check.is_mapping(values):
+        given = _by_group(values, envelope)
+    elif len(groups) == 1:
+        alone = np.ndim(values) == 1 and len(groups[0].shape) > 1 and not is_table(values)
+        given = None if alone else [values]
+    else:
+        given = None
+    if given is None:  # one vector of all entries
+        array = check.private_array("values", values)
+        return array if array.shape == envelope.lower.shape else None
+    parts = [private_group(part, group) for part, group in zip(given, groups, strict=True)]
+    return None if any(part is None for part in parts) else np.concatenate(parts)  # type: ignore

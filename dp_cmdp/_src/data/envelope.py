@@ -63,9 +63,14 @@ class Group:
     labels: Labels = ()
 
     @property
+    def size(self) -> int:
+        """Number of entries."""
+        return prod(self.shape)
+
+    @property
     def stop(self) -> int:
         """Where the next group starts."""
-        return self.start + prod(self.shape)
+        return self.start + self.size
 
     def facts(self) -> dict[str, Any]:
         """For a file."""
@@ -156,6 +161,8 @@ class Envelope:
         try:
             far = whole_range(low, high) if far is None else far
             full = np.broadcast_shapes(low.shape, high.shape, far.shape)
+            if wanted is None and full == () and change is not None:
+                wanted = np.shape(change)[1:]
             full = full if wanted is None else wanted
             low, high, far = (np.broadcast_to(part, full).ravel() for part in (low, high, far))
         except ValueError:
@@ -172,7 +179,7 @@ class Envelope:
             owners = _owners((group,), records, entries_per_record)
             table = _disjoint(np.arange(low.size) if owners is None else owners, far)
         self._fill(low, high, table, entries_per_record, (group,))
-        self._has_names = entries_per_record is not None or change is not None or records is not None
+        self._has_names = records is not None or change is not None
 
     @classmethod
     @validated
@@ -236,9 +243,9 @@ class Envelope:
         elif (owners := _owners(tuple(found), records, entries_per_record)) is not None:
             table = _disjoint(owners, radius)
         else:
-            _refuse_several([name for name, part in groups.items() if part._has_names])
-            limits = {part.entries_per_record for part in parts if part._has_names}
-            entries_per_record = limits.pop() if limits else None
+            named = [name for name, part in groups.items() if part._states_records]
+            _refuse_several(named)
+            entries_per_record = groups[named[0]].entries_per_record if named else None
             table = sparse.csr_array(sparse.block_diag([part.change for part in parts]))
         made = cls.__new__(cls)
         made._fill(lower, upper, table, entries_per_record, tuple(found))
@@ -360,6 +367,12 @@ class Envelope:
             )
 
     @property
+    def _states_records(self) -> bool:
+        """Whether somebody said whose the entries are."""
+        limited = self.entries_per_record is not None
+        return self._has_names or limited or self.change.shape[0] < self.size
+
+    @property
     def size(self) -> int:
         """Number of entries."""
         return self.lower.size
@@ -457,7 +470,9 @@ class Envelope:
         """Bounds, radius and record: one row per entry of all groups or of one, by its labels."""
         from dp_cmdp._src.data.frames import entries_frame
 
-        columns: dict[str, Any] = {name: getattr(self, name) for name in ("lower", "upper", "radius")}
+        columns: dict[str, Any] = {
+            name: getattr(self, name) for name in ("lower", "upper", "radius")
+        }
         if self.owners is None:
             columns["records"] = np.bincount(self.change.indices, minlength=self.size)
         else:
@@ -482,18 +497,14 @@ class Envelope:
         rows = zip(self.change.indptr[:-1], self.change.indptr[1:], strict=True)
         change = sorted(
             tuple(
-                zip(
-                    self.change.indices[a:b].tolist(), self.change.data[a:b].tolist(), strict=True
-                )
+                zip(self.change.indices[a:b].tolist(), self.change.data[a:b].tolist(), strict=True)
             )
             for a, b in rows
             if a < b
         )
         return accounting.Adjacency(groups, tuple(change), limit)
 
-    def _ledger_group(
-        self, group: Group, owners: NDArray[np.int64] | None
-    ) -> accounting.Group:
+    def _ledger_group(self, group: Group, owners: NDArray[np.int64] | None) -> accounting.Group:
         inside = slice(group.start, group.stop)
         return accounting.Group(
             name=group.name,
@@ -521,7 +532,8 @@ class Envelope:
             return NotImplemented
         return self is other or (
             self.adjacency_digest == other.adjacency_digest
-            and [group.facts() for group in self.groups] == [group.facts() for group in other.groups]
+            and [group.facts() for group in self.groups]
+            == [group.facts() for group in other.groups]
         )
 
     def __hash__(self) -> int:
@@ -651,7 +663,11 @@ def _change_matrix(change: Any, size: int) -> sparse.csr_array:
             raise InvalidArgumentError("change must state each record and entry once")
     elif sparse.issparse(change) and not change.has_canonical_format:
         raise InvalidArgumentError("change must state each record and entry once, in order")
-    table = check.matrix("change", change, columns=size)
+    table = check.matrix("change", change)
+    if table.shape[1] != size:
+        raise InvalidArgumentError(
+            f"change must have {size} columns, one per entry, got {table.shape[1]}"
+        )
     if (table.data < 0).any():
         raise InvalidArgumentError("change must not be negative")
     unowned = np.bincount(table.indices[table.data > 0], minlength=size) == 0
