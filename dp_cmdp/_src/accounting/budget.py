@@ -21,8 +21,8 @@ from fractions import Fraction
 from typing import Any
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp._src.base.html import facts_table
 
 Number = int | float | str | Fraction | Decimal
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, LedgerCorruptError
 
 #: Numerators and denominators stay below 2^1000, so that every amount is a normal float.

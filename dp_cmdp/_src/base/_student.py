@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dp_cmdp._src.base.check import FloatArray
+from dp_cmdp._src.base.validation import FloatArray
 
 
 def quantile(count: int, level: float) -> float:

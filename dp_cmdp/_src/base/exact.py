@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from dp_cmdp._src.base.check import FloatArray
+    from dp_cmdp._src.base.validation import FloatArray
 
 _SPLITTER = 134217729.0  # 2**27 + 1
 _LARGE = 2.0**480  # products of two such numbers stay far from overflow

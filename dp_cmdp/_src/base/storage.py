@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dp_cmdp._src.base import check as _check
+from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 
 #: Texts beyond this many bytes are not read: no layout or list of facts is near it.
@@ -24,7 +24,7 @@ def write_bytes(path: str | Path, content: bytes, *, private: bool = False) -> P
 
     Who may read the file is up to the umask, as for any other; a `private` one only its owner.
     """
-    target = _check.path("path", path)
+    target = check.path("path", path)
     if target.is_dir():
         raise InvalidArgumentError(f"path must name a file; {target} is a folder")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def fresh_folder(path: Path) -> Path:
 
 def check_is_file(path: str | Path, kind: str) -> Path:
     """The path, if it names a file."""
-    source = _check.path("path", path)
+    source = check.path("path", path)
     if source.is_dir():
         raise InvalidArgumentError(f"path must name a {kind} file; {source} is a folder")
     if not source.is_file():
