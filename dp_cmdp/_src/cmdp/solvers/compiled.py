@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp.solvers.kernels import build
-from dp_cmdp.errors import InvalidArgumentError, SolverError
+from dp_cmdp._src.base.errors import InvalidArgumentError, SolverError
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.cmdp.solvers.kernels import build
 
 #: Set to 1 to do without the compiled kernels.
 SWITCH = "DP_CMDP_WITHOUT_KERNELS"
@@ -34,8 +34,6 @@ NEWTON_STEPS = 40
 SOLVED, NO_MEMORY, LOST, INFEASIBLE = range(4)
 
 
-#: Of a workspace, what its twins and copies share.
-SHARED = ("indptr", "indices", "data", "mu", "reward", "shape", "gamma")
 #: T must have fewer non-zeros: the kernels count them in 32 bits.
 MOST_TRANSITIONS = 2**31
 
@@ -203,39 +201,24 @@ def required() -> ctypes.CDLL:
     if library is None:
         raise SolverError(
             "the compiled kernels are not at hand (no C compiler when the package was built, or "
-            f"{SWITCH}=1); use engine='lp' or engine='auto'"
+            f"{SWITCH}=1)"
         )
     return library
 
 
 class Workspace:
-    """Transitions, and room in which one thread at a time solves on them.
-
-    Parameters
-    ----------
-    T : (pairs, num_states), compressed rows
-    reward : (num_states, num_actions)
-    mu : (num_states,)
-    gamma : float
-
-    Notes
-    -----
-    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of its arguments.
-    """
+    """Transitions T (pairs, num_states), and room in which one thread at a time solves on them."""
 
     def __init__(
         self, T: sparse.csr_array, *, reward: FloatArray, mu: FloatArray, gamma: float
     ) -> None:
         if T.nnz >= MOST_TRANSITIONS:
-            raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros for engine='policies'")
+            raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros")
         self.indptr, self.indices = _unsigned(T.indptr), _unsigned(T.indices)
         self.data = np.ascontiguousarray(T.data, np.float64)
         self.mu = np.ascontiguousarray(mu, np.float64)
         self.reward = np.ascontiguousarray(reward, np.float64).reshape(-1)
         self.shape, self.gamma = reward.shape, float(gamma)
-        self._open()
-
-    def _open(self) -> None:
         library = required()
         arrays = (self.indptr, self.indices, self.data, self.mu)
         self._dynamics = Dynamics.over(arrays, shape=self.shape, gamma=self.gamma)
@@ -247,19 +230,6 @@ class Workspace:
         if not all(chains):
             raise MemoryError
         self._library, (self._chain, self._other) = library, chains
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in SHARED}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._open()
-
-    def twin(self) -> Workspace:
-        """Another one for the same dynamics, which are shared."""
-        other = object.__new__(Workspace)
-        other.__setstate__(self.__getstate__())
-        return other
 
     def solve(
         self,

@@ -8,22 +8,28 @@ from ctypes import byref
 import numpy as np
 from numpy.typing import NDArray
 
-from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.solvers.compiled import MOST_TRANSITIONS, Dynamics, address, kernels, required
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.solvers.compiled import (
+    MOST_TRANSITIONS,
+    Dynamics,
+    address,
+    kernels,
+    required,
+)
+
+
+def dynamics_of(mdp: MDP) -> Dynamics:
+    """Transitions, start and discount as the kernels see them."""
+    return Dynamics.of(mdp.T, shape=mdp.r.shape, mu=mdp.start, gamma=mdp.gamma)
 
 
 class CompiledChain:
-    """The chain of the probabilities `probs` (num_states, num_actions), with its factors.
+    """The chain of the probabilities `probs` (num_states, num_actions), with its factors."""
 
-    Notes
-    -----
-    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of its arguments.
-    """
-
-    def __init__(self, cmdp: CMDP, probs: FloatArray) -> None:
-        library, states = required(), cmdp.num_states
-        dynamics = Dynamics.of(cmdp.T, shape=cmdp.r.shape, mu=cmdp.mu, gamma=cmdp.gamma)
+    def __init__(self, mdp: MDP, probs: FloatArray) -> None:
+        library, states = required(), mdp.num_states
+        dynamics = dynamics_of(mdp)
         given = np.ascontiguousarray(probs)
         room = library.mixture_room(byref(dynamics), address(given))
         if room >= MOST_TRANSITIONS:
@@ -32,7 +38,7 @@ class CompiledChain:
         chances, first = np.empty(room), np.zeros(states, np.int32)
         arrays = (rows, columns, chances)
         library.mixture(byref(dynamics), address(given), *map(address, arrays))
-        own = Dynamics.over((*arrays, dynamics.start), shape=(states, 1), gamma=cmdp.gamma)
+        own = Dynamics.over((*arrays, dynamics.start), shape=(states, 1), gamma=mdp.gamma)
         self._chain = library.chain_new(states, room)
         if not self._chain:
             raise MemoryError
@@ -43,12 +49,12 @@ class CompiledChain:
         self._library, self._first = library, first
 
     @staticmethod
-    def of(cmdp: CMDP, probs: FloatArray) -> CompiledChain | None:
+    def of(mdp: MDP, probs: FloatArray) -> CompiledChain | None:
         """The chain, or None without the kernels or where it is too large for them."""
-        if kernels() is None or cmdp.T.nnz >= MOST_TRANSITIONS:
+        if kernels() is None or mdp.T.nnz >= MOST_TRANSITIONS:
             return None
         try:
-            return CompiledChain(cmdp, probs)
+            return CompiledChain(mdp, probs)
         except MemoryError:
             return None
 
@@ -73,8 +79,8 @@ class CompiledChain:
 
         They hold whatever this chain is, and are tight if it is that of `probs` in `cmdp`.
         """
-        dynamics = Dynamics.of(cmdp.T, shape=cmdp.r.shape, mu=cmdp.mu, gamma=cmdp.gamma)
-        given, costs = np.ascontiguousarray(probs), np.ascontiguousarray(cmdp.f)
+        dynamics = dynamics_of(cmdp)
+        given, costs = np.ascontiguousarray(probs), np.ascontiguousarray(cmdp.cost)
         bounds = np.empty(len(costs))
         status = self._library.cost_bounds(
             byref(dynamics), address(given), len(costs), address(costs), self._chain,
@@ -84,7 +90,7 @@ class CompiledChain:
 
 
 def swept_actions(
-    cmdp: CMDP,
+    mdp: MDP,
     table: FloatArray,
     actions: NDArray[np.int64],
     *,
@@ -97,9 +103,9 @@ def swept_actions(
     `actions` must be. `values` are improved in place. Ends when a sweep either way changes nothing.
     """
     library = kernels()
-    if library is None or cmdp.T.nnz >= MOST_TRANSITIONS:
+    if library is None or mdp.T.nnz >= MOST_TRANSITIONS:
         return None
-    dynamics = Dynamics.of(cmdp.T, shape=cmdp.r.shape, mu=cmdp.mu, gamma=cmdp.gamma)
+    dynamics = dynamics_of(mdp)
     given, price, policy = np.ascontiguousarray(table), np.ones(1), actions.astype(np.int32)
     arrays = [address(array) for array in (given, price, values, policy)]
     still = 0

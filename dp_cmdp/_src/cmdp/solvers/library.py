@@ -11,10 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dp_cmdp import _check
-from dp_cmdp._check import FloatArray
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.solvers.compiled import Given, Workspace, address, required
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.cmdp.model import MDP
+from dp_cmdp._src.cmdp.solvers.compiled import Given, Workspace, address, required
 
 COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_used")
 #: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the occupancies.
@@ -22,36 +21,23 @@ FLOW = 1e-14
 
 
 class PolicyLibrary:
-    """Policies with their occupancies; the least recently useful are dropped.
+    """Policies with their occupancies; the least recently useful beyond `capacity` are dropped."""
 
-    Parameters
-    ----------
-    cmdp : CMDP
-        Its T, r, mu and gamma are used; its costs and tolerances are not looked at.
-    capacity : int, optional
-        Policies kept between solves; see :class:`dp_cmdp.cmdp.solvers.pool.PolicyPool`.
-
-    Notes
-    -----
-    **Paper.** ``def:cmdp``. **Privacy.** *Post-processing* of the draws whose policies it holds.
-    """
-
-    def __init__(self, cmdp: CMDP, *, capacity: int | None = None) -> None:
-        _check.instance("cmdp", cmdp, CMDP)
+    def __init__(self, mdp: MDP, *, capacity: int | None = None) -> None:
         if capacity is None:
-            few, many = 2**26 // cmdp.num_states, 2**18 // cmdp.num_states
+            few, many = 2**26 // mdp.num_states, 2**18 // mdp.num_states
             capacity = max(min(256, max(16, few)), min(1024, many))
-        self.capacity = _check.integer("capacity", capacity, low=2)
-        self.shape = cmdp.r.shape
-        self.workspace = Workspace(cmdp.T, reward=cmdp.r, mu=cmdp.mu, gamma=cmdp.gamma)
+        self.capacity = capacity
+        self.shape = mdp.r.shape
+        self.workspace = Workspace(mdp.T, reward=mdp.r, mu=mdp.start, gamma=mdp.gamma)
         self.reward = self.workspace.reward
         self.reward_scale = float(np.abs(self.reward).max())
-        self.guess = np.zeros(cmdp.num_states)  # values of the last reward priced
+        self.guess = np.zeros(mdp.num_states)  # values of the last reward priced
         self._size = 0
         self._clock = 0
         self._numbers: dict[bytes, int] = {}
-        self._policies = np.empty((4, cmdp.num_states), np.int32)
-        self._occupancies = np.empty((4, cmdp.num_states))
+        self._policies = np.empty((4, mdp.num_states), np.int32)
+        self._occupancies = np.empty((4, mdp.num_states))
         self._values = np.empty(4)
         self._used = np.zeros(4, np.int64)
 
@@ -115,6 +101,10 @@ class PolicyLibrary:
             chosen = np.arange(self.shape[0]) * self.shape[1] + policy
             self._values[p] = self.reward[chosen] @ occupancy
         return p
+
+    def last_used(self, most: int) -> NDArray[np.intp]:
+        """Numbers of the policies that were useful last."""
+        return np.sort(np.argsort(self._used[: self._size], kind="stable")[-most:])
 
     def touch(self, names: Sequence[int] | NDArray[np.int64]) -> None:
         """Mark policies as useful now."""

@@ -1,12 +1,12 @@
 """Column generation under rows with auxiliary variables: in-out, over policies.
 
-    max cᵀx   s.t.   A x + E u ≤ b,   u_j ≥ 0 (the last ones),   x an occupancy measure
+    max cᵀx   s.t.   A x + E u ≤ b,   u ≥ 0,   x an occupancy measure
 
-is what constraints over a polytope of databases become (:mod:`dp_cmdp.program.polytope_rows`):
+is what constraints over a set of databases become (:mod:`dp_cmdp._src.program.rows`):
 thousands of rows and auxiliary variables u, but x is still a mixture Σ w_p x_p of policies. The
 *master* is the program in w and u, kept warm in HiGHS. Its multipliers y ≥ 0 price new policies,
 
-    optimum ≤ max_π (c − Aᵀy)ᵀx_π + bᵀy        for every y ≥ 0 with Eᵀy ≥ 0 (= 0 where u is free),
+    optimum ≤ max_π (c − Aᵀy)ᵀx_π + bᵀy        for every y ≥ 0 with Eᵀy ≥ 0,
 
 one unconstrained MDP (``kernels/columns.c``). Priced is not y itself but a point
 between y and the best y so far (in-out; Wentges 1997): where y jumps about, as it does in thousands
@@ -18,17 +18,15 @@ A run that stops early returns the best mixture it has and a bound that holds.
 
 from __future__ import annotations
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dp_cmdp._check import FloatArray, frozen
-from dp_cmdp.cmdp.solvers.library import PolicyLibrary
-from dp_cmdp.cmdp.solvers.row_solution import RowSolution
-from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, infeasible, relative_gap
-from dp_cmdp.errors import ConvergenceError
-from dp_cmdp.program.counterpart import Counterpart
+from dp_cmdp._src.base.errors import ConvergenceError
+from dp_cmdp._src.base.validation import FloatArray, frozen
+from dp_cmdp._src.cmdp.solvers.library import PolicyLibrary
+from dp_cmdp._src.cmdp.solvers.master import GrowingProgram
+from dp_cmdp._src.cmdp.solvers.solution import FEASIBILITY, Solution, infeasible, relative_gap
 
 #: Weight of the best multipliers so far in the point that is priced.
 STABILITY = 0.8
@@ -51,23 +49,27 @@ LEFT_EXCESS = 1e-9
 
 
 class RowColumns:
-    """One solve: `objective` under `rows`, on the dynamics of `library`, which learns from it."""
+    """One solve on the dynamics of `library`, which learns from it.
+
+    The columns of `matrix` are those of x, then those of u; its first `num_rows` rows bound costs,
+    the others define u.
+    """
 
     def __init__(
         self,
         library: PolicyLibrary,
-        rows: Counterpart,
+        matrix: sparse.csr_array,
+        b: FloatArray,
         *,
-        objective: FloatArray,
+        num_rows: int,
         gap: float,
     ) -> None:
-        pairs = library.reward.size
-        whole = sparse.vstack([rows.A, rows.A_aux], format="csc")
+        pairs, objective = library.reward.size, library.reward
+        whole = sparse.csc_array(matrix)
         self.library, self.gap, self.objective = library, gap, objective
         self.A = sparse.csr_array(whole[:, :pairs])
         self.E = sparse.csc_array(whole[:, pairs:])
-        self.b = np.concatenate([rows.b, rows.b_aux])
-        self.num_rows, self.num_positive = rows.b.size, rows.num_positive
+        self.b, self.num_rows = b, num_rows
         self.horizon = 1.0 / (1.0 - library.workspace.gamma)
         self.reward_scale = float(np.abs(objective).max())
         self.unit = self.reward_scale * self.horizon or 1.0
@@ -80,7 +82,7 @@ class RowColumns:
         self.rows = [self._row(p) for p in range(len(library))]
         self.master = _Master(self)
 
-    def run(self) -> RowSolution:
+    def run(self) -> Solution:
         """Find a mixture that satisfies the rows, then the best one."""
         excess = -self._improve(np.zeros_like(self.objective), elastic=True)[0]
         if excess > LEFT_EXCESS:
@@ -90,14 +92,17 @@ class RowColumns:
         names, mix = self._mixture()
         occupancy = self.library.measure(names, mix)
         self.library.touch(names)
-        return RowSolution(
+        return Solution(
             occupancy=frozen(occupancy),
-            auxiliary=frozen(self.master.auxiliary),
             value=float(self.objective @ occupancy.ravel()),
             dual=frozen(dual),
-            upper_bound=bound,
+            bound=bound,
             gap=relative_gap(bound, value, reward_scale=self.reward_scale),
+            engine="policies",
             iterations=self.iterations,
+            auxiliary=frozen(self.master.auxiliary),
+            policies=self.library.policies[names],
+            occupancies=self.library.occupancies[names],
         )
 
     def _improve(self, reward: FloatArray, *, elastic: bool) -> tuple[float, float, FloatArray]:
@@ -205,82 +210,43 @@ class _Master:
         self._columns = 1.0 / _power_of_two(largest)
         excess = sparse.csc_array(-np.repeat([1.0, 0.0], [m, b.size - m])[:, None])
         matrix = sparse.hstack([sparse.csc_array(scaled * self._columns), excess])
-        matrix = sparse.vstack([matrix, sparse.csr_array((1, matrix.shape[1]))], format="csc")
-        floor = np.full(count + 1, -highspy.kHighsInf)
-        floor[count - solve.num_positive :] = 0.0
+        matrix = sparse.vstack([matrix, sparse.csr_array((1, matrix.shape[1]))], format="csr")
         self._elastic, self._num_auxiliary = True, count
         self._values: list[float] = []
-        self._highs = _quiet_highs()
-        self._highs.setOptionValue(
-            "simplex_iteration_limit", int(MASTER_ITERATIONS * (b.size + 100))
+        self._highs = GrowingProgram(
+            sparse.csr_array(matrix),
+            np.append(b / self._unit, 1.0),
+            tolerance=MASTER_TOLERANCE,
+            iterations=int(MASTER_ITERATIONS * (b.size + 100)),
         )
-        self._highs.passModel(_model(matrix, floor, right=np.append(b / self._unit, 1.0)))
         for p, row in enumerate(solve.rows):
             self.add(solve.worth(p), row)
-        self._highs.changeColCost(count, -1.0)
+        self._highs.set_cost(count, -1.0)
         self.weights, self.auxiliary = np.zeros(len(solve.rows)), np.zeros(count)
 
     def add(self, value: float, row: FloatArray) -> None:
         """A column of the given value, which puts `row` into the rows."""
         column = np.append(row / self._unit, 1.0)
-        at = np.flatnonzero(column).astype(np.int32)
         self._values.append(value / self._value_unit)
-        earned = 0.0 if self._elastic else self._values[-1]
-        self._highs.addCol(earned, 0.0, highspy.kHighsInf, at.size, at, column[at])
+        self._highs.add(0.0 if self._elastic else self._values[-1], column)
 
     def fix_excess(self, most: float) -> None:
         """From now on, maximise the value."""
         self._elastic, first = False, self._num_auxiliary
-        self._highs.changeColCost(first, 0.0)
-        self._highs.changeColBounds(first, 0.0, most)
+        self._highs.set_cost(first, 0.0)
+        self._highs.set_upper(first, most)
         for p, value in enumerate(self._values):
-            self._highs.changeColCost(first + 1 + p, value)
+            self._highs.set_cost(first + 1 + p, value)
 
     def solve(self) -> tuple[float, FloatArray]:
         """Optimise: the value (or minus the excess), and the multipliers of the rows."""
-        for _ in range(2):
-            self._highs.run()
-            if self._highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-                break
-            self._highs.clearSolver()
-        else:
-            raise ConvergenceError("HiGHS found no optimum of the master program")
-        found = self._highs.getSolution()
-        values, dual = np.asarray(found.col_value), np.asarray(found.row_dual)[:-1]
+        value, values, dual = self._highs.solve()
+        dual = dual[:-1]
         unit = 1.0 if self._elastic else self._value_unit
         self.auxiliary = values[: self._num_auxiliary] * self._columns
         self.weights = np.maximum(values[self._num_auxiliary + 1 :], 0.0)
-        value = unit * self._highs.getInfo().objective_function_value
-        return float(value), np.maximum(unit * dual, 0.0) / self._unit
-
-
-def _quiet_highs() -> highspy.Highs:
-    highs = highspy.Highs()
-    for name, option in (
-        ("output_flag", False),
-        ("presolve", "off"),
-        ("simplex_strategy", 4),  # primal: new columns leave the last basis feasible
-        ("primal_feasibility_tolerance", MASTER_TOLERANCE),
-        ("dual_feasibility_tolerance", MASTER_TOLERANCE),
-    ):
-        highs.setOptionValue(name, option)
-    return highs
+        return unit * value, np.maximum(unit * dual, 0.0) / self._unit
 
 
 def _power_of_two(size: FloatArray) -> FloatArray:
     return np.exp2(np.round(np.log2(np.where(size > 0.0, size, 1.0))))
-
-
-def _model(matrix: sparse.csc_array, floor: FloatArray, *, right: FloatArray) -> highspy.HighsLp:
-    model = highspy.HighsLp()
-    model.num_row_, model.num_col_ = matrix.shape
-    model.sense_ = highspy.ObjSense.kMaximize
-    model.col_cost_ = np.zeros(floor.size)
-    model.col_lower_, model.col_upper_ = floor, np.full(floor.size, highspy.kHighsInf)
-    model.row_lower_ = np.append(np.full(right.size - 1, -highspy.kHighsInf), right[-1])
-    model.row_upper_ = right
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = matrix.indptr
-    model.a_matrix_.index_ = matrix.indices
-    model.a_matrix_.value_ = matrix.data
-    return model

@@ -1,0 +1,92 @@
+"""The answer of a constrained MDP: a policy, its proof, and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dp_cmdp._src.base.html import rows_table
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.cmdp.policy import Policy
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.program.answer import Answer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolicyAnswer(Answer[Policy]):
+    """The answer of a constrained MDP.
+
+    Attributes
+    ----------
+    policy : Policy
+        Certified for every database that the release allows; see :class:`Answer` for the rest.
+    known : UncertaintySet
+        The databases it is certified for.
+
+    Notes
+    -----
+    **Privacy.** *Post-processing*.
+    """
+
+    kind: ClassVar[str] = "constrained MDP"
+
+    @property
+    def policy(self) -> Policy:
+        return self.decision
+
+    @property
+    def known(self) -> UncertaintySet:
+        """The databases that are possible."""
+        if self.release is None:
+            return self.problem.envelope.uncertainty
+        return self.release.uncertainty
+
+    def worst_databases(self) -> FloatArray:
+        """Per constraint, a database of the set in which the policy has least left of its limit."""
+        return worst_databases(self.problem, self.policy, self.known)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per constraint: highest cost, lowest limit, slack and whether it is kept.
+
+        Where one number is in cost and limit, or linear queries were released, the highest cost and
+        the lowest limit may belong to different databases, and the slack is larger than their
+        difference. The policy's own table is ``policy.to_frame()``.
+        """
+        import pandas as pd
+
+        columns = {
+            "cost": self.problem.highest_costs(self.policy, self.known),
+            "limit": self.problem.lowest_limits(self.known),
+            "slack": self.certificate.slack,
+            "kept": self.certificate.slack >= 0.0,
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.problem.names, name="constraint"))
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        rows = (tuple(row) for row in frame.itertuples())
+        head = ["constraint", *frame.columns]
+        title = "Highest discounted costs and lowest limits"
+        return super()._repr_html_() + rows_table(title, head, rows, count=len(frame))
+
+    def _decision_document(self) -> dict[str, Any]:
+        return self.policy.document()
+
+    @classmethod
+    def _decision_from(cls, said: Mapping[str, Any]) -> Policy:
+        return Policy.from_document(dict(said))
+
+
+def worst_databases(problem: Any, policy: Policy, known: UncertaintySet) -> FloatArray:
+    """Per constraint, a database of the set that maximises cost − limit, (K, entries)."""
+    from dp_cmdp._src.cmdp.synthesis import occupancy, worst_database
+
+    x = occupancy(problem.mdp, policy)
+    weights = problem.rows.table(problem.rows.weights(x.ravel())).toarray()
+    return np.array([worst_database(row, known) for row in weights])

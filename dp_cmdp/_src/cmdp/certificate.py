@@ -1,0 +1,206 @@
+"""Upper bounds on the discounted costs of a policy that hold with certainty.
+
+**What is bounded.** The floats of model and policy are read as exact rationals. Rows of T, rows of
+π and the start miss 1 by rounding, so each is divided by its own sum *in exact arithmetic*: this
+defines one stochastic model, one policy and one number C = startᵀv per cost, with v = f_π + γP_π v.
+The bounds hold for these numbers; no solver's tolerance enters anywhere.
+
+**Theorem.** Let v̂ be any vector, R a set of states that P_π never leaves and that holds the support
+of the start, and ρ(s) = f_π(s) + γ(P_π v̂)(s) − v̂(s) ≤ ρ⁺ on R for some ρ⁺ ≥ 0. Then
+C ≤ startᵀv̂ + ρ⁺/(1 − γ). *Proof.* On R, v − v̂ = (I − γP_π)⁻¹ρ = Σ_t γ^t P_π^t ρ ≤ ρ⁺ Σ_t γ^t. ∎
+
+**Rounding.** With P_π stochastic, ρ may be written around v̂(s),
+
+    ρ(s) = Σ_a p_a·[f(s,a) + γ Σ_j t_aj·(v̂_j − v̂_s)/Σ_j t_aj]/Σ_a p_a − (1 − γ)·v̂_s,
+
+and evaluated in this order in double precision (u = 2⁻⁵³). Each elementary product on the way to
+the result is multiplied by at most m = 2·(longest row of T) + 2·num_actions + 8 factors (1 + d)^±1
+with |d| ≤ u: one for v̂_j − v̂_s, one per product and quotient, fewer than the number of terms for
+each sum in whatever order it is taken, denominators included (their terms are positive). So the
+computed value differs from ρ(s) by at most θB, θ = mu/(1 − mu), where B is the same expression with
+every product replaced by its modulus (Higham, *Accuracy and Stability of Numerical Algorithms*,
+lemma 3.1). B is computed with no more factors, hence B ≤ B̃/(1 − θ), and θ/(1 − θ) = mu/(1 − 2mu).
+A product or quotient that underflows errs by at most 2⁻¹⁰⁷⁴ more, later factors multiply that by
+less than 8, and fewer than 2⁶⁰ are made per state: 2⁻¹⁰⁰⁰ covers them. The last operations are
+rounded up with ``nextafter``. startᵀv̂ uses correctly rounded sums of rounded products. Overflow
+yields the bound +∞, which is true.
+
+**Exact zeros.** By walking the graph of π: R is what the start reaches, and v = 0 in states that
+reach no state of non-zero cost. There v̂ = 0 makes every product 0, so no rounding term is due and a
+policy that avoids all cost is certified at exactly 0.
+
+**Tightness.** v̂ is a computed solution raised to a *supersolution*: the computed bound on ρ, plus a
+margin, is solved for as a cost and added, which makes ρ ≤ 0 in every state of R. The excess is then
+rounding weighted by the visits of the policy instead of its maximum times 1/(1 − γ).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.cmdp.chain import DiscountedChain, choice_matrix
+from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.policy import Policy
+
+#: Unit roundoff of doubles.
+UNIT = 2.0**-53
+#: More than all underflows of one state's residual together.
+UNDERFLOW = 2.0**-1000
+#: Attempts to raise the approximate cost function to a supersolution.
+LIFTS = 3
+#: Corrections of the approximate occupancy by its own residual.
+CORRECTIONS = 2
+
+Mask = NDArray[np.bool_]
+
+
+def cost_bounds(cmdp: CMDP, policy: Policy, chain: DiscountedChain) -> FloatArray:
+    """Upper bounds (K,) on the exact discounted costs of `policy`, within a few roundings.
+
+    Answers of the chain are only guesses that the bounds correct: a wrong one costs tightness.
+    """
+    found = chain.compiled and chain.compiled.cost_bounds(cmdp, policy.probabilities)
+    if found is not None:
+        return found
+    graph = _graph(cmdp, policy)
+    reached = _reached(graph, cmdp.start > 0.0)
+    bounds = []
+    for cost in cmdp.cost:
+        costly = ((cost != 0.0) & (policy.probabilities > 0.0)).any(axis=1)
+        live = reached & _reached(sparse.csr_array(graph.T), costly)
+        with np.errstate(all="ignore"):
+            bounds.append(_cost_bound(cmdp, policy, chain=chain, cost=cost, live=live))
+    return np.array(bounds)
+
+
+def _cost_bound(
+    mdp: MDP, policy: Policy, *, chain: DiscountedChain, cost: FloatArray, live: Mask
+) -> float:
+    """What ``solvers/kernels/proof.c`` does, without it."""
+    estimate = np.where(live, chain.values(chain.average(cost)), 0.0)
+    bound = math.inf
+    for _ in range(1 + LIFTS):
+        high, margin = _residual(mdp, policy, cost=cost, estimate=estimate, live=live)
+        top = float(np.max(high, initial=0.0))
+        bound = min(bound, _total_bound(mdp, estimate, top))
+        if top == 0.0 or not math.isfinite(top):
+            break
+        estimate = np.where(live, estimate + chain.values(np.where(live, high + margin, 0.0)), 0.0)
+    return bound
+
+
+def _residual(
+    mdp: MDP, policy: Policy, *, cost: FloatArray, estimate: FloatArray, live: Mask
+) -> tuple[FloatArray, FloatArray]:
+    """Upper bounds on ρ in live states (0 elsewhere, exactly), and a margin that covers them."""
+    T, num_actions = mdp.T, mdp.num_actions
+    lengths = np.diff(T.indptr)
+    origin = np.repeat(estimate, num_actions)
+    change = T.data * (estimate[T.indices] - np.repeat(origin, lengths))
+    mass = np.add.reduceat(T.data, T.indptr[:-1])
+    weight = _weights(policy)
+
+    def expression(cost: FloatArray, change: FloatArray, stay: FloatArray) -> FloatArray:
+        move = (np.add.reduceat(change, T.indptr[:-1]) / mass).reshape(weight.shape)
+        return (weight * (cost + mdp.gamma * move)).sum(axis=1) - (1.0 - mdp.gamma) * stay
+
+    value = expression(cost, change, estimate)
+    modulus = expression(np.abs(cost), np.abs(change), -np.abs(estimate))
+    factors = 2 * int(lengths.max()) + 2 * num_actions + 8
+    theta = up(factors * UNIT / (1.0 - 2.0 * factors * UNIT)) * (1.0 + 4.0 * UNIT)
+    error = up(up(theta * modulus) + UNDERFLOW)
+    high = np.where(live, up(value + error), 0.0)
+    margin = 2.0 * error + 8.0 * UNIT * (np.abs(estimate) + modulus)
+    return np.where(np.isnan(high), np.inf, high), margin
+
+
+def _weights(policy: Policy) -> FloatArray:
+    return policy.probabilities / policy.probabilities.sum(axis=1, keepdims=True)
+
+
+def _total_bound(mdp: MDP, estimate: FloatArray, top: float) -> float:
+    """startᵀv̂ + top/(1 − γ), rounded up."""
+    products = mdp.start * estimate
+    if not math.isfinite(np.abs(products).sum()) or not math.isfinite(top):
+        return math.inf
+    total = math.fsum(mdp.start)
+    mean = math.fsum(products) / total
+    modulus = math.fsum(np.abs(products)) / total
+    if estimate[mdp.start > 0.0].any():
+        mean = up(mean + up(up(8.0 * UNIT * modulus) + UNDERFLOW))
+    if top == 0.0:
+        return float(mean)
+    return float(up(mean + up(top / np.nextafter(1.0 - mdp.gamma, 0.0))))
+
+
+def _graph(mdp: MDP, policy: Policy) -> sparse.csr_array:
+    """Which states can follow which under the policy; counts of ways, so nothing underflows."""
+    choices = choice_matrix(policy)
+    choices.data[:] = 1.0
+    moves = sparse.csr_array(
+        ((mdp.T.data > 0.0).astype(np.float64), mdp.T.indices, mdp.T.indptr), shape=mdp.T.shape
+    )
+    graph = sparse.csr_array(choices @ moves)
+    graph.eliminate_zeros()
+    return graph
+
+
+def _reached(graph: sparse.csr_array, start: Mask) -> Mask:
+    """The states on some path from `start`, itself included."""
+    size, first = start.size, np.flatnonzero(start)
+    extended = sparse.csr_array(
+        (
+            np.concatenate([graph.data, np.ones(first.size)]),
+            np.concatenate([graph.indices, first.astype(graph.indices.dtype)]),
+            np.append(graph.indptr, graph.indptr[-1] + first.size),
+        ),
+        shape=(size + 1, size + 1),
+    )
+    order = csgraph.breadth_first_order(extended, size, return_predecessors=False)
+    reached = np.zeros(size + 1, dtype=bool)
+    reached[order] = True
+    return reached[:size]
+
+
+def occupancy_within(mdp: MDP, policy: Policy, chain: DiscountedChain) -> tuple[FloatArray, float]:
+    """An occupancy measure x̂ ≥ 0, and a certain bound on its ℓ1-distance from the exact one x.
+
+    x is the fixed point of F(x)(s, a) = π(a|s)·[start(s) + γ Σ_{s',a'} T(s', a', s)·x(s', a')],
+    which shrinks ℓ1-distances by γ, so ‖x − x̂‖₁ ≤ ‖F(x̂) − x̂‖₁/(1 − γ). Every term of F(x̂) is a
+    product of non-negative floats and quotients that passes, in state s, at most
+    m = (moves into s) + (longest row of T) + num_actions + 10 factors (1 + d)^±1, |d| ≤ 2⁻⁵³.
+    """
+    weight = _weights(policy)
+    mass = np.add.reduceat(mdp.T.data, mdp.T.indptr[:-1])
+    start, moved = mdp.start / math.fsum(mdp.start), mdp.T.T
+
+    def arrivals(x: FloatArray) -> FloatArray:
+        return start + mdp.gamma * (moved @ (x.ravel() / mass))
+
+    with np.errstate(all="ignore"):
+        visits = np.maximum(chain.visits(start), 0.0)
+        for _ in range(CORRECTIONS):
+            gap = arrivals(visits[:, None] * weight) - visits
+            visits = np.maximum(visits + chain.visits(gap), 0.0)
+        x = visits[:, None] * weight
+        image = arrivals(x)[:, None] * weight
+        into = np.bincount(mdp.T.indices, minlength=mdp.num_states)
+        factors = (into + int(np.diff(mdp.T.indptr).max()) + mdp.num_actions + 10) * UNIT
+        theta = up(factors / (1.0 - 2.0 * factors)) * (1.0 + 4.0 * UNIT)
+        wrong = up(up(theta[:, None] * up(image + x)) + UNDERFLOW)
+        residual = up(up(np.abs(image - x)) + wrong)
+        if not np.isfinite(residual).all():
+            return np.zeros_like(x), math.inf
+        total = math.nextafter(math.fsum(residual.ravel()), math.inf)
+        return x, float(up(total / np.nextafter(1.0 - mdp.gamma, 0.0)))
+
+
+def up(value: FloatArray | float) -> FloatArray:
+    """The next float above."""
+    return np.nextafter(value, np.inf)

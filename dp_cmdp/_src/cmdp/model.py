@@ -1,0 +1,276 @@
+"""Markov decision processes, and constrained ones whose numbers are all known.
+
+A CMDP is (S, A, T, r, cost, limit, start, γ): choose a policy π that maximises the discounted
+reward E[Σ γ^t r(s_t, a_t)] from s_0 ~ start while each of the K discounted costs
+E[Σ γ^t cost_i(s_t, a_t)] stays at most limit_i (paper: ``def:cmdp``).
+
+State-action pairs are numbered s·num_actions + a everywhere, so T is one sparse matrix with a row
+per pair and a column per successor state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.validation import FloatArray
+
+#: A row of T may miss 1 by this much (rounding of the probabilities a user wrote down).
+ROW_SUM_TOLERANCE = 1e-9
+#: Orders of the axes that users write: as here, the action first, the next state before it.
+ORDERS = ((0, 1, 2), (1, 0, 2), (0, 2, 1))
+#: Discounted sums must stay below this, or doubles run out.
+LARGEST_SUM = 1e307
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class MDP:
+    """Dynamics, reward, discount and start: what is public of every model.
+
+    `T` is (num_states·num_actions, num_states) sparse, `start` a distribution, and `arrivals` the
+    expected number of times a move enters each state: T itself, unless moves end the episode.
+    """
+
+    T: sparse.csr_array
+    r: FloatArray
+    gamma: float
+    start: FloatArray
+    arrivals: sparse.csr_array
+
+    def __init__(
+        self, T: Any, r: ArrayLike, *, gamma: float, start: Any = 0, arrivals: Any = None
+    ) -> None:
+        reward = _table("r", r)
+        num_states, num_actions = reward.shape
+        discount = check.real("gamma", gamma, low=0.0)
+        if discount >= 1.0:
+            raise InvalidArgumentError(
+                f"gamma must be below 1, got {discount:g}: undiscounted costs may be infinite"
+            )
+        moves = _transitions(T, num_states, num_actions)
+        entered = moves
+        if arrivals is not None and arrivals is not T:
+            entered = _pair_matrix("arrivals", arrivals, num_states, num_actions)
+        # the largest row sum is only looked for where it may matter
+        if discount * (1.0 + ROW_SUM_TOLERANCE) >= 1.0 and discount * moves.sum(axis=1).max() >= 1:
+            raise InvalidArgumentError(
+                "gamma times every row sum of T must be below 1, or visits are infinite; divide "
+                "the rows by their sums, or take a smaller gamma"
+            )
+        _reject_beyond("r", reward, gamma=discount)
+        _set(self, T=moves, r=reward, gamma=discount, arrivals=entered)
+        _set(self, start=_distribution(start, num_states))
+
+    @property
+    def num_states(self) -> int:
+        return self.r.shape[0]
+
+    @property
+    def num_actions(self) -> int:
+        return self.r.shape[1]
+
+    def with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
+        """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,)."""
+        made = object.__new__(CMDP)
+        _set(made, **{name: getattr(self, name) for name in SHARED}, cost=cost, limit=limit)
+        return made
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.num_states} states, {self.num_actions} actions, "
+            f"gamma={self.gamma:g})"
+        )
+
+
+#: What an MDP consists of.
+SHARED = ("T", "r", "gamma", "start", "arrivals")
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class CMDP(MDP):
+    """A finite, discounted constrained MDP whose numbers are all public.
+
+    Parameters
+    ----------
+    T : (num_states, num_actions, num_states) dense, or (num_states·num_actions, num_states) sparse
+        Transition probabilities T[state, action, next]; each row sums to 1. Other shapes are
+        refused, and the message says how to transpose them. Where there are as many states as
+        actions, T of shape (action, state, next) cannot be told from this, nor can transposed r and
+        cost; nor can a sparse matrix whose rows are in another order than
+        state·num_actions + action.
+    r : (num_states, num_actions)
+        Expected immediate reward.
+    cost : (K, num_states, num_actions), or (num_states, num_actions) for K = 1
+        Immediate costs.
+    limit : (K,), or a number
+        Highest discounted costs that are allowed.
+    gamma : float
+        Discount, 0 ≤ γ < 1.
+    start : int or (num_states,)
+        First state, or its distribution.
+    arrivals : as T, optional
+        Expected number of times a move enters each state, for costs on entering. By default T
+        itself. It differs where a move ends the episode: it enters one state and goes on in
+        another, absorbing one.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If shapes do not match, or T, start or gamma are not of a discounted MDP.
+
+    Notes
+    -----
+    **Privacy.** *Public* if its numbers are; one built from private numbers stays with its curator.
+
+    Examples
+    --------
+    Two states; action 1 moves to the other one, and acting in the second costs 1:
+
+    >>> import dp_cmdp as dp
+    >>> T = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]  # T[state, action, next]
+    >>> dp.CMDP(T, r=[[0, 0], [1, 1]], cost=[[0, 0], [1, 1]], limit=3, gamma=0.9)
+    CMDP(2 states, 2 actions, 1 limit, gamma=0.9)
+    """
+
+    cost: FloatArray
+    limit: FloatArray
+
+    def __init__(
+        self,
+        T: Any,
+        r: ArrayLike,
+        *,
+        cost: ArrayLike,
+        limit: ArrayLike,
+        gamma: float,
+        start: Any = 0,
+        arrivals: Any = None,
+    ) -> None:
+        MDP.__init__(self, T, r, gamma=gamma, start=start, arrivals=arrivals)
+        costs = cost_table("cost", cost, self.r.shape)
+        _reject_beyond("cost", costs, gamma=self.gamma)
+        limits = np.atleast_1d(check.array("limit", limit))
+        _set(self, cost=costs, limit=check.vector("limit", limits, size=costs.shape[0]))
+
+    @property
+    def num_constraints(self) -> int:
+        return self.cost.shape[0]
+
+    def __repr__(self) -> str:
+        limits = f"{self.num_constraints} limit{'s' if self.num_constraints > 1 else ''}"
+        return (
+            f"CMDP({self.num_states} states, {self.num_actions} actions, {limits}, "
+            f"gamma={self.gamma:g})"
+        )
+
+
+def _set(model: MDP, **parts: Any) -> None:
+    for name, value in parts.items():
+        object.__setattr__(model, name, value)
+
+
+def _table(name: str, value: ArrayLike) -> FloatArray:
+    array = check.array(name, value)
+    if array.ndim != 2 or 0 in array.shape:
+        raise InvalidArgumentError(
+            f"{name} must be an array (states, actions), got shape {array.shape}"
+        )
+    check.reject_non_finite(name, array.ravel())
+    return check.frozen(array)
+
+
+def cost_table(name: str, value: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    """Costs (K, states, actions), where K may be left out."""
+    given = check.array(name, value)
+    costs = given[None] if given.ndim == 2 else given
+    if costs.shape[1:] != shape or not costs.size:
+        hint = transposed(name, costs.shape, (*costs.shape[:1], *shape))
+        hint = f"{name}.T" if hint and given.ndim == 2 else hint
+        raise InvalidArgumentError(
+            f"{name} must have shape (K, {', '.join(map(str, shape))}) to match r (K costs, "
+            f"states, actions), got {given.shape}{hint and f': pass {hint}'}"
+        )
+    check.reject_non_finite(name, costs.ravel())
+    return check.frozen(costs)
+
+
+def _distribution(start: Any, num_states: int) -> FloatArray:
+    if check.is_integer(start):
+        chosen = check.integer("start", start, low=0)
+        if chosen >= num_states:
+            raise InvalidArgumentError(f"start must be a state below {num_states}, got {chosen}")
+        return check.frozen(np.eye(1, num_states, chosen)[0])
+    found = check.vector("start", start, size=num_states)
+    if (found < 0).any() or abs(found.sum() - 1.0) > ROW_SUM_TOLERANCE:
+        raise InvalidArgumentError(
+            "start must be a state or a probability distribution over the states"
+        )
+    return found
+
+
+def _pair_matrix(name: str, value: Any, num_states: int, num_actions: int) -> sparse.csr_array:
+    flat = num_states * num_actions, num_states
+    if not sparse.issparse(value):
+        dense = check.array(name, value, what="an array (state, action, next) of real numbers")
+        if dense.shape != (num_states, num_actions, num_states):
+            raise _pair_refusal(name, dense.shape, num_states, num_actions)
+        value = dense.reshape(flat)
+    csr = check.matrix(name, value, round_sums=True)
+    if csr.shape != flat:
+        raise _pair_refusal(name, csr.shape, num_states, num_actions)
+    if (csr.data < 0).any():
+        what = "probabilities" if name == "T" else "expected numbers of entries"
+        raise InvalidArgumentError(f"{name} must hold {what}; it has a negative entry")
+    return csr
+
+
+def _pair_refusal(name: str, shape: tuple[int, ...], S: int, A: int) -> InvalidArgumentError:
+    """The refusal of a shape, with what to do: the matrix, r, or both may be transposed."""
+    hint = transposed(name, shape, (S, A, S))
+    if shape == (S * A, S):
+        hint = f"{name}.reshape({S}, {A}, {S}), if its rows are in this order"
+    elif not hint and shape == (S * A, A):
+        hint = "r.T"
+    elif not hint and (there := transposed(name, shape, (A, S, A))):
+        hint = f"{'' if there == name else f'{there} and '}r.T"
+    return InvalidArgumentError(
+        f"{name} must have shape (S, A, S) = ({S}, {A}, {S}), or sparse (S·A, S) = ({S * A}, {S}) "
+        f"with rows in the order state·A + action, as r has shape (S, A) = ({S}, {A}); got {shape}"
+        f"{hint and f': pass {hint}'}"
+    )
+
+
+def transposed(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    """The expression that brings what users transpose to the wanted shape, if there is one."""
+    for order in ORDERS:
+        if len(order) == len(shape) and tuple(shape[axis] for axis in order) == wanted:
+            return name if order == (0, 1, 2) else f"{name}.transpose{order}"
+    return ""
+
+
+def _transitions(T: Any, num_states: int, num_actions: int) -> sparse.csr_array:
+    csr = _pair_matrix("T", T, num_states, num_actions)
+    off = np.abs(csr.sum(axis=1) - 1.0)
+    worst = int(np.argmax(off))
+    if off[worst] > ROW_SUM_TOLERANCE:
+        state, action = divmod(worst, num_actions)
+        raise InvalidArgumentError(
+            f"T must have rows that sum to 1; the row of state {state}, action {action} is off by "
+            f"{off[worst]:.3g}"
+        )
+    return csr
+
+
+def _reject_beyond(name: str, table: FloatArray, *, gamma: float) -> None:
+    """Refuse rewards or costs whose discounted sums may not be finite."""
+    if float(np.abs(table).max()) > LARGEST_SUM * (1.0 - gamma):
+        raise InvalidArgumentError(
+            f"{name} must be at most {LARGEST_SUM:g}·(1 − gamma) in size, so that discounted sums "
+            "are finite; rescale it"
+        )

@@ -1,0 +1,309 @@
+"""Constrained MDPs whose costs and limits come from a private database.
+
+    maximise  E[Σ γ^t r]   subject to   E[Σ γ^t cost_i(θ; s, a)] ≤ limit_i(θ),   i = 1 … K
+
+Dynamics, reward, start and discount are public; cost and limit are affine in the database θ. An
+occupancy measure x is non-negative and the constraints are linear in it, so that they hold for
+every θ of a set when K rows A(θ)x ≤ b(θ) do: the same robust rows as those of a linear program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.documents import loaded, write_document
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.cmdp import synthesis
+from dp_cmdp._src.cmdp.answer import PolicyAnswer
+from dp_cmdp._src.cmdp.certify import corner, excess_of
+from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.costs import Candidates, Constraints, PrivateCost, constraints_of
+from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.policy import Policy
+from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.program.answer import Certificate
+from dp_cmdp._src.program.parametric import _affine_document, _affine_from
+from dp_cmdp._src.program.rows import RobustRows, UncertainRows
+
+
+class ParametricCMDP:
+    """A constrained MDP with private costs and limits, as public structure.
+
+    Parameters
+    ----------
+    T : (num_states, num_actions, num_states) dense, or (num_states·num_actions, num_states) sparse
+        Transition probabilities T[state, action, next]; each row sums to 1. Where there are as many
+        states as actions, a transposed T or r cannot be told from the right one.
+    r : (num_states, num_actions)
+        Expected immediate reward.
+    gamma : float
+        Discount, 0 ≤ γ < 1.
+    start : int or (num_states,)
+        First state, or its distribution.
+    costs : PrivateCost, or mapping from names to PrivateCost
+        One constraint each. Private numbers have the keys ``"cost"`` and ``"limit"`` in the
+        database, or ``"hole.cost"`` and ``"hole.limit"`` for the one named ``"hole"``.
+    arrivals : as T, optional
+        Expected number of times a move enters each state, for costs on entering; see
+        :class:`CMDP`.
+
+    Attributes
+    ----------
+    envelope : Envelope
+        Bounds and adjacency of the private numbers.
+    names : tuple of str
+        Of the constraints.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If shapes do not match, or a candidate can never be charged, or is charged for some of the
+        visits only, because episodes end in it; the message names it and says what to do.
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``, ``app:cmdp``. **Privacy.** *Public*: it holds no value of any database.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> T = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]  # T[state, action, next]
+    >>> cost = dp.PrivateCost(
+    ...     states=[1], cost=dp.Envelope(0, 1, radius=0.1), limit=dp.Envelope(4, 6, radius=0.1)
+    ... )
+    >>> dp.ParametricCMDP(T, [[0, 0], [1, 1]], gamma=0.9, costs=cost)
+    ParametricCMDP(2 states, 2 actions, gamma=0.9, limits: cost; 2 private numbers)
+    """
+
+    mdp: MDP
+    envelope: Envelope
+    cost: Affine
+    limit: Affine
+    names: tuple[str, ...]
+    candidates: tuple[Candidates | None, ...]
+    rows: UncertainRows
+
+    @validated
+    def __init__(
+        self,
+        T: Any,
+        r: ArrayLike,
+        *,
+        gamma: float,
+        start: Any = 0,
+        costs: PrivateCost | Mapping[str, PrivateCost],
+        arrivals: Any = None,
+    ) -> None:
+        mdp = MDP(T, r, gamma=gamma, start=start, arrivals=arrivals)
+        self._fill(mdp, constraints_of(mdp, costs))
+
+    @classmethod
+    def _of(cls, mdp: MDP, constraints: Constraints) -> ParametricCMDP:
+        """The model of an MDP and constraints that are known to fit."""
+        made = cls.__new__(cls)
+        made._fill(mdp, constraints)
+        return made
+
+    def _fill(self, mdp: MDP, constraints: Constraints) -> None:
+        self.mdp, self.envelope = mdp, constraints.envelope
+        self.cost, self.limit = constraints.cost, constraints.limit
+        self.names, self.candidates = constraints.names, constraints.candidates
+        none = np.zeros(mdp.r.size)
+        self.rows = UncertainRows(
+            self.cost,
+            self.limit,
+            entries=self.envelope.size,
+            lower=none,
+            upper=np.full(mdp.r.size, np.inf),
+        )
+
+    @classmethod
+    def of_public(cls, cmdp: CMDP) -> ParametricCMDP:
+        """A model without private numbers: those of `cmdp`, whoever's they are."""
+        empty = Envelope._empty()
+        names = tuple(f"constraint {i}" for i in range(cmdp.num_constraints))
+        cost = Affine.of(sparse.csr_array(cmdp.cost.reshape(len(names), -1)), empty)
+        limit = Affine.of(cmdp.limit, empty)
+        return cls._of(cmdp, Constraints(empty, cost, limit, names, (None,) * len(names)))
+
+    @property
+    def T(self) -> sparse.csr_array:
+        return self.mdp.T
+
+    @property
+    def r(self) -> FloatArray:
+        return self.mdp.r
+
+    @property
+    def gamma(self) -> float:
+        return self.mdp.gamma
+
+    @property
+    def start(self) -> FloatArray:
+        return self.mdp.start
+
+    @property
+    def num_states(self) -> int:
+        return self.mdp.num_states
+
+    @property
+    def num_actions(self) -> int:
+        return self.mdp.num_actions
+
+    @property
+    def signs(self) -> sparse.csr_array:
+        """Constraints × entries: ±1 where a constraint only gets worse (better) as one grows."""
+        return self.rows.table(self.rows.sign)
+
+    @validated
+    def at(self, values: Any) -> CMDP:
+        """The CMDP at given private numbers: what a curator compares with.
+
+        Notes
+        -----
+        **Privacy.** *Curator only* when they are the true ones.
+
+        Examples
+        --------
+        >>> import dp_cmdp as dp
+        >>> cost = dp.PrivateCost(states=[0], cost=dp.Envelope(0, 1), limit=2)
+        >>> dp.ParametricCMDP([[[1]]], [[1]], gamma=0.5, costs=cost).at([0.5]).cost
+        array([[[0.5]]])
+        """
+        theta = check.vector("values", values, size=self.envelope.size, private=True)
+        cost = self.cost.at(theta).toarray().reshape(-1, *self.mdp.r.shape)
+        return self.mdp.with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
+
+    def worst(self, known: UncertaintySet) -> CMDP:
+        """The CMDP with every number at its worst over the bounds of a set, one by one.
+
+        Safe for the whole set, and no more than that wherever :meth:`rows` have known signs.
+        """
+        ends = known.lower, known.upper
+        low, high = (end[self.cost.entry] for end in ends)
+        dear = np.where(self.cost.coefficient > 0.0, high, low)
+        low, high = (end[self.limit.entry] for end in ends)
+        tight = np.where(self.limit.coefficient > 0.0, low, high)
+        costs, limits = corner(self.mdp, self.rows, dear, tight)
+        return self.mdp.with_costs(costs, -limits)
+
+    def answer(
+        self,
+        known: UncertaintySet,
+        estimate: FloatArray | None = None,
+        *,
+        start: PolicyAnswer | None = None,
+        certify: bool = True,
+    ) -> PolicyAnswer:
+        """The best policy that keeps its limits for every database of a set.
+
+        `start` is an earlier answer, from public data, whose policies serve as a start. Raises
+        RefusedError if the set is the whole envelope and no policy does, InfeasibleError if it is
+        another, SolverError if none can be certified.
+        """
+        return synthesis.answer(self, known, estimate, start=start, certified=certify)
+
+    def value(self, decision: Policy, values: FloatArray) -> float:
+        """The discounted reward of a policy, which no private number changes."""
+        chain = DiscountedChain(self.mdp, decision)
+        return float(chain.average(self.mdp.r) @ chain.visits(self.mdp.start))
+
+    def certify(self, decision: Policy, known: UncertaintySet) -> Certificate:
+        """What is proved of a policy for every database of a set."""
+        chain = DiscountedChain(self.mdp, decision)
+        return synthesis.proof(self, decision, RobustRows(self.rows, known), chain=chain)[0]
+
+    def highest_costs(self, policy: Policy, known: UncertaintySet) -> FloatArray:
+        """Certain upper bounds on the discounted costs over a set, whatever the limits."""
+        none = Affine.of(np.zeros(len(self.names)), self.envelope)
+        top = np.full(self.mdp.r.size, np.inf)
+        rows = UncertainRows(
+            self.cost, none, entries=self.envelope.size, lower=np.zeros(top.size), upper=top
+        )
+        robust, chain = RobustRows(rows, known), DiscountedChain(self.mdp, policy)
+        links = robust.best_links(synthesis.occupancy(self.mdp, policy, chain).ravel())
+        return excess_of(self.mdp, robust, policy, links=links, chain=chain)
+
+    def lowest_limits(self, known: UncertaintySet) -> FloatArray:
+        """The lowest limits over the bounds of a set."""
+        return self.worst(known).limit
+
+    def refuse_if_unanswerable(self) -> None:
+        """Raise RefusedError unless some policy keeps its limits for every possible database."""
+        self.answer(self.envelope.uncertainty, certify=False)
+
+    def document(self) -> dict[str, Any]:
+        """The content of the problem's file."""
+        mdp = self.mdp
+        return {
+            "problem": "constrained MDP",
+            "T": mdp.T,
+            "r": mdp.r,
+            "gamma": np.array([mdp.gamma]),
+            "start": mdp.start,
+            "arrivals": None if mdp.arrivals is mdp.T else mdp.arrivals,
+            "envelope": self.envelope.document(),
+            "cost": _affine_document(self.cost),
+            "limit": _affine_document(self.limit),
+            "names": list(self.names),
+        }
+
+    @classmethod
+    def from_document(cls, said: Mapping[str, Any]) -> ParametricCMDP:
+        """The model that a file holds, checked again."""
+        check.one_of("problem", said["problem"], ("constrained MDP",))
+        envelope, names = Envelope.from_document(said["envelope"]), tuple(said["names"])
+        mdp = MDP(
+            said["T"],
+            said["r"],
+            gamma=float(said["gamma"][0]),
+            start=said["start"],
+            arrivals=said["arrivals"],
+        )
+        cost, limit = (_affine_from(said[part], envelope) for part in ("cost", "limit"))
+        if cost.shape != (len(names), mdp.r.size) or limit.shape != (len(names),):
+            raise InvalidArgumentError("costs and limits must fit the model and its names")
+        return cls._of(mdp, Constraints(envelope, cost, limit, names, (None,) * len(names)))
+
+    @validated
+    def save(self, path: str | Path) -> Path:
+        """Write the model to an ``.npz`` file, atomically and without pickle.
+
+        Notes
+        -----
+        **Privacy.** *Public*.
+        """
+        return write_document(path, "problem", self.document())
+
+    @classmethod
+    @validated
+    def load(cls, path: str | Path) -> ParametricCMDP:
+        """Read a model written by :meth:`save`; everything in it is checked again.
+
+        Examples
+        --------
+        >>> import dp_cmdp as dp
+        >>> cost = dp.PrivateCost(states=[0], cost=dp.Envelope(0, 1), limit=2)
+        >>> model = dp.ParametricCMDP([[[1]]], [[1]], gamma=0.5, costs=cost)
+        >>> dp.ParametricCMDP.load(model.save("model.npz")).envelope == model.envelope
+        True
+        """
+        return loaded(path, "problem", cls.from_document)
+
+    def __repr__(self) -> str:
+        count = self.envelope.size
+        return (
+            f"ParametricCMDP({self.num_states} states, {self.num_actions} actions, "
+            f"gamma={self.gamma:g}, limits: {', '.join(self.names)}; {count} private "
+            f"number{'s' if count != 1 else ''})"
+        )

@@ -1,0 +1,94 @@
+"""The safest policy: least cost first, most reward among equals.
+
+The K costs are added on one scale, g(s, a) = Σ_i cost_i(s, a)/w_i with w_i the limit, so
+that g counts fractions of the limit used up. A limit that is zero, negative or
+negligible against the largest possible discounted cost is replaced by a millionth of that cost.
+
+A policy minimises a discounted cost exactly when it uses, in every state, only actions that attain
+min_a g(s, a) + γ Σ T(s, a, s')v(s') for the optimal v. So the lexicographic optimum takes two runs
+of policy iteration: the second maximises the reward over the actions the first leaves. Each
+evaluates its policies by a direct solve, since ties are what is asked for; the iteration of
+``solvers/kernels/columns.c`` evaluates approximately, stops at a gap, and knows no mask.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp_cmdp._src.base.errors import ConvergenceError
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.policy import Policy
+from dp_cmdp._src.cmdp.solvers.compiled_chain import swept_actions
+
+#: Sweeps of value iteration that give policy iteration its first policy.
+SWEEPS = 64
+#: An action replaces another if it is better by this fraction of the largest value; two actions
+#: tie if they differ by less than the second fraction.
+IMPROVEMENT = 1e-11
+TIE = 1e-9
+#: The least share of the largest possible cost that serves as a scale.
+NEGLIGIBLE = 1e-6
+#: Improvements at most: far more than policy iteration takes.
+ROUNDS = 1_000
+
+
+def safest_policy(cmdp: CMDP) -> Policy:
+    """The deterministic policy of least total cost, ties broken by reward, in every state.
+
+    Its cost exceeds the least by at most a relative 10⁻⁹/(1 − γ), the width within which actions
+    count as tied. With several constraints, it minimises their sum in units of the limits; that
+    need not satisfy each of them where some policy does.
+    """
+    everything = np.ones(cmdp.r.shape, dtype=bool)
+    _, values = optimal_actions(cmdp, -_total_cost(cmdp), allowed=everything)
+    lookahead = action_values(cmdp, -_total_cost(cmdp), values)
+    tied = lookahead >= lookahead.max(axis=1, keepdims=True) - TIE * np.abs(values).max()
+    actions, _ = optimal_actions(cmdp, cmdp.r, allowed=tied)
+    return Policy.deterministic(actions, cmdp.num_actions)
+
+
+def optimal_actions(
+    mdp: MDP, reward: FloatArray, *, allowed: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], FloatArray]:
+    """Actions and values that maximise a discounted `reward` over the `allowed` pairs."""
+    table = np.where(allowed, reward, -np.inf)
+    (actions, values), states = _first_actions(mdp, table), np.arange(mdp.num_states)
+    for _ in range(ROUNDS):
+        chain = DiscountedChain(mdp, Policy.deterministic(actions, mdp.num_actions))
+        values = chain.values(reward[states, actions], guess=values)
+        lookahead = action_values(mdp, table, values)
+        gain = lookahead.max(axis=1) - lookahead[states, actions]
+        better = gain > IMPROVEMENT * np.abs(values).max()
+        if not better.any():
+            return actions, values
+        actions = np.where(better, lookahead.argmax(axis=1), actions)
+    raise ConvergenceError(
+        f"policy iteration still improves after {ROUNDS} rounds; gamma = {mdp.gamma:g} may be too "
+        "close to 1 for double precision"
+    )
+
+
+def _first_actions(mdp: MDP, table: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+    """What value iteration takes for best after :data:`SWEEPS` sweeps, and its values."""
+    values = np.zeros(mdp.num_states)
+    swept = swept_actions(mdp, table, np.argmax(table, axis=1), values=values, sweeps=SWEEPS)
+    if swept is not None:
+        return swept, values
+    for _ in range(SWEEPS):
+        values = action_values(mdp, table, values).max(axis=1)
+    return action_values(mdp, table, values).argmax(axis=1), values
+
+
+def action_values(mdp: MDP, reward: FloatArray, values: FloatArray) -> FloatArray:
+    """reward(s, a) + γ Σ_s' T(s, a, s')·values(s'), as a (num_states, num_actions) table."""
+    return reward + mdp.gamma * (mdp.T @ values).reshape(mdp.r.shape)
+
+
+def _total_cost(cmdp: CMDP) -> FloatArray:
+    largest = np.abs(cmdp.cost).max(axis=(1, 2)) / (1.0 - cmdp.gamma)
+    scale = np.maximum(cmdp.limit, NEGLIGIBLE * largest)
+    scale[scale <= 0.0] = 1.0
+    return (cmdp.cost / scale[:, None, None]).sum(axis=0)

@@ -1,0 +1,402 @@
+"""From what is known of a database to a policy that certainly keeps its limits.
+
+The best occupancy under the robust rows is found in floats: by compiled policies where every number
+has one worst end, as over boxes, else with auxiliary variables and multipliers
+(``solvers/row_solver.py``). Its policy is extracted, and a proven bound on what *that policy* may
+exceed its limits by decides. Rounding may break a limit by a hair: then the solve is repeated with
+a margin, until the certificate holds. Where the limits leave no room for a margin, the program is
+solved without one, and the costs of a small model are found as fractions.
+
+The multipliers y of the program with limits − margin bound the value at the limits as well,
+
+    max_π (r_π − yᵀa_π) + yᵀlimit = (the bound at limit − margin) + yᵀmargin,
+
+which is the upper bound reported, plus an allowance for rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError
+from dp_cmdp._src.base.validation import FloatArray, frozen
+from dp_cmdp._src.cmdp.answer import PolicyAnswer
+from dp_cmdp._src.cmdp.certificate import UNIT
+from dp_cmdp._src.cmdp.certify import excess_of
+from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.charges import LISTED
+from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.policy import Policy
+from dp_cmdp._src.cmdp.safest import safest_policy
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import elastic
+from dp_cmdp._src.cmdp.solvers.pool import LP_LIMIT, PolicyPool
+from dp_cmdp._src.cmdp.solvers.row_solver import INTERIOR, LARGE, row_program, solve_rows
+from dp_cmdp._src.cmdp.solvers.solution import Solution
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.program.answer import Certificate
+from dp_cmdp._src.program.highs import HighsEngine
+from dp_cmdp._src.program.linear import LinearProgram
+from dp_cmdp._src.program.rows import RobustRows, check_consistent
+
+if TYPE_CHECKING:
+    from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+
+#: Margins tried at most, each larger than the last.
+MARGIN_ATTEMPTS = 20
+#: First margins, relative to the size of the limit and of the largest discounted cost: of compiled
+#: policies, and of linear programs.
+FIRST_MARGIN, FIRST_ROW_MARGIN = 2.0**-42, 2.0**-34
+#: Relative gaps asked for: of compiled policies; of rows; and of a proposal, which nobody plays.
+GAP, ROW_GAP, PROPOSAL_GAP = 1e-8, 1e-6, 1e-5
+#: Without room for a margin, models of at most so many states are certified in fractions.
+EXACT_STATES = 40
+#: Policies kept from one answer to the next: each makes the masters of all later ones slower.
+WARM_POLICIES = 32
+#: Shares of the limits that the first policies of a large model leave unused.
+SPARED = (0.0, 0.03, 0.1)
+#: Where a likely number stands between its bounds, when there is no estimate.
+LIKELY = 0.35
+#: Occupancies below this fraction of Σx are a solver's noise.
+NOISE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Search:
+    """How the best occupancy is found.
+
+    `solve` keeps the rows A x ≤ b over the pairs of the model, the first K of them by a margin;
+    `worst` has every number at its worst, one by one.
+    """
+
+    solve: Callable[[FloatArray], Solution]
+    pool: PolicyPool | None
+    first_margin: FloatArray
+    worst: CMDP
+    A: Any
+    b: FloatArray
+
+
+def answer(
+    problem: ParametricCMDP,
+    known: UncertaintySet,
+    estimate: FloatArray | None,
+    *,
+    start: PolicyAnswer | None,
+    certified: bool,
+) -> PolicyAnswer:
+    """:meth:`ParametricCMDP.answer`."""
+    if certified:
+        check_consistent(known)
+    theta = known.lower + (known.upper - known.lower) / 2 if estimate is None else estimate
+    rows = RobustRows(problem.rows, known)
+    try:
+        search = _search(problem, rows, estimate, start=start, certified=certified)
+        return _found(problem, rows, search, theta, certified=certified)
+    except InfeasibleError:
+        if is_everything(problem, known) and problem.envelope.size:
+            raise _refusal(problem, rows) from None
+        raise
+    except SolverError:
+        if known.is_box:
+            raise
+        box = UncertaintySet.box(known.lower, known.upper)  # may still give a policy
+        found = answer(problem, box, theta, start=start, certified=certified)
+        shape = (len(problem.names), known.q.size)
+        return replace(found, multipliers=sparse.csr_array(shape), source="release")
+
+
+def _search(
+    problem: ParametricCMDP,
+    rows: RobustRows,
+    estimate: FloatArray | None,
+    *,
+    start: PolicyAnswer | None,
+    certified: bool,
+) -> _Search:
+    mdp, worst = problem.mdp, problem.worst(rows.known)
+    size = np.abs(worst.limit) + np.abs(worst.cost).max(axis=(1, 2)) / (1.0 - mdp.gamma)
+    if not rows.extra:
+        pool = _pool(problem, start, capacity=None)
+
+        def by_policies(margin: FloatArray) -> Solution:
+            return pool.solve(worst.cost, worst.limit - margin, gap=GAP)
+
+        table = worst.cost.reshape(worst.limit.size, -1)
+        return _Search(by_policies, pool, FIRST_MARGIN * size, worst, table, worst.limit)
+    warm = None
+    if mdp.num_states > LARGE or (not certified and mdp.num_states >= INTERIOR):
+        warm = _pool(problem, start, capacity=WARM_POLICIES)
+        with suppress(SolverError):
+            warm.solve(worst.cost, worst.limit)
+        if mdp.num_states > LARGE:
+            _learn(problem, rows.known, estimate, warm)
+
+    def by_rows(margin: FloatArray) -> Solution:
+        gap = ROW_GAP if certified else PROPOSAL_GAP
+        return solve_rows(mdp, rows, margin=margin, gap=gap, pool=warm)
+
+    A, b = rows.counterpart
+    return _Search(by_rows, warm, FIRST_ROW_MARGIN * size, worst, A[:, : mdp.r.size], b)
+
+
+def _pool(
+    problem: ParametricCMDP, start: PolicyAnswer | None, *, capacity: int | None
+) -> PolicyPool:
+    """A pool that knows the policies of an earlier answer about the same dynamics."""
+    pool = PolicyPool(problem.mdp, capacity=capacity)
+    if start is not None and start._warm is not None and start.problem.mdp is problem.mdp:
+        pool.learn(*start._warm)
+    return pool
+
+
+def _learn(
+    problem: ParametricCMDP, known: UncertaintySet, estimate: FloatArray | None, pool: PolicyPool
+) -> None:
+    """Policies for likely costs, at limits that leave more or less for what is not known."""
+    low, high = known.lower, known.upper
+    cmdp = problem.at(low + LIKELY * (high - low) if estimate is None else estimate)
+    for spared in SPARED:
+        with suppress(SolverError):
+            pool.solve(cmdp.cost, cmdp.limit - spared * np.abs(cmdp.limit))
+
+
+def _found(
+    problem: ParametricCMDP,
+    rows: RobustRows,
+    search: _Search,
+    theta: FloatArray,
+    *,
+    certified: bool,
+) -> PolicyAnswer:
+    """The best policy, with margins that grow until its certificate holds."""
+    none = np.zeros_like(search.first_margin)
+    if not certified:
+        return _unproved(problem, rows, search, theta, search.solve(none))
+    margin = search.first_margin
+    for _ in range(MARGIN_ATTEMPTS):
+        try:
+            solution = search.solve(margin)
+        except InfeasibleError:
+            break  # of the program with the margin: it says nothing about the problem itself
+        found = _proved(problem, rows, search, theta, solution, margin)
+        if found.certificate.verified:
+            return found
+        excess = np.maximum(-found.certificate.slack, 0.0)
+        margin = 2.0 * margin + 4.0 * np.where(np.isfinite(excess), excess, 0.0)
+    found = _proved(problem, rows, search, theta, search.solve(none), none)
+    if not found.certificate.verified and problem.num_states <= EXACT_STATES:
+        sure, _ = proof(problem, found.policy, rows, exactly=True)
+        found = replace(found, certificate=sure)
+    if found.certificate.verified:
+        return found
+    raise SolverError(
+        "the limits leave no room at all, so no policy can be certified; raise a limit a little "
+        "(its public lower bound, for a private one)"
+    )
+
+
+def _proved(
+    problem: ParametricCMDP,
+    rows: RobustRows,
+    search: _Search,
+    theta: FloatArray,
+    solution: Solution,
+    margin: FloatArray,
+) -> PolicyAnswer:
+    """The policy of a solution at limits − margin, certified at the limits or not."""
+    mdp = problem.mdp
+    policy = policy_of(search.worst, solution.occupancy)
+    chain = DiscountedChain(mdp, policy)
+    x = occupancy(mdp, policy, chain, guess=solution.occupancy.sum(axis=1))
+    certificate, links = proof(problem, policy, rows, chain=chain, x=x)
+    value = float(mdp.r.ravel() @ x.ravel())
+    y = solution.dual
+    table = mdp.r - np.asarray(search.A.T @ y).reshape(mdp.r.shape)
+    pull = float(y @ np.abs(search.b) + y[: margin.size] @ margin)
+    bound = solution.bound + float(y[: margin.size] @ margin)
+    bound += _rounding_allowance(chain, mdp, table=table, pull=pull)
+    return _made(problem, rows, search, theta, policy, x, links, certificate, value, bound)
+
+
+def _unproved(
+    problem: ParametricCMDP,
+    rows: RobustRows,
+    search: _Search,
+    theta: FloatArray,
+    solution: Solution,
+) -> PolicyAnswer:
+    """A solution as it is: for proposals and trials, whose policies nobody plays."""
+    x = np.maximum(solution.occupancy, 0.0)
+    total = x.sum(axis=1, keepdims=True)
+    even = np.full_like(x, 1.0 / problem.num_actions)
+    policy = Policy(np.divide(x, total, out=even, where=total > 0.0))
+    links = np.maximum(solution.auxiliary[solution.auxiliary.size - rows.links :], 0.0)
+    none = np.full(len(problem.names), -np.inf)
+    asked = Certificate(False, none, problem.names, subject="cost", reason="no proof was asked for")
+    value, bound = solution.value, solution.bound
+    return _made(problem, rows, search, theta, policy, x, links, asked, value, bound)
+
+
+def _made(
+    problem: ParametricCMDP,
+    rows: RobustRows,
+    search: _Search,
+    theta: FloatArray,
+    policy: Policy,
+    x: FloatArray,
+    links: FloatArray,
+    certificate: Certificate,
+    value: float,
+    bound: float,
+) -> PolicyAnswer:
+    known = search.pool.known(WARM_POLICIES) if search.pool and problem.envelope.size else None
+    return PolicyAnswer(
+        decision=policy,
+        value=value,
+        estimate=frozen(np.array(theta, dtype=np.float64)),
+        bound=bound,
+        certificate=certificate,
+        weights=problem.rows.table(problem.rows.weights(x.ravel())),
+        multipliers=rows.multipliers(links),
+        problem=problem,
+        source="robust" if is_everything(problem, rows.known) else "release",
+        _warm=known,
+    )
+
+
+def proof(
+    problem: ParametricCMDP,
+    policy: Policy,
+    rows: RobustRows,
+    *,
+    chain: DiscountedChain | None = None,
+    x: FloatArray | None = None,
+    exactly: bool = False,
+) -> tuple[Certificate, FloatArray]:
+    """What is proved of a policy over a set, and the multipliers of its links."""
+    mdp = problem.mdp
+    own = DiscountedChain(mdp, policy) if chain is None else chain
+    links = np.zeros(0)
+    if rows.links:
+        visits = occupancy(mdp, policy, own) if x is None else x
+        links = rows.best_links(visits.ravel())
+    excess = excess_of(mdp, rows, policy, links=links, chain=own, exactly=exactly)
+    slack, worst, reason = 0.0 - excess, int(np.argmax(excess)), ""
+    if excess[worst] > 0.0:
+        reason = f"{problem.names[worst]!r} may exceed its limit by {excess[worst]:.3g}"
+    everywhere = is_everything(problem, rows.known) and problem.envelope.size > 0
+    certificate = Certificate(
+        verified=not reason,
+        slack=frozen(slack),
+        names=problem.names,
+        subject="cost",
+        everywhere=everywhere,
+        reason=reason,
+    )
+    return certificate, links
+
+
+def is_everything(problem: ParametricCMDP, known: UncertaintySet) -> bool:
+    """Whether a set is the whole envelope."""
+    box = problem.envelope
+    same = np.array_equal(known.lower, box.lower) and np.array_equal(known.upper, box.upper)
+    return known.is_box and same
+
+
+def occupancy(
+    mdp: MDP,
+    policy: Policy,
+    chain: DiscountedChain | None = None,
+    *,
+    guess: FloatArray | None = None,
+) -> FloatArray:
+    """x(s, a) of a policy, by a sparse solve."""
+    own = DiscountedChain(mdp, policy) if chain is None else chain
+    visits = np.maximum(own.visits(mdp.start, guess=guess), 0.0)
+    return visits[:, None] * policy.probabilities
+
+
+def policy_of(cmdp: CMDP, x: FloatArray) -> Policy:
+    """π(a|s) = x(s, a)/Σ_a' x(s, a') where that says something, elsewhere the safest action.
+
+    Entries of at most :data:`NOISE`·Σx count as zero. States that keep none are visited rarely or
+    never; their action depends on public data only and not on the solver's noise.
+    """
+    kept = np.maximum(x, 0.0)
+    kept[kept <= NOISE * kept.sum()] = 0.0
+    total = kept.sum(axis=1)
+    silent = total == 0.0
+    if silent.any():
+        kept[silent], total[silent] = safest_policy(cmdp).probabilities[silent], 1.0
+    kept /= total[:, None]
+    return Policy(kept)
+
+
+def _rounding_allowance(
+    chain: DiscountedChain, mdp: MDP, *, table: FloatArray, pull: float
+) -> float:
+    """What rounding may take from a Lagrangian bound with the rewards `table`.
+
+    A Bellman residual sums so many products of the size V of the Lagrangian's state values, which
+    the policy found shows, and is divided by 1 − γ; the evaluation of a value, a linear solve of
+    condition 2/(1 − γ), errs as much. Both are allowed for, twice. `pull` is the size of the
+    multipliers' own part.
+    """
+    size = chain.largest_value(chain.average(table)) + float(np.abs(table).max())
+    terms = 2 * int(np.diff(mdp.T.indptr).max()) + np.count_nonzero(mdp.start) + 8
+    return 4.0 * UNIT * (terms * size / (1.0 - mdp.gamma) + 8.0 * pull)
+
+
+def worst_database(weights: FloatArray, known: UncertaintySet) -> FloatArray:
+    """A database of the set at which Σ weights·θ is largest, to the solver's accuracy."""
+    end = np.where(weights > 0.0, known.upper, known.lower)
+    if known.is_box:
+        return end
+    none = sparse.csr_array((0, end.size))
+    lp = LinearProgram(weights, known.W, known.q, none, np.zeros(0), known.lower, known.upper)
+    try:
+        return np.clip(HighsEngine(lp).run().x, known.lower, known.upper)
+    except SolverError:
+        return end
+
+
+def _refusal(problem: ParametricCMDP, rows: RobustRows) -> RefusedError:
+    """No policy keeps its limits for every database: by how much limits must be raised, and why."""
+    worst = problem.worst(rows.known)
+    repairs = _repairs(problem, rows, worst)
+    raised = ", ".join(f"that of {name!r} by {much:.6g}" for name, much in repairs.items())
+    x = occupancy(problem.mdp, safest_policy(worst))
+    share = (worst.cost.sum(axis=0) * x).sum(axis=1)
+    order = np.argsort(-share, kind="stable")[:LISTED]
+    named = ", ".join(f"state {s} ({share[s]:.3g})" for s in order[share[order] > 0.0].tolist())
+    where = (
+        f". The safest policy still pays for what it does in: {named}; fewer candidates there (or "
+        "entered from there), or a lower highest cost, help too"
+    )
+    return RefusedError(
+        f"no policy keeps its limits for every possible database; raise the lowest limit, "
+        f"{raised}{where if named else ''}",
+        repairs=repairs,
+    )
+
+
+def _repairs(problem: ParametricCMDP, rows: RobustRows, worst: CMDP) -> dict[str, float]:
+    """By how much limits must be raised at least, in all; what the safest policy exceeds them by
+    in models too large for a linear program."""
+    largest = np.abs(worst.cost).max(axis=(1, 2))
+    scale = np.where(largest > 0.0, largest, 1.0)
+    excess = None
+    if problem.num_states <= LP_LIMIT:
+        relaxed = elastic(row_program(problem.mdp, rows), scale.size, scale=scale)
+        with suppress(SolverError):
+            excess = HighsEngine(relaxed).run().x[-scale.size :] * scale
+    if excess is None or not (excess > 0.0).any():
+        excess = -proof(problem, safest_policy(worst), rows)[0].slack
+    pairs = zip(problem.names, excess.tolist(), strict=True)
+    return {name: much for name, much in pairs if much > 0.0}
