@@ -127,21 +127,20 @@ def weight_below(thresholds: Sequence[int], end: int) -> int:
     return total
 
 
-def moments_below(thresholds: Sequence[int], end: int) -> tuple[float, float]:
-    """E[K; K < end] and E[K²; K < end] in floating point: digits are independent, variances add."""
-    chance = [threshold / ONE for threshold in thresholds]
-    total, squares, prefix, base = 0.0, 0.0, 1.0, 0.0
+def second_moment_below(thresholds: Sequence[int], end: int) -> float:
+    """E[K²; K < end] for end ≤ 2^L, in floats: digits are independent, variances add."""
+    chance = [*(threshold / ONE for threshold in thresholds), 0.0]
+    squares, prefix, base = 0.0, 1.0, 0.0
     for place in reversed(range(len(chance))):
         p = chance[place]
         if end >> place & 1:
             mean = base + sum(2.0**i * chance[i] for i in range(place))
             spread = sum(4.0**i * chance[i] * (1 - chance[i]) for i in range(place))
-            total += prefix * (1 - p) * mean
             squares += prefix * (1 - p) * (mean * mean + spread)
             prefix, base = prefix * p, base + 2.0**place
         else:
             prefix *= 1 - p
-    return total, squares
+    return squares
 
 
 def random_bytes(source: Source, count: int) -> bytes:

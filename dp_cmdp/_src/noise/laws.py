@@ -51,8 +51,8 @@ from dp_cmdp._src.noise.digits import (
     draw_signs,
     draw_words,
     exp_lower,
-    moments_below,
     random_bytes,
+    second_moment_below,
     steps_hold,
     toss,
     weight_below,
@@ -167,8 +167,7 @@ class Laplace:
 
     @cached_property
     def variance(self) -> float:
-        _, squares = moments_below(self.thresholds, self.support + 1)
-        return squares / self.acceptance
+        return second_moment_below(self.thresholds, self.support + 1) / self.acceptance
 
     @cached_property
     def acceptance(self) -> float:
