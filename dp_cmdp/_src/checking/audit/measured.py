@@ -6,17 +6,18 @@ layer              looks at                                       sees
 certificate        the law against a count of its own             noise that is short by a hair
 worst records      integers moved by databases made from the      a count that misses some record
                    structure: every record, worst signs           or rounds down
-exact              the divergence of every move, in fractions     anything, on tiny supports
 coupling           the same integers on two databases             guards, masks and noise that
                                                                   read the data
 noise law          draws against the law as it is written         another law than the certified
 black box          probabilities of events on two databases       anything, if it is large enough
 =================  =============================================  ===============================
+
+:func:`exact_divergence` enumerates laws for moves of a few integers, which see anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, islice, product
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.checking.audit.black_box import black_box, lower_limit, upper_limit
 from dp_cmdp._src.checking.audit.outcomes import FloatArray, Outcomes
 from dp_cmdp._src.checking.report import Finding
@@ -37,8 +39,6 @@ FALSE_ALARM = 1e-6
 #: Draws for the noise law, and shells of its tail as shares of the support.
 DRAWS = 20_000
 SHELLS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97)
-#: The exact layer looks at no more joint noises times moves.
-MOST_PRODUCTS = 2_000_000
 #: Databases tried per measurement, entries per record for which every sign is tried.
 MOST_TRIED = 4000
 ALL_SIGNS = 5
@@ -97,10 +97,9 @@ class Measured:
     ) -> list[Finding]:
         """All layers; `pair`: adjacent databases for the layers that need some."""
         sides = self.farthest_pair() if pair is None else pair
-        found = [self.certificate(), self.worst_records(), self.exact()]
+        found = [self.certificate(), self.worst_records()]
         found += [self.coupling(sides, int(rng.integers(2**31))), self.noise_law(rng)]
-        found.append(self.runs(sides, runs=runs, rng=rng))
-        return [finding for finding in found if finding is not None]
+        return [*found, self.runs(sides, runs=runs, rng=rng)]
 
     def certificate(self) -> Finding:
         """The law's own document, against a count of what records move."""
@@ -198,55 +197,6 @@ class Measured:
         first, second = max(islice(self.adjacent(), MOST_TRIED // 10), key=apart)
         return np.array(first), np.array(second)
 
-    def exact(self) -> Finding | None:
-        """The divergence of every move of a record, where the supports are tiny."""
-        claim = "exact: the divergence of every move of a record is at most δ"
-        document, budget = self.measurement.law.document(), self.measurement.budget
-        law, moves = law_of(document), self._all_moves()
-        if law is None or law.low is None or law.high is None or moves is None:
-            return None
-        work = sum(
-            float(law.high - law.low + 1 + self.moved.largest) ** sum(map(bool, move))
-            for move in moves
-        )
-        if work > MOST_PRODUCTS:
-            return None
-        tail = tail_of(document)
-        assert tail is not None
-        mass = {z: tail(z) - tail(z + 1) for z in range(law.low, law.high + 1)}
-        ratio = exp_below(Fraction(budget.epsilon))
-        worst = max((_divergence(mass, move, ratio) for move in moves), default=Fraction(0))
-        why = f"{len(moves)} moves, δ = {float(worst):.4g} of {float(budget.delta):.4g}"
-        numbers = {"delta": float(worst)}
-        return Finding(self.subject, claim, worst <= budget.delta, why, numbers=numbers)
-
-    def _all_moves(self) -> set[tuple[int, ...]] | None:
-        """What records can move the queries by, up to signs of the whole; None: too many."""
-        found: set[tuple[int, ...]] = set()
-        if self.centres:  # a maximum moves by no more than one of its arguments
-            most = self.moved.largest
-            if most > MOST_TRIED:
-                return None
-            return {(sign * far,) for far in range(1, most + 1) for sign in (1, -1)}
-        owned: dict[int, list[tuple[int, int]]] = {}
-        for entry, own in enumerate(self.adjacency.moves):
-            for record, far in own:
-                owned.setdefault(record, []).append((entry, far))
-        rows = self.measurement.query.weights.shape[0]
-        limit = self.adjacency.entries_per_record
-        for own in owned.values():
-            for entries in combinations(own, len(own) if limit is None else min(limit, len(own))):
-                many = np.prod([2.0 * far + 1 for _, far in entries])
-                if len(found) + many > MOST_TRIED:
-                    return None
-                for move in product(*(range(-far, far + 1) for _, far in entries)):
-                    by = dict(zip((entry for entry, _ in entries), move, strict=True))
-                    total = [0] * rows
-                    for row, entry, weight in self.weights:
-                        total[row] += weight * by.get(entry, 0)
-                    found.add(tuple(total))
-        return found
-
     def coupling(self, pair: tuple[FloatArray, FloatArray], seed: int) -> Finding:
         """The same noise on two databases: outputs differ exactly as the true integers do."""
         claim = "coupling: with the same noise, outputs differ by the true integers alone"
@@ -274,13 +224,13 @@ class Measured:
                 return Finding(self.subject, claim, False, wrong)
         return Finding(self.subject, claim, True, f"{COUPLED_SEEDS} seeds", "passed")
 
-    def noise_law(self, rng: np.random.Generator) -> Finding | None:
+    def noise_law(self, rng: np.random.Generator) -> Finding:
         """Draws of the law as it is sampled, against the law as it is written."""
         claim = "noise law: draws follow the law that is certified"
         law = self.measurement.law
         tail = tail_of(law.document())
         if tail is None:
-            return None
+            return Finding(self.subject, claim, None, "the law is not known here")
         drawn = np.array(law.sample(DRAWS, rng.bytes), dtype=np.float64)
         low, high = (-1, 1) if law.low is None else (law.low, law.high)
         if law.low is not None and not ((low <= drawn) & (drawn <= high)).all():
@@ -325,6 +275,22 @@ class Measured:
             alpha=FALSE_ALARM / 2,
             representation=False,
         )
+
+
+def exact_divergence(
+    subject: str, law: Any, moves: Iterable[tuple[int, ...]], budget: PrivacyBudget
+) -> Finding:
+    """The divergence of every move of the measured integers, where law and moves are tiny."""
+    claim = "exact: the divergence of every move of a record is at most δ"
+    document = law.document()
+    tail, written = tail_of(document), law_of(document)
+    if tail is None or written is None or written.low is None or written.high is None:
+        return Finding(subject, claim, None, "the law is not known here, or is unbounded")
+    mass = {z: tail(z) - tail(z + 1) for z in range(written.low, written.high + 1)}
+    ratio, tried = exp_below(Fraction(budget.epsilon)), list(moves)
+    worst = max((_divergence(mass, move, ratio) for move in tried), default=Fraction(0))
+    why = f"{len(tried)} moves, δ = {float(worst):.4g} of {float(budget.delta):.4g}"
+    return Finding(subject, claim, worst <= budget.delta, why, numbers={"delta": float(worst)})
 
 
 def _divergence(mass: dict[int, Fraction], move: tuple[int, ...], ratio: Fraction) -> Fraction:
