@@ -83,9 +83,7 @@ def solve_certified(
     the program itself, and SolverError when the rows have no interior or equality rows are missed.
     """
     exactly = lp.slack if slack_of is None else slack_of
-    engine = HighsEngine(lp)
-    if start is not None:
-        engine.starting_at(start)
+    engine = HighsEngine(lp).started(start)
     first = engine.run()
     basis = engine.basis
     point = _corrected(lp, _at(lp, first, exactly), engine, slack_of=exactly)

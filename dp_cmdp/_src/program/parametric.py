@@ -39,11 +39,6 @@ from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows, check_consistent
 
-#: Proposals with at least so many rows are solved by interior points: three to fifteen times as
-#: fast as simplex in auctions of 300 and 1,000 groups, and no faster in small ones.
-INTERIOR_ROWS = 1_000
-
-
 class ParametricLP:
     """A linear program with private numbers, as public structure.
 
@@ -303,11 +298,7 @@ class ParametricLP:
             found = solve_certified(lp, _slack_of(robust), start=warm.get(shape))
             point, raw, basis = found.x, found.raw, found.basis
         else:
-            engine = HighsEngine(lp)
-            if shape in warm:
-                engine.starting_at(warm[shape])
-            elif lp.b.size >= INTERIOR_ROWS:
-                engine.by_interior_points()
+            engine = HighsEngine(lp).started(warm.get(shape))
             raw = engine.run()
             point, basis = np.clip(raw.x, lp.lower, lp.upper), engine.basis
         x, links = robust.split(point)
