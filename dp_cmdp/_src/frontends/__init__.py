@@ -1,0 +1,1 @@
+"""Other people's models as problems: cvxpy, Gymnasium, files of linear programs."""

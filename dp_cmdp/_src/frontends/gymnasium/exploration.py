@@ -1,0 +1,348 @@
+"""The table of a deterministic environment, found by stepping copies of it from ``reset``.
+
+A state is named by its *key*: whatever decides what happens next, as something hashable. From the
+start on, every action is tried in a copy of every state that is met, so the table is what the
+environment did. Two things could make it untrue, and both are looked for:
+
+* **Chance.** A step that draws from a random generator (of the environment, of Python or of numpy)
+  is refused, whatever came of it. A generator that copies share cannot be seen from outside, so
+  runs are repeated: walks from ``reset``, at random and along the ways to states far inside.
+* **A key that forgets.** A state that is met again, by another way or later, is tried again with
+  every action: what happens must be the same, the reward included. So must the walks.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.frontends.gymnasium.opening import parts
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.frontends.gymnasium.agreement import (
+    SECONDS,
+    SEED,
+    STEPS,
+    WALK,
+    fresh,
+    global_generators_kept,
+)
+from dp_cmdp._src.frontends.gymnasium.keys import Named, by_observation, hashable, observed_states, shown
+
+#: Seeds from which an environment must start alike, unless one is chosen.
+OTHER_SEEDS = 3
+GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+INSTEAD = "Give env a table P, or build a model of its arrays"
+_SAY_REWARD = (
+    "Where the time matters (MiniGrid pays less the later), say what the model is to earn, for "
+    "example reward=lambda paid: float(paid > 0)"
+)
+#: More states than this are refused.
+MOST_STATES = 10_000
+
+
+class Outcome(NamedTuple):
+    """What one action did: where it led, what it paid, whether the episode was over or cut."""
+
+    key: Hashable
+    reward: float
+    over: bool
+    cut: bool = False
+
+
+class Node(NamedTuple):
+    """A state in the flesh: a copy of the environment in it, and after how many steps."""
+
+    env: Any
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """States by key, the start, and what each action does in each of them."""
+
+    keys: tuple[Hashable, ...]
+    start: int
+    P: list[list[list[tuple[float, int, float, bool]]]]
+
+
+def explore(
+    base: Any,
+    name: Named,
+    *,
+    seed: int | None,
+    reward: Callable[[float], float] | None,
+    check_steps: bool,
+) -> Explored:
+    """Everything within reach of ``reset``, or a refusal.
+
+    `base` itself and the global generators are left as they are.
+    """
+    size = getattr(getattr(base, "action_space", None), "n", None)
+    if size is None:
+        raise InvalidArgumentError(
+            f"env must have a Discrete action space; {type(base).__name__} has "
+            f"{type(getattr(base, 'action_space', None)).__name__}. {INSTEAD}"
+        )
+    actions = check.integer("the number of actions of env", size, low=1)
+    search = _Search(name, actions, reward)
+    if name is by_observation:
+        search.keep_numbers(observed_states(base) or 0)
+    with global_generators_kept():
+        start = _started(fresh(base), name, seed)
+        if reward is None:
+            _refuse_late_pay(start[1].env)
+        search.run(start)
+        if check_steps:
+            search.walk(fresh(base), seed)
+    return search.found(start[0])
+
+
+def _refuse_late_pay(env: Any) -> None:
+    """Refuse what pays less the later, as MiniGrid does, before everything is explored."""
+    try:
+        later = copy.deepcopy(env)
+        later.step_count += 1
+        differs = later._reward() != env._reward()
+    except Exception:  # no such method, or another one of this name: steps will tell
+        return
+    if differs:
+        raise InvalidArgumentError(
+            "reward must depend on state and action alone: env pays less the more steps were "
+            f"taken. {_SAY_REWARD}"
+        )
+
+
+def _started(env: Any, name: Named, seed: int | None) -> tuple[Hashable, Node]:
+    """Where episodes begin, if that is one state."""
+    first = _reset(env, name, SEED if seed is None else seed)
+    others = range(SEED + 1, SEED + 1 + OTHER_SEEDS) if seed is None else [seed]
+    for other in others:
+        if _reset(env, name, other) == first:
+            continue
+        if seed is None:
+            raise InvalidArgumentError(
+                "seed must be given: reset draws where an episode begins, or what the "
+                "environment looks like. seed=0 explores the one that reset(seed=0) makes"
+            )
+        raise InvalidArgumentError(
+            f"env must start alike from one seed: reset(seed={seed}) led to two states. {INSTEAD}"
+        )
+    return _reset(env, name, SEED if seed is None else seed), Node(env, 0)
+
+
+def _reset(env: Any, name: Named, seed: int | None) -> Hashable:
+    try:
+        given = env.reset() if seed is None else env.reset(seed=seed)
+    except Exception as error:
+        raise InvalidArgumentError(
+            f"env must be Gymnasium's: reset raised {type(error).__name__}"
+        ) from error
+    return hashable(name(env, parts("reset", given, 2)[0]))
+
+
+@dataclass(slots=True)
+class _Search:
+    name: Named
+    num_actions: int
+    reward: Callable[[float], float] | None
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+    outcomes: dict[int, list[Outcome]] = field(default_factory=dict)
+    depths: dict[int, int] = field(default_factory=dict)
+    twins: dict[tuple[int, bool], Node] = field(default_factory=dict)
+    tried: set[tuple[int, bool]] = field(default_factory=set)
+    #: The state and the action from which each state was first met.
+    before: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def keep_numbers(self, count: int) -> None:
+        """States are numbered as they are observed, those out of reach too."""
+        if count > MOST_STATES:
+            raise InvalidArgumentError(
+                f"env must have at most {MOST_STATES} states, got {count} observations. {INSTEAD}"
+            )
+        self.numbers.update((number, number) for number in range(count))
+
+    def run(self, start: tuple[Hashable, Node]) -> None:
+        key, node = start
+        first = self.number(key)
+        waiting = deque([(first, node)])
+        self.depths[first] = 0
+        while waiting:
+            state, node = waiting.popleft()
+            self.outcomes[state] = []
+            for action in range(self.num_actions):
+                outcome, after = self.step(node, action)
+                self.outcomes[state].append(outcome)
+                successor = self.number(outcome.key)
+                if outcome.over:
+                    continue
+                if successor in self.depths:
+                    self.meet_again(successor, after)
+                else:
+                    self.depths[successor] = after.depth
+                    self.before[successor] = state, action
+                    waiting.append((successor, after))
+            for late in (False, True):
+                twin = self.twins.pop((state, late), None)
+                if twin is not None:
+                    self.try_again(state, twin)
+
+    def meet_again(self, state: int, node: Node) -> None:
+        """Another way to a state: as long as the first, or longer; each is tried once."""
+        kind = state, node.depth > self.depths[state]
+        if kind in self.tried:
+            return
+        self.tried.add(kind)
+        if len(self.outcomes.get(state, ())) == self.num_actions:
+            self.try_again(state, node)
+        else:
+            self.twins[kind] = node
+
+    def try_again(self, state: int, node: Node) -> None:
+        for action, before in enumerate(self.outcomes[state]):
+            outcome, _ = self.step(node, action)
+            if outcome == before:
+                continue
+            place = f"from state {shown(self._key_of(state))} action {action}"
+            if outcome._replace(reward=before.reward) == before:
+                raise _pays_otherwise(place, before, outcome)
+            raise self._forgets(f"{place} once led to {_told(before)} and once to {_told(outcome)}")
+
+    def walk(self, env: Any, seed: int | None) -> None:
+        """Walks must go and earn as the table says: what a state forgets may show late.
+
+        Half of them are random; the others first take the way to a state drawn at random. Only the
+        first reset gets a seed, unless the model is of that seed alone. A time limit of the
+        environment's own may cut walks short: it is no part of the model.
+        """
+        rng, deadline = np.random.default_rng(SEED), perf_counter() + SECONDS
+        begun, steps, turn = list(self.outcomes), 0, 0
+        first = SEED if seed is None else seed
+        while steps < STEPS and perf_counter() < deadline:
+            key = _reset(env, self.name, first if turn == 0 else seed)
+            way = self._way(begun[int(rng.integers(len(begun)))]) if turn % 2 else []
+            for place in range(WALK):
+                action = way[place] if place < len(way) else int(rng.integers(self.num_actions))
+                outcome = self._as_before(env, key, action)
+                key, steps = outcome.key, steps + 1
+                if outcome.over or steps >= STEPS:
+                    break
+            turn += 1
+
+    def _way(self, state: int) -> list[int]:
+        """The actions that first led to a state."""
+        found: list[int] = []
+        while state in self.before:
+            state, action = self.before[state]
+            found.append(action)
+        return found[::-1]
+
+    def _as_before(self, env: Any, key: Hashable, action: int) -> Outcome:
+        """What a step of a walk did, if it is what the table says."""
+        before = self.outcomes.get(self.numbers.get(key, -1))
+        if before is None:
+            raise self._forgets(f"a random walk met state {shown(key)}, which no search did")
+        outcome, known = self._outcome(env, action), before[action]
+        over = known.over if outcome.cut else outcome.over
+        place = f"on a random walk from state {shown(key)} action {action}"
+        if (outcome.key, over) != (known.key, known.over):
+            raise self._forgets(f"{place} led to {_told(outcome)}, not {_told(known)}")
+        if outcome.reward != known.reward:
+            raise _pays_otherwise(place, known, outcome)
+        return outcome
+
+    def _forgets(self, seen: str) -> InvalidArgumentError:
+        return InvalidArgumentError(
+            f"key must hold everything that decides what happens next: {seen}. Put what differs "
+            "into key (the steps taken, if a time limit of env's own ends episodes; or raise that "
+            f"limit). If the difference is chance, env cannot be explored: {INSTEAD}"
+        )
+
+    def step(self, node: Node, action: int) -> tuple[Outcome, Node]:
+        memo: dict[int, Any] = {}
+        try:
+            env = copy.deepcopy(node.env, memo)
+        except Exception as error:
+            raise InvalidArgumentError(
+                f"env must be one that can be copied; deepcopy raised {type(error).__name__}"
+            ) from None
+        # whatever hangs on env was copied, generators of generators included
+        generators = [part for part in memo.values() if isinstance(part, GENERATORS)]
+        before = _generator_states(env, generators)
+        outcome = self._outcome(env, action)
+        if _generator_states(env, generators) != before:
+            raise InvalidArgumentError(
+                f"env must be deterministic to be explored by its steps: action {action} drew "
+                f"random numbers. {INSTEAD}"
+            )
+        return outcome, Node(env, node.depth + 1)
+
+    def _outcome(self, env: Any, action: int) -> Outcome:
+        try:
+            given = env.step(action)
+        except Exception as error:
+            raise InvalidArgumentError(
+                f"env must take every action everywhere: step({action}) raised "
+                f"{type(error).__name__}. Let an action without effect stay where it is"
+            ) from error
+        observation, paid, terminated, truncated, _ = parts("step", given, 5)
+        earned = check.number("reward", paid)
+        if self.reward is not None:
+            earned = check.number("reward(...)", self.reward(earned))
+        over, cut = check.truth("terminated", terminated), check.truth("truncated", truncated)
+        key = hashable(self.name(env, observation))
+        return Outcome(key, earned, over or cut, cut and not over)
+
+    def number(self, key: Hashable) -> int:
+        found = self.numbers.setdefault(key, len(self.numbers))
+        if found >= MOST_STATES:
+            raise InvalidArgumentError(
+                f"key must forget what does not matter: more than {MOST_STATES} states are within "
+                f"reach of reset. {INSTEAD}"
+            )
+        return found
+
+    def _key_of(self, state: int) -> Hashable:
+        return list(self.numbers)[state]
+
+    def found(self, start: Hashable) -> Explored:
+        """Nobody acts where episodes only end: whatever is done there, the end stays the end."""
+        table = []
+        for own, state in self.numbers.items():
+            rows = self.outcomes.get(state) or [Outcome(own, 0.0, True)] * self.num_actions
+            table.append([[(1.0, self.numbers[key], paid, over)] for key, paid, over, _ in rows])
+        return Explored(tuple(self.numbers), self.numbers[start], table)
+
+
+def _generator_states(env: Any, generators: list[Any]) -> bytes:
+    """All random generators that a step could have drawn from, and whether it made one."""
+    own = getattr(env, "_np_random", None)
+    states: list[Any] = [own is None, random.getstate(), np.random.get_state()]  # noqa: NPY002
+    for part in generators:
+        if isinstance(part, np.random.Generator):
+            states.append(part.bit_generator.state)
+        elif isinstance(part, np.random.RandomState):
+            states.append(part.get_state())
+        else:
+            states.append(part.getstate())
+    return pickle.dumps(states)
+
+
+def _pays_otherwise(place: str, before: Outcome, outcome: Outcome) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"reward must depend on state and action alone: {place} once paid {before.reward:g} and "
+        f"once {outcome.reward:g}. {_SAY_REWARD}, or put the steps taken into key"
+    )
+
+
+def _told(outcome: Outcome) -> str:
+    end = ", where the episode was over" if outcome.over else ""
+    return f"{shown(outcome.key)}{end}"

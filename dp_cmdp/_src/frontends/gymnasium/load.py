@@ -1,0 +1,223 @@
+"""Gymnasium environments as constrained MDPs.
+
+FrozenLake, CliffWalking, Taxi and their kind publish their model as ``P[state][action]``, a list of
+(probability, next_state, reward, terminated); deterministic environments without one (MiniGrid's
+rooms) are explored by stepping copies. An episode that terminates earns and costs nothing any more:
+its move leads to one added absorbing state, whose index is the environment's number of states.
+Time limits are not part of the model: where costs are not negative, an episode cut short costs at
+most what the model says.
+
+**The environment must do what the model says**, or a certificate says nothing about it. Wrappers
+that may change what happens are refused by name, and copies of the environment are played against
+the model.
+
+**Hazards that end an episode.** Nobody acts where the episode has ended, so costs there are charged
+*on entering*: the model's ``arrivals`` say which states every move enters, moves that terminate
+included. FrozenLake's holes are such hazards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.cmdp.costs import PrivateCost
+from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.frontends.gymnasium.agreement import refuse_departures
+from dp_cmdp._src.frontends.gymnasium.exploration import explore
+from dp_cmdp._src.frontends.gymnasium.keys import KeyFunction, naming
+from dp_cmdp._src.frontends.gymnasium.model import Environment, least_shape, own_grid, placed
+from dp_cmdp._src.frontends.gymnasium.opening import opened, played, start_of
+from dp_cmdp._src.frontends.gymnasium.table import Table
+
+
+class EnvironmentCMDP(ParametricCMDP):
+    """A ParametricCMDP that knows the environment it was read from (`environment`).
+
+    A saved one is a ParametricCMDP, which certifies the same; load the environment again to play.
+    """
+
+    environment: Environment
+
+
+class EnvironmentMDP(CMDP):
+    """An environment's model without private costs; its one cost is 0 everywhere."""
+
+    environment: Environment
+
+
+@validated
+def load(
+    env: Any,
+    *,
+    gamma: float,
+    costs: PrivateCost | Mapping[str, PrivateCost] | None = None,
+    reward: Callable[[float], float] | None = None,
+    key: KeyFunction | None = None,
+    cell: Callable[[Any], Any] | None = None,
+    seed: int | None = None,
+    check: bool = True,
+) -> EnvironmentCMDP | EnvironmentMDP:
+    """Read an environment as a constrained MDP with private costs.
+
+    Parameters
+    ----------
+    env : gymnasium.Env or str
+        An environment with a table ``P`` (FrozenLake, CliffWalking, Taxi), or a deterministic one
+        without, which is explored by stepping copies of it (MiniGrid's rooms, your own); or the id
+        of one. Wrappers that may change what happens are refused; if one does not matter, pass
+        ``env.unwrapped``.
+    gamma : float
+        Discount.
+    costs : PrivateCost, or mapping from names to several
+        What costs, where, and what is public about it. By default there are none: the model is then
+        a :class:`~dp_cmdp.CMDP`.
+    reward : callable, optional
+        What the model is to earn, of what a step paid. An environment without a table needs it
+        where pay depends on more than state and action, as MiniGrid's does on the time.
+    key : callable, optional
+        Without a table: ``key(env)`` of the environment below its wrappers, everything that decides
+        what happens next, as something hashable. By default the position, direction, load and grid
+        of a MiniGrid room, and a Discrete observation of other environments.
+    cell : callable, optional
+        ``cell(key)``: row and column of a state, for pictures and for costs by cell (with a table
+        the key is the state's number). Known of FrozenLake, CliffWalking and MiniGrid.
+    seed : int, optional
+        Without a table: with which ``reset`` makes what is explored, where that is drawn.
+    check : bool
+        Step a copy of the environment some thousand times and refuse it if it is seen to leave the
+        model. That can find a departure, not exclude one.
+
+    Returns
+    -------
+    ParametricCMDP
+        With one state more than the environment: the one after an episode's end, last.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the environment has no model, or is seen to leave it.
+
+    Notes
+    -----
+    **Privacy.** *Public*: everything read here is the environment's and the caller's.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> holes = dp.PrivateCost(
+    ...     states=[5, 7, 11, 12], on="entering", cost=dp.Envelope(0, 1, radius=0.1), limit=0.2
+    ... )
+    >>> model = dp.gymnasium.load("FrozenLake-v1", gamma=0.9, costs=holes)
+    >>> dp.answer(model).certificate.verified
+    True
+    """
+    with opened(env) as source:
+        base = played(source)
+        found = _read(base, gamma, reward, key, cell, seed, check)
+    if costs is None:
+        return _without_costs(found)
+    _refuse_negative(costs)
+    model = EnvironmentCMDP._of(found.mdp, costs, states_at=found.states_at)
+    object.__setattr__(model, "environment", found)
+    return model
+
+
+def _read(
+    base: Any,
+    gamma: float,
+    reward: Callable[[float], float] | None,
+    key: KeyFunction | None,
+    cell: Callable[[Any], Any] | None,
+    seed: int | None,
+    check_steps: bool,
+) -> Environment:
+    """The public model of an environment below its wrappers."""
+    named = naming(base, key) if getattr(base, "P", None) is None else None
+    if named is None:
+        _refuse_given({"key": key, "seed": seed, "reward": reward})
+        table = Table.of(base.P)
+        start = check.vector("start", start_of(base, table.num_states), size=table.num_states)
+        if check_steps:
+            refuse_departures(base, table, start)
+        keys: tuple[Any, ...] = tuple(range(table.num_states))
+    else:
+        chosen = None if seed is None else check.seed("seed", seed)
+        found = explore(base, named, seed=chosen, reward=reward, check_steps=check_steps)
+        table, keys = Table.of(found.P), found.keys
+        start = 1.0 * (np.arange(table.num_states) == found.start)
+    cells, shape = own_grid(base, keys)
+    if cell is not None:
+        cells = placed(cell, keys)
+        shape = least_shape(cells)
+    return Environment(
+        mdp=MDP(
+            table.transitions(),
+            table.rewards(),
+            gamma=gamma,
+            start=np.append(start, 0.0),
+            arrivals=table.arrivals(),
+        ),
+        keys=keys,
+        cells=cells,
+        shape=shape,
+        seed=seed,
+        numbers={key: number for number, key in enumerate(keys)},
+        name=named,
+    )
+
+
+def _refuse_given(arguments: Mapping[str, Any]) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise InvalidArgumentError(
+                f"{name} must be left out: env publishes its table P, which says it"
+            )
+
+
+def _without_costs(found: Environment) -> EnvironmentMDP:
+    mdp = found.mdp
+    model = EnvironmentMDP(
+        mdp.T,
+        mdp.r,
+        cost=np.zeros(mdp.r.shape),
+        limit=0.0,
+        gamma=mdp.gamma,
+        start=mdp.start,
+        arrivals=mdp.arrivals,
+    )
+    object.__setattr__(model, "environment", found)
+    return model
+
+
+def _refuse_negative(costs: PrivateCost | Mapping[str, PrivateCost]) -> None:
+    """Refuse costs below 0: a time limit cuts off what they earn back."""
+    kinds = {"cost": costs} if isinstance(costs, PrivateCost) else costs
+    for name, kind in kinds.items():
+        if isinstance(kind, PrivateCost) and (_lowest(kind.cost) < 0.0).any():
+            raise InvalidArgumentError(
+                f"{name} must not be negative: where a time limit cuts episodes short, what is not "
+                "earned back any more would be certified as if it were. If nothing does, build a "
+                "ParametricCMDP of arrays"
+            )
+
+
+def _lowest(cost: Any) -> FloatArray:
+    """The least that costs can be, or an estimate of it."""
+    if isinstance(cost, Envelope):
+        return cost.lower
+    if isinstance(cost, Affine):
+        low, high = cost.envelope.lower[cost.entry], cost.envelope.upper[cost.entry]
+        least = cost.constant.toarray()
+        terms = np.minimum(cost.coefficient * low, cost.coefficient * high)
+        np.add.at(least, (cost.row, cost.col), terms)
+        return least
+    return np.asarray(cost)

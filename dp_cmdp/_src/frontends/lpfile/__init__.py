@@ -1,0 +1,1 @@
+"""MPS and LP files as linear programs with private numbers: ``dp.lpfile``."""

@@ -1,0 +1,438 @@
+"""Where the private numbers of a model stand: from names and patterns to positions.
+
+Positions follow from names alone, or from the pattern of coefficients where that is public, never
+from a private number. Private numbers that leave no room for noise are refused: in equalities, and
+in sides that may meet within the public bounds.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.frontends.lpfile.model import Model, listed
+from dp_cmdp._src.frontends.lpfile.outline import Stated
+from dp_cmdp._src.frontends.lpfile.spec import PrivateBlock
+
+IntArray = NDArray[np.int64]
+#: More entries than this in one block are refused: a pattern says more than was meant.
+MOST_ENTRIES = 10_000_000
+_WILD = re.compile(r"[*?]")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The entries of one block: row and column of each (−1: none), and its public bounds."""
+
+    block: PrivateBlock
+    side: str | None
+    row: IntArray
+    column: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    radius: FloatArray | None
+
+    @property
+    def name(self) -> str:
+        return self.block.name
+
+    @property
+    def kind(self) -> str:
+        return self.block.kind
+
+    @property
+    def size(self) -> int:
+        return self.row.size
+
+    @property
+    def sign(self) -> FloatArray:
+        """1 for upper sides, −1 for lower ones: lower ≤ A x is −A x ≤ −lower."""
+        return np.full(self.size, 1.0 if self.side == "upper" else -1.0)
+
+    @property
+    def tight(self) -> FloatArray:
+        """The ends of the public bounds at which a side or bound is hardest to keep."""
+        return self.lower if self.side == "upper" else self.upper
+
+
+def groups_of(model: Model, blocks: Sequence[PrivateBlock], *, relative: bool) -> list[Group]:
+    """The positions of every block. `relative`: the model's own numbers are public."""
+    groups = [_group(model, block, relative=relative) for block in blocks]
+    _refuse_twice(model, groups)
+    sides = _Sides(model, groups)
+    for group in groups:
+        if group.kind == "coefficient":
+            _refuse_equalities(model, group)
+        elif group.kind == "rhs":
+            sides.check_rows(group)
+        elif group.kind == "bound":
+            sides.check_columns(group, relative=relative)
+    if not relative:
+        _refuse_shared(model, groups)
+    crossed = np.flatnonzero(sides.columns["lower"] > sides.columns["upper"])
+    if crossed.size:
+        raise InvalidArgumentError(
+            "the lower bound must not exceed the upper one; in the model it does for "
+            + listed([model.column_names[j] for j in crossed])
+        )
+    return groups
+
+
+def is_named(block: PrivateBlock, spot: Stated) -> bool:
+    """Whether a block names a number of a file, or a pattern of it matches."""
+    if block.kind != ("rhs" if spot.kind == "range" else spot.kind):
+        return False
+    if block.kind == "bound" and block.side is not None and block.side[0] not in spot.ends:
+        return False
+    if block.entries:
+        return (spot.row, spot.column) in block.entries
+    of_rows = block.kind not in ("rhs", "coefficient") or _matches(block.rows, spot.row)
+    return of_rows and (block.kind == "rhs" or _matches(block.columns, spot.column))
+
+
+def at_places(model: Model, groups: Sequence[Group]) -> Callable[[Stated], bool]:
+    """Whether a number stands at a place of a group."""
+    places = {
+        (group.kind, i, j, group.side if group.kind == "bound" else None)
+        for group in groups
+        for i, j in zip(group.row.tolist(), group.column.tolist(), strict=True)
+    }
+    rows = {name: i for i, name in enumerate(model.row_names)}
+    columns = {name: j for j, name in enumerate(model.column_names)}
+
+    def private(spot: Stated) -> bool:
+        kind = "rhs" if spot.kind == "range" else spot.kind
+        row, column = rows.get(spot.row, -1), columns.get(spot.column, -1)
+        ends = [{"l": "lower", "u": "upper"}[end] for end in spot.ends] or [None]
+        return any((kind, row, column, end) in places for end in ends)
+
+    return private
+
+
+def place(model: Model, kind: str, row: int, column: int) -> str:
+    """A private position in words."""
+    if kind == "coefficient":
+        return f"the coefficient of {model.column_names[column]} in {model.row_names[row]}"
+    if kind == "rhs":
+        return f"the right-hand side of {model.row_names[row]}"
+    return f"the {'cost' if kind == 'objective' else 'bound'} of {model.column_names[column]}"
+
+
+def numbers_at(model: Model, kind: str, side: str | None, row: IntArray, column: IntArray):
+    """The model's own numbers at some places; 0 for coefficients that it has not."""
+    if kind == "objective":
+        return model.c[column]
+    if kind == "bound":
+        return (model.upper if side == "upper" else model.lower)[column]
+    if kind == "rhs":
+        return (model.row_upper if side == "upper" else model.row_lower)[row]
+    stored = model.A.tocoo()
+    keys = stored.row.astype(np.int64) * model.num_columns + stored.col
+    order, wanted = np.argsort(keys), row * model.num_columns + column
+    at = np.minimum(np.searchsorted(keys[order], wanted), max(keys.size - 1, 0))
+    if not keys.size:
+        return np.zeros(row.size)
+    return np.where(keys[order][at] == wanted, stored.data[order][at], 0.0)
+
+
+def _group(model: Model, block: PrivateBlock, *, relative: bool) -> Group:
+    rows = _matching(block, "rows", model.row_names)
+    columns = _matching(block, "columns", model.column_names)
+    side = block.side
+    if block.kind == "coefficient":
+        row, column = _coefficients(model, block, rows, columns, relative=relative)
+    elif block.kind == "rhs":
+        rows = _inequalities(model, block, rows, relative=relative)
+        side = side or _side_of_rows(model, block, rows)
+        row = _with_side(model, block, rows, side)
+        column = np.full(row.size, -1)
+    else:
+        column = _columns(model, block, columns, relative=relative)
+        row = np.full(column.size, -1)
+    if not row.size:
+        raise InvalidArgumentError(f"{block.name}: the model has none of the numbers it names")
+    _check_count(block, row.size)
+    return Group(block, side, row, column, *_bounds(model, block, side, row, column, relative))
+
+
+def _bounds(
+    model: Model,
+    block: PrivateBlock,
+    side: str | None,
+    row: IntArray,
+    column: IntArray,
+    relative: bool,
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Public bounds and radius of each entry of a block."""
+    ones = np.ones(row.size)
+    if not block.relative:
+        radius = None if block.radius is None else block.radius * ones
+        return block.lower * ones, block.upper * ones, radius
+    if not relative:
+        raise InvalidArgumentError(
+            f"{block.name}: relative bounds would be made from the private numbers of the model "
+            "file, and show them. Give absolute bounds, or a public model and the private numbers "
+            "in a file of their own (relative_to_model=True; --data)"
+        )
+    nominal = numbers_at(model, block.kind, side, row, column)
+    usable = np.isfinite(nominal) & (nominal != 0.0)
+    if not usable.all():
+        wrong = int(np.argmin(usable))
+        raise InvalidArgumentError(
+            f"{block.name}: {place(model, block.kind, int(row[wrong]), int(column[wrong]))} is 0 "
+            "or infinite in the model: relative bounds say nothing about it. Give it a block with "
+            "absolute ones"
+        )
+    ends = np.stack([block.lower * nominal, block.upper * nominal])
+    radius = None if block.radius is None else block.radius * np.abs(nominal)
+    return ends.min(axis=0), ends.max(axis=0), radius
+
+
+def _matches(patterns: Sequence[str], name: str) -> bool:
+    """Whether one of them does, or there is none."""
+    return not patterns or any(name == one or _pattern(one).fullmatch(name) for one in patterns)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """`*` and `?` stand for any letters."""
+    return re.compile(re.escape(text).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+
+
+def _matching(block: PrivateBlock, key: str, known: tuple[str, ...]) -> IntArray:
+    """Positions of the names that a block's patterns match, in the model's order."""
+    number = {name: i for i, name in enumerate(known)}
+    found: set[int] = set()
+    for pattern in getattr(block, key):
+        if pattern in number:
+            found.add(number[pattern])
+            continue
+        matches = [i for i, name in enumerate(known) if _pattern(pattern).fullmatch(name)]
+        if not matches:
+            raise InvalidArgumentError(_unknown(block.name, key, pattern, known))
+        found.update(matches)
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def _unknown(block: str, key: str, pattern: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(pattern, known[:10_000], n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(close)}?" if close else f"it has {listed(known)}"
+    costs = ' (costs are of kind "objective")' if key == "rows" else ""
+    return f"{block}: the model has no {key[:-1]} {pattern[:60]!r}; {hint}{costs}"
+
+
+def _check_count(block: PrivateBlock, count: int) -> None:
+    if count > MOST_ENTRIES:
+        raise InvalidArgumentError(
+            f"{block.name} names {count} numbers, more than {MOST_ENTRIES}: name fewer"
+        )
+
+
+def _by_pattern(block: PrivateBlock, relative: bool) -> str:
+    """Which of the named coefficients are private: those the model has, or all."""
+    wild = any(_WILD.search(name) for name in (*block.rows, *block.columns))
+    wild = wild or (block.kind == "coefficient" and not (block.rows and block.columns))
+    if block.pattern is None and wild and not relative:
+        raise InvalidArgumentError(
+            f"{block.name}: the model file holds private numbers, so say which of the coefficients "
+            'may be non-zero: pattern = "file" if it is public which of them the file has, '
+            'pattern = "all" if any of the named rows and columns may meet'
+        )
+    return block.pattern or ("file" if wild or relative else "all")
+
+
+def _coefficients(
+    model: Model, block: PrivateBlock, rows: IntArray, columns: IntArray, *, relative: bool
+) -> tuple[IntArray, IntArray]:
+    if block.entries:
+        row, column = zip(*block.entries, strict=True)
+        return (
+            _positions(block, "rows", model.row_names, row),
+            _positions(block, "columns", model.column_names, column),
+        )
+    rows = rows if block.rows else np.arange(model.num_rows)
+    rows = _inequalities(model, block, rows, relative=relative)
+    columns = columns if block.columns else np.arange(model.num_columns)
+    if _by_pattern(block, relative) == "file":
+        stored = model.A.tocoo()
+        kept = np.isin(stored.row, rows) & np.isin(stored.col, columns)
+        return stored.row[kept].astype(np.int64), stored.col[kept].astype(np.int64)
+    _check_count(block, rows.size * columns.size)
+    return np.repeat(rows, columns.size), np.tile(columns, rows.size)
+
+
+def _inequalities(
+    model: Model, block: PrivateBlock, rows: IntArray, *, relative: bool
+) -> IntArray:
+    """The rows that are meant: without equalities where the block says so."""
+    if block.equalities is None:
+        return rows
+    if not relative:
+        raise InvalidArgumentError(
+            f"{block.name}: the model file holds private numbers, and a range whose sides meet "
+            "looks like an equality there. Name the rows that are meant, or give the private "
+            "numbers in a file of their own (relative_to_model=True; --data)"
+        )
+    return rows[~model.equal[rows]]
+
+
+def _with_side(model: Model, block: PrivateBlock, rows: IntArray, side: str) -> IntArray:
+    """Rows that are named, and those matched by a pattern that have the side."""
+    right = model.row_upper if side == "upper" else model.row_lower
+    named = np.array([name in block.rows for name in model.row_names], dtype=bool)
+    kept = rows[np.isfinite(right[rows]) | named[rows]]
+    return kept[right[kept] != 0.0] if block.pattern == "file" else kept
+
+
+def _columns(
+    model: Model, block: PrivateBlock, columns: IntArray, *, relative: bool
+) -> IntArray:
+    """Columns whose cost or bound is private."""
+    if block.kind == "objective":
+        by_file = _by_pattern(block, relative) == "file"
+        return columns[model.c[columns] != 0.0] if by_file else columns
+    if block.side is None:
+        raise InvalidArgumentError(
+            f'{block.name}: say which bound of the columns is private, side = "lower" or "upper"'
+        )
+    own = (model.upper if block.side == "upper" else model.lower)[columns]
+    return columns[np.isfinite(own) & (own != 0.0)] if block.pattern == "file" else columns
+
+
+def _positions(
+    block: PrivateBlock, key: str, known: tuple[str, ...], names: tuple[str, ...]
+) -> IntArray:
+    number = {name: i for i, name in enumerate(known)}
+    for name in names:
+        if name not in number:
+            raise InvalidArgumentError(_unknown(block.name, key, name, known))
+    return np.array([number[name] for name in names], dtype=np.int64)
+
+
+def _side_of_rows(model: Model, block: PrivateBlock, rows: IntArray) -> str:
+    """The only side that the named rows have."""
+    up, down = np.isfinite(model.row_upper[rows]), np.isfinite(model.row_lower[rows])
+    both = [model.row_names[i] for i in rows[up & down]]
+    if both:
+        raise InvalidArgumentError(
+            f"{block.name}: these rows are ranges or equalities: {listed(both)}. Of a range, say "
+            'which side is private: side = "lower" or "upper", a block for each. No answer can '
+            "satisfy an equality with a private right-hand side with certainty: write it as two "
+            "inequalities with room between them"
+        )
+    if up.any() and down.any():
+        raise InvalidArgumentError(
+            f"{block.name}: some of its rows are ≤ and some ≥; make a block for each "
+            '(side = "upper", side = "lower")'
+        )
+    return "lower" if down.any() else "upper"
+
+
+# ------------------------------------------------------------------- what no private number may be
+
+
+def _refuse_twice(model: Model, groups: Sequence[Group]) -> None:
+    """Refuse a number that stands in two blocks."""
+    taken: dict[tuple[str, str | None], list[Group]] = {}
+    for group in groups:
+        taken.setdefault((group.kind, group.side), []).append(group)
+    for alike in taken.values():
+        row = np.concatenate([group.row for group in alike])
+        column = np.concatenate([group.column for group in alike])
+        _, first, count = np.unique(
+            row * model.num_columns + column, return_index=True, return_counts=True
+        )
+        if (count > 1).any():
+            at = first[np.argmax(count > 1)]
+            raise InvalidArgumentError(
+                f"{place(model, alike[0].kind, int(row[at]), int(column[at]))} is named twice as "
+                "private: one number is one entry"
+            )
+
+
+def _refuse_equalities(model: Model, group: Group) -> None:
+    wrong = group.row[model.equal[group.row]]
+    if wrong.size:
+        raise InvalidArgumentError(
+            f"{group.name}: {model.row_names[wrong[0]]} is an equality row. No answer can satisfy "
+            "an equality with a private coefficient with certainty: write it as two inequalities "
+            "with room between them (a range), or leave it public"
+        )
+
+
+class _Sides:
+    """The least that upper sides and the most that lower sides can be, over the public bounds."""
+
+    def __init__(self, model: Model, groups: Sequence[Group]) -> None:
+        self._model = model
+        self._rows = {"lower": model.row_lower.copy(), "upper": model.row_upper.copy()}
+        self.columns = {"lower": model.lower.copy(), "upper": model.upper.copy()}
+        for group in groups:
+            if group.kind == "rhs":
+                self._rows[str(group.side)][group.row] = group.tight
+            elif group.kind == "bound":
+                self.columns[str(group.side)][group.column] = group.tight
+
+    def check_rows(self, group: Group) -> None:
+        model, row = self._model, group.row
+        own = model.row_upper if group.side == "upper" else model.row_lower
+        without = ~np.isfinite(own[row]) & ~model.equal[row]
+        if without.any():
+            name = model.row_names[row[np.argmax(without)]]
+            sign = "≤" if group.side == "upper" else "≥"
+            raise InvalidArgumentError(
+                f"{group.name}: {name} has no {group.side} side ({sign}) whose right-hand side "
+                "could be private"
+            )
+        meet = model.equal[row] | (self._rows["lower"][row] >= self._rows["upper"][row])
+        if meet.any():
+            raise InvalidArgumentError(
+                f"{group.name}: {model.row_names[row[np.argmax(meet)]]} is an equality row, or a "
+                "range whose two sides may meet within the public bounds. No answer can satisfy it "
+                "for every database: write an equality as two inequalities with room between them, "
+                "or choose public bounds that keep the sides apart"
+            )
+
+    def check_columns(self, group: Group, *, relative: bool) -> None:
+        model, column = self._model, group.column
+        lower, upper = self.columns["lower"][column], self.columns["upper"][column]
+        wrong = lower > upper
+        if not relative:  # a fixed column states both its bounds by one number
+            wrong |= (lower == upper) | model.fixed[column]
+        if wrong.any():
+            name = model.column_names[column[np.argmax(wrong)]]
+            raise InvalidArgumentError(
+                f"{group.name}: the two bounds of {name} may {'cross' if relative else 'meet'} "
+                "within the public bounds: choose public bounds that keep them apart"
+                + ("" if relative else ", or give the private numbers in a file of their own")
+            )
+
+
+def _refuse_shared(model: Model, groups: Sequence[Group]) -> None:
+    """Refuse private numbers of the file from which a public side would follow."""
+    records: dict[str, dict[int, str]] = {"lower": {}, "upper": {}}
+    for group in groups:
+        if group.kind == "rhs":
+            records[str(group.side)].update(dict.fromkeys(group.row.tolist(), group.block.record))
+        if group.kind == "bound" and group.side == "upper" and group.block.lower < 0.0:
+            raise InvalidArgumentError(
+                f"{group.name}: in the model file a negative upper bound may change the lower one, "
+                "which is public. Choose lower ≥ 0, or give the private numbers in a file of their "
+                "own (relative_to_model=True; --data)"
+            )
+    two = np.isfinite(model.row_lower) & np.isfinite(model.row_upper)
+    for side, other in (("lower", "upper"), ("upper", "lower")):
+        for row, record in records[side].items():
+            if two[row] and (record not in ("row", "all") or records[other].get(row) != record):
+                raise InvalidArgumentError(
+                    f"{model.row_names[row]} is a range: its file states both sides by one "
+                    "right-hand side, so that they are private together. Make the other side "
+                    'private too, both with record = "row" (or "all"), or give the private numbers '
+                    "in a file of their own (relative_to_model=True; --data)"
+                )

@@ -1,0 +1,371 @@
+"""A file's linear program with private numbers.
+
+Where the private numbers are:
+
+* **in a file of their own** (``relative_to_model=True``): the model is public, its numbers at the
+  private places are nominal, and public bounds may be relative to them.
+* **in the model file itself**: then nothing public may follow from its numbers at private places.
+  They stay texts until they are paid for; bounds must be absolute, which coefficients may be
+  non-zero must be said, and where a file states two sides by one number (ranges, fixed columns),
+  both are private or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.storage import check_is_file
+from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.labels import labels_of
+from dp_cmdp._src.frontends.constant import with_constant
+from dp_cmdp._src.frontends.lpfile.model import Model, ending_of, model_of, read_outline
+from dp_cmdp._src.frontends.lpfile.places import (
+    Group,
+    IntArray,
+    at_places,
+    groups_of,
+    is_named,
+    numbers_at,
+)
+from dp_cmdp._src.frontends.lpfile.spec import blocks_of
+from dp_cmdp._src.program.parametric import ParametricLP
+
+_NONE = np.empty(0, dtype=np.int64)
+#: Sides and their signs: lower ≤ A x is −A x ≤ −lower.
+_SIGNS = {"upper": 1.0, "lower": -1.0}
+
+
+@validated
+def load(
+    path: str | Path,
+    private: str | Path | Mapping[str, Any],
+    *,
+    relative_to_model: bool = False,
+    relax: bool = False,
+) -> ParametricLP:
+    """Read an MPS or LP file, some of whose numbers are private.
+
+    Parameters
+    ----------
+    path : str or Path
+        Its name ends in ``.mps``, ``.lp``, ``.mps.gz`` or ``.lp.gz``.
+    private : path or mapping
+        A TOML file of ``[[private]]`` blocks, or its content: which numbers are private, and what
+        is public about them.
+    relative_to_model : bool
+        The model's own numbers are public: bounds may be relative to them, and the private numbers
+        come from elsewhere. Without it the model's numbers at private places are the private ones:
+        nothing public is made from them, and :func:`values` reads them.
+    relax : bool
+        Take integer columns as continuous ones; refused otherwise.
+
+    Returns
+    -------
+    ParametricLP
+        It minimises or maximises as the file does; rows and columns have the file's names. Entries
+        of the database are labelled by the names of their row and column. A constant of the
+        objective is one column more, the last, which is fixed at 1.
+
+    Raises
+    ------
+    InvalidArgumentError
+        By line, row or column, with what to do; no number of the file is quoted.
+
+    Notes
+    -----
+    **Privacy.** *Public*: what it returns and refuses follows from names, public numbers and
+    `private`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import dp_cmdp as dp
+    >>> _ = Path("farm.lp").write_text("max\\n 3 wheat + 2 rye\\nst\\n land: wheat + rye <= 4\\nend")
+    >>> land = {"kind": "rhs", "rows": ["land"], "lower": 3, "upper": 5, "radius": 0.1}
+    >>> lp = dp.lpfile.load("farm.lp", {"private": [land]})
+    >>> round(dp.answer(lp).value, 6)  # what is certain without data
+    9.0
+    """
+    model, groups = _read(path, private, relative=relative_to_model, relax=relax)
+    return _program(model, groups, _envelope(model, groups))
+
+
+@validated
+def values(
+    path: str | Path,
+    private: str | Path | Mapping[str, Any],
+    *,
+    model: str | Path | None = None,
+) -> dict[str, FloatArray]:
+    """The private numbers that a model file holds, by group.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file with the private numbers.
+    private : path or mapping
+        As in :func:`load`.
+    model : str or Path, optional
+        The public model (``relative_to_model=True``), with which the file must agree wherever
+        numbers are public. Rows and columns are found by their names. By default the file itself is
+        the model.
+
+    Returns
+    -------
+    dict
+        For a :class:`~dp_cmdp.Database`: ``Database(lambda: values("model.mps", "spec.toml"), lp,
+        ledger=ledger)`` reads it after the debit.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Naming places, never numbers.
+
+    Notes
+    -----
+    **Privacy.** *Curator only*.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import dp_cmdp as dp
+    >>> _ = Path("farm.lp").write_text("max\\n 3 wheat + 2 rye\\nst\\n land: wheat + rye <= 4\\nend")
+    >>> land = {"kind": "rhs", "rows": ["land"], "lower": 3, "upper": 5, "radius": 0.1}
+    >>> dp.lpfile.values("farm.lp", {"private": [land]})
+    {'rhs': array([4.])}
+    """
+    public, groups = _read(model or path, private, relative=model is not None, relax=True)
+    source = check_is_file(path, "MPS or LP")
+    own = model_of(read_outline(source, relax=True), source)
+    if model is not None:
+        own = _in_order(own, public)
+        _refuse_difference(own, public, groups)
+    return {g.name: numbers_at(own, g.kind, g.side, g.row, g.column) for g in groups}
+
+
+def _read(path: Any, private: Any, *, relative: bool, relax: bool) -> tuple[Model, list[Group]]:
+    """The public part of a model, and its private places."""
+    source = check_is_file(path, "MPS or LP")
+    ending_of(source)
+    blocks = blocks_of(private)
+    outline = read_outline(source, relax=relax)
+    if relative:
+        model = model_of(outline, source)
+        return model, groups_of(model, blocks, relative=True)
+    named = model_of(outline, source, lambda spot: any(is_named(b, spot) for b in blocks))
+    groups = groups_of(named, blocks, relative=False)
+    return model_of(outline, source, at_places(named, groups)), groups
+
+
+def _envelope(model: Model, groups: Sequence[Group]) -> Envelope:
+    """Bounds, radius, records and names of all private numbers."""
+    parts, records, start = {}, {}, 0
+    first = model.num_rows + model.num_columns + 1  # after the records of rows, columns and "all"
+    for group in groups:
+        try:
+            parts[group.name] = Envelope(
+                group.lower, group.upper, radius=group.radius, labels=_labels(model, group)
+            )
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"{group.name}: {error}") from None
+        records[group.name] = {
+            "entry": first + start + np.arange(group.size),
+            "row": group.row,
+            "column": model.num_rows + group.column,
+            "all": np.full(group.size, first - 1),
+        }[group.block.record]
+        start += group.size
+    return Envelope.join(parts, records=records)
+
+
+def _labels(model: Model, group: Group) -> Any:
+    """The names by which a table says which number is which."""
+    import pandas as pd
+
+    names = {"row": (model.row_names, group.row), "column": (model.column_names, group.column)}
+    levels = {n: [known[k] for k in at] for n, (known, at) in names.items() if (at >= 0).all()}
+    if len(levels) > 1:
+        return pd.MultiIndex.from_arrays(list(levels.values()), names=list(levels))
+    ((name, level),) = levels.items()
+    return pd.Index(level, name=name)
+
+
+def _program(model: Model, groups: Sequence[Group], envelope: Envelope) -> ParametricLP:
+    """Rows A(θ)x ≤ b(θ): one for each finite side of a row, and one for each private bound."""
+    number = _entries(envelope, groups)
+    c, A = _without_private(model, groups)
+    costs = [g for g in groups if g.kind == "objective"]
+    at, read = _joined([(g.column, number[g.name]) for g in costs], 2)
+    objective = Affine._of(
+        envelope, c.shape, at, 0 * at, read, np.ones(at.size), c.reshape(-1, 1)
+    )
+    sides = _Sides(model)
+    bounds = [group for group in groups if group.kind == "bound"]
+    lower, upper = model.lower.copy(), model.upper.copy()
+    for group in bounds:  # public bounds that hold for every database
+        loose = group.upper if group.side == "upper" else group.lower
+        (upper if group.side == "upper" else lower)[group.column] = loose
+    of_bound = _joined([(g.column, number[g.name], g.sign) for g in bounds], 3)
+    equal = np.flatnonzero(model.equal)
+    made = ParametricLP._of(
+        envelope,
+        objective=objective,
+        A=sides.matrix(A, groups, number, of_bound, envelope),
+        b=sides.right(groups, number, of_bound, envelope),
+        A_eq=sparse.csr_array(A[equal]),
+        b_eq=model.row_upper[equal],
+        lower=lower,
+        upper=upper,
+        minimizes=not model.maximize,
+        variables=labels_of({"column": model.column_names}, name="variables"),
+        row_names=sides.names(bounds),
+    )
+    return made if model.offset == 0.0 else with_constant(made, model.offset)
+
+
+class _Sides:
+    """Every finite side of an inequality row as a row of its own: upper sides, then lower ones."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        up = np.flatnonzero(np.isfinite(model.row_upper) & ~model.equal)
+        down = np.flatnonzero(np.isfinite(model.row_lower) & ~model.equal)
+        self.row = np.concatenate([up, down])
+        self.sign = np.concatenate([np.ones(up.size), -np.ones(down.size)])
+        self.constant = np.concatenate([model.row_upper[up], -model.row_lower[down]])
+        self.number = {side: np.full(model.num_rows, -1) for side in _SIGNS}
+        self.number["upper"][up] = np.arange(up.size)
+        self.number["lower"][down] = up.size + np.arange(down.size)
+
+    def matrix(
+        self,
+        A: sparse.csr_array,
+        groups: Sequence[Group],
+        number: Mapping[str, IntArray],
+        of_bound: tuple[NDArray, ...],
+        envelope: Envelope,
+    ) -> Affine:
+        """A(θ), with a row ±x_j for each private bound below."""
+        parts = []
+        for group in groups:
+            for side in _SIGNS if group.kind == "coefficient" else ():
+                at = self.number[side][group.row]
+                kept = at >= 0
+                parts.append((at[kept], group.column[kept], number[group.name][kept]))
+        row, column, entry = _joined(parts, 3)
+        columns, _, sign = of_bound
+        limits = sparse.csr_array(
+            (sign, (np.arange(columns.size), columns)), shape=(columns.size, A.shape[1])
+        )
+        whole = sparse.vstack([sparse.diags_array(self.sign) @ A[self.row], limits])
+        terms = row, column, entry, self.sign[row]
+        return Affine._of(envelope, whole.shape, *terms, whole)
+
+    def right(
+        self,
+        groups: Sequence[Group],
+        number: Mapping[str, IntArray],
+        of_bound: tuple[NDArray, ...],
+        envelope: Envelope,
+    ) -> Affine:
+        """b(θ), with the private bounds below."""
+        sides = [g for g in groups if g.kind == "rhs"]
+        row, entry = _joined([(self.number[str(g.side)][g.row], number[g.name]) for g in sides], 2)
+        columns, read, sign = of_bound
+        constant = np.concatenate([self.constant, np.zeros(columns.size)])
+        constant[row] = 0.0
+        at = np.concatenate([row, self.row.size + np.arange(columns.size)])
+        entries = np.concatenate([entry, read])
+        factor = np.concatenate([self.sign[row], sign])
+        return Affine._of(
+            envelope, constant.shape, at, 0 * at, entries, factor, constant.reshape(-1, 1)
+        )
+
+    def names(self, bounds: Sequence[Group]) -> list[str]:
+        """The file's names, with the side where a row has two."""
+        model = self._model
+        two = np.isfinite(model.row_lower) & np.isfinite(model.row_upper)
+        found = [
+            model.row_names[row]
+            + (f" ({'upper' if sign > 0 else 'lower'} side)" if two[row] else "")
+            for row, sign in zip(self.row.tolist(), self.sign.tolist(), strict=True)
+        ]
+        return found + [
+            f"{g.side} bound of {model.column_names[j]}" for g in bounds for j in g.column
+        ]
+
+
+def _entries(envelope: Envelope, groups: Sequence[Group]) -> dict[str, IntArray]:
+    """Which database entries each group has."""
+    found = {group.name: group for group in envelope.groups}
+    return {g.name: np.arange(found[g.name].start, found[g.name].stop) for g in groups}
+
+
+def _joined(parts: list[tuple[NDArray, ...]], width: int) -> tuple[NDArray, ...]:
+    """Arrays of several groups, one after the other."""
+    columns = zip(*parts, strict=True) if parts else [()] * width
+    return tuple(np.concatenate([_NONE, *column]) for column in columns)
+
+
+def _without_private(model: Model, groups: Sequence[Group]) -> tuple[FloatArray, sparse.csr_array]:
+    """Costs and coefficients with 0 at private places."""
+    c, stored = model.c.copy(), model.A.tocoo()
+    width, kept = model.num_columns, np.ones(stored.nnz, dtype=bool)
+    keys = stored.row.astype(np.int64) * width + stored.col
+    for group in groups:
+        if group.kind == "objective":
+            c[group.column] = 0.0
+        elif group.kind == "coefficient":
+            kept &= ~np.isin(keys, group.row * width + group.column)
+    at = stored.row[kept], stored.col[kept]
+    return c, sparse.csr_array((stored.data[kept], at), shape=stored.shape)
+
+
+# ------------------------------------------------------------------- private numbers in a model file
+
+
+def _in_order(model: Model, public: Model) -> Model:
+    """The model with rows and columns in the order of the public one, by their names."""
+    rows = _order(model.row_names, public.row_names, "rows")
+    columns = _order(model.column_names, public.column_names, "columns")
+    parts = {name: getattr(model, name)[rows] for name in ("row_lower", "row_upper", "equal")}
+    parts |= {name: getattr(model, name)[columns] for name in ("c", "lower", "upper", "fixed")}
+    names = {"row_names": public.row_names, "column_names": public.column_names}
+    return replace(model, A=sparse.csr_array(model.A[rows][:, columns]), **parts, **names)
+
+
+def _order(names: tuple[str, ...], wanted: tuple[str, ...], what: str) -> IntArray:
+    number = {name: i for i, name in enumerate(names)}
+    if number.keys() != set(wanted):
+        raise InvalidArgumentError(f"the file of private numbers must have the model's {what}")
+    return np.array([number[name] for name in wanted], dtype=np.int64)
+
+
+def _refuse_difference(own: Model, public: Model, groups: Sequence[Group]) -> None:
+    """Refuse a file that differs from the public model where numbers are public."""
+    parts = ("row_lower", "row_upper", "lower", "upper")
+    kept = {name: np.ones(getattr(public, name).size, dtype=bool) for name in parts}
+    for group in groups:
+        if group.kind == "rhs":
+            kept[f"row_{group.side}"][group.row] = False
+        elif group.kind == "bound":
+            kept[str(group.side)][group.column] = False
+    same = (own.maximize, own.offset) == (public.maximize, public.offset)
+    for name in parts:
+        mine, theirs = getattr(own, name)[kept[name]], getattr(public, name)[kept[name]]
+        same = same and np.array_equal(mine, theirs)
+    (c, A), (c_public, A_public) = (_without_private(m, groups) for m in (own, public))
+    if not same or not np.array_equal(c, c_public) or abs(A - A_public).max() > 0.0:
+        raise InvalidArgumentError(
+            "the file of private numbers must agree with the model wherever numbers are public"
+        )

@@ -1,0 +1,6 @@
+"""Gymnasium environments as constrained MDPs with private costs."""
+
+from dp_cmdp._src.frontends.gymnasium.load import load
+from dp_cmdp._src.frontends.gymnasium.released import ReleasedCosts, StateObservation
+
+__all__ = ["ReleasedCosts", "StateObservation", "load"]
