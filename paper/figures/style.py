@@ -1,0 +1,152 @@
+"""One look for all figures, and one way to write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: One colour per method, in every figure; told apart by normal, deuteran and protan eyes (tested).
+COLOURS = {
+    "planned": "#0767a5",
+    "totals": "#7567f3",
+    "database": "#0d764f",
+    "benvenuti2025": "#d96208",
+    "benvenuti2025-realised-mask": "#edb05a",
+    "benvenuti2025-as-published": "#edb05a",
+    "benvenuti2024": "#7b4b00",
+    "munoz2021": "#292e8c",
+    "dvorkin2020": "#b977e4",
+    "cummings2015": "#d86aa4",
+    "hsu2014": "#555b68",
+    "robust": "#121826",
+    "nonprivate": "#c5baaf",
+    "laplace": "#810120",
+    "sup_A_exact_c": "#25c0d4",
+}
+#: A mark per method besides, for prints without colour; others have a circle.
+MARKS = {
+    "planned": "D",
+    "totals": "h",
+    "database": "s",
+    "benvenuti2025-realised-mask": "^",
+    "benvenuti2025-as-published": "^",
+    "benvenuti2024": "v",
+    "munoz2021": "p",
+    "munoz2021-private-c": "P",
+    "hsu2014": "X",
+    "hsu2014-true-optimum": "x",
+    "robust": "d",
+}
+#: What is public and says little, lines that only guide the eye, and small print.
+PUBLIC, GUIDE, INK = "#d1d5db", "#9ca3af", "#374151"
+NAMES = {
+    "hsu2014": "Hsu 2014",
+    "hsu2014-true-optimum": "Hsu 2014, told the optimum (leaks)",
+    "cummings2015": "Cummings 2015 (joint privacy)",
+    "dvorkin2020": "Dvorkin 2020 (b only)",
+    "munoz2021": "Munoz 2021 (b only)",
+    "munoz2021-private-c": "Munoz 2021 (b, and noise on c)",
+    "benvenuti2024": "Benvenuti 2024 (A only)",
+    "benvenuti2025": "Algorithm 1, public mask",
+    "benvenuti2025-realised-mask": "Algorithm 1, realised mask (leaks)",
+    "benvenuti2025-as-published": "Algorithm 1, Δ = 0.1 per entry (not private)",
+    "database": "database release (ours)",
+    "planned": "planned release (ours)",
+    "totals": "totals (ours)",
+    "robust": "robust, no data (ε = 0)",
+    "nonprivate": "no privacy",
+    "laplace": "Laplace, shifted",
+    "laplace-unshifted": "Laplace, no shift",
+    "sup_A_exact_c": "worst-case A, exact b and c",
+}
+#: A number that a paper states.
+CROSS: Any = {
+    "marker": "x",
+    "linestyle": "none",
+    "color": "black",
+    "markersize": 8,
+    "markeredgewidth": 2,
+}
+
+
+def colour(method: str) -> str:
+    """The colour of a method; variants without one of their own share their method's."""
+    return COLOURS.get(method) or COLOURS[method.split("-")[0]]
+
+
+def mark(method: str) -> str:
+    """The mark of a method; that of its variants is their own, or a circle."""
+    return MARKS.get(method, "o")
+
+
+def new_figure(width: float = 7.0, height: float = 4.2, **subplots):
+    """(figure, axes) in the project's look, without touching global state."""
+    figure = blank_figure(width, height)
+    axes = figure.subplots(**subplots)
+    for ax in getattr(axes, "flat", [axes]):
+        dress(ax)
+    return figure, axes
+
+
+def blank_figure(width: float, height: float) -> Figure:
+    """A figure of a size in inches, without axes."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained", dpi=150)
+
+
+def column_beside(
+    width: float, height: float, *, beside: float, heights: Sequence[float]
+) -> tuple[Figure, Axes, list[Axes]]:
+    """A figure with one large panel of a width and height, and a column of others beside it."""
+    figure = blank_figure(width + beside, height)
+    places = figure.add_gridspec(
+        len(heights), 2, width_ratios=(width, beside), height_ratios=heights
+    )
+    main = figure.add_subplot(places[:, 0])
+    column = [figure.add_subplot(places[k, 1]) for k in range(len(heights))]
+    for ax in (main, *column):
+        dress(ax)
+    return figure, main, column
+
+
+def dress(ax: Axes) -> None:
+    """The project's look: a light grid behind the data, no frame above and to the right."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(True, color="#e5e7eb", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def log_numbers(ax: Axes) -> None:
+    """A logarithmic axis of y with numbers as they are said: 0.01 and 10,000."""
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+
+
+def legend_below(figure: Figure, *axes: Axes, columns: int, **look: Any) -> None:
+    """One legend below all axes: every label once, in the order in which it was drawn.
+
+    `look` may say otherwise, `loc` too.
+    """
+    entries: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    place = {"loc": "outside lower center", "fontsize": 8, "frameon": False, **look}
+    figure.legend(entries.values(), entries.keys(), ncols=columns, **place)
+
+
+def heading(figure: Figure, text: str) -> None:
+    """The title of a figure with several panels."""
+    figure.suptitle(text, x=0.01, ha="left", fontsize=11)
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a PNG; its metadata says nothing about the machine."""
+    figure.savefig(path, format="png", metadata={"Software": "dp_cmdp"})
+    return path

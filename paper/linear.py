@@ -1,0 +1,93 @@
+"""Linear programs in plain numbers: maximise c·x, A x ≤ b, A_eq x = b_eq, lower ≤ x ≤ upper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dp_cmdp.errors import InfeasibleError, SolverError, UnboundedError
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: What ``linprog`` says of programs that it did not solve.
+FAILURES = {2: InfeasibleError, 3: UnboundedError}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearProgram:
+    """One program; rows may be given in any form scipy knows."""
+
+    c: Floats
+    A: sparse.csr_array
+    b: Floats
+    A_eq: sparse.csr_array
+    b_eq: Floats
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(
+        cls,
+        c: Any,
+        A: Any = None,
+        b: Any = (),
+        *,
+        A_eq: Any = None,
+        b_eq: Any = (),
+        lower: Any = 0.0,
+        upper: Any = np.inf,
+    ) -> LinearProgram:
+        """With missing rows, and bounds spread over all variables."""
+        objective = np.asarray(c, dtype=float)
+        n = objective.size
+        empty = sparse.csr_array((0, n))
+        return cls(
+            objective,
+            empty if A is None else sparse.csr_array(A, dtype=float),
+            np.asarray(b, dtype=float),
+            empty if A_eq is None else sparse.csr_array(A_eq, dtype=float),
+            np.asarray(b_eq, dtype=float),
+            np.broadcast_to(np.asarray(lower, dtype=float), n),
+            np.broadcast_to(np.asarray(upper, dtype=float), n),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A best point, its objective, and the prices ≥ 0 of the rows A x ≤ b."""
+
+    x: Floats
+    objective: float
+    dual: Floats
+
+
+def solve(lp: LinearProgram) -> Solution:
+    """A float optimum.
+
+    Raises
+    ------
+    InfeasibleError, UnboundedError, SolverError
+    """
+    found = linprog(
+        -lp.c,
+        A_ub=lp.A if lp.b.size else None,
+        b_ub=lp.b if lp.b.size else None,
+        A_eq=lp.A_eq if lp.b_eq.size else None,
+        b_eq=lp.b_eq if lp.b_eq.size else None,
+        bounds=np.column_stack([lp.lower, lp.upper]),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+    )
+    if found.status == 4 and lp.c.any():  # infeasible or unbounded: ask which
+        solve(LinearProgram(0.0 * lp.c, lp.A, lp.b, lp.A_eq, lp.b_eq, lp.lower, lp.upper))
+        raise UnboundedError("the program is unbounded")
+    if found.status:
+        raise FAILURES.get(found.status, SolverError)(found.message)
+    x = np.clip(found.x, lp.lower, lp.upper)
+    dual = -np.asarray(found.ineqlin.marginals) if lp.b.size else np.empty(0)
+    return Solution(x, float(lp.c @ x), np.maximum(dual, 0.0))

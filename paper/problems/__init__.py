@@ -1,0 +1,1 @@
+"""Ready problems, one builder each, with invented truths."""

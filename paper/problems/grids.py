@@ -1,0 +1,99 @@
+"""Random square grids with many candidate hazards, of any size.
+
+From the top left (or from anywhere) to the goal at the bottom right, −1 per step; every move is a
+uniform one with probability `SLIP`. Three tenths of the cells are candidates. Three tenths of them
+are hazards with a severity between ½ and 1, the others have one below 0.05. The limit is public:
+half the cost of the fastest way (of moves that are equally fast, the first of `MOVES` is taken), or
+a little more than what the most cautious way costs if every candidate is as severe as can be,
+whichever is larger.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import spsolve
+
+import dp_cmdp as dp
+from paper.linear import Floats
+
+STARTS = ("corner", "uniform")
+MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
+SLIP = 0.2
+DISCOUNT = 0.97
+CANDIDATES = HAZARDS = 0.3
+#: Sweeps of value iteration, after which values are exact to 0.97^1200/0.03 < 1e-14, and how far
+#: apart equally good moves may look.
+SWEEPS, EQUAL = 1200, 1e-9
+#: The limit, relative to the cost of the fastest policy and to the most cautious one's worst.
+OF_FASTEST, OF_SAFEST = 0.5, 1.02
+
+
+def random_grid(
+    size: int, rng: np.random.Generator, *, radius: float = 0.1, start: str = "corner"
+) -> tuple[dp.ParametricCMDP, Floats]:
+    """A grid of `size` × `size` cells with one private severity per candidate, and its truth.
+
+    Parameters
+    ----------
+    size : int
+    rng : numpy.random.Generator
+        Draws candidates and severities.
+    radius : float
+        How much a severity in [0, 1] may change between adjacent databases; 1: to anything.
+    start : {"corner", "uniform"}
+    """
+    cells = size * size
+    found = np.sort(rng.permutation(np.arange(1, cells - 1))[: int(CANDIDATES * cells)])
+    is_hazard = rng.uniform(size=found.size) < HAZARDS
+    severe, mild = rng.uniform(0.5, 1.0, found.size), rng.uniform(0.0, 0.05, found.size)
+    severity = np.where(is_hazard, severe, mild)
+    first = np.full(cells, 1.0 / cells) if start == "uniform" else np.eye(1, cells).ravel()
+    T, reward = _dynamics(size), np.full((cells, len(MOVES)), -1.0)
+    reward[-1] = 0.0
+    risk = np.zeros(reward.shape)
+    risk[found] = -1.0
+    cautious, fastest = (_visits(T, _best_moves(T, r), first)[found] for r in (risk, reward))
+    limit = max(OF_SAFEST * cautious.sum(), OF_FASTEST * float(severity @ fastest))
+    envelope = dp.Envelope(0.0, 1.0, radius=radius, shape=found.size)
+    cost = dp.PrivateCost(states=found, cost=envelope, limit=limit)
+    model = dp.ParametricCMDP(T, reward, gamma=DISCOUNT, start=first, costs=cost)
+    return model, severity
+
+
+def _best_moves(T: sparse.csr_array, reward: Floats) -> np.ndarray:
+    """A move per cell, by value iteration; of equally good moves the first.
+
+    No solver is asked: which of several best policies it returns is its own affair, and they meet
+    very different hazards.
+    """
+    worth = reward
+    for _ in range(SWEEPS):
+        worth = reward + DISCOUNT * (T @ worth.max(axis=1)).reshape(reward.shape)
+    return (worth >= worth.max(axis=1, keepdims=True) - EQUAL).argmax(axis=1)
+
+
+def _visits(T: sparse.csr_array, move: np.ndarray, first: Floats) -> Floats:
+    """Discounted visits of every cell under a policy."""
+    chain = T[np.arange(first.size) * len(MOVES) + move]
+    return spsolve(sparse.csc_array(sparse.eye_array(first.size) - DISCOUNT * chain.T), first)
+
+
+def _dynamics(n: int) -> sparse.csr_array:
+    """(cells · moves, cells): where each move leads."""
+    cells, goal = n * n, n * n - 1
+    row, col = np.divmod(np.arange(cells), n)
+    ends = [np.clip(row + i, 0, n - 1) * n + np.clip(col + j, 0, n - 1) for i, j in MOVES]
+    for end in ends:
+        end[goal] = goal
+    pairs = np.arange(cells) * len(MOVES)
+    parts = [
+        ((1.0 - SLIP) * (a == b) + SLIP / len(MOVES), pairs + a, end)
+        for a in range(len(MOVES))
+        for b, end in enumerate(ends)
+    ]
+    data = np.concatenate([np.full(cells, chance) for chance, _, _ in parts])
+    at = tuple(np.concatenate([part[k] for part in parts]) for k in (1, 2))
+    T = sparse.csr_array((data, at), shape=(cells * len(MOVES), cells))
+    T.sum_duplicates()
+    return T
