@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
@@ -13,29 +13,25 @@ from dp_cmdp._src.noise.one_sided import MAX_CELLS, OneSided
 
 _HEX = re.compile("0|[1-9a-f][0-9a-f]*")
 
-_READERS: dict[str, tuple[frozenset[str], Callable[[Mapping[str, Any]], Law]]] = {
-    "laplace": (
-        frozenset({"support", "thresholds"}),
-        lambda said: Laplace(_integer(said["support"]), _integers(said["thresholds"])),
-    ),
-    "unbounded laplace": (
-        frozenset({"thresholds", "onward"}),
-        lambda said: UnboundedLaplace(_integers(said["thresholds"]), _integer(said["onward"])),
-    ),
-    "one-sided": (
-        frozenset({"cell", "weights"}),
-        lambda said: OneSided(_integer(said["cell"]), _integers(said["weights"])),
-    ),
+_FIELDS = {
+    "laplace": {"law", "support", "thresholds"},
+    "unbounded laplace": {"law", "thresholds", "onward"},
+    "one-sided": {"law", "cell", "weights"},
 }
 
 
 def law_from_document(said: Mapping[str, Any]) -> Law:
     """The law that wrote the document; a document written in another way is refused."""
-    fields, read = _READERS.get(said.get("law", ""), (frozenset(), None))
-    if read is None or set(said) != fields | {"law"}:
-        known = ", ".join(_READERS)
+    name = said.get("law")
+    if not isinstance(name, str) or set(said) != _FIELDS.get(name):
+        known = ", ".join(_FIELDS)
         raise InvalidArgumentError(f"the law of a measurement must be one of: {known}")
-    return read(said)
+    if name == "one-sided":
+        return OneSided(_integer(said["cell"]), _integers(said["weights"]))
+    thresholds = _integers(said["thresholds"])
+    if name == "laplace":
+        return Laplace(_integer(said["support"]), thresholds)
+    return UnboundedLaplace(thresholds, _integer(said["onward"]))
 
 
 def _integer(text: Any) -> int:
@@ -45,6 +41,7 @@ def _integer(text: Any) -> int:
 
 
 def _integers(texts: Any) -> tuple[int, ...]:
-    if not isinstance(texts, list) or len(texts) > MAX_CELLS:
+    found: Any = texts if isinstance(texts, list) else [None]
+    if len(found) > MAX_CELLS:
         raise InvalidArgumentError(f"a law is given by at most {MAX_CELLS} integers")
-    return tuple(map(_integer, texts))
+    return tuple(map(_integer, found))

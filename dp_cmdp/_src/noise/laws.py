@@ -28,7 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,7 @@ class Law(Protocol):
     @property
     def variance(self) -> float: ...
     @classmethod
-    def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Self:
+    def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Law:
         """The narrowest law of this family that is private enough."""
         ...
 
@@ -165,8 +165,12 @@ class Laplace:
     def mean(self) -> float:
         return 0.0
 
-    @cached_property
+    @property
     def variance(self) -> float:
+        return self._variance
+
+    @cached_property
+    def _variance(self) -> float:
         return second_moment_below(self.thresholds, self.support + 1) / self.acceptance
 
     @cached_property

@@ -119,12 +119,20 @@ class OneSided:
     def high(self) -> int:
         return self.cell * len(self.weights) - 1
 
-    @cached_property
+    @property
     def mean(self) -> float:
-        return self.cell * _mean(self.weights) + (self.cell - 1) / 2
+        return self._mean
 
     @cached_property
+    def _mean(self) -> float:
+        return self.cell * _mean(self.weights) + (self.cell - 1) / 2
+
+    @property
     def variance(self) -> float:
+        return self._variance
+
+    @cached_property
+    def _variance(self) -> float:
         place = np.arange(len(self.weights)) - _mean(self.weights)
         within = (float(self.cell) ** 2 - 1) / 12
         return float(self.cell) ** 2 * float(place**2 @ self._chances) + within

@@ -42,6 +42,8 @@ from dp_cmdp._src.noise.laws import Law, Sensitivity
 FloatArray = NDArray[np.float64]
 #: Weights up to this are floats, so that inequalities have them exactly.
 LARGEST_WEIGHT = 1 << 53
+#: Quotients and products of weights and steps above this are exact in floats.
+SMALLEST_STEP = 2.0**-400
 #: Sums of int64 that stay below this in floats do not overflow.
 SAFE = 2.0**61
 #: Norms of columns are rounded up to 2^-NORM_BITS.
@@ -61,7 +63,7 @@ class Query:
     Raises
     ------
     InvalidArgumentError
-        If the weights are no integers, or are of an entry that no record can change.
+        If the weights are no integers.
     """
 
     envelope: Envelope
@@ -81,11 +83,9 @@ class Query:
         weights.eliminate_zeros()
         if weights.nnz and not (np.abs(weights.data.astype(float)) <= LARGEST_WEIGHT).all():
             raise InvalidArgumentError("weights must be at most 2^53 in size")
-        if (self.envelope.radius[weights.indices] == 0).any():
-            raise InvalidArgumentError(
-                "weights must be of entries that some record can change: noise would protect "
-                "nobody in the others. Give them a radius, or make them public"
-            )
+        step = self.envelope.step[weights.indices]
+        if not ((step > SMALLEST_STEP) & (step < 1 / SMALLEST_STEP)).all():
+            raise InvalidArgumentError("entries must have radii of 1e-100 to 1e100; rescale them")
         for buffer in (weights.data, weights.indices, weights.indptr):
             buffer.flags.writeable = False
         object.__setattr__(self, "weights", weights)
@@ -389,7 +389,7 @@ def _intervals(
 
 def _product(cell: int, step: float, rounded: Callable[[Fraction], float]) -> float:
     """cell·step: exact in floats where both are, rounded outwards elsewhere."""
-    if abs(cell) < LARGEST_WEIGHT and step > 2.0**-900:
+    if abs(cell) < LARGEST_WEIGHT:
         return cell * step
     return rounded(cell * Fraction(step))
 

@@ -27,6 +27,7 @@ from dp_cmdp._src.base.extras import require
 from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.frames import entries_frame
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.noise import law_from_document
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Outcome, Query
@@ -41,9 +42,9 @@ CLEAR = 1e-6
 LONGEST_INTEGER = 100
 TABLES = ("entries", "queries")
 _KEYS = {"envelope", "simulated", "strategy", "ledger", "outcomes"}
+_PLACES = ("weight_row", "weight_entry", "weight")
 _OUTCOME_KEYS = {
-    "name", "kind", "rows", "weight_row", "weight_entry", "weight", "centres", "law", "epsilon",
-    "delta", "integers",
+    "name", "kind", "rows", *_PLACES, "centres", "law", "epsilon", "delta", "integers",
 }  # fmt: skip
 
 
@@ -100,7 +101,8 @@ class Release:
         if not self.outcomes:
             return "nothing was read"
         pair = f"(ε = {shown_up(self.budget.epsilon)}, δ = {shown_up(self.budget.delta)})"
-        return f"{pair}-differential privacy when {adjacency(self.envelope)}"
+        far = "over its whole range" if self.envelope.whole_range else "by at most its radius"
+        return f"{pair}-differential privacy when {self.envelope.changes}, each {far}"
 
     @property
     def lower(self) -> FloatArray:
@@ -247,7 +249,18 @@ class Release:
         require("pandas")
         if table not in TABLES:
             raise InvalidArgumentError(f"table must be one of {TABLES}; got {table[:60]!r}")
-        return _entries_frame(self) if table == "entries" else _queries_frame(self)
+        if table == "queries":
+            return _queries_frame(self)
+        return entries_frame(
+            self.envelope,
+            {
+                "lower": self.lower,
+                "estimate": self.estimate,
+                "upper": self.upper,
+                "public_lower": self.envelope.lower,
+                "public_upper": self.envelope.upper,
+            },
+        )
 
     @validated
     def plot(self, **options: Any) -> Any:
@@ -285,23 +298,6 @@ class Release:
         return facts_table("Release", lines)
 
 
-def adjacency(envelope: Envelope) -> str:
-    """Which databases must look alike, in words."""
-    owned = np.diff(envelope.change.indptr).max(initial=0)
-    shared = np.bincount(envelope.change.indices, minlength=1).max(initial=0) > 1
-    limit = envelope.entries_per_record
-    whole = (envelope.radius >= envelope.upper - envelope.lower).all()
-    far = "over its whole range" if whole else "by at most its radius"
-    if owned <= 1 and not shared:
-        return f"one entry changes {far}"
-    who = "person" if shared else "record"
-    many = owned if limit is None else min(limit, owned)
-    sharing = ", who may share entries with others," if shared else ""
-    if limit is not None:
-        return f"one {who}{sharing} changes at most {many} of its {owned} entries, each {far}"
-    return f"one {who}{sharing} of up to {many} entries changes, each {far}"
-
-
 def is_empty(known: UncertaintySet) -> bool:
     """Whether no database agrees with all bounds and inequalities; True only where it is clear."""
     if known.is_empty or known.is_box:
@@ -312,7 +308,7 @@ def is_empty(known: UncertaintySet) -> bool:
     rows = known.W * width[None, :]
     size = np.maximum(abs(known.W) @ width, np.finfo(float).tiny)
     limit = (known.q - known.W @ known.lower) / size + CLEAR
-    scaled = sparse.csr_array(sparse.diags_array(1 / size) @ rows)
+    scaled: Any = sparse.csr_array(sparse.diags_array(1 / size) @ rows)
     found = linprog(np.zeros(width.size), A_ub=scaled, b_ub=limit, bounds=(0, 1), method="highs")
     return found.status == 2
 
@@ -340,21 +336,28 @@ def _measured_entries(outcome: Outcome) -> tuple[NDArray[np.int64], FloatArray, 
 
 def _outcome_document(outcome: Outcome) -> dict[str, Any]:
     measurement = outcome.measurement
-    table = measurement.query.weights.tocoo()
-    largest = isinstance(measurement.query, LargestQuery)
+    query = measurement.query
+    table = query.weights.tocoo()
+    centres = query.centres if isinstance(query, LargestQuery) else ()
     return {
         "name": measurement.name,
-        "kind": "largest" if largest else "linear",
+        "kind": "largest" if centres else "linear",
         "rows": table.shape[0],
         "weight_row": table.coords[0].astype(np.int64),
         "weight_entry": table.coords[1].astype(np.int64),
         "weight": table.data,
-        "centres": [str(centre) for centre in measurement.query.centres] if largest else [],
-        "law": measurement.law.document(),
+        "centres": [str(centre) for centre in centres],
+        "law": _law_document(measurement.law),
         "epsilon": str(measurement.budget.epsilon),
         "delta": str(measurement.budget.delta),
         "integers": [str(number) for number in outcome.integers],
     }
+
+
+def _law_document(law: Any) -> dict[str, Any]:
+    """Of a law of somebody else's only the name: its release can be saved, but not proved again."""
+    known = hasattr(law, "document")
+    return law.document() if known else {"law": f"{type(law).__module__}.{type(law).__qualname__}"}
 
 
 def _outcome(envelope: Envelope, said: Mapping[str, Any]) -> Outcome:
@@ -379,11 +382,10 @@ def _outcome(envelope: Envelope, said: Mapping[str, Any]) -> Outcome:
 
 def _weights(said: Mapping[str, Any], entries: int) -> sparse.csr_array:
     """The weights of a document, each place once and none of them 0."""
-    place = [np.asarray(said[name]) for name in ("weight_row", "weight_entry")]
-    data = np.asarray(said["weight"])
-    if any(part.dtype != np.int64 or part.ndim != 1 for part in (*place, data)):
+    row, entry, data = (np.asarray(said[name]) for name in _PLACES)
+    if any(part.dtype != np.int64 or part.ndim != 1 for part in (row, entry, data)):
         raise InvalidArgumentError("weights must be integers, with a row and an entry each")
-    found = sparse.csr_array((data, place), shape=(said["rows"], entries), dtype=np.int64)
+    found = sparse.csr_array((data, (row, entry)), shape=(said["rows"], entries))
     found.sum_duplicates()
     if found.nnz != data.size or not data.all():
         raise InvalidArgumentError("weights must name each place once, and not be 0")
@@ -402,52 +404,12 @@ def _fraction(text: Any) -> Fraction:
     return Fraction(text)
 
 
-def _entries_frame(release: Release) -> pd.DataFrame:
-    import pandas as pd
-
-    envelope, columns = release.envelope, {}
-    if not any(group.labels for group in envelope.groups):
-        columns["group"] = np.repeat(
-            [g.name for g in envelope.groups], [g.size for g in envelope.groups]
-        )
-        columns["entry"] = np.concatenate([np.arange(g.size) for g in envelope.groups] or [[]])
-    columns |= {
-        "lower": release.lower,
-        "estimate": release.estimate,
-        "upper": release.upper,
-        "public_lower": envelope.lower,
-        "public_upper": envelope.upper,
-    }
-    return pd.DataFrame(columns, index=_index(envelope))
-
-
-def _index(envelope: Envelope) -> pd.Index:
-    """The labels of all entries: of the only group, or pairs of group and label."""
-    import pandas as pd
-
-    groups = envelope.groups
-    if not any(group.labels for group in groups):
-        return pd.RangeIndex(envelope.size)
-    if len(groups) == 1:
-        axes = groups[0].labels
-        return axes[0] if len(axes) == 1 else pd.MultiIndex.from_product(axes)
-    names = [(group.name, label) for group in groups for label in _flat_labels(group)]
-    return pd.MultiIndex.from_tuples(names, names=["group", "label"])
-
-
-def _flat_labels(group: Any) -> list[Any]:
-    import pandas as pd
-
-    if not group.labels:
-        return list(range(group.size))
-    axes = group.labels
-    return list(axes[0] if len(axes) == 1 else pd.MultiIndex.from_product(axes))
-
-
 def _queries_frame(release: Release) -> pd.DataFrame:
     import pandas as pd
 
-    names = _index(release.envelope).tolist()
+    table = entries_frame(release.envelope, {})
+    labelled = "entry" not in table.columns
+    names = (table.index if labelled else table["entry"]).tolist()
     rows = []
     for outcome in release.outcomes:
         measurement = outcome.measurement
