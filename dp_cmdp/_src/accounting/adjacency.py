@@ -100,8 +100,8 @@ class Adjacency:
     @classmethod
     def parse(cls, text: str) -> Adjacency:
         """Read what :attr:`text` wrote."""
-        said = json.loads(text)
-        whole = {"groups": said} if isinstance(said, list) else cast(dict[str, Any], said)
+        said: Any = json.loads(text)
+        whole: dict[str, Any] = {"groups": said} if isinstance(said, list) else said
         parts = [{name: _tuples(part) for name, part in one.items()} for one in whole["groups"]]
         return cls(
             tuple(Group(**part) for part in parts),

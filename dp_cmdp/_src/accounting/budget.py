@@ -40,17 +40,9 @@ EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*$", re.IGNORECASE)
 
 
 def exact(name: str, value: Any) -> Fraction:
-    """Read a number as the fraction its user wrote: 0.1 is 1/10, "1/3" is 1/3.
+    """A number as the fraction its user wrote: 0.1 is 1/10, "1/3" is 1/3.
 
-    A float of any width stands for the shortest decimal text that is that float, not for its
-    binary expansion.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dp_cmdp._src.accounting.budget import exact
-    >>> exact("epsilon", 0.1), exact("epsilon", "1/3"), exact("epsilon", np.float32(0.1))
-    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 10))
+    A float of any width stands for its shortest decimal text, not for its binary expansion.
     """
     if isinstance(value, numbers.Real) and not check.is_real(value):
         raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
@@ -233,6 +225,14 @@ class PrivacyBudget:
     def _repr_html_(self) -> str:
         facts = [("ε", shown_up(self.epsilon)), ("δ", shown_up(self.delta))]
         return facts_table("PrivacyBudget", facts)
+
+
+def amount(epsilon: Fraction, delta: Fraction) -> PrivacyBudget:
+    """What was spent, is left or is a share: it may be zero, and is not validated."""
+    return PrivacyBudget._of(epsilon, delta)  # pyright: ignore[reportPrivateUsage]
+
+
+NOTHING = amount(Fraction(0), Fraction(0))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.accounting.budget import NOTHING, PrivacyBudget, amount
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, LedgerCorruptError
 
@@ -28,8 +28,6 @@ MAX_BITS = 1000
 _ZERO = re.compile("0/1")
 _FRACTION = re.compile(r"[1-9][0-9]{0,301}/[1-9][0-9]{0,301}")
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-#: Before the first debit.
-NOTHING = PrivacyBudget._of(Fraction(0), Fraction(0))
 _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 Kind = Literal["total", "unit", "debit"]
@@ -56,7 +54,7 @@ class LedgerEntry:
     @property
     def budget(self) -> PrivacyBudget:
         """ε and δ together."""
-        return PrivacyBudget._of(self.epsilon, self.delta)
+        return amount(self.epsilon, self.delta)
 
     def row(self) -> tuple[int, str, str, str, str, str, str, str, str]:
         """The entry as stored: fractions are text ``p/q``."""

@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dp_cmdp._src.accounting.adjacency import Adjacency, stated
-from dp_cmdp._src.accounting.budget import Number, PrivacyBudget
+from dp_cmdp._src.accounting.budget import NOTHING, Number, PrivacyBudget
 from dp_cmdp._src.accounting.hashchain import (
-    NOTHING,
     Balance,
     Chain,
     LedgerEntry,

@@ -1,9 +1,9 @@
 """The ledger's file: one SQLite database, opened for one transaction at a time.
 
 A commit is forced to disk before it returns (``synchronous = EXTRA``). The rollback journal, not
-a write-ahead log, keeps a ledger at rest a single file that can be copied. Every use holds the lock
-of :mod:`dp_cmdp._src.accounting.lock`, with SQLite's own as a second fence; what was written is read
-back, through a new connection, before the lock is released.
+a write-ahead log, keeps a ledger at rest a single file that can be copied. Every use holds the
+lock of :mod:`dp_cmdp._src.accounting.lock`, with SQLite's own as a second fence; what was written
+is read back, through a new connection, before the lock is released.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ def _only_name(path: Path, *, may_create: bool) -> Path:
         if may_create:
             return path
         raise LedgerError(
-            f"there is no ledger at {path}; PrivacyLedger.create(path, account, epsilon=…, delta=…) makes one"
+            f"there is no ledger at {path}; PrivacyLedger.create(path, account, epsilon=…, "
+            "delta=…) makes one"
         ) from None
     except OSError as error:
         raise LedgerError(f"{path} cannot be reached ({error.strerror})") from None

@@ -18,7 +18,7 @@ import math
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -141,7 +141,7 @@ def _packed(part: Any, arrays: list[np.ndarray]) -> Any:
         arrays.append(_plain(part))
         return {"$array": len(arrays) - 1}
     if sparse.issparse(part):
-        table: Any = sparse.csr_array(part)
+        table = cast(Any, part).tocsr()
         members = [table.data, table.indices, table.indptr]
         shape = [int(size) for size in table.shape]
         return {"$csr": [shape, *(_packed(member, arrays) for member in members)]}

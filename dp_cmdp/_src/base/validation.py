@@ -154,6 +154,11 @@ def path(name: str, value: Any) -> Path:
     return Path(value)
 
 
+def is_sparse(value: Any) -> bool:
+    """Whether `value` is a sparse matrix of scipy."""
+    return sparse.issparse(value)
+
+
 def is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
     """Whether `value` maps names to things; a sparse matrix that is a dict to Python does not."""
     return isinstance(value, Mapping) and not type(value).__module__.startswith("scipy.")
@@ -224,6 +229,16 @@ def frozen_sparse(matrix: sparse.csr_array) -> sparse.csr_array:
     for buffer in (matrix.data, matrix.indices, matrix.indptr):
         buffer.flags.writeable = False
     return matrix
+
+
+def generator(name: str, value: Any) -> np.random.Generator:
+    """An explicit numpy Generator."""
+    if not isinstance(value, np.random.Generator):
+        raise InvalidTypeError(
+            f"{name} must be a numpy.random.Generator (for example numpy.random.default_rng(0)), "
+            f"got {type(value).__name__}"
+        )
+    return value
 
 
 def truth(name: str, value: Any) -> bool:

@@ -25,6 +25,7 @@ from dp_cmdp._src.data.envelope import Envelope, Shape
 from dp_cmdp._src.data.names import plain
 
 IntArray = NDArray[np.int64]
+TERMS = ("row", "col", "entry", "coefficient")
 #: Arrays beyond this many positions are not broadcast, indexed or reshaped densely.
 MOST_POSITIONS = 2**26
 
@@ -85,7 +86,9 @@ class Affine:
         """An expression from its terms; those that meet are added exactly."""
         made = cls.__new__(cls)
         rows, cols = table_shape(shape)
-        fixed = sparse.csr_array((rows, cols)) if constant is None else sparse.csr_array(constant)
+        fixed: Any = sparse.csr_array((rows, cols) if constant is None else constant)
+        if not np.isfinite(fixed.data).all():
+            raise InvalidArgumentError("constants must be finite")
         made.envelope, made.shape = envelope, shape
         made.constant = check.frozen_sparse(fixed.astype(np.float64))
         parts = [np.asarray(part, dtype=np.int64) for part in (row, col, entry)]
@@ -103,9 +106,8 @@ class Affine:
     @classmethod
     def _public(cls, envelope: Envelope, numbers: Any) -> Affine:
         """Numbers that read nothing."""
-        if sparse.issparse(numbers):
-            shape, table = numbers.shape, numbers
-        else:
+        shape, table = getattr(numbers, "shape", ()), numbers
+        if not check.is_sparse(numbers):
             dense = check.array("the constant", numbers)
             check.reject_non_finite("the constant", dense.ravel())
             shape, table = dense.shape, dense.reshape(table_shape(dense.shape))
@@ -118,7 +120,7 @@ class Affine:
         found = _envelope_in(x, envelope)
         if isinstance(x, Affine):
             return x
-        if sparse.issparse(x) or not _holds_affine(x):
+        if check.is_sparse(x) or not _holds_affine(x):
             return cls._public(found, x)
         return _stacked([cls.of(part, found) for part in x], found)
 
@@ -143,7 +145,7 @@ class Affine:
             raise InvalidArgumentError(
                 "terms must be a vector, at a pair (rows, columns) and shape a pair of sizes"
             )
-        sizes = tuple(check.size("shape", size) for size in shape)
+        sizes = check.size("shape", shape[0]), check.size("shape", shape[1])
         places = [
             check.integers(f"{name} of at", part, high=size) if size else np.zeros(0, np.int64)
             for name, part, size in zip(("rows", "columns"), map(_listed, at), sizes, strict=True)
@@ -183,15 +185,11 @@ class Affine:
 
     def __add__(self, other: Any) -> Affine:
         mine, yours = self._with(other)
-        return Affine._of(
-            mine.envelope,
-            mine.shape,
-            *(
-                np.concatenate([getattr(mine, name), getattr(yours, name)])
-                for name in ("row", "col", "entry", "coefficient")
-            ),
-            mine.constant + yours.constant,
+        row, col, entry, coefficient = (
+            np.concatenate([getattr(mine, name), getattr(yours, name)]) for name in TERMS
         )
+        constant = mine.constant + yours.constant
+        return Affine._of(mine.envelope, mine.shape, row, col, entry, coefficient, constant)
 
     __radd__ = __add__
 
@@ -205,16 +203,14 @@ class Affine:
         return self._scaled(-1.0)
 
     def __mul__(self, other: Any) -> Affine:
-        factor = self._numbers(other)
-        if not sparse.issparse(factor) and factor.ndim == 0:
-            return self._scaled(float(factor))
-        shape = np.broadcast_shapes(self.shape, factor.shape)
+        table = self._numbers(other)
+        if table.ndim == 0:
+            return self._scaled(float(table))
+        shape = _joint_shape(self.shape, table.shape)
         wide = self._broadcast(shape)
-        if sparse.issparse(factor):
-            table = sparse.csr_array(factor)
-        else:
-            table = np.broadcast_to(factor, shape).reshape(table_shape(shape))
-        weight = np.asarray(table[wide.row, wide.col], dtype=np.float64).ravel()
+        if not check.is_sparse(table):
+            table = np.broadcast_to(table, shape).reshape(table_shape(shape))
+        weight = values_at(table, wide.row, wide.col)
         return Affine._of(
             wide.envelope,
             shape,
@@ -229,7 +225,7 @@ class Affine:
 
     def __truediv__(self, other: Any) -> Affine:
         divisor = self._numbers(other)
-        if sparse.issparse(divisor) or (divisor == 0).any():
+        if check.is_sparse(divisor) or (divisor == 0).any():
             raise InvalidArgumentError("an Affine must be divided by numbers that are not 0")
         if divisor.ndim == 0:  # as it is written: 1/3 of a coefficient is rounded once
             return Affine._of(
@@ -244,7 +240,9 @@ class Affine:
         return self * (1.0 / divisor)
 
     def __matmul__(self, other: Any) -> Affine:
-        return self.T.__rmatmul__(_transposed(self._numbers(other)))._turned(other)
+        right = self._numbers(other)
+        product = self.T.__rmatmul__(right if right.ndim == 1 else right.T)
+        return product.T if product.ndim == 2 else product
 
     def __rmatmul__(self, other: Any) -> Affine:
         left = self._numbers(other)
@@ -266,10 +264,6 @@ class Affine:
             row, col, product = col, row, sparse.csr_array(product.T)
         coefficient = self.coefficient[term] * column.data[at]
         return Affine._of(self.envelope, shape, row, col, self.entry[term], coefficient, product)
-
-    def _turned(self, other: Any) -> Affine:
-        """The product of transposed factors, transposed back."""
-        return self.T if self.ndim == 2 else self
 
     @property
     def T(self) -> Affine:
@@ -323,14 +317,15 @@ class Affine:
     def sum(self, axis: int | None = None) -> Affine:
         """Sums over all numbers, or along one axis."""
         if axis is None:
-            return np.ones(self.size) @ self.reshape(-1)
+            return self.reshape(-1).__rmatmul__(np.ones(self.size))
         axes = np.arange(self.ndim)
         if not check.is_integer(axis) or not -self.ndim <= axis < self.ndim:
             raise InvalidArgumentError(f"axis must be in [{-self.ndim}, {self.ndim - 1}]")
         position = np.moveaxis(self._positions(), axes[axis], 0)
         rest = position.shape[1:]
         ones = np.ones(position.shape[0])
-        return (ones @ self._gathered(position.reshape(position.shape[0], -1))).reshape(rest)
+        flat = self._gathered(position.reshape(position.shape[0], -1))
+        return flat.__rmatmul__(ones).reshape(rest)
 
     def _scaled(self, factor: float) -> Affine:
         coefficient = self.coefficient * factor
@@ -341,7 +336,7 @@ class Affine:
         """A public factor: finite numbers of any shape, or a sparse matrix."""
         if isinstance(other, Affine):
             raise InvalidTypeError("an Affine must be multiplied by public numbers, not by another")
-        if sparse.issparse(other):
+        if check.is_sparse(other):
             return check.matrix("a factor", other)
         found = check.array("a factor", other)
         check.reject_non_finite("a factor", found.ravel())
@@ -349,19 +344,12 @@ class Affine:
 
     def _with(self, other: Any) -> tuple[Affine, Affine]:
         """Both terms of a sum in one shape."""
-        if isinstance(other, Affine) and self.is_public and not self.envelope.size:
-            yours, mine = other, Affine._of(
-                other.envelope, self.shape, self.row, self.col, self.entry, self.coefficient,
-                self.constant,
-            )  # fmt: skip
+        if isinstance(other, Affine) and not self.envelope.size:
+            mine, yours = Affine._public(other.envelope, self.constant), other
+            mine = mine._reshaped(self.shape)
         else:
             mine, yours = self, Affine.of(other, self.envelope)
-        try:
-            shape = np.broadcast_shapes(mine.shape, yours.shape)
-        except ValueError:
-            raise InvalidArgumentError(
-                f"shapes must broadcast, got {mine.shape} and {yours.shape}"
-            ) from None
+        shape = _joint_shape(mine.shape, yours.shape)
         return mine._broadcast(shape), yours._broadcast(shape)
 
     def _broadcast(self, shape: Shape) -> Affine:
@@ -402,6 +390,22 @@ class Affine:
     def __repr__(self) -> str:
         count = np.unique(self.entry).size
         return f"Affine(shape={self.shape}, reads {count} entr{'y' if count == 1 else 'ies'})"
+
+
+def values_at(table: Any, row: IntArray, col: IntArray) -> FloatArray:
+    """Numbers of a dense or sparse table at some places."""
+    if not row.size or (check.is_sparse(table) and not table.nnz):
+        return np.zeros(row.size)
+    found = table[row, col]
+    dense = found.toarray() if check.is_sparse(found) else found
+    return np.asarray(dense, dtype=np.float64).ravel()
+
+
+def _joint_shape(one: Shape, other: Shape) -> Shape:
+    try:
+        return np.broadcast_shapes(one, other)
+    except ValueError:
+        raise InvalidArgumentError(f"shapes must broadcast, got {one} and {other}") from None
 
 
 def table_shape(shape: Shape) -> tuple[int, int]:
@@ -460,10 +464,6 @@ def _stacked(parts: list[Affine], envelope: Envelope) -> Affine:
         sparse.vstack([part.constant for part in flat]),
     )
     return whole._reshaped((len(parts), *shape))
-
-
-def _transposed(numbers: Any) -> Any:
-    return numbers if numbers.ndim == 1 else numbers.T
 
 
 def _listed(part: Any) -> Any:
@@ -534,7 +534,8 @@ class Located:
         axes = [_places(axis, part) for axis, part in zip(group.labels, parts, strict=True)]
         shape = tuple(place.size for place in axes)
         kept = tuple(n for n, part in zip(shape, parts, strict=True) if _is_several(part))
-        flat = np.ravel_multi_index(np.ix_(*axes), group.shape).reshape(shape)
+        grid: Any = np.ix_(*axes)
+        flat: Any = np.ravel_multi_index(grid, group.shape)
         return Affine._entries(self._envelope, group.start + flat.ravel(), kept)
 
 

@@ -74,12 +74,11 @@ class Database:
             values = check_is_file(values, "CSV")
         elif check.is_mapping(values):
             _check_groups(values, self.envelope)
-        elif not (callable(values) or is_table(values) or isinstance(values, list | tuple)):
-            if not hasattr(type(values), "__array__") and not check.is_real(values):
-                raise InvalidTypeError(
-                    "values must be numbers, a table of pandas, a mapping from group to numbers, "
-                    f"the path of a CSV file or a callable, got {type(values).__name__}"
-                )
+        elif not (callable(values) or _is_numeric(values)):
+            raise InvalidTypeError(
+                "values must be numbers, a table of pandas, a mapping from group to numbers, "
+                f"the path of a CSV file or a callable, got {type(values).__name__}"
+            )
         self._source = values
 
     @classmethod
@@ -143,6 +142,12 @@ def envelope_of(problem: Any) -> Envelope:
         f"problem must be a problem with private numbers or an Envelope, got "
         f"{type(problem).__name__}"
     )
+
+
+def _is_numeric(values: Any) -> bool:
+    """Whether `values` is of a kind that may hold numbers; none is looked at."""
+    listed = isinstance(values, list | tuple) or hasattr(type(values), "__array__")
+    return listed or is_table(values) or check.is_real(values)
 
 
 def _check_groups(values: Mapping[Any, Any], envelope: Envelope) -> None:

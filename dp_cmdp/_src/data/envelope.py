@@ -326,7 +326,7 @@ class Envelope:
         self._has_names = False
         self.lower = check.frozen(np.array(lower, dtype=np.float64))
         self.upper = check.frozen(np.array(upper, dtype=np.float64))
-        table = sparse.csr_array(change, dtype=np.float64, copy=True)
+        table = sparse.csr_array(change.astype(np.float64), copy=True)
         table.eliminate_zeros()
         self.change = check.frozen_sparse(table)
         self._check()
@@ -657,11 +657,12 @@ def _disjoint(owners: NDArray[np.int64], radius: FloatArray) -> sparse.csr_array
 
 def _change_matrix(change: Any, size: int) -> sparse.csr_array:
     """The change of each record as stated: nothing twice, and every entry with an owner."""
-    if sparse.issparse(change) and change.format == "coo":
+    kind = change.format if check.is_sparse(change) else ""
+    if kind == "coo":
         row, col = (np.asarray(part, dtype=np.int64) for part in change.coords)
         if np.unique(row * max(size, 1) + col).size < row.size:
             raise InvalidArgumentError("change must state each record and entry once")
-    elif sparse.issparse(change) and not change.has_canonical_format:
+    elif kind in ("csr", "csc", "bsr") and not change.has_canonical_format:
         raise InvalidArgumentError("change must state each record and entry once, in order")
     table = check.matrix("change", change)
     if table.shape[1] != size:

@@ -32,7 +32,7 @@ VALUE = "value"
 
 
 def is_table(data: Any) -> bool:
-    """Whether `data` is a DataFrame or a Series of pandas, which is not imported for the question."""
+    """Whether `data` is a DataFrame or a Series of pandas, which is not imported to find out."""
     names = {f"{kind.__module__.split('.')[0]}.{kind.__name__}" for kind in type(data).__mro__}
     return bool(names & {"pandas.DataFrame", "pandas.Series"})
 
@@ -160,7 +160,7 @@ def _holds_texts(name: str, groups: tuple[Group, ...]) -> bool:
 
 
 def private_group(data: Any, group: Group) -> FloatArray | None:
-    """The private values of a group from a table or an array, in its order; None if they do not fit.
+    """The private values of a group from a table or an array, in its order; None if none fit.
 
     Groups with labels take tables by their labels, others by place. Arrays have the group's shape.
     """
