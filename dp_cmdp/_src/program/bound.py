@@ -33,7 +33,7 @@ MOVES = 8
 def upper_bound(
     lp: LinearProgram, robust: RobustRows, raw: RawSolution, x: FloatArray, inside: FloatArray
 ) -> float:
-    """The bound for a robust program, from a solver's multipliers and a database near the middle.
+    """The bound for a robust program, from a solver's multipliers and a database inside.
 
     A variable that nothing bounds is taken to be at most twice as large as any of x, plus 1: then
     the bound is as accurate as the solver's multipliers, and not a proof.
@@ -108,20 +108,17 @@ def _worst_databases(
     theta[hard] = np.clip(low[hard] + share, low[hard], high[hard])
     if not robust.links:
         return theta
-    for target in (inside[robust.entry], _least(robust)):
-        for attempt in range(MOVES):
-            left = _room(robust, theta)
-            if (left >= 0.0).all():
-                return theta
-            missing = np.maximum(-left, 0.0)
-            reached = np.maximum(_room(robust, target), 0.0)
-            needed = missing + reached
-            part = np.divide(missing, needed, out=np.zeros_like(missing), where=needed > 0.0)
-            step = np.zeros(robust.rows.num_rows)
-            np.maximum.at(step, robust.link_row, part)
-            step = np.where(step > 0.0, np.minimum(step * 2.0**attempt + 2.0**-50, 1.0), 0.0)
-            moved = theta + step[robust.row] * (target - theta)
-            theta = np.clip(moved, low, high)
+    target = inside[robust.entry]
+    reached = np.maximum(_room(robust, target), 0.0)
+    for attempt in range(MOVES):
+        missing = np.where(y[robust.link_row] > 0.0, np.maximum(-_room(robust, theta), 0.0), 0.0)
+        if not missing.any():
+            return theta
+        share = np.divide(missing, missing + reached, out=np.zeros_like(missing), where=missing > 0)
+        step = np.zeros(y.size)
+        np.maximum.at(step, robust.link_row, share)
+        step = np.where(step > 0.0, np.minimum(step * 2.0**attempt + 2.0**-50, 1.0), 0.0)
+        theta = np.clip(theta + step[robust.row] * (target - theta), low, high)
     return None
 
 
@@ -136,13 +133,6 @@ def _room(robust: RobustRows, theta: FloatArray) -> FloatArray:
         ],
         num_rows=robust.links,
     )
-
-
-def _least(robust: RobustRows) -> FloatArray:
-    """The corner at which the inequalities that a pair is in are least, added up."""
-    meeting, _, weight = robust.pull
-    pull = np.bincount(meeting, weights=weight, minlength=robust.row.size)
-    return np.where(pull > 0.0, robust.low, robust.high)
 
 
 def _implied_bounds(

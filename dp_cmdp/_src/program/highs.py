@@ -27,7 +27,7 @@ TOLERANCE = 1e-9
 #: Iterations of the simplex per row and column, at most: usual are one or two, and without a limit
 #: HiGHS circles for ever on some infeasible programs.
 ITERATIONS = 100
-#: Programs with at least so many rows are solved by interior points: three to forty times as fast as
+#: Programs with at least so many rows are solved by interior points: 3 to 40 times as fast as
 #: simplex, also from the basis of a similar program, and no faster in small ones.
 INTERIOR_ROWS = 1_000
 _STATUS = highspy.HighsModelStatus

@@ -39,6 +39,7 @@ from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows, check_consistent
 
+
 class ParametricLP:
     """A linear program with private numbers, as public structure.
 
@@ -284,8 +285,7 @@ class ParametricLP:
         start: LPAnswer | None,
         certify: bool,
     ) -> LPAnswer:
-        if certify:
-            check_consistent(known)
+        inside = check_consistent(known) if certify else known.lower
         theta = known.lower + (known.upper - known.lower) / 2 if estimate is None else estimate
         c = np.asarray(self.objective.at(theta), dtype=np.float64)
         robust, sense = RobustRows(self._rows, known), -1.0 if self.minimizes else 1.0
@@ -304,7 +304,7 @@ class ParametricLP:
         x, links = robust.split(point)
         value, bound = float(c @ x), np.inf
         if certify:
-            bound = max(upper_bound(lp, robust, raw, x, theta), sense * value)
+            bound = max(upper_bound(lp, robust, raw, x, inside), sense * value)
         return LPAnswer(
             decision=check.frozen(x.copy()),
             value=value,

@@ -321,22 +321,27 @@ def _own_links(rows: UncertainRows, W: sparse.csr_array) -> tuple[IntArray, IntA
     return row[kept], inequality[kept], False
 
 
-def check_consistent(known: UncertaintySet) -> None:
-    """Raise unless some database is in the set, to the accuracy of the solver.
+def check_consistent(known: UncertaintySet) -> FloatArray:
+    """A database in the set, as far inside as may be, to the accuracy of the solver.
 
     Entries are measured from the lower ends of their intervals in units of their widths, queries in
     units of their largest part: the verdict does not depend on the scale of the data.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If there is none.
     """
     contradiction = InvalidArgumentError(
         "the released bounds and inequalities contradict each other: no database satisfies all of "
         "them, so they cannot come from one database that did not change in between; use one "
         "release only"
     )
-    if (known.lower > known.upper).any():
+    if known.is_empty:
         raise contradiction
-    if known.is_box:
-        return
     width = known.upper - known.lower
+    if known.is_box:
+        return known.lower + width / 2
     largest = np.maximum(np.abs(known.lower), np.abs(known.upper))
     left = known.q - known.W @ known.lower + TOO_CLOSE_TO_CALL * (abs(known.W) @ largest)
     parts = sparse.csr_array(known.W.multiply(width[None, :]))
@@ -344,10 +349,18 @@ def check_consistent(known: UncertaintySet) -> None:
     unit[unit == 0.0] = np.abs(left[unit == 0.0])
     unit[unit == 0.0] = 1.0
     parts.data = parts.data / np.repeat(unit, np.diff(parts.indptr))
-    none = np.zeros(width.size)
-    empty = sparse.csr_array((0, width.size))
-    one = np.ones(width.size)
+    one = np.ones(width.size + 1)
+    deepest = LinearProgram(
+        np.append(np.zeros(width.size), 1.0),
+        sparse.csr_array(sparse.hstack([parts, np.ones((unit.size, 1))])),
+        left / unit,
+        sparse.csr_array((0, one.size)),
+        np.zeros(0),
+        np.zeros(one.size),
+        one,
+    )
     try:
-        HighsEngine(LinearProgram(none, parts, left / unit, empty, np.zeros(0), none, one)).run()
+        share = HighsEngine(deepest).run().x[:-1]
     except SolverError:
         raise contradiction from None
+    return np.clip(known.lower + share * width, known.lower, known.upper)
