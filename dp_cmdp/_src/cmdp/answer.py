@@ -27,7 +27,7 @@ class PolicyAnswer(Answer[Policy]):
     policy : Policy
         Certified for every database that the release allows; see :class:`Answer` for the rest.
     known : UncertaintySet
-        The databases it is certified for.
+        The databases that are possible: those it is certified for.
 
     Notes
     -----
@@ -35,6 +35,7 @@ class PolicyAnswer(Answer[Policy]):
     """
 
     kind: ClassVar[str] = "constrained MDP"
+    _known: UncertaintySet | None = None
 
     @property
     def policy(self) -> Policy:
@@ -42,10 +43,9 @@ class PolicyAnswer(Answer[Policy]):
 
     @property
     def known(self) -> UncertaintySet:
-        """The databases that are possible."""
-        if self.release is None:
-            return self.problem.envelope.uncertainty
-        return self.release.uncertainty
+        if self.release is not None:
+            return self.release.uncertainty
+        return self.problem.envelope.uncertainty if self._known is None else self._known
 
     def worst_databases(self) -> FloatArray:
         """Per constraint, a database of the set in which the policy has least left of its limit."""

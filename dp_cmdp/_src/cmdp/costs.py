@@ -249,7 +249,8 @@ def _distinct(name: str, given: Any, high: int) -> IntArray:
 class Constraints:
     """K constraints over the pairs of a model: cost(θ) (K, pairs), limit(θ) (K,) and their names.
 
-    `candidates` are None for costs that are whole tables.
+    Of every kind, `prices` are what its `candidates` cost; of costs that are whole tables, and of
+    models that were read from a file, there are none.
     """
 
     envelope: Envelope
@@ -257,6 +258,7 @@ class Constraints:
     limit: Affine
     names: tuple[str, ...]
     candidates: tuple[Candidates | None, ...]
+    prices: tuple[Affine | None, ...]
 
 
 def constraints_of(
@@ -278,9 +280,13 @@ def constraints_of(
     def part(given: Any, key: str) -> Affine:
         return envelope[key] if isinstance(given, Envelope) else Affine.of(given, envelope)
 
-    rows = [
-        _pairs(mdp, part(kind.cost, key), places, name)
+    prices = [
+        _prices(part(kind.cost, key), places, name)
         for (name, kind), (key, _), places in zip(kinds.items(), keys, candidates, strict=True)
+    ]
+    rows = [
+        _pairs(mdp, price, places, name)
+        for name, price, places in zip(kinds, prices, candidates, strict=True)
     ]
     limits = [
         part(kind.limit, key).reshape(1)
@@ -292,7 +298,9 @@ def constraints_of(
         _stacked(envelope, limits, 1).reshape(len(limits)),
         tuple(kinds),
         tuple(candidates),
-    )
+        tuple(None if places is None else price
+              for price, places in zip(prices, candidates, strict=True)),
+    )  # fmt: skip
 
 
 def _envelope(
@@ -370,6 +378,18 @@ def _index(places: Candidates) -> Any:
     return pd.MultiIndex.from_tuples(places.labels, names=places.names)
 
 
+def _prices(cost: Affine, places: Candidates | None, name: str) -> Affine:
+    """What each candidate costs, (candidates,); a whole table as it is."""
+    if places is None or cost.shape == (places.count,):
+        return cost
+    if cost.shape != () or not (cost.is_public or places.count == 1):
+        raise InvalidArgumentError(
+            f"cost of {name!r} must have {places.count} entries, one per candidate, got shape "
+            f"{cost.shape}"
+        )
+    return cost + np.zeros(places.count)
+
+
 def _pairs(mdp: MDP, cost: Affine, places: Candidates | None, name: str) -> Affine:
     """What each pair costs, (pairs,), never rounded down."""
     size = mdp.r.size
@@ -384,13 +404,6 @@ def _pairs(mdp: MDP, cost: Affine, places: Candidates | None, name: str) -> Affi
                 f"{hint and f': pass {hint}'}"
             )
         return cost.reshape(size)
-    if cost.shape != (places.count,):
-        if cost.shape != () or not (cost.is_public or places.count == 1):
-            raise InvalidArgumentError(
-                f"cost of {name!r} must have {places.count} entries, one per candidate, got shape "
-                f"{cost.shape}"
-            )
-        cost = cost + np.zeros(places.count)
     charges = places.charges(mdp)
     fixed = _fixed(charges, cost, size)
     counted = sparse.csr_array(

@@ -10,8 +10,10 @@ every θ of a set when K rows A(θ)x ≤ b(θ) do: the same robust rows as those
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +27,7 @@ from dp_cmdp._src.cmdp import synthesis
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certify import corner, excess_of
 from dp_cmdp._src.cmdp.chain import DiscountedChain
-from dp_cmdp._src.cmdp.costs import Candidates, Constraints, PrivateCost, constraints_of
+from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine
@@ -90,7 +92,7 @@ class ParametricCMDP:
     cost: Affine
     limit: Affine
     names: tuple[str, ...]
-    candidates: tuple[Candidates | None, ...]
+    constraints: Constraints
     rows: UncertainRows
 
     @validated
@@ -108,7 +110,18 @@ class ParametricCMDP:
         self._fill(mdp, constraints_of(mdp, costs))
 
     @classmethod
-    def _of(cls, mdp: MDP, constraints: Constraints) -> ParametricCMDP:
+    def _of(
+        cls,
+        mdp: MDP,
+        costs: PrivateCost | Mapping[str, PrivateCost],
+        *,
+        states_at: StatesAt | None = None,
+    ) -> Self:
+        """The model of an MDP; with `states_at`, cells of its grid may be candidates."""
+        return cls._made(mdp, constraints_of(mdp, costs, states_at))
+
+    @classmethod
+    def _made(cls, mdp: MDP, constraints: Constraints) -> Self:
         """The model of an MDP and constraints that are known to fit."""
         made = cls.__new__(cls)
         made._fill(mdp, constraints)
@@ -117,7 +130,7 @@ class ParametricCMDP:
     def _fill(self, mdp: MDP, constraints: Constraints) -> None:
         self.mdp, self.envelope = mdp, constraints.envelope
         self.cost, self.limit = constraints.cost, constraints.limit
-        self.names, self.candidates = constraints.names, constraints.candidates
+        self.names, self.constraints = constraints.names, constraints
         none = np.zeros(mdp.r.size)
         self.rows = UncertainRows(
             self.cost,
@@ -134,7 +147,8 @@ class ParametricCMDP:
         names = tuple(f"constraint {i}" for i in range(cmdp.num_constraints))
         cost = Affine.of(sparse.csr_array(cmdp.cost.reshape(len(names), -1)), empty)
         limit = Affine.of(cmdp.limit, empty)
-        return cls._of(cmdp, Constraints(empty, cost, limit, names, (None,) * len(names)))
+        none = (None,) * len(names)
+        return cls._made(cmdp, Constraints(empty, cost, limit, names, none, none))
 
     @property
     def T(self) -> sparse.csr_array:
@@ -211,7 +225,14 @@ class ParametricCMDP:
         RefusedError if the set is the whole envelope and no policy does, InfeasibleError if it is
         another, SolverError if none can be certified.
         """
+        if certify and self.envelope.size and synthesis.is_everything(self, known):
+            return self._robust if estimate is None else replace(self._robust, estimate=estimate)
         return synthesis.answer(self, known, estimate, start=start, certified=certify)
+
+    @cached_property
+    def _robust(self) -> PolicyAnswer:
+        """The answer that needs no data: no estimate changes it, because rewards are public."""
+        return synthesis.answer(self, self.envelope.uncertainty, None, start=None, certified=True)
 
     def value(self, decision: Policy, values: FloatArray) -> float:
         """The discounted reward of a policy, which no private number changes."""
@@ -240,7 +261,7 @@ class ParametricCMDP:
 
     def refuse_if_unanswerable(self) -> None:
         """Raise RefusedError unless some policy keeps its limits for every possible database."""
-        self.answer(self.envelope.uncertainty, certify=False)
+        _ = self._robust
 
     def document(self) -> dict[str, Any]:
         """The content of the problem's file."""
@@ -273,7 +294,8 @@ class ParametricCMDP:
         cost, limit = (_affine_from(said[part], envelope) for part in ("cost", "limit"))
         if cost.shape != (len(names), mdp.r.size) or limit.shape != (len(names),):
             raise InvalidArgumentError("costs and limits must fit the model and its names")
-        return cls._of(mdp, Constraints(envelope, cost, limit, names, (None,) * len(names)))
+        none = (None,) * len(names)
+        return cls._made(mdp, Constraints(envelope, cost, limit, names, none, none))
 
     @validated
     def save(self, path: str | Path) -> Path:

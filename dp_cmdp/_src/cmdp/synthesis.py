@@ -108,7 +108,7 @@ def answer(
         box = UncertaintySet.box(known.lower, known.upper)  # may still give a policy
         found = answer(problem, box, theta, start=start, certified=certified)
         shape = (len(problem.names), known.q.size)
-        return replace(found, multipliers=sparse.csr_array(shape), source="release")
+        return replace(found, multipliers=sparse.csr_array(shape), source="release", _known=known)
 
 
 def _search(
@@ -267,6 +267,7 @@ def _made(
         problem=problem,
         source="robust" if is_everything(problem, rows.known) else "release",
         _warm=known,
+        _known=rows.known,
     )
 
 

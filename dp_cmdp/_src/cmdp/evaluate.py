@@ -1,0 +1,108 @@
+"""What a policy earns, costs and visits, by linear algebra.
+
+For the chain of π (:mod:`dp_cmdp._src.cmdp.chain`) the value function solves (I − γP_π)v = r_π,
+each cost function solves the same system with cost_π, and the occupancy measure is
+x(s, a) = d(s)·π(a|s) with (I − γP_π)ᵀd = start. All in floating point; bounds that hold with
+certainty are those of :func:`dp_cmdp.certify`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.validation import FloatArray, frozen, validated
+from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evaluation:
+    """What a policy earns, costs and visits.
+
+    Attributes
+    ----------
+    value : float
+        Discounted reward from the start.
+    costs, slack : (K,)
+        Discounted costs from the start, and limits minus them.
+    occupancy : (num_states, num_actions)
+        Discounted visits of every pair; sums to 1/(1 − γ).
+    value_function : (num_states,)
+        Discounted reward from each state.
+    cost_functions : (K, num_states)
+        Discounted costs from each state.
+    """
+
+    value: float
+    costs: FloatArray
+    slack: FloatArray
+    occupancy: FloatArray
+    value_function: FloatArray
+    cost_functions: FloatArray
+
+    def __repr__(self) -> str:
+        with np.printoptions(precision=6, threshold=6):
+            return f"Evaluation(value={self.value:.6g}, costs={self.costs}, slack={self.slack})"
+
+
+@validated
+def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
+    """What a policy earns, costs and visits in a CMDP.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model to evaluate in; it need not be the one the policy was computed from.
+    policy : Policy
+        One row per state of `cmdp`.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the policy has other states or actions than the model.
+
+    Notes
+    -----
+    **Paper.** ``def:cmdp``, with the occupancy measure of its linear program recomputed from π.
+    **Privacy.** *Post-processing* of a public `cmdp`; curator only on the true one.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> T = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]  # action 1 changes the state
+    >>> cmdp = dp.CMDP(T, [[0, 0], [1, 1]], cost=[[0, 0], [1, 1]], limit=1.5, gamma=0.5)
+    >>> found = dp.evaluate(cmdp, dp.Policy.deterministic([1, 0], 2))  # go there and stay
+    >>> round(found.value, 6), found.costs.round(6), found.slack.round(6)
+    (1.0, array([1.]), array([0.5]))
+    """
+    check_fits(policy, cmdp)
+    chain = DiscountedChain(cmdp, policy)
+    value_function = chain.values(chain.average(cmdp.r))
+    cost_functions = np.array([chain.values(chain.average(cost)) for cost in cmdp.cost])
+    visits = np.maximum(chain.visits(cmdp.start), 0.0)
+    costs = cost_functions @ cmdp.start
+    return Evaluation(
+        value=float(cmdp.start @ value_function),
+        costs=frozen(costs),
+        slack=frozen(cmdp.limit - costs),
+        occupancy=frozen(visits[:, None] * policy.probabilities),
+        value_function=frozen(value_function),
+        cost_functions=frozen(cost_functions),
+    )
+
+
+def check_fits(policy: Policy, mdp: MDP) -> None:
+    """Raise unless a policy has the states and actions of a model."""
+    if policy.probabilities.shape != mdp.r.shape:
+        raise InvalidArgumentError(
+            f"policy must have probabilities of shape {mdp.r.shape} (states, actions) to match the "
+            f"model, got {policy.probabilities.shape}"
+        )
