@@ -78,7 +78,7 @@ def helping(problem: Problem) -> NDArray[np.bool_]:
 
 def objective_entries(problem: Problem) -> Any:
     """The entries that the value of a decision depends on, as far as the problem says so."""
-    objective = getattr(problem, "objective", None)
+    objective = getattr(getattr(problem, "linear", problem), "objective", None)
     if isinstance(objective, Affine):
         return np.unique(objective.entry)
     return np.asarray(getattr(problem, "objective_entries", []), dtype=np.int64)

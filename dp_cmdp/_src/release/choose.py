@@ -3,8 +3,9 @@
 Strategies are tried on invented databases (:mod:`dp_cmdp._src.release.simulate`). In the first
 trial queries are proposed as each strategy would have it; of the two whose proposed answers are
 best, the answers over measured queries are found, and the better one is tried again. It is taken
-when it loses clearly less than the plain release of the entries; otherwise, or where that loses something
-in fewer than two of three trials (one alone would decide by chance), the plain release is. Trials
+when it loses clearly less than the plain release of the entries; otherwise, or where that loses
+something in fewer than two of three trials (one alone would decide by chance), the plain release
+is. Trials
 are few, so a strategy that rests on more than they show must do a little better than the others:
 without a look at the entries everything rests on the prior, and with a small safety factor an
 unlucky noise is dear.

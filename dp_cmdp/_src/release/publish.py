@@ -190,8 +190,7 @@ def amended(answer: Answer, **changes: Any) -> Answer:
 
 def better(problem: Problem, value: float, than: float) -> bool:
     """Whether a value is better by more than rounding; of a problem that minimises, lower is."""
-    sign = -1.0 if getattr(problem, "minimizes", False) else 1.0
-    return bool(sign * (value - than) > ROUNDING * (abs(value) + abs(than)))
+    return bool(sense(problem) * (value - than) > ROUNDING * (abs(value) + abs(than)))
 
 
 @dataclass
@@ -241,6 +240,12 @@ def carrying(release: Callable[[], Release]) -> Iterator[None]:
         if isinstance(getattr(error, "release", None), Release):
             error.add_note(NOTE)
         raise
+
+
+def sense(problem: Any) -> float:
+    """1 where more is better, −1 where less is."""
+    less = getattr(problem, "minimizes", not getattr(problem, "maximizes", True))
+    return -1.0 if less else 1.0
 
 
 def tells_nothing(problem: Problem, release: Release) -> bool:

@@ -7,6 +7,7 @@ random numbers, and what several of them measure first is measured once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +28,20 @@ FloatArray = NDArray[np.float64]
 
 #: Where the robust answer loses less, relative, there is nothing to win.
 NOTHING_TO_WIN = 1e-9
+#: Batches per worker: enough to even out, few enough that a problem is sent seldom.
+BATCHES = 4
+
+
+def spread(job: Callable[[range], list[Any]], count: int, workers: int) -> list[Any]:
+    """job(0 … count − 1), in batches of numbers over processes of joblib."""
+    if workers == 1:
+        return job(range(count))
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    size = max(1, -(-count // (BATCHES * max(1, effective_n_jobs(workers)))))
+    batches = [range(first, min(first + size, count)) for first in range(0, count, size)]
+    parts = Parallel(n_jobs=workers)(delayed(job)(batch) for batch in batches)
+    return [found for part in parts for found in part or ()]
 
 
 class Middle:

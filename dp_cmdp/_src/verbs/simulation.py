@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.release.choose import choose
 from dp_cmdp._src.release.publish import amended
-from dp_cmdp._src.release.simulate import Simulator
+from dp_cmdp._src.release.simulate import Simulator, spread
 from dp_cmdp._src.release.strategy import Strategy
 from dp_cmdp._src.verbs.arguments import (
     budget_of,
@@ -31,9 +32,6 @@ from dp_cmdp._src.verbs.spend import finished, robust_answer
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Batches per worker: enough to even out, few enough that a problem is sent seldom.
-BATCHES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,18 +199,9 @@ def _runs(
     workers: int,
 ) -> list[Answer[Any]]:
     """One answer per draw, the same whoever computes it."""
-    if workers == 1:
-        return _batch(simulator, values, strategy, budget, range(count))
-    from joblib import Parallel, delayed, effective_n_jobs
-
-    size = max(1, -(-count // (BATCHES * max(1, effective_n_jobs(workers)))))
-    batches = [range(first, min(first + size, count)) for first in range(0, count, size)]
-    job = delayed(_batch)
-    found = Parallel(n_jobs=workers)(
-        job(simulator, values, strategy, budget, batch) for batch in batches
-    )
-    problem = simulator.problem
-    return [amended(part, problem=problem) for batch in found for part in batch or ()]
+    job = partial(_batch, simulator, values, strategy, budget)
+    found = spread(job, count, workers)
+    return [amended(part, problem=simulator.problem) for part in found]
 
 
 def _batch(

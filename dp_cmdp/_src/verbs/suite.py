@@ -93,7 +93,9 @@ def _task(kind: str, owned: str) -> Callable[[int, np.random.Generator], Report]
     def judge(runs: int, rng: np.random.Generator) -> Report:
         found = []
         for sizes, numbers in NUMBERS.items():
-            subject = Measured(f"{kind}: {owned}", KINDS[kind](_envelope(*RECORDS[owned], *numbers)))
+            subject = Measured(
+                f"{kind}: {owned}", KINDS[kind](_envelope(*RECORDS[owned], *numbers))
+            )
             if sizes == "thirds":
                 found += subject.judge(None, runs=runs, rng=rng)
             else:
