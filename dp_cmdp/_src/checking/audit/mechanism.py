@@ -22,9 +22,7 @@ HEADING = f"a private mechanism is accused with probability at most {FALSE_ALARM
 
 
 @validated
-def audit(
-    mechanism: Any, pair: Any, *, epsilon: Number, delta: Number, seed: int = 0
-) -> Report:
+def audit(mechanism: Any, pair: Any, *, epsilon: Number, delta: Number, seed: int = 0) -> Report:
     """Audit a mechanism that claims (ε, δ)-differential privacy.
 
     Parameters

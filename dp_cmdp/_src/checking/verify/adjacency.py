@@ -92,7 +92,7 @@ class Adjacency:
         if most is not None:
             most = integer(most, "entries_per_record", 1)
         made = cls(tuple(lower), tuple(upper), table, records, most, member(said, "groups"))
-        made.moves  # refuses a lattice that is too fine
+        _ = made.moves  # a lattice that is too fine is refused
         return made
 
     @property
@@ -152,47 +152,34 @@ class Adjacency:
         return None
 
     def moved(self, weights: Iterable[Triple], *, largest: bool) -> Moved:
-        """What the worst record moves integer queries by; `largest`: only their largest."""
-        found = (self._joint if self.entries_per_record is None else self._few)(weights)
-        if largest:
-            return Moved(found.largest, found.largest**2, found.largest, int(found.largest > 0))
-        return found
+        """What the worst record moves integer queries by; `largest`: only their largest.
 
-    def _joint(self, weights: Iterable[Triple]) -> Moved:
-        """Every record changes all of its entries at once."""
-        sums: dict[tuple[int, int], int] = {}
-        for query, entry, weight in weights:
-            for record, far in self.moves[entry]:
-                if weight:
-                    place = record, query
-                    sums[place] = sums.get(place, 0) + abs(weight) * far
-        return _worst(sums)
-
-    def _few(self, weights: Iterable[Triple]) -> Moved:
-        """Every record changes at most c of its entries at once."""
-        most, given = self.entries_per_record or 0, list(weights)
-        whole = self._joint(given)
+        With c = `entries_per_record` the c largest terms count: also of the square, since norms of
+        sums are at most sums of norms.
+        """
         columns: dict[int, dict[int, list[tuple[int, int]]]] = {}
-        for query, entry, weight in given:
-            for record, far in self.moves[entry]:
-                if weight:
+        for query, entry, weight in weights:
+            if weight:
+                for record, far in self.moves[entry]:
                     own = columns.setdefault(record, {}).setdefault(entry, [])
                     own.append((query, abs(weight) * far))
         found = Moved(0, 0, 0, 0)
         for own in columns.values():
+            most = self.entries_per_record or len(own)
             by_query: dict[int, list[int]] = {}
             for terms in own.values():
                 for query, term in terms:
                     by_query.setdefault(query, []).append(term)
             l1 = _top(most, (sum(term for _, term in terms) for terms in own.values()))
-            largest = max(_top(most, terms) for terms in by_query.values())
-            norms = nlargest(most, (sum(term**2 for _, term in terms) for terms in own.values()))
+            largest_one = max(_top(most, terms) for terms in by_query.values())
             full = sum(sum(terms) ** 2 for terms in by_query.values())
+            norms = nlargest(most, (sum(term**2 for _, term in terms) for terms in own.values()))
+            square = min(_sum_of_roots_squared(norms), l1 * largest_one, full)
             count = min(_top(most, map(len, own.values())), len(by_query))
-            square = min(_sum_of_roots_squared(norms), l1 * largest, full)
-            each = Moved(l1, square, largest, count)
-            found = Moved(*map(max, found, each))
-        return Moved(*map(min, found, whole))
+            found = Moved(*map(max, found, Moved(l1, square, largest_one, count)))
+        if largest:
+            return Moved(found.largest, found.largest**2, found.largest, int(found.largest > 0))
+        return found
 
 
 def lattice_step(radius: float) -> Fraction:
@@ -200,18 +187,6 @@ def lattice_step(radius: float) -> Fraction:
     exponent = frexp(radius if radius > 0 else 1.0)[1] - 1 - BITS
     refuse_unless(exponent >= -1074, "a radius is too small for a lattice")
     return Fraction(2) ** exponent
-
-
-def _worst(sums: Mapping[tuple[int, int], int]) -> Moved:
-    own: dict[int, list[int]] = {}
-    for (record, _), moved in sums.items():
-        own.setdefault(record, []).append(moved)
-    return Moved(
-        max(map(sum, own.values()), default=0),
-        max((sum(moved**2 for moved in each) for each in own.values()), default=0),
-        max(sums.values(), default=0),
-        max(map(len, own.values()), default=0),
-    )
 
 
 def _top(most: int, terms: Iterable[int]) -> int:

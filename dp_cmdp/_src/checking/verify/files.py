@@ -14,32 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-import numpy as np
 
 from dp_cmdp._src.base.documents import document_digest, read_document
 from dp_cmdp._src.base.errors import Error, InvalidArgumentError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.checking.report import Finding, Report
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
+from dp_cmdp._src.checking.verify.answers import SAFE, answer_findings, judge_policy, policy_table
 from dp_cmdp._src.checking.verify.known import Known
-from dp_cmdp._src.checking.verify.problems import CMDP, LINEAR, ProblemFile
-from dp_cmdp._src.checking.verify.reading import (
-    Refused,
-    fraction,
-    member,
-    numbers,
-    refuse_unless,
-)
+from dp_cmdp._src.checking.verify.problems import CMDP, ProblemFile
+from dp_cmdp._src.checking.verify.reading import Refused
 from dp_cmdp._src.checking.verify.releases import ReleaseFile, Trust, trusting
-from dp_cmdp._src.checking.verify.rows import Multipliers, read_multipliers
 
 PROBLEM, RELEASE, ANSWER = "problem.npz", "release.npz", "answer.npz"
-KINDS = ("release", "problem", "answer", "policy")
 IN_ORDER = "the file is in order"
 YOURS = "adjacency compared with that of your problem"
 THEIRS = "adjacency as the file states it, not compared with yours"
@@ -125,7 +115,10 @@ def _saved(what: Any, path: Path) -> Path:
     if isinstance(what, str | Path):
         return Path(what)
     if not hasattr(what, "save"):
-        raise InvalidArgumentError(f"a {type(what).__name__} is no file and cannot be saved as one")
+        raise InvalidArgumentError(
+            f"a {type(what).__name__} is no file and cannot be saved as one; a cvxpy problem is "
+            "given as dp_cmdp.cvxpy.load(problem)"
+        )
     return Path(what.save(path))
 
 
@@ -155,15 +148,18 @@ class Shelf:
             if path.is_dir():
                 self._answer(subject, path)
                 return
-            kind, content = _content(path)
+            content = _content(path)
+            kind = content.pop("kind")
             if kind == "release":
                 self.releases.append(self._release(subject, content))
             elif kind == "problem":
                 self.problems.append(self._problem(subject, content))
             elif kind == "policy":
                 self.policies.append((subject, content))
-            else:
+            elif kind == "answer":
                 raise Refused("an answer is verified with its folder, which holds its problem too")
+            else:
+                raise Refused(f"a document of the kind {kind[:60]!r} states nothing to verify")
         except (*DAMAGE, Error) as error:
             self.say(subject, IN_ORDER, False, _words(error))
 
@@ -204,165 +200,48 @@ class Shelf:
     def _policy(
         self, subject: str, content: Mapping[str, Any], problems: Sequence[ProblemFile]
     ) -> None:
-        table = _table(member(content, "probabilities"))
+        table, claim = policy_table(content), SAFE[CMDP]
         self.say(subject, IN_ORDER, True, f"a policy of {table.shape[0]} states")
-        claim = "the policy keeps every limit for every database that is possible"
-        fitting = [each for each in problems if _fits(each, table)]
-        if not fitting:
-            why = "its model is not among the files: give it, or problem="
-            self.say(subject, claim, None, why, word="missing", open=True)
-            return
-        for model in fitting:
+        missing = "its model is not among the files: give it, or problem="
+        for model in problems:
+            if model.kind != CMDP or model.rows.A.shape[1] != table.size:
+                continue
             near = [r for r in self.releases if r.adjacency.difference(model.adjacency) is None]
-            for release in near or [None]:
-                known = Known.box(model.adjacency) if release is None else release.known
-                none: Multipliers = [[] for _ in range(model.rows.A.shape[0])]
-                worst, how = model.judge_policy(table, known, none)
-                holds = max(worst, default=Fraction(0)) <= 0
-                scope = "the envelope" if release is None else release.subject
-                if release is None and not holds:
-                    why = "not proved over the envelope; its release is not among the files"
-                    self.say(subject, claim, None, why, word="missing", open=True)
-                elif not holds and release is not None and release.known.rows:
-                    why = "not proved by bounds alone; give the folder of its answer, too"
-                    self.say(subject, claim, None, why, word="missing", open=True)
+            missing = "" if near else "not proved over the envelope: its release is not given"
+            for known in [release.known for release in near] or [Known.box(model.adjacency)]:
+                judged = judge_policy(model, table, known)
+                if judged.holds or not (known.rows or missing):
+                    self.say(subject, claim, judged.holds, judged.words)
+                    missing = ""
                 else:
-                    self.say(subject, claim, holds, f"over {scope}; {_most(worst)}; {how}")
+                    missing = missing or "not proved by bounds alone: give its answer's folder"
+        if missing:
+            self.say(subject, claim, None, missing, word="missing", open=True)
 
     def _answer(self, subject: str, folder: Path) -> None:
         """An answer with its problem and release."""
-        content = _content(folder / ANSWER, "answer")[1]
-        problem = self._problem(f"{subject}/{PROBLEM}", _content(folder / PROBLEM, "problem")[1])
+        content = _content(folder / ANSWER, "answer")
+        problem = self._problem(f"{subject}/{PROBLEM}", _content(folder / PROBLEM, "problem"))
         release = None
         if (folder / RELEASE).exists():
-            release = self._release(
-                f"{subject}/{RELEASE}", _content(folder / RELEASE, "release")[1]
-            )
+            file = f"{subject}/{RELEASE}"
+            release = self._release(file, _content(folder / RELEASE, "release"))
             off = release.adjacency.difference(problem.adjacency)
             self.say(subject, "its release is of a database of its problem", off is None, off or "")
             if off is not None:
                 return
         if self.own is not None and self.own.problem is not None:
             problem = self.own.problem
-        try:
-            self._judge_answer(subject, content, problem, release)
-        except (*DAMAGE, Error) as error:
-            self.say(subject, IN_ORDER, False, _words(error))
-
-    def _judge_answer(
-        self,
-        subject: str,
-        said: Mapping[str, Any],
-        problem: ProblemFile,
-        release: ReleaseFile | None,
-    ) -> None:
-        refuse_unless(member(said, "answer") == problem.kind, "it answers another kind of problem")
-        source, proof = member(said, "source"), member(said, "certificate")
-        refuse_unless(source in ("release", "robust"), "its source is not as any answer's")
-        known = Known.box(problem.adjacency) if release is None else release.known
-        multipliers = _multipliers(member(said, "multipliers"), problem, known)
-        estimate = numbers(member(said, "estimate"), "the estimate")
-        inside = zip(problem.adjacency.lower, estimate, problem.adjacency.upper, strict=True)
-        refuse_unless(all(a <= b <= c for a, b, c in inside), "its estimate leaves the bounds")
-        decision = member(said, "decision")
-        claims: list[tuple[str, bool, str]] = []
-        if problem.kind == LINEAR:
-            x = numbers(member(decision, "x"), "the decision")
-            worst, claims = problem.judge_point(x, known, multipliers)
-            claims.append(self._value(problem, said, x, estimate))
-            claim = "every row holds for every database that is possible"
-        else:
-            table = _table(member(decision, "probabilities"))
-            worst, how = problem.judge_policy(table, known, multipliers)
-            claim = f"the policy keeps every limit for every database that is possible ({how})"
-        holds = max(worst, default=Fraction(0)) <= 0
-        self.say(subject, claim, holds, _most(worst))
-        for each in claims:
-            self.say(subject, *each)
-        self._certificate(subject, proof, worst, holds and all(ok for _, ok, _ in claims))
-        spent = tuple(fraction(member(said, name), name) for name in ("epsilon", "delta"))
-        if release is not None:
-            why = f"ε = {spent[0]}, δ = {spent[1]}"
-            self.say(
-                subject,
-                "it states at least what its release spent",
-                _covers(spent, release.budget),
-                why,
-            )
-        self.say(subject, "no other answer is better", None, "its bound is the solver's word")
-        self.say(
-            subject,
-            "it was made from its release and public data alone",
-            None,
-            "an answer cannot show what its maker looked at",
-        )
-
-    def _certificate(
-        self, subject: str, proof: Any, worst: Sequence[Fraction], verified: bool
-    ) -> None:
-        """What the certificate states, against what is found."""
-        stated, names = member(proof, "slack"), member(proof, "names")
-        slack = numbers(stated, "stated slacks")
-        refuse_unless(
-            len(slack) == len(worst) == len(names), "its certificate has other constraints"
-        )
-        over = [i for i, each in enumerate(slack) if Fraction(each) > -worst[i]]
-        wrong = f"{names[over[0]]} states slack {slack[over[0]]!r}" if over else ""
-        holds = not over and bool(member(proof, "verified")) == verified
-        self.say(subject, "its certificate states no more than is proved", holds, wrong)
-
-    def _value(
-        self,
-        problem: ProblemFile,
-        said: Mapping[str, Any],
-        x: Sequence[float],
-        estimate: Sequence[float],
-    ) -> tuple[str, bool, str]:
-        (stated,) = numbers(member(said, "value"), "the value")
-        found, room = problem.value(x, estimate)
-        claim = "its value is that of the point at its estimate, to the rounding of its sum"
-        return claim, abs(found - Fraction(stated)) <= room, f"{stated:.9g}"
+        self.findings += answer_findings(subject, content, problem, release)
 
 
-def _content(path: Path, kind: str | None = None) -> tuple[str, dict[str, Any]]:
-    """Kind and content of a document of this package."""
+def _content(path: Path, kind: str | None = None) -> dict[str, Any]:
+    """The content of a document of this package, with its kind as the member "kind"."""
     try:
         found, _, content = read_document(path, kind)
     except Error as error:
-        if "0.1" in str(error):
-            raise
-        raise Refused(f"not a file of this package, or damaged: {error}") from None
-    refuse_unless(found in KINDS, f"a document of the kind {found[:60]!r} states nothing to verify")
-    return found, content
-
-
-def _multipliers(said: Any, problem: ProblemFile, known: Known) -> Multipliers:
-    """Those of the answer; an answer that needs no inequality has none."""
-    rows = problem.rows.A.shape[0]
-    if getattr(said, "shape", None) == (rows, 0):
-        return [[] for _ in range(rows)]
-    return read_multipliers(said, rows, known)
-
-
-def _table(given: Any) -> np.ndarray:
-    refuse_unless(
-        isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind == "f",
-        "a policy is a table of probabilities",
-    )
-    return given
-
-
-def _fits(problem: ProblemFile, table: np.ndarray) -> bool:
-    return problem.kind == CMDP and problem.rows.A.shape[1] == table.size
-
-
-def _covers(stated: tuple[Fraction, ...], spent: tuple[Fraction, Fraction]) -> bool:
-    return all(given >= used for given, used in zip(stated, spent, strict=True))
-
-
-def _most(worst: Sequence[Fraction]) -> str:
-    slack = -max(worst, default=Fraction(0))
-    return f"{len(worst)} constraints, least slack {float(slack):.6g}"
+        raise Refused(f"not a file of this package that is in order: {error}") from None
+    return content if kind else {**content, "kind": found}
 
 
 def _words(error: Exception) -> str:

@@ -14,13 +14,9 @@ from dp_cmdp._src.checking.verify.adjacency import Adjacency
 from dp_cmdp._src.checking.verify.known import Known
 from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Visits
 from dp_cmdp._src.checking.verify.reading import Refused, member, numbers, refuse_unless
-from dp_cmdp._src.checking.verify.rows import Multipliers, Rows, Table, matrix, point
+from dp_cmdp._src.checking.verify.rows import Multipliers, Point, Rows, Table, matrix, point
 
 LINEAR, CMDP = "linear program", "constrained MDP"
-#: Equality rows hold to this share of their own terms: few have a solution in floats.
-EQUALITY_TOLERANCE = Fraction(1, 2**44)
-#: Values are sums of floats: they may miss the exact ones by this share of their terms, per term.
-ROUNDING = Fraction(1, 2**52)
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class ProblemFile:
             kind in (LINEAR, CMDP), f"a problem of the kind {str(kind)[:60]!r} is unknown"
         )
         made = cls(kind, Adjacency.read(member(said, "envelope")), said)
-        made.rows  # refuses what does not fit together
+        _ = made.rows  # parts that do not fit together are refused
         return made
 
     def _table(self, name: str) -> Table:
@@ -53,26 +49,24 @@ class ProblemFile:
         refuse_unless(b.shape == (A.shape[0], 1), "there is one limit per constraint")
         return Rows(A, b)
 
+    @cached_property
+    def names(self) -> list[str]:
+        """Of the constraints."""
+        return [*member(self.said, "row_names" if self.kind == LINEAR else "names")]
+
     def judge_point(
         self, x: Sequence[float], known: Known, multipliers: Multipliers
-    ) -> tuple[list[Fraction], list[tuple[str, bool, str]]]:
-        """Excess of every row of a linear program, and further claims of a point."""
+    ) -> list[Fraction]:
+        """Certain upper bounds on what every row of a linear program is exceeded by."""
         refuse_unless(len(x) == self.rows.A.shape[1], "the point has another number of variables")
-        at = point(x)
-        ends = zip(_vector(self.said, "lower"), _vector(self.said, "upper"), x, strict=True)
-        inside = all(low <= value <= high for low, high, value in ends)
-        worst = self._residual(at)
-        claims = [
-            ("the variables lie in their bounds", inside, f"{len(x)} variables"),
-            (
-                f"equality rows hold to {float(EQUALITY_TOLERANCE):.2g} of their own terms",
-                worst <= EQUALITY_TOLERANCE,
-                f"largest residual {float(worst):.3g}",
-            ),
-        ]
-        return self.rows.excess(at, known, multipliers), claims
+        return self.rows.excess(point(x), known, multipliers)
 
-    def _residual(self, x: Mapping[int, Fraction]) -> Fraction:
+    def within(self, x: Sequence[float]) -> bool:
+        """Whether every variable lies in its bounds."""
+        ends = zip(_bounds(self.said, "lower"), x, _bounds(self.said, "upper"), strict=True)
+        return all(low <= value <= high for low, value, high in ends)
+
+    def residual(self, x: Point) -> Fraction:
         """The largest |b_eq − A_eq x|, relative to the terms of its row."""
         A, b = matrix(member(self.said, "A_eq"), "A_eq"), numbers(member(self.said, "b_eq"), "b_eq")
         refuse_unless(A.shape == (len(b), self.rows.A.shape[1]), "A_eq and b_eq do not fit")
@@ -88,25 +82,25 @@ class ProblemFile:
                 size[row] += abs(term)
         return max((abs(g) / s for g, s in zip(gap, size, strict=True) if s), default=Fraction(0))
 
-    def value(self, x: Sequence[float], estimate: Sequence[float]) -> tuple[Fraction, Fraction]:
-        """The objective of a point of a linear program, and how far a sum of floats may be off."""
-        objective, at = self._table("objective"), point(x)
-        total = size = Fraction(0)
-        terms = [(place, Fraction(value)) for place, _, value in objective.constants]
-        terms += [
-            (place, Fraction(factor) * Fraction(estimate[entry]))
-            for place, _, entry, factor in objective.terms
-        ]
-        for place, factor in terms:
-            if place in at:
-                total += factor * at[place]
-                size += abs(factor * at[place])
-        return total, 4 * (len(terms) + 4) * ROUNDING * size
+    def value(self, x: Point, estimate: Sequence[float]) -> tuple[Fraction, Fraction]:
+        """The objective of a decision, and the sum of its terms without their signs."""
+        if self.kind == CMDP:
+            reward = np.asarray(member(self.said, "r"), dtype=np.float64).ravel().tolist()
+            terms = [(place, Fraction(each)) for place, each in enumerate(reward) if each]
+        else:
+            objective = self._table("objective")
+            terms = [(place, Fraction(each)) for place, _, each in objective.constants]
+            terms += [
+                (place, Fraction(factor) * Fraction(estimate[entry]))
+                for place, _, entry, factor in objective.terms
+            ]
+        products = [factor * x[place] for place, factor in terms if place in x]
+        return sum(products, Fraction(0)), sum(map(abs, products), Fraction(0))
 
     def judge_policy(
         self, probabilities: np.ndarray, known: Known, multipliers: Multipliers
-    ) -> tuple[list[Fraction], str]:
-        """Excess of every cost of a policy over its limit, certain, and how it was found."""
+    ) -> tuple[list[Fraction], Point, str]:
+        """Certain bounds on costs over limits, the occupancy, and how exact it is."""
         states, actions = (int(size) for size in probabilities.shape)
         T, start = matrix(member(self.said, "T"), "T"), member(self.said, "start")
         start = np.asarray(start, dtype=np.float64)
@@ -114,17 +108,17 @@ class ProblemFile:
         refuse_unless(self.rows.A.shape[1] == states * actions, "the policy is for other actions")
         chain = Chain.of(T, start, Fraction(self._gamma()), probabilities)
 
-        def excess(found: Visits) -> list[Fraction]:
+        def excess(found: Visits) -> tuple[list[Fraction], Point]:
             x = chain.occupancy(found, actions)
             costs = self.rows.largest_costs(x, known)
             at = self.rows.excess(x, known, multipliers)
-            return [each + cost * found.missed for each, cost in zip(at, costs, strict=True)]
+            return [each + cost * found.missed for each, cost in zip(at, costs, strict=True)], x
 
         found = chain.visits()
-        worst = excess(found)
+        worst, x = excess(found)
         if max(worst, default=Fraction(0)) > 0 and len(chain.moves) <= EXACT_STATES:
-            return excess(chain.exact_visits()), "visits in fractions"
-        return worst, f"visits of {len(found.visits)} states within {float(found.missed):.2g}"
+            return *excess(chain.exact_visits()), ", visits in fractions"
+        return worst, x, f", visits of {len(found.visits)} states within {float(found.missed):.2g}"
 
     def _gamma(self) -> float:
         gamma = member(self.said, "gamma")
@@ -135,7 +129,7 @@ class ProblemFile:
         return float(gamma)
 
 
-def _vector(said: Mapping[str, Any], name: str) -> list[float]:
+def _bounds(said: Mapping[str, Any], name: str) -> list[float]:
     """Bounds of variables, which may be infinite."""
     given = member(said, name)
     refuse_unless(isinstance(given, np.ndarray) and given.ndim == 1, f"{name} must be a vector")

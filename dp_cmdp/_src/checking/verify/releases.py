@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -99,10 +99,10 @@ class Outcome:
             found[row][entry] = weight
         return found
 
-    def check_possible(self, adjacency: Adjacency, law: Law) -> None:
+    def check_possible(self, adjacency: Adjacency, law: Law) -> str:
         """Refuse integers that no database within the bounds gives with such noise."""
         if law.low is None or law.high is None:
-            return
+            return "any integer"
         ends: list[tuple[int, int]] = []
         for weights in self.by_row:
             least = most = 0
@@ -120,6 +120,7 @@ class Outcome:
                 least + law.low <= y <= most + law.high,
                 f"no database within the bounds gives integer {place}",
             )
+        return f"{len(ends)} integers"
 
     def inform(self, known: Known, adjacency: Adjacency, law: Law) -> None:
         """Add what follows of the database."""
@@ -152,7 +153,6 @@ class ReleaseFile:
     ledger: str | None
     outcomes: list[Outcome]
     laws: list[Law | None]
-    findings: list[Finding] = field(default_factory=list[Finding])
 
     @classmethod
     def read(cls, subject: str, said: Any, trust: Trust) -> ReleaseFile:
@@ -190,41 +190,47 @@ class ReleaseFile:
 
     def judge(self) -> list[Finding]:
         """All claims, with the outcome."""
-        found: list[Finding] = []
-        for outcome, law in zip(self.outcomes, self.laws, strict=True):
-            found += self._judge(outcome, law)
+        found = [
+            self._try(claim, prove)
+            for outcome, law in zip(self.outcomes, self.laws, strict=True)
+            for claim, prove in self._claims(outcome, law)
+        ]
         epsilon, delta = self.budget
         found += [
-            self._proved("its measurements spend what it states", f"ε = {epsilon}, δ = {delta}"),
+            self._try("its measurements add up", lambda: f"ε = {epsilon}, δ = {delta}"),
             self._try("some database within the bounds agrees with all of it", self._consistent),
-            self._source(),
-            self._unprovable("the noise was drawn from its law, once, with good randomness"),
-            self._unprovable("the data lie in the envelope, and records are as it says"),
         ]
-        if self.outcomes:
-            found.append(
-                self._unprovable("queries and strategy were chosen from public data and outcomes")
-            )
+        claim = "its noise is exact"
+        if self.simulated:
+            why = "SIMULATED: drawn for a study; it is not private"
+            found.append(Finding(self.subject, claim, False, why))
+        else:
+            found.append(Finding(self.subject, claim, True, "by its own word", "declared"))
         ledger = f"it names {self.ledger}" if self.ledger else "it names no ledger"
-        return [*found, self._unprovable(f"what it spent is in a ledger ({ledger})")]
+        unprovable = [
+            "the noise was drawn from its law, once, with good randomness",
+            "the data lie in the envelope, and records are as it says",
+            "queries and strategy were chosen from public data and outcomes",
+            f"what it spent is in a ledger ({ledger})",
+        ]
+        none = "no file can show it"
+        return [*found, *(Finding(self.subject, claim, None, none) for claim in unprovable)]
 
-    def _judge(self, outcome: Outcome, law: Law | None) -> list[Finding]:
+    def _claims(
+        self, outcome: Outcome, law: Law | None
+    ) -> list[tuple[str, Callable[[], str | Finding]]]:
         label = f"{outcome.name}: " if outcome.name else ""
         private = f"{label}({outcome.epsilon}, {outcome.delta})-private for every record"
         if law is None:
             name = str(member(outcome.law_document, "law"))[:60]
             why = f"the law {name!r} is not known here; trusted_laws= takes it"
-            return [Finding(self.subject, private, None, why, "not proved", open=True)]
+            unknown = Finding(self.subject, private, None, why, "not proved", open=True)
+            return [(private, lambda: unknown)]
+        possible = f"{label}such noise gives its integers for some database within the bounds"
         return [
-            self._try(
-                f"{label}every measured entry is one that some record changes",
-                lambda: self._owned(outcome),
-            ),
-            self._try(private, lambda: self._private(outcome, law)),
-            self._try(
-                f"{label}such noise gives its integers for some database within the bounds",
-                lambda: outcome.check_possible(self.adjacency, law),
-            ),
+            (f"{label}some record changes every measured entry", lambda: self._owned(outcome)),
+            (private, lambda: self._private(outcome, law)),
+            (possible, lambda: outcome.check_possible(self.adjacency, law)),
         ]
 
     def _owned(self, outcome: Outcome) -> str:
@@ -236,39 +242,25 @@ class ReleaseFile:
     def _private(self, outcome: Outcome, law: Law) -> str:
         moved = self.adjacency.moved(outcome.weights, largest=outcome.largest)
         needed = law.delta(moved, outcome.epsilon)
+        words = (
+            f"a record moves {moved.l1} integers, {moved.largest} in one of {moved.count} queries"
+        )
         refuse_unless(
             needed <= outcome.delta,
-            f"a record moves it by {_words(moved)}, for which {law.name} noise needs "
-            f"δ = {float(needed):.3g}",
+            f"{words}: {law.name} noise needs δ = {float(needed):.3g}",
         )
-        return f"a record moves it by {_words(moved)}: {law.name} noise needs δ ≤ {outcome.delta}"
+        return f"{words}: {law.name} noise needs δ ≤ {float(needed):.4g}"
 
     def _consistent(self) -> str:
         refuse_unless(not self.known.is_empty(), "its integers contradict each other")
         return f"{len(self.known.rows)} inequalities and the bounds"
 
-    def _source(self) -> Finding:
-        claim = "its noise is exact"
-        if self.simulated:
-            why = "SIMULATED: drawn for a study; it is not private"
-            return Finding(self.subject, claim, False, why)
-        return Finding(self.subject, claim, True, "by its own word", "declared")
-
-    def _try(self, claim: str, prove: Callable[[], str | None]) -> Finding:
+    def _try(self, claim: str, prove: Callable[[], str | Finding]) -> Finding:
         try:
-            return self._proved(claim, prove() or "")
+            found = prove()
         except Refused as error:
             return Finding(self.subject, claim, False, str(error))
-
-    def _proved(self, claim: str, why: str) -> Finding:
-        return Finding(self.subject, claim, True, why)
-
-    def _unprovable(self, claim: str) -> Finding:
-        return Finding(self.subject, claim, None, "no file can show it")
-
-
-def _words(moved: Moved) -> str:
-    return f"at most {moved.l1} integers in all and {moved.largest} in one query ({moved.count} queries)"
+        return found if isinstance(found, Finding) else Finding(self.subject, claim, True, found)
 
 
 def trusting(laws: Sequence[Any]) -> Trust:

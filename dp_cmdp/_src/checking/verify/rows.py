@@ -7,7 +7,7 @@ With w_k(x) the weight of θ_k in a constraint, any λ ≥ 0 proves
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp._src.checking.verify.known import Known
+from dp_cmdp._src.checking.verify.known import Known, Row
 from dp_cmdp._src.checking.verify.reading import integers, member, numbers, refuse_unless
 
 Multipliers = list[list[tuple[int, Fraction]]]
 Term = tuple[int, int, int, float]
+#: Variables that are not 0.
+Point = dict[int, Fraction]
 
 
 @dataclass(frozen=True)
@@ -61,42 +63,39 @@ class Rows:
     A: Table
     b: Table
 
-    def excess(
-        self, x: Mapping[int, Fraction], known: Known, multipliers: Multipliers
-    ) -> list[Fraction]:
-        """Certain upper bounds on A(θ)x − b(θ) over all databases that are possible.
-
-        `x` leaves out variables that are 0.
-        """
-        count = self.A.shape[0]
-        fixed = [Fraction(0)] * count
-        weights: list[dict[int, Fraction]] = [{} for _ in range(count)]
-        for row, column, value in self.A.constants:
-            if column in x:
-                fixed[row] += Fraction(value) * x[column]
-        for row, _, value in self.b.constants:
-            fixed[row] -= Fraction(value)
+    def weights(self, x: Point) -> list[Row]:
+        """Per constraint what it asks of each entry at x."""
+        found: list[Row] = [{} for _ in range(self.A.shape[0])]
         for row, column, entry, factor in self.A.terms:
             if column in x:
-                _add(weights[row], entry, Fraction(factor) * x[column])
+                _add(found[row], entry, Fraction(factor) * x[column])
         for row, _, entry, factor in self.b.terms:
-            _add(weights[row], entry, -Fraction(factor))
-        found: list[Fraction] = []
-        for start, row, chosen in zip(fixed, weights, multipliers, strict=True):
-            total = start
-            for place, factor in chosen:
-                total += factor * known.limits[place]
+            _add(found[row], entry, -Fraction(factor))
+        return found
+
+    def excess(self, x: Point, known: Known, multipliers: Multipliers) -> list[Fraction]:
+        """Certain upper bounds on A(θ)x − b(θ) over all databases that are possible."""
+        found = [Fraction(0)] * self.A.shape[0]
+        for row, column, value in self.A.constants:
+            if column in x:
+                found[row] += Fraction(value) * x[column]
+        for row, _, value in self.b.constants:
+            found[row] -= Fraction(value)
+        for number, row in enumerate(self.weights(x)):
+            for place, factor in multipliers[number]:
+                found[number] += factor * known.limits[place]
                 for entry, weight in known.rows[place].items():
                     _add(row, entry, -factor * weight)
-            for entry, weight in row.items():
-                total += weight * (known.upper[entry] if weight > 0 else known.lower[entry])
-            found.append(total)
+            found[number] += sum(
+                weight * (known.upper[entry] if weight > 0 else known.lower[entry])
+                for entry, weight in row.items()
+            )
         return found
 
     def largest_costs(self, columns: Iterable[int], known: Known) -> list[Fraction]:
         """Per row a bound of |A_ij(θ)| over the given columns and all databases of the box."""
         used = set(columns)
-        size: list[dict[int, Fraction]] = [{} for _ in range(self.A.shape[0])]
+        size: list[Row] = [{} for _ in range(self.A.shape[0])]
         for row, column, value in self.A.constants:
             if column in used:
                 _add(size[row], column, abs(Fraction(value)))
@@ -135,10 +134,10 @@ def matrix(said: Any, what: str) -> Any:
     return found
 
 
-def point(values: Sequence[float]) -> dict[int, Fraction]:
+def point(values: Sequence[float]) -> Point:
     """The variables that are not 0, exactly."""
     return {place: Fraction(value) for place, value in enumerate(values) if value}
 
 
-def _add(row: dict[int, Fraction], entry: int, amount: Fraction) -> None:
+def _add(row: Row, entry: int, amount: Fraction) -> None:
     row[entry] = row.get(entry, Fraction(0)) + amount

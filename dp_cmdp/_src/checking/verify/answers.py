@@ -1,0 +1,170 @@
+"""What is proved of an answer's decision over everything that its release allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dp_cmdp._src.checking.report import Finding
+from dp_cmdp._src.checking.verify.known import Known
+from dp_cmdp._src.checking.verify.problems import CMDP, LINEAR, ProblemFile
+from dp_cmdp._src.checking.verify.reading import fraction, member, numbers, refuse_unless
+from dp_cmdp._src.checking.verify.releases import ReleaseFile
+from dp_cmdp._src.checking.verify.rows import Multipliers, Point, matrix, point, read_multipliers
+
+#: Numbers that follow from the decision are sums of floats: they may miss the exact ones by this.
+ROUNDING = Fraction(1, 10**9)
+#: Equality rows hold to this share of their own terms: few have a solution in floats.
+EQUALITY_TOLERANCE = Fraction(1, 2**44)
+SAFE = {
+    LINEAR: "every row holds for every database that is possible",
+    CMDP: "the policy keeps every limit for every database that is possible",
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Certain bounds on what each constraint is exceeded by, and the decision in full."""
+
+    worst: list[Fraction]
+    x: Point
+    how: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return max(self.worst, default=Fraction(0)) <= 0
+
+    @property
+    def words(self) -> str:
+        slack = -max(self.worst, default=Fraction(0))
+        return f"{len(self.worst)} constraints, least slack {float(slack):.6g}{self.how}"
+
+
+def judge_policy(
+    problem: ProblemFile, table: np.ndarray, known: Known, multipliers: Multipliers | None = None
+) -> Judged:
+    """The costs of a policy."""
+    none: Multipliers = [[] for _ in range(problem.rows.A.shape[0])]
+    return Judged(*problem.judge_policy(table, known, multipliers or none))
+
+
+def answer_findings(
+    subject: str, said: Mapping[str, Any], problem: ProblemFile, release: ReleaseFile | None
+) -> Iterator[Finding]:
+    """Every claim of an answer's file."""
+
+    def claim(what: str, holds: bool | None, why: str = "") -> Finding:
+        return Finding(subject, what, holds, why)
+
+    refuse_unless(member(said, "answer") == problem.kind, "it answers another kind of problem")
+    refuse_unless(member(said, "source") in ("release", "robust"), "it has an unknown source")
+    proof, decision = member(said, "certificate"), member(said, "decision")
+    alone = release is None or member(proof, "everywhere") is True
+    if not alone and None in release.laws:
+        why = "its release has noise of a law that is not known here"
+        yield Finding(subject, SAFE[problem.kind], None, why, "not proved", open=True)
+        return
+    known = Known.box(problem.adjacency) if alone else release.known
+    multipliers = _multipliers(member(said, "multipliers"), problem, known, alone)
+    estimate = numbers(member(said, "estimate"), "the estimate")
+    inside = zip(problem.adjacency.lower, estimate, problem.adjacency.upper, strict=True)
+    if problem.kind == LINEAR:
+        x = numbers(member(decision, "x"), "the decision")
+        judged = Judged(problem.judge_point(x, known, multipliers), point(x))
+    else:
+        judged = judge_policy(problem, policy_table(decision), known, multipliers)
+    scope = "" if release is None or not alone else ", whatever the data"
+    yield claim(SAFE[problem.kind], judged.holds, judged.words + scope)
+    verified, residual = judged.holds, Fraction(0)
+    if problem.kind == LINEAR:
+        within, residual = problem.within(x), problem.residual(judged.x)
+        yield claim("the variables lie in their bounds", within, f"{len(x)} variables")
+        what = f"equality rows hold to {float(EQUALITY_TOLERANCE):.2g} of their own terms"
+        yield claim(what, residual <= EQUALITY_TOLERANCE, f"largest residual {float(residual):.3g}")
+        verified = verified and within and residual <= EQUALITY_TOLERANCE
+    yield claim("its estimate lies within the bounds", all(a <= b <= c for a, b, c in inside))
+    yield claim("its value is that of its decision", *_value(said, problem, judged.x, estimate))
+    yield claim("its weights are those of its decision", _weights(said, problem, judged.x))
+    yield claim(
+        "its certificate states no more than is proved",
+        *_certificate(proof, problem, judged, verified, residual),
+    )
+    if release is not None:
+        spent = [fraction(member(said, name), name) for name in ("epsilon", "delta")]
+        covers = all(given >= used for given, used in zip(spent, release.budget, strict=True))
+        why = f"ε = {spent[0]}, δ = {spent[1]}"
+        yield claim("it states no less than its release spent", covers, why)
+    yield claim("no other answer is better", None, "its bound is the solver's word")
+    why = "an answer cannot show what its maker looked at"
+    yield claim("estimate and decision were made from public data and the release", None, why)
+
+
+def policy_table(said: Any) -> np.ndarray:
+    """The probabilities of a policy's document."""
+    given = member(said, "probabilities")
+    refuse_unless(
+        isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind == "f",
+        "a policy is a table of probabilities",
+    )
+    return given
+
+
+def _multipliers(said: Any, problem: ProblemFile, known: Known, alone: bool) -> Multipliers:
+    """Those of the answer; over the bounds alone none are needed."""
+    count = problem.rows.A.shape[0]
+    if alone or getattr(said, "shape", None) == (count, 0):
+        return [[] for _ in range(count)]
+    return read_multipliers(said, count, known)
+
+
+def _value(
+    said: Mapping[str, Any], problem: ProblemFile, x: Point, estimate: Sequence[float]
+) -> tuple[bool, str]:
+    (stated,) = numbers(member(said, "value"), "the value")
+    found, size = problem.value(x, estimate)
+    return abs(found - Fraction(stated)) <= ROUNDING * size, f"{stated:.9g}"
+
+
+def _weights(said: Mapping[str, Any], problem: ProblemFile, x: Point) -> bool:
+    """Whether stated weights are the exact ones, to the rounding of their row."""
+    exact, stated = problem.rows.weights(x), matrix(member(said, "weights"), "the weights")
+    refuse_unless(
+        stated.shape == (len(exact), problem.adjacency.size), "the weights are of another problem"
+    )
+    table = stated.tocoo()
+    left = [dict(row) for row in exact]
+    for row, entry, weight in zip(
+        *(part.tolist() for part in (*table.coords, table.data)), strict=True
+    ):
+        left[row][entry] = left[row].get(entry, Fraction(0)) - Fraction(weight)
+    return all(
+        max(map(abs, rest.values()), default=0) <= ROUNDING * sum(map(abs, row.values()))
+        for rest, row in zip(left, exact, strict=True)
+    )
+
+
+def _certificate(
+    proof: Any, problem: ProblemFile, judged: Judged, verified: bool, residual: Fraction
+) -> tuple[bool, str]:
+    """What the certificate states, against what is found."""
+    slack, names = numbers(member(proof, "slack"), "slacks"), list(member(proof, "names"))
+    refuse_unless(
+        len(slack) == len(judged.worst) and names == problem.names,
+        "its certificate is of other constraints",
+    )
+    (off,) = numbers(member(proof, "equality_residual"), "the residual")
+    subject = {LINEAR: "row", CMDP: "cost"}[problem.kind]
+    wrong = [
+        f"{name} states slack {each!r}"
+        for name, each, worst in zip(names, slack, judged.worst, strict=True)
+        if Fraction(each) > -worst
+    ]
+    if member(proof, "verified") is not verified:
+        wrong.append(f"verified is {not verified}")
+    if abs(Fraction(off) - residual) > ROUNDING * residual or member(proof, "subject") != subject:
+        wrong.append("its residual or subject is another")
+    return not wrong, "; ".join(wrong[:3])
