@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -30,7 +31,7 @@ from dp_cmdp.extend import (
     UncertaintySet,
 )
 from paper.baselines.method import Answer, unprotected
-from paper.blocks import allocated, entrywise, form
+from paper.blocks import Entrywise, allocated, entrywise
 from paper.linear import Floats, Integers
 
 #: Lattice steps that one record moves an entry by, in bits.
@@ -57,7 +58,7 @@ class Published:
     estimate: Floats
     lower: Floats
     upper: Floats
-    outcome: dp.extend.Outcome
+    outcome: Any
 
 
 def support(sensitivity: Sensitivity, budget: dp.PrivacyBudget, count: int) -> float:
@@ -99,25 +100,40 @@ def publish(made: Measurement, values: Floats, half: float, rng: np.random.Gener
     return Published(entry, step * (y / weight + 0.5), low - pad, high + pad, outcome)
 
 
-def perturbed(
-    program: dp.ParametricLP,
+@dataclass(frozen=True, slots=True, eq=False)
+class Perturbed:
+    """What is known of the coefficients, and taken for them in the objective, after all blocks."""
+
+    known: UncertaintySet
+    estimate: Floats
+    outcomes: tuple[Any, ...]
+    leaks: tuple[str, ...]
+
+
+def perturb(
+    whole: Entrywise,
     values: Floats,
-    budget: dp.PrivacyBudget,
+    shares: Mapping[str, dp.PrivacyBudget],
     *,
-    alphas: Mapping[str, Fraction],
+    envelope: dp.Envelope,
     rng: np.random.Generator,
     truncated: bool = True,
     shift: float = 1.0,
     count: int | None = None,
     unread: str = "",
     realised_mask_NOT_PRIVATE: bool = False,
-) -> Answer:
-    """The answer for blocks perturbed as Algorithm 1 does; those without a share leak.
+) -> Perturbed:
+    """Noise on every block with a share; those without one leak.
 
     Parameters
     ----------
-    alphas : mapping
-        Share of ε per block; δ is shared by A and b.
+    whole : Entrywise
+    values : array
+        The database.
+    shares : mapping
+        (ε, δ) of each protected block.
+    envelope : Envelope
+        Of the coefficients: that of `whole.program`, or one with another adjacency.
     truncated, shift
         Without truncation the noise of A and b is Laplace noise with the same σ, and the intervals
         reach `shift`·s: they may miss the truth.
@@ -128,13 +144,11 @@ def perturbed(
     realised_mask_NOT_PRIVATE : bool
         Leave the zeros of A and c as they are.
     """
-    whole = entrywise(program)
-    entries, envelope = whole.values(values), whole.program.envelope
-    lower, upper = whole.around(values)
-    estimate, shares = entries.copy(), allocated(budget, alphas)
-    m, n = form(program).A.shape
-    counts, outcomes, leaks = {"A": m * n, "b": m}, [], []
-    for block in form(program).sensitive:
+    entries, (lower, upper) = whole.values(values), whole.around(values)
+    estimate, outcomes, leaks = entries.copy(), [], []
+    m, n = whole.part.A.shape
+    counts = {"A": m * n, "b": m}
+    for block in whole.part.sensitive:
         at = np.arange(envelope.size)[whole.span(block)]
         if block in unread:
             lower[at], upper[at] = envelope.lower[at], envelope.upper[at]
@@ -151,19 +165,34 @@ def perturbed(
         if k is not None:
             half = float(made.law.high)
         elif block != "c":
-            part, number = shares[block], count or counts[block]
-            half = shift * support(made.sensitivity, part, number)
+            half = shift * support(made.sensitivity, shares[block], count or counts[block])
         found = publish(made, entries, half, rng)
         lower[at] = np.clip(found.lower, envelope.lower[at], envelope.upper[at])
         upper[at] = np.clip(found.upper, envelope.lower[at], envelope.upper[at])
         estimate[at] = found.estimate
         outcomes.append(found.outcome)
     known = UncertaintySet.box(lower, upper)
-    answer = whole.program.answer(known, estimate)
+    return Perturbed(known, estimate, tuple(outcomes), tuple(leaks))
+
+
+def perturbed(
+    program: dp.ParametricLP,
+    values: Floats,
+    budget: dp.PrivacyBudget,
+    *,
+    alphas: Mapping[str, Fraction],
+    rng: np.random.Generator,
+    **options: Any,
+) -> Answer:
+    """The answer for blocks perturbed with shares `alphas` of ε; A and b share δ."""
+    whole = entrywise(program)
+    envelope, shares = whole.program.envelope, allocated(budget, alphas)
+    found = perturb(whole, values, shares, envelope=envelope, rng=rng, **options)
+    answer = whole.program.answer(found.known, found.estimate)
     return Answer(
         answer.x,
-        note="; ".join(leaks),
-        outcomes=tuple(outcomes),
-        known=known,
-        estimate=estimate,
+        note="; ".join(found.leaks),
+        outcomes=found.outcomes,
+        known=found.known,
+        estimate=found.estimate,
     )

@@ -33,7 +33,7 @@ def answer(
     rng: np.random.Generator,
     shift: float = 1.0,
 ) -> Answer:
-    """Algorithm 1 without truncation; `shift` is how much of s is made, 0 is plain Laplace noise."""
+    """Algorithm 1 without truncation, shifted by `shift`·s; 0 is plain Laplace noise."""
     return perturbed(
         program,
         values,

@@ -56,7 +56,7 @@ def nonprivate(
     return Answer(program.answer(known, values).x, note=leaks)
 
 
-def sup_A_exact_c(
+def worst_case(
     program: dp.ParametricLP,
     values: Floats,
     budget: dp.PrivacyBudget,
@@ -89,5 +89,5 @@ SUP_A = Method(
     private=("A",),
     promises_feasibility=True,
     model="none",
-    solver=sup_A_exact_c,
+    solver=worst_case,
 )

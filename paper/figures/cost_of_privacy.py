@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.patches import Rectangle
 
 from paper.figures.bands import curve
-from paper.figures.grid_map import GOAL, HAZARD, START, WALL
 from paper.figures.style import GUIDE, column_beside, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dp_cmdp.envs.hazards import Hazards
     from paper.linear import Floats
 
 #: What the methods are called here, where the candidates are public and b is the tolerance.
@@ -28,14 +26,15 @@ LABELS = {
     "planned": None,
 }
 PUBLISHED: Any = {"color": "black", "linewidth": 1.0, "linestyle": "--"}
-HARMLESS = "#fecaca"
+WALL, GOAL, START, HAZARD, HARMLESS = "#374151", "#15803d", "#b91c1c", "#dc2626", "#fecaca"
 
 
 def cost_of_privacy_figure(
     rows: Sequence[dict[str, Any]],
     *,
     published: Mapping[str, Floats],
-    hazards: Hazards,
+    layout: Any,
+    severity: Floats,
     note: str,
 ) -> Figure:
     """All methods, Munoz's curve enlarged, and the grid; bands are 95 % intervals of the mean."""
@@ -54,7 +53,7 @@ def cost_of_privacy_figure(
     enlarged.set_ylim(0, 0.0115)
     enlarged.set_title("Munoz 2021, enlarged", loc="left", fontsize=9)
     enlarged.set_xlabel("ε", fontsize=8)
-    _grid(grid, hazards)
+    _grid(grid, layout, severity)
     legend_below(figure, main, columns=3, loc="outside upper center")  # the note is below
     figure.supxlabel(textwrap.fill(note, 150), x=0.01, ha="left", fontsize=7)
     return figure
@@ -67,9 +66,8 @@ def _curve(ax: Axes, rows: Sequence[dict[str, Any]], method: str) -> None:
         curve(ax, part, method=method, over="epsilon", show="cost_of_privacy_percent", **look)
 
 
-def _grid(ax: Axes, hazards: Hazards) -> None:
+def _grid(ax: Axes, layout: Any, severity: Floats) -> None:
     """The simulated grid, hazards included: this database is public."""
-    layout, severity = hazards.layout, hazards.severity
     looks: dict[int, tuple[str, str]] = dict.fromkeys(layout.goals, (GOAL, "G"))
     looks |= {cell: ("white", "S") for cell, _ in layout.starts}
     looks |= dict.fromkeys(layout.walls, (WALL, ""))

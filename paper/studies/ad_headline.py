@@ -45,7 +45,7 @@ def table(frame: pd.DataFrame) -> list[Row]:
                 "alpha": None if not isinstance(alpha, str) else float(Fraction(alpha)),
                 **mean.row("suboptimality_percent", ends="ci"),
                 "draws": mean.draws,
-                "violations": int((part["violated"] > 0).sum()),
+                "violations": int(part["violated_rows"].sum()),
             }
         )
     return rows

@@ -117,6 +117,7 @@ def judge(program: dp.ParametricLP, values: Floats, answer: Answer) -> Row:
         "converged": answer.converged,
         "suboptimality": relative_loss(solve(truth).objective, float(truth.c @ answer.x)),
         "violated": float((slack < 0).mean()),
+        "violated_rows": int((slack < 0).sum()),
         "violated_budgets": float((budgets < 0).mean()),
         "worst_violation": float(np.abs(slack.min(initial=0.0))) / BUDGET,
     }
