@@ -40,7 +40,7 @@ def world(name: str) -> Envelope:
     change, limit = ADJACENCY[name]
     matrix = sparse.csr_array(np.array(change))
     step = np.exp2(np.frexp(matrix.max(axis=0).toarray().ravel())[1] - 1.0)
-    return Envelope._of(0.0 * step, (CELLS - 0.5) * step, matrix, entries_per_record=limit)
+    return Envelope(0.0, (CELLS - 0.5) * step, change=matrix, entries_per_record=limit)
 
 
 def queries(envelope: Envelope) -> dict[str, Query]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.noise.digits import PRECISION
@@ -41,7 +41,7 @@ def _integer(text: Any) -> int:
 
 
 def _integers(texts: Any) -> tuple[int, ...]:
-    found: Any = texts if isinstance(texts, list) else [None]
+    found = cast("list[Any]", texts) if isinstance(texts, list) else [None]
     if len(found) > MAX_CELLS:
         raise InvalidArgumentError(f"a law is given by at most {MAX_CELLS} integers")
     return tuple(map(_integer, found))

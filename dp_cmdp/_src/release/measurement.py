@@ -70,19 +70,20 @@ class Query:
     weights: sparse.csr_array
 
     def __post_init__(self) -> None:
-        weights = sparse.csr_array(self.weights)
-        if weights.dtype.kind not in "iu" or weights.ndim != 2:
+        given = self.weights if sparse.issparse(self.weights) else np.asarray(self.weights)
+        if given.dtype.kind not in "iu" or given.ndim != 2:
             raise InvalidArgumentError("weights must be a matrix of integers (queries × entries)")
-        if weights.shape[1] != self.envelope.size:
+        if given.shape[1] != self.envelope.size:
             raise InvalidArgumentError(
                 f"weights must have one column per entry, {self.envelope.size}; they have "
-                f"{weights.shape[1]}"
+                f"{given.shape[1]}"
             )
+        weights = sparse.csr_array(given, copy=True)
+        _refuse_beyond_floats(weights.data)
         weights = weights.astype(np.int64)
         weights.sum_duplicates()
         weights.eliminate_zeros()
-        if weights.nnz and not (np.abs(weights.data.astype(float)) <= LARGEST_WEIGHT).all():
-            raise InvalidArgumentError("weights must be at most 2^53 in size")
+        _refuse_beyond_floats(weights.data)
         step = self.envelope.step[weights.indices]
         if not ((step > SMALLEST_STEP) & (step < 1 / SMALLEST_STEP)).all():
             raise InvalidArgumentError("entries must have radii of 1e-100 to 1e100; rescale them")
@@ -355,6 +356,11 @@ class Outcome:
             return found
         matrix, q = _row_bounds(W[rows], _part(least, rows), _part(most, rows), envelope.step)
         return UncertaintySet(found.lower, found.upper, matrix, q)
+
+
+def _refuse_beyond_floats(weights: NDArray[np.integer]) -> None:
+    if ((weights > LARGEST_WEIGHT) | (weights < -LARGEST_WEIGHT)).any():
+        raise InvalidArgumentError("weights must be at most 2^53 in size")
 
 
 def _norm_above(square: int) -> int:
