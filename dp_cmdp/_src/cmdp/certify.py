@@ -67,11 +67,15 @@ def _worst_corner(
     mdp: MDP, rows: RobustRows, policy: Policy, *, links: FloatArray, chain: DiscountedChain
 ) -> tuple[FloatArray, FloatArray]:
     """θ̄ per pair of row and entry, and per row what the wrong ends among them may cost."""
-    theta, hard, own = rows.base.copy(), rows.hard, rows.rows
+    own, (meeting, link, weight) = rows.rows, rows.pull
+    sign = np.ones(rows.row.size, dtype=np.int64)
+    sign[: own.keys.size] = own.sign
+    sign[meeting[links[link] > 0.0]] = 0
+    theta = np.where(sign > 0, rows.high, rows.low)
+    hard = np.flatnonzero((sign == 0) & (rows.low < rows.high))
     if not hard.size:
         return theta, np.zeros(own.num_rows)
     x, error = occupancy_within(mdp, policy, chain)
-    meeting, link, weight = rows.pull
     pair, (left, right) = own.weight_terms(x.ravel())
     z, rounding, _ = exact.sum_bounds(
         np.concatenate([pair, meeting]),

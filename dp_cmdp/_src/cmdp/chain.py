@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import bicgstab, splu
 
+from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
@@ -122,6 +123,15 @@ class DiscountedChain:
                 options={"SymmetricMode": True},
             )
         return self._factors
+
+
+def check_fits(policy: Policy, mdp: MDP) -> None:
+    """Raise unless a policy has the states and actions of a model."""
+    if policy.probabilities.shape != mdp.r.shape:
+        raise InvalidArgumentError(
+            f"policy must have probabilities of shape {mdp.r.shape} (states, actions) to match the "
+            f"model, got {policy.probabilities.shape}"
+        )
 
 
 def choice_matrix(policy: Policy) -> sparse.csr_array:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, frozen, validated
-from dp_cmdp._src.cmdp.chain import DiscountedChain
-from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.chain import DiscountedChain, check_fits
+from dp_cmdp._src.cmdp.model import CMDP
 from dp_cmdp._src.cmdp.policy import Policy
 
 
@@ -97,12 +96,3 @@ def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
         value_function=frozen(value_function),
         cost_functions=frozen(cost_functions),
     )
-
-
-def check_fits(policy: Policy, mdp: MDP) -> None:
-    """Raise unless a policy has the states and actions of a model."""
-    if policy.probabilities.shape != mdp.r.shape:
-        raise InvalidArgumentError(
-            f"policy must have probabilities of shape {mdp.r.shape} (states, actions) to match the "
-            f"model, got {policy.probabilities.shape}"
-        )

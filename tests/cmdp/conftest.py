@@ -1,0 +1,13 @@
+"""Certificates come from compiled code or from Python: promises are tried both ways."""
+
+import pytest
+
+from dp_cmdp._src.cmdp import safest
+from dp_cmdp._src.cmdp.solvers.compiled_chain import CompiledChain
+
+
+@pytest.fixture(params=[pytest.param("kernels", marks=pytest.mark.kernels), "python"])
+def both_ways(request, monkeypatch):
+    if request.param == "python":
+        monkeypatch.setattr(CompiledChain, "of", staticmethod(lambda mdp, probabilities: None))
+        monkeypatch.setattr(safest, "swept_actions", lambda *args, **named: None)

@@ -1,0 +1,166 @@
+"""Certificates over sets of databases, against every vertex of them in fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dp_cmdp as dp
+from dp_cmdp._src.cmdp.certificate import occupancy_within
+from dp_cmdp._src.cmdp.certify import excess_of
+from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.program.rows import RobustRows
+from tests.cmdp.models import (
+    exact_occupancy,
+    known_set,
+    private_way,
+    random_model,
+    random_set,
+    worst_excess,
+)
+
+pytestmark = pytest.mark.usefixtures("both_ways")
+
+
+def proved(model, policy, known):
+    return [-Fraction(slack) for slack in model.certify(policy, known).slack.tolist()]
+
+
+@pytest.mark.parametrize("kind", ["polytope", "box", "point"])
+@pytest.mark.parametrize("crooked", [False, True])
+def test_the_bound_holds_and_is_tight_at_every_vertex(kind, crooked):
+    rng = np.random.default_rng(1 + crooked)
+    for _ in range(25):
+        model, policy = random_model(rng, crooked=crooked)
+        known = random_set(rng, rows={"polytope": 2}.get(kind, 0))
+        if kind == "point":
+            known = known_set(known.lower, known.lower)
+        found = proved(model, policy, known)
+        for bound, worst in zip(found, worst_excess(model, policy, known), strict=True):
+            assert bound >= worst
+            assert bound - worst <= (1e-4 if crooked else 1e-9)  # rows of T miss 1 by 9e-10
+
+
+def test_the_bound_holds_whatever_the_multipliers():
+    rng = np.random.default_rng(2)
+    for _ in range(15):
+        model, policy = random_model(rng)
+        known = random_set(rng)
+        rows, chain = RobustRows(model.rows, known), DiscountedChain(model.mdp, policy)
+        links = 3 * rng.random(rows.links)
+        found = excess_of(model.mdp, rows, policy, links=links, chain=chain)
+        for bound, worst in zip(found, worst_excess(model, policy, known), strict=True):
+            assert Fraction(bound) >= worst
+
+
+def test_the_occupancy_is_as_close_to_the_exact_one_as_is_said():
+    rng = np.random.default_rng(4)
+    for number in range(60):
+        model, policy = random_model(rng, crooked=number % 2 == 0)
+        x, error = occupancy_within(model.mdp, policy, DiscountedChain(model.mdp, policy))
+        pairs = zip(x.ravel().tolist(), exact_occupancy(model, policy), strict=True)
+        distance = sum(abs(Fraction(found) - true) for found, true in pairs)
+        assert distance <= Fraction(error)
+        assert error <= 1e-13 / (1 - model.gamma) ** 2
+
+
+def test_the_chain_of_another_policy_costs_tightness_but_not_rigour():
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        model, policy = random_model(rng)
+        known = random_set(rng)
+        rows = RobustRows(model.rows, known)
+        other = DiscountedChain(model.mdp, dp.Policy.uniform(*model.r.shape))
+        found = excess_of(model.mdp, rows, policy, links=np.ones(rows.links), chain=other)
+        for bound, worst in zip(found, worst_excess(model, policy, known), strict=True):
+            assert bound == np.inf or Fraction(bound) >= worst
+
+
+def test_in_fractions_the_bound_is_exact():
+    rng = np.random.default_rng(6)
+    for _ in range(15):
+        model, policy = random_model(rng)
+        known = random_set(rng, rows=0)
+        rows, chain = RobustRows(model.rows, known), DiscountedChain(model.mdp, policy)
+        found = excess_of(model.mdp, rows, policy, links=np.zeros(0), chain=chain, exactly=True)
+        for bound, worst in zip(found, worst_excess(model, policy, known), strict=True):
+            assert 0 <= Fraction(bound) - worst <= 1e-12
+
+
+def one_candidate(limit: dp.Envelope, gamma: float = 0.9) -> dp.ParametricCMDP:
+    """Stay in state 0, or go to state 1 for ever, which costs."""
+    T = np.zeros((2, 2, 2))
+    T[0, 0, 0] = T[0, 1, 1] = T[1, :, 1] = 1.0
+    cost = dp.PrivateCost(states=[1], cost=dp.Envelope(0.0, 1.0), limit=limit)
+    return dp.ParametricCMDP(T, np.zeros((2, 2)), gamma=gamma, costs=cost)
+
+
+@pytest.mark.parametrize("inequalities", [False, True])
+def test_a_policy_that_avoids_all_cost_is_certified_at_exactly_zero(inequalities):
+    model = one_candidate(dp.Envelope(0.0, 1.0))
+    stay, leave = (dp.Policy.deterministic([action, 0], 2) for action in (0, 1))
+    W, q = ([[1.0, 1.0]], [1.5]) if inequalities else (None, ())
+    known = known_set([0, 0], [1, 1], W, q)
+    certificate = model.certify(stay, known)
+    assert certificate.verified
+    assert certificate.slack.tolist() == [0.0]
+    assert not model.certify(leave, known)
+
+
+def test_an_inequality_about_cost_and_limit_together_proves_what_no_interval_can():
+    """Staying in the candidate costs 2θ; the inequality says 2θ ≤ limit."""
+    cost = dp.PrivateCost(states=[0], cost=dp.Envelope(0.0, 1.0), limit=dp.Envelope(0.0, 2.0))
+    model = dp.ParametricCMDP(np.ones((1, 1, 1)), [[1.0]], gamma=0.5, costs=cost)
+    policy = dp.Policy.uniform(1, 1)
+    below = known_set([0, 0], [1, 2], [[2.0, -1.0]], [-1e-6])
+    assert model.certify(policy, below).verified
+    assert not model.certify(policy, known_set([0, 0], [1, 2])).verified
+    barely = known_set([0, 0], [1, 2], [[2.0, -1.0]], [1e-12])
+    assert not model.certify(policy, barely).verified
+    assert model.highest_costs(policy, below)[0] == pytest.approx(2.0)
+    assert model.lowest_limits(below)[0] == 0.0
+
+
+def test_one_number_in_cost_and_limit_is_taken_at_the_same_value():
+    """Cost θ per step is 2θ in all, the limit 2.5θ: safe for every θ, yet 2·1 > 2.5·0.5."""
+    theta = dp.Envelope([0.5], [1.0])
+    cost = dp.PrivateCost(theta[:].reshape(1, 1), 2.5 * theta[0])
+    model = dp.ParametricCMDP(np.ones((1, 1, 1)), [[1.0]], gamma=0.5, costs=cost)
+    known = model.envelope.uncertainty
+    certificate = model.certify(dp.Policy.uniform(1, 1), known)
+    assert certificate.verified
+    assert certificate.slack[0] == pytest.approx(0.25, abs=1e-12)
+    assert model.answer(known).certificate.verified
+
+
+def test_a_limit_just_below_the_cost_is_not_verified_and_one_just_above_is():
+    model = private_way()
+    policy = dp.Policy.deterministic([0, 0, 0], 2)  # 0, 1, 0, 1, …: 0.9/(1 − 0.81) visits of 1
+    cost = 0.9 / (1 - 0.81)
+    for factor, kept in ((1 - 1e-12, False), (1 + 1e-11, True)):
+        at = known_set([0.5, 0.5 * cost * factor], [0.5, 0.5 * cost * factor])
+        assert model.certify(policy, at).verified is kept
+
+
+def test_sums_beyond_the_floats_are_never_certified():
+    theta = dp.Envelope([0.0], [1e300], radius=1e290)
+    cost = dp.PrivateCost(theta[:].reshape(1, 1), 1e308)
+    model = dp.ParametricCMDP(np.ones((1, 1, 1)), [[1.0]], gamma=1 - 1e-12, costs=cost)
+    assert not model.certify(dp.Policy.uniform(1, 1), model.envelope.uncertainty)
+
+
+def test_a_certificate_names_what_it_is_about_and_what_breaks_it():
+    model = private_way()
+    there = dp.Policy.deterministic([0, 0, 0], 2)
+    around = dp.Policy.deterministic([1, 0, 0], 2)
+    whole = model.envelope.uncertainty
+    text = repr(model.certify(around, whole))
+    assert text.startswith("verified: cost ≤ limit for every database of the envelope (slack")
+    assert repr(model.certify(there, whole)).startswith("not verified: 'cost' may exceed its limit")
+    part = known_set([0.0, 1.0], [0.1, 3.0])
+    assert "the release allows" in repr(model.certify(there, part))
+
+
+def test_a_policy_of_another_shape_is_refused():
+    with pytest.raises(dp.errors.InvalidArgumentError, match="policy must have probabilities of"):
+        dp.certify(private_way(), dp.Policy.uniform(2, 2))
