@@ -5,7 +5,7 @@ from .catalogue import named_layout as named_layout
 from .catalogue import random_layout as random_layout
 from .dynamics import GridModel as GridModel
 from .hazard_grid import HazardGridEnv as HazardGridEnv
-from .hazard_grid import RandomHazardGridEnv as RandomHazardGridEnv
+from .hazard_grid import random_hazard_grid as random_hazard_grid
 from .hazards import Hazards as Hazards
 from .layout import HazardKind as HazardKind
 from .layout import Layout as Layout
@@ -13,6 +13,3 @@ from .layout_files import load_layout as load_layout
 from .layout_files import parse_map as parse_map
 from .layout_files import save_layout as save_layout
 from .registration import REGISTERED as REGISTERED
-from .wrappers import PrivateCostWrapper as PrivateCostWrapper
-from .wrappers import SixTupleWrapper as SixTupleWrapper
-from .wrappers import StateObservation as StateObservation

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from dp_cmdp import _check
-from dp_cmdp._door import door
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.validation import validated
 from dp_cmdp.envs.dynamics import GridModel
 from dp_cmdp.envs.layout import HazardKind, Layout, connected
 from dp_cmdp.envs.layout_files import layout_from_dict, load_layout, parse_map
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp._src.base.errors import InvalidArgumentError
 
 #: A random layout tolerates at least this many times what its cautious policy costs at worst.
-TOLERANCE_MARGIN = 1.5
+LIMIT_MARGIN = 1.5
 ATTEMPTS = 1000
 
 
@@ -45,7 +45,7 @@ def layout_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in folder.glob("*.json")))
 
 
-@door
+@validated
 def named_layout(name: str) -> Layout:
     """One of the layouts of :func:`layout_names`.
 
@@ -64,7 +64,7 @@ def named_layout(name: str) -> Layout:
     return load_layout(data_file("layouts", name))
 
 
-@door
+@validated
 def as_layout(layout: Layout | Mapping[str, Any] | str | Path) -> Layout:
     """A layout from itself, from the content of a JSON file, from a name, a path or a text map.
 
@@ -95,7 +95,7 @@ def as_layout(layout: Layout | Mapping[str, Any] | str | Path) -> Layout:
     )
 
 
-@door
+@validated
 def random_layout(
     size: int = 25,
     *,
@@ -125,7 +125,7 @@ def random_layout(
 
     Notes
     -----
-    Severities lie in [0, 1] with radius 0.1. The tolerance bounds are set from public data: at
+    Severities lie in [0, 1] with radius 0.1. The limit bounds are set from public data: at
     least 1.5 times the worst-case cost of a cautious policy, so the robust problem is feasible.
     **Privacy.** *Public*.
 
@@ -136,12 +136,12 @@ def random_layout(
     >>> layout.num_cells, len(layout.candidates)
     (100, 20)
     """
-    size = _check.integer("size", size, low=3, high=3000)
-    kinds = _check.integer("kinds", kinds, low=1, high=9)
+    size = check.integer("size", size, low=3, high=3000)
+    kinds = check.integer("kinds", kinds, low=1, high=9)
     start = size * size - 1
-    rng = np.random.default_rng(_check.seed("seed", seed))
+    rng = np.random.default_rng(check.seed("seed", seed))
     goal, walls, free = _draw_walls(size, wall_density, rng)
-    density = _check.real("density", density, low=0.0, high=1.0)
+    density = check.real("density", density, low=0.0, high=1.0)
     marked = free[: max(kinds, round(density * len(free)))]
     rough = Layout(
         rows=size,
@@ -160,14 +160,14 @@ def random_layout(
         goal_reward=goal_reward,
         name=f"random-{size}-{seed}",
     )
-    return _with_tolerances(rough)
+    return _with_limits(rough)
 
 
 def _draw_walls(
     size: int, wall_density: float, rng: np.random.Generator
 ) -> tuple[int, list[int], list[int]]:
     """A goal in the top row, walls that leave a way to it, other cells within reach, shuffled."""
-    wall_density = _check.real("wall_density", wall_density, low=0.0, high=1.0)
+    wall_density = check.real("wall_density", wall_density, low=0.0, high=1.0)
     start = size * size - 1
     for _ in range(ATTEMPTS):
         goal = int(rng.integers(size))
@@ -183,17 +183,17 @@ def _draw_walls(
     )
 
 
-def _with_tolerances(layout: Layout) -> Layout:
-    """The layout with tolerances that a cautious policy meets whatever the data."""
+def _with_limits(layout: Layout) -> Layout:
+    """The layout with limits that a cautious policy meets whatever the data."""
     least = GridModel(layout).cautious_costs()
-    floors = [max(0.1, float(np.ceil(20 * TOLERANCE_MARGIN * cost) / 20)) for cost in least]
+    floors = [max(0.1, float(np.ceil(20 * LIMIT_MARGIN * cost) / 20)) for cost in least]
     kinds = [
         HazardKind(
             name=kind.name,
             cells=kind.cells,
             severity_radius=0.1,
-            tolerance=(floor, 2 * floor),
-            tolerance_radius=0.1 * floor,
+            limit=(floor, 2 * floor),
+            limit_radius=0.1 * floor,
         )
         for kind, floor in zip(layout.kinds, floors, strict=True)
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dp_cmdp._check import FloatArray
+from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp.envs.layout import Layout
 from dp_cmdp.envs.layout_files import format_map
 

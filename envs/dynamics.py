@@ -21,13 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
-from dp_cmdp import _check
-from dp_cmdp._check import FloatArray
-from dp_cmdp._door import door
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.data.affine import Affine
-from dp_cmdp.envs.layout import MOVES, Layout
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.cmdp.costs import PrivateCost
+from dp_cmdp._src.cmdp.model import MDP
+from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp.envs.layout import MOVES, HazardKind, Layout
 
 NUM_ACTIONS = len(MOVES)
 #: What a cautious policy would pay in cost to save a step: it does not stand still for ever.
@@ -73,7 +74,7 @@ class GridModel:
     kinds: NDArray[np.int64]
     cells: NDArray[np.int64]
 
-    @door
+    @validated
     def __init__(self, layout: Layout) -> None:
         absorbing = np.zeros(layout.num_cells, dtype=bool)
         absorbing[[*layout.goals, *layout.walls]] = True
@@ -86,12 +87,12 @@ class GridModel:
         cells = np.concatenate([np.array(kind.cells) for kind in layout.kinds])
         for name, value in (
             ("layout", layout),
-            ("T", _check.frozen_sparse(T)),
-            ("levels", _check.frozen(_levels(T))),
-            ("r", _check.frozen(r)),
-            ("absorbing", _check.frozen(absorbing)),
-            ("kinds", _check.frozen(kinds)),
-            ("cells", _check.frozen(cells)),
+            ("T", check.frozen_sparse(T)),
+            ("levels", check.frozen(_levels(T))),
+            ("r", check.frozen(r)),
+            ("absorbing", check.frozen(absorbing)),
+            ("kinds", check.frozen(kinds)),
+            ("cells", check.frozen(cells)),
         ):
             object.__setattr__(self, name, value)
 
@@ -99,72 +100,36 @@ class GridModel:
     def num_states(self) -> int:
         return self.r.shape[0]
 
-    @door
     def cost_table(self, severity: ArrayLike) -> FloatArray:
-        """Cost of a step spent in each state, (num_kinds, num_states), for given severities.
-
-        Examples
-        --------
-        >>> from dp_cmdp.envs import GridModel, parse_map
-        >>> grid = GridModel(parse_map("S?G"))
-        >>> grid.cost_table([0.7])  # one kind of hazard, three cells
-        array([[0. , 0.7, 0. ]])
-        """
+        """Cost of a step spent in each state, (num_kinds, num_states), for given severities."""
         table = np.zeros((self.layout.num_kinds, self.num_states))
-        table[self.kinds, self.cells] = _check.vector(
-            "severity", severity, size=self.cells.size, private=True
-        )
-        return _check.frozen(table)
+        table[self.kinds, self.cells] = severity
+        return check.frozen(table)
 
     def worst_cost_table(self) -> FloatArray:
         """:meth:`cost_table` with every severity at its public upper bound."""
         return self.cost_table([self.layout.kinds[kind].severity[1] for kind in self.kinds])
 
-    @door
-    def cmdp(self, severity: ArrayLike, *, tolerance: ArrayLike) -> CMDP:
-        """The constrained MDP with given severities and tolerances.
+    def costs(self) -> PrivateCost | dict[str, PrivateCost]:
+        """What is private, as public structure: one cost per kind of hazard, by name if several."""
+        found = {kind.name: self._cost(kind) for kind in self.layout.kinds}
+        return found if len(found) > 1 else next(iter(found.values()))
 
-        Examples
-        --------
-        >>> from dp_cmdp.envs import GridModel, parse_map
-        >>> grid = GridModel(parse_map("S?G"))
-        >>> grid.cmdp([0.7], tolerance=[0.8])
-        CMDP(num_states=3, num_actions=4, num_constraints=1, gamma=0.95)
-        """
-        f = np.repeat(self.cost_table(severity)[:, :, None], NUM_ACTIONS, axis=2)
-        layout = self.layout
-        return CMDP(self.T, self.r, f=f, f0=tolerance, mu=layout.mu, gamma=layout.gamma)
+    def _cost(self, kind: HazardKind) -> PrivateCost:
+        return PrivateCost(
+            cells=[divmod(cell, self.layout.cols) for cell in kind.cells],
+            on="occupying",
+            cost=Envelope(*kind.severity, radius=kind.severity_radius),
+            limit=Envelope(*kind.limit, radius=kind.limit_radius),
+        )
 
     def parametric(self) -> ParametricCMDP:
-        """The constrained MDP as a function of the private database.
-
-        Notes
-        -----
-        **Paper.** ``opt:MDP-D``. **Privacy.** *Public*.
-
-        Examples
-        --------
-        >>> from dp_cmdp.envs import GridModel, parse_map
-        >>> GridModel(parse_map("S?G")).parametric().envelope
-        Envelope(severity[1], tolerance[1], record_size=1)
-        """
-        layout, envelope = self.layout, self.layout.envelope()
-        K, actions = layout.num_kinds, np.arange(NUM_ACTIONS)
-        columns = (self.cells[:, None] * NUM_ACTIONS + actions).ravel()
-        return ParametricCMDP(
-            envelope,
-            T=self.T,
-            r=self.r,
-            mu=layout.mu,
-            gamma=layout.gamma,
-            cost=Affine(
-                (K, self.num_states * NUM_ACTIONS),
-                at=(np.repeat(self.kinds, NUM_ACTIONS), columns),
-                entry=np.repeat(envelope.index("severity"), NUM_ACTIONS),
-            ),
-            tolerance=Affine(K, at=np.arange(K), entry=envelope.index("tolerance")),
-            names=[kind.name for kind in layout.kinds],
-        )
+        """The constrained MDP as a function of the private database."""
+        layout, cols = self.layout, self.layout.cols
+        start = layout.start_distribution
+        mdp = MDP(self.T, self.r, gamma=layout.gamma, start=start)
+        at = lambda row, col: np.array([row * cols + col])  # noqa: E731
+        return ParametricCMDP._of(mdp, self.costs(), states_at=at)
 
     def sample(self, state: int, action: int, *, rng: np.random.Generator) -> int:
         """Draw a successor from the row of T."""
@@ -173,16 +138,14 @@ class GridModel:
         place = bisect_right(self.levels, rng.random() * self.levels[last], first, last)
         return int(self.T.indices[place])
 
-    @door
-    def cautious_costs(self, step_price: float = STEP_PRICE) -> FloatArray:
+    def cautious_costs(self) -> FloatArray:
         """Worst-case discounted cost of each kind under a policy that goes to the goal with care.
 
-        The policy minimises the sum of the worst-case costs plus `step_price` per step. A tolerance
-        that is publicly at least this large can be met whatever the database is.
+        The policy minimises the sum of the worst-case costs plus a price per step. A limit that is
+        publicly at least this large can be met whatever the database is.
         """
-        step_price = _check.real("step_price", step_price, low=0.0, high=1e6)
         table = self.worst_cost_table()
-        priced = np.vstack([table, np.where(self.absorbing, 0.0, step_price)])
+        priced = np.vstack([table, np.where(self.absorbing, 0.0, STEP_PRICE)])
         policy = np.zeros(self.num_states, dtype=np.int64)
         while True:
             value = self._values(policy, priced)
@@ -191,7 +154,7 @@ class GridModel:
             states = np.arange(self.num_states)
             improve = total[states, policy] - total[states, better] > IMPROVEMENT
             if not improve.any():
-                return self.layout.mu @ value[:, :-1]
+                return self.layout.start_distribution @ value[:, :-1]
             policy = np.where(improve, better, policy)
 
     def _values(self, policy: NDArray[np.int64], table: FloatArray) -> FloatArray:

@@ -14,12 +14,12 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
-from dp_cmdp import _check
-from dp_cmdp._check import FloatArray
-from dp_cmdp._door import door
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.data.database import Database
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.accounting.ledger import PrivacyLedger
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+from dp_cmdp._src.data.database import Database
 from dp_cmdp.envs.catalogue import as_layout, random_layout
 from dp_cmdp.envs.drawing import Image, draw_agent, draw_grid, draw_text
 from dp_cmdp.envs.dynamics import NUM_ACTIONS, GridModel
@@ -27,9 +27,9 @@ from dp_cmdp.envs.hazards import Hazards
 from dp_cmdp.envs.layout import Layout
 from dp_cmdp.envs.specs import WITHHELD, guarded
 from dp_cmdp.envs.window import Window
-from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
 
-PUBLIC, CURATOR = "public", "curator"
+AGENT, CURATOR = "agent", "curator"
 
 
 class HazardGridEnv(gym.Env[Any, Any]):
@@ -39,11 +39,11 @@ class HazardGridEnv(gym.Env[Any, Any]):
     ## Description
     The agent walks on a grid of free cells and walls. Everybody knows the *candidate* cells, where
     a hazard may be. Which candidates are hazardous, how severe each is, and how much discounted
-    severity is tolerated are private: they are a database, and only its curator sees it.
+    severity is allowed are private: they are a database, and only its curator sees it.
 
-    The environment opens from two sides. With `access="public"` (the default) it holds no private
+    The environment opens from two sides. With `access="agent"` (the default) it holds no private
     data at all, so nothing can be read from it: costs are the public worst case, until a release
-    of the database is put in their place by `envs.PrivateCostWrapper`. With `access="curator"` it
+    of the database is put in their place by `gymnasium.ReleasedCosts`. With `access="curator"` it
     holds the hazards, reports true costs, draws them, and refuses to be pickled.
 
     ## Action Space
@@ -67,13 +67,13 @@ class HazardGridEnv(gym.Env[Any, Any]):
     ## Information
     `step` returns `info["cost"]`: the severity of the cell in which the action was *taken*, so that
     the discounted sum of the costs is the cost of the constrained MDP. A float, or a vector when
-    there are several kinds of hazard. It is the true cost for the curator and, for the public, the
-    largest the public bounds allow (0 outside the candidates). `reset` returns no information.
+    there are several kinds of hazard. It is the true cost for the curator and, for an agent, the
+    largest that the public bounds allow (0 outside the candidates). `reset` returns no information.
 
     ## Arguments
-    * `layout="islands"`: a name (`envs.layout_names()`), a layout file, the content of one, a map
+    * `layout="paper"`: a name (`envs.layout_names()`), a layout file, the content of one, a map
       as a text of several lines, or an `envs.Layout`.
-    * `access="public"`: or `"curator"`.
+    * `access="agent"`: or `"curator"`.
     * `hazards=None`: for the curator only. An `envs.Hazards` (of a DataFrame or a CSV file:
       `envs.Hazards.from_frame`), the seed of simulated ones, or a JSON file; `None` takes the
       simulation that comes with the layout. They are read when they are first needed, by a release
@@ -89,7 +89,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
     --------
     >>> import gymnasium as gym
     >>> import dp_cmdp  # registers the ids
-    >>> env = gym.make("dp_cmdp/HazardGridCorridor-v0")  # public: no hazard is in it
+    >>> env = gym.make("dp_cmdp/HazardGridCorridor-v0")  # an agent's: no hazard is in it
     >>> observation, info = env.reset(seed=0)
     >>> observation, reward, terminated, truncated, info = env.step(2)
     >>> float(info["cost"])  # the public worst case of the cell that was left
@@ -101,12 +101,12 @@ class HazardGridEnv(gym.Env[Any, Any]):
         "render_fps": 8,
     }
 
-    @door
+    @validated
     def __init__(
         self,
-        layout: Layout | Mapping[str, Any] | str | Path = "islands",
+        layout: Layout | Mapping[str, Any] | str | Path = "paper",
         *,
-        access: str = PUBLIC,
+        access: str = AGENT,
         hazards: Hazards | int | str | Path | None = None,
         slip: float | None = None,
         gamma: float | None = None,
@@ -124,9 +124,9 @@ class HazardGridEnv(gym.Env[Any, Any]):
         }  # fmt: skip
         given = {name: value for name, value in changes.items() if value is not None}
         self.layout = as_layout(layout).replace(**given)
-        self.access = _check.one_of("access", access, (PUBLIC, CURATOR))
+        self.access = check.one_of("access", access, (AGENT, CURATOR))
         if render_mode is not None:
-            _check.one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
+            check.one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
         self.render_mode = render_mode
         self.grid_model = GridModel(self.layout)
         if access == CURATOR:
@@ -137,7 +137,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
             self._hazards = Hazards.of(self.layout, hazards)
         elif hazards is not None:
             raise PrivacyLeakError(
-                'hazards must not be given to a public environment; open it with access="curator"'
+                'hazards must not be given to an agent\'s environment; open it with access="curator"'
             )
         self.observation_space = spaces.Discrete(self.layout.num_cells)
         self.action_space = spaces.Discrete(NUM_ACTIONS)
@@ -158,11 +158,18 @@ class HazardGridEnv(gym.Env[Any, Any]):
         self._spec = guarded(spec)
 
     @cached_property
+    def _values(self) -> FloatArray:
+        """The private numbers, read and checked as a release would; the curator's only."""
+        return self.database().read()
+
+    @cached_property
     def _costs(self) -> FloatArray:
         """What ``info["cost"]`` reports, by kind and state: true for the curator."""
-        if self.access == CURATOR:
-            return self.grid_model.cost_table(self._hazards.severity)
-        return self.grid_model.worst_cost_table()
+        if self.access != CURATOR:
+            return self.grid_model.worst_cost_table()
+        groups = [group for group in self.model().envelope.groups if group.name.endswith("cost")]
+        found = [self._values[group.start : group.stop] for group in groups]
+        return self.grid_model.cost_table(np.concatenate(found))
 
     @property
     def state(self) -> int:
@@ -172,18 +179,19 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return self._state
 
     @property
-    def tolerance(self) -> FloatArray:
-        """Tolerated discounted cost of each kind: the true one for the curator, the public lower
-        bound otherwise."""
-        if self.access == CURATOR:
-            return self._hazards.tolerance
-        return _check.frozen(np.array([kind.tolerance[0] for kind in self.layout.kinds]))
+    def limit(self) -> FloatArray:
+        """Highest discounted cost of each kind that is allowed: the true one for the curator, the
+        public lower bound otherwise."""
+        if self.access != CURATOR:
+            return check.frozen(np.array([kind.limit[0] for kind in self.layout.kinds]))
+        groups = [group for group in self.model().envelope.groups if group.name.endswith("limit")]
+        return check.frozen(np.array([self._values[group.start] for group in groups]))
 
-    @door
+    @validated
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        super().reset(seed=None if seed is None else _check.seed("seed", seed))
+        super().reset(seed=None if seed is None else check.seed("seed", seed))
         choice = dict(options or {})
         start = choice.pop("start", None)
         if choice:
@@ -191,7 +199,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
         if start is None:
             cells, chances = zip(*self.layout.starts, strict=True)
             start = cells[int(self.np_random.choice(len(cells), p=np.array(chances)))]
-        elif not _check.is_integer(start) or not self._is_free(start):
+        elif not check.is_integer(start) or not self._is_free(start):
             raise InvalidArgumentError(
                 "options['start'] must be a cell of the grid that is no wall; "
                 f"cells run from 0 to {self.layout.num_cells - 1}"
@@ -246,26 +254,40 @@ class HazardGridEnv(gym.Env[Any, Any]):
     def model(self) -> ParametricCMDP:
         """The constrained MDP that `step` simulates, as a function of the private database.
 
+        Returns
+        -------
+        ParametricCMDP
+            Its private numbers are the groups ``"cost"``, one severity per candidate cell, and
+            ``"limit"``; of several kinds ``"<kind>.cost"`` and ``"<kind>.limit"``.
+
         Notes
         -----
-        **Paper.** ``opt:MDP-D``. **Privacy.** *Public*.
+        **Privacy.** *Public*.
 
         Examples
         --------
-        >>> from dp_cmdp import robust_policy
-        >>> from dp_cmdp.envs import HazardGridEnv
-        >>> robust_policy(HazardGridEnv("corridor").model()).certificate.verified
+        >>> import dp_cmdp as dp
+        >>> dp.answer(dp.envs.HazardGridEnv("corridor").model()).certificate.verified
         True
         """
         return self.grid_model.parametric()
 
-    def database(self) -> Database:
+    def database(self, *, ledger: PrivacyLedger | None = None) -> Database:
         """The private hazards, for a mechanism to read.
+
+        Parameters
+        ----------
+        ledger : PrivacyLedger, optional
+            The account from which releases of the hazards are debited.
+
+        Returns
+        -------
+        Database
 
         Raises
         ------
         PrivacyLeakError
-            If the environment is public: it holds none.
+            If the environment is an agent's: it holds none.
 
         Notes
         -----
@@ -273,96 +295,36 @@ class HazardGridEnv(gym.Env[Any, Any]):
 
         Examples
         --------
-        >>> from dp_cmdp.envs import HazardGridEnv
-        >>> HazardGridEnv("corridor", access="curator").database()
-        Database(<private>, severity[3], tolerance[1], identity='hazards/corridor')
-        >>> HazardGridEnv("corridor").database()
+        >>> import dp_cmdp as dp
+        >>> dp.envs.HazardGridEnv("corridor").database()
         Traceback (most recent call last):
             ...
-        dp_cmdp.errors.PrivacyLeakError: ...
+        dp_cmdp._src.base.errors.PrivacyLeakError: ...
         """
         if self.access != CURATOR:
             raise PrivacyLeakError(
-                'a public environment holds no database; open it with access="curator"'
+                'an agent\'s environment holds no database; open it with access="curator"'
             )
-        return self._hazards.database()
-
-    def cmdp(self) -> CMDP:
-        """The constrained MDP with the true costs and tolerances. *Curator only.*
-
-        Examples
-        --------
-        >>> from dp_cmdp import solve_cmdp
-        >>> from dp_cmdp.envs import HazardGridEnv
-        >>> curator = HazardGridEnv("corridor", access="curator")
-        >>> solve_cmdp(curator.cmdp()).gap <= 1e-8  # the best policy without privacy
-        True
-        """
-        self.database()
-        return self.grid_model.cmdp(self._hazards.severity, tolerance=self._hazards.tolerance)
+        return self._hazards.database(ledger=ledger)
 
 
-class RandomHazardGridEnv(HazardGridEnv):
-    """
-    A hazard grid with a randomly drawn layout.
-
-    ## Description
-    As `HazardGridEnv`, on a square grid drawn by a seed (`envs.random_layout`): start at the lower
-    right, goal in the top row, a share `density` of the cells candidates. The seed draws the public
-    layout only; the private hazards have their own.
-
-    ## Action Space
-    `Discrete(4)`: 0 left, 1 down, 2 right, 3 up.
-
-    ## Observation Space
-    `Discrete(size * size)`.
-
-    ## Starting State
-    The lower right cell.
-
-    ## Rewards
-    −1 for every step, and `goal_reward` (100) for the step that enters the goal.
-
-    ## Episode Termination
-    In the goal.
-
-    ## Information
-    `info["cost"]` as in `HazardGridEnv`.
-
-    ## Arguments
-    * `size=25`, `density=0.3`, `wall_density=0.0`, `kinds=1`, `layout_seed=0`: the layout.
-    * All arguments of `HazardGridEnv` but `layout`.
-
-    ## Version History
-    * v0: first version
-
-    Examples
-    --------
-    >>> from dp_cmdp.envs import RandomHazardGridEnv
-    >>> env = RandomHazardGridEnv(size=8, density=0.2, layout_seed=1)
-    >>> env.reset(seed=0)  # the lower right cell
-    (63, {})
-    >>> len(env.layout.candidates)
-    12
-    """
-
-    @door
-    def __init__(
-        self,
-        *,
-        size: int = 25,
-        density: float = 0.3,
-        wall_density: float = 0.0,
-        kinds: int = 1,
-        layout_seed: int = 0,
-        **arguments: Any,
-    ) -> None:
-        if "layout" in arguments:
-            raise InvalidArgumentError("a random hazard grid draws its layout; leave layout out")
-        layout = random_layout(
-            size, seed=layout_seed, density=density, wall_density=wall_density, kinds=kinds
-        )
-        super().__init__(layout, **arguments)
+@validated
+def random_hazard_grid(
+    *,
+    size: int = 25,
+    density: float = 0.3,
+    wall_density: float = 0.0,
+    kinds: int = 1,
+    layout_seed: int = 0,
+    **arguments: Any,
+) -> HazardGridEnv:
+    """A hazard grid whose layout is drawn (:func:`random_layout`); `arguments` are the grid's."""
+    if "layout" in arguments:
+        raise InvalidArgumentError("a random hazard grid draws its layout; leave layout out")
+    layout = random_layout(
+        size, seed=layout_seed, density=density, wall_density=wall_density, kinds=kinds
+    )
+    return HazardGridEnv(layout, **arguments)
 
 
 def _action(action: Any) -> int:
@@ -371,7 +333,7 @@ def _action(action: Any) -> int:
     except Exception:
         chosen = -1
     if isinstance(action, bool) or not 0 <= chosen < NUM_ACTIONS:
-        found = _check.shown(chosen) if chosen >= NUM_ACTIONS else type(action).__name__
+        found = check.shown(chosen) if chosen >= NUM_ACTIONS else type(action).__name__
         raise InvalidArgumentError(f"action must be 0, 1, 2 or 3, got {found}")
     return chosen
 

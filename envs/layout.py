@@ -1,10 +1,10 @@
-"""Public facts of a hazard grid: its geometry, its dynamics and the envelope of its secrets.
+"""What is public of a hazard grid: its geometry, its dynamics and bounds of its private numbers.
 
 Cells are numbered row·cols + col and are the states of the CMDP. What is *not* here is which
-candidate cells are hazardous, how severe they are and how much of it is tolerated: that is the
+candidate cells are hazardous, how severe they are and how much of it is allowed: that is the
 private database (:mod:`dp_cmdp.envs.hazards`), of which a layout knows only the public bounds
 
-    severity_k ∈ [lo, hi] for each candidate cell of each kind,  tolerance_i ∈ [inf, sup] per kind,
+    severity_k ∈ [lo, hi] for each candidate cell of each kind,  limit_i ∈ [inf, sup] per kind,
 
 and the radius by which an entry may differ between adjacent databases.
 """
@@ -14,24 +14,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
-from dp_cmdp import _check
-from dp_cmdp._check import FloatArray
-from dp_cmdp._door import door
-from dp_cmdp.data.envelope import Envelope, whole_range
-from dp_cmdp.errors import InvalidArgumentError
-
-if TYPE_CHECKING:
-    from dp_cmdp.cmdp.policy import Policy
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.data.envelope import whole_range
+from dp_cmdp._src.base.errors import InvalidArgumentError
 
 Interval = tuple[float, float]
 Start = int | Sequence[int] | Sequence[tuple[int, float]] | Mapping[int, float]
 #: Row and column step of each action: left, down, right, up.
 MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))
-SUM_TOLERANCE = 1e-9
+ROUNDING = 1e-9
 #: Larger grids are beyond what the solvers here can do.
 MOST_CELLS = 10**7
 
@@ -45,14 +41,15 @@ class HazardKind:
     name : str
     cells : iterable of int
         Public candidate cells; everywhere else this kind costs nothing, publicly.
-    severity, tolerance : (float, float)
-        Public bounds of the cost of a step spent in a hazard, and of the tolerated discounted cost.
-    severity_radius, tolerance_radius : float, optional
+    severity, limit : (float, float)
+        Public bounds of the cost of a step spent in a hazard, and of the highest discounted cost
+        that is allowed.
+    severity_radius, limit_radius : float, optional
         How far one entry may move between adjacent databases; by default anywhere in its bounds.
 
     Notes
     -----
-    **Paper.** β_s and f_0 of ``app:cmdp``; sup A(D) = ``severity[1]``, inf b(D) = ``tolerance[0]``.
+    **Paper.** β_s and f_0 of ``app:cmdp``; sup A(D) = ``severity[1]``, inf b(D) = ``limit[0]``.
     **Privacy.** *Public*.
 
     Examples
@@ -60,7 +57,7 @@ class HazardKind:
     Cells 3 and 4 may be icy; a step spent there costs between 0 and 2:
 
     >>> from dp_cmdp.envs import HazardKind
-    >>> ice = HazardKind(name="ice", cells=[3, 4], severity=(0, 2), tolerance=(1, 3))
+    >>> ice = HazardKind(name="ice", cells=[3, 4], severity=(0, 2), limit=(1, 3))
     >>> ice.severity_radius  # by default anywhere in the bounds
     2.0
     """
@@ -69,14 +66,14 @@ class HazardKind:
     cells: Sequence[int]
     severity: Interval = (0.0, 1.0)
     severity_radius: float | None = None
-    tolerance: Interval = (0.5, 1.0)
-    tolerance_radius: float | None = None
+    limit: Interval = (0.5, 1.0)
+    limit_radius: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise InvalidArgumentError("the name of a hazard kind must be a non-empty text")
-        listed = _check.items(f"{self.name}: cells", self.cells)
-        cells = tuple(sorted(_check.integer(f"{self.name}: cell", cell) for cell in listed))
+        listed = check.items(f"{self.name}: cells", self.cells)
+        cells = tuple(sorted(check.integer(f"{self.name}: cell", cell) for cell in listed))
         if not cells:
             raise InvalidArgumentError(
                 f"kind {self.name!r} must have at least one candidate cell ('?' in a map)"
@@ -84,12 +81,12 @@ class HazardKind:
         if len(set(cells)) != len(cells):
             raise InvalidArgumentError(f"kind {self.name!r} must not name a candidate cell twice")
         object.__setattr__(self, "cells", cells)
-        for part in ("severity", "tolerance"):
+        for part in ("severity", "limit"):
             bounds = _interval(f"{self.name}: {part}", getattr(self, part))
             width = float(whole_range(np.array(bounds[0]), np.array(bounds[1])))
             radius = getattr(self, f"{part}_radius")
             name = f"{self.name}: {part}_radius"
-            radius = width if radius is None else _check.real(name, radius, high=width)
+            radius = width if radius is None else check.real(name, radius, high=width)
             if radius <= 0:
                 raise InvalidArgumentError(f"{name} must be positive, got {radius:g}")
             object.__setattr__(self, part, bounds)
@@ -125,10 +122,10 @@ class Layout:
     Examples
     --------
     >>> from dp_cmdp.envs import HazardKind, Layout
-    >>> kind = HazardKind(cells=[1], severity=(0, 1), tolerance=(0.5, 1))
+    >>> kind = HazardKind(cells=[1], severity=(0, 1), limit=(0.5, 1))
     >>> layout = Layout(rows=2, cols=3, kinds=[kind], goals=[2], start=0)
-    >>> layout.envelope()
-    Envelope(severity[1], tolerance[1], record_size=1)
+    >>> layout.candidates
+    (1,)
     """
 
     rows: int
@@ -145,32 +142,32 @@ class Layout:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "name", _check.text("name", self.name))
-        put(self, "rows", _check.integer("rows", self.rows, low=1, high=MOST_CELLS))
-        put(self, "cols", _check.integer("cols", self.cols, low=1, high=MOST_CELLS // self.rows))
-        put(self, "slip", _check.real("slip", self.slip, low=0.0, high=1.0))
-        put(self, "gamma", _check.real("gamma", self.gamma, low=0.0))
+        put(self, "name", check.text("name", self.name))
+        put(self, "rows", check.integer("rows", self.rows, low=1, high=MOST_CELLS))
+        put(self, "cols", check.integer("cols", self.cols, low=1, high=MOST_CELLS // self.rows))
+        put(self, "slip", check.real("slip", self.slip, low=0.0, high=1.0))
+        put(self, "gamma", check.real("gamma", self.gamma, low=0.0))
         if self.gamma >= 1.0:
             raise InvalidArgumentError(f"gamma must be below 1, got {self.gamma:g}")
         for field in ("step_reward", "goal_reward"):
-            put(self, field, _check.real(field, getattr(self, field)))
+            put(self, field, check.real(field, getattr(self, field)))
         for field in ("walls", "goals"):
-            listed = _check.items(field, getattr(self, field))
+            listed = check.items(field, getattr(self, field))
             cells = tuple(sorted({self._inside(field, cell) for cell in listed}))
             put(self, field, cells)
         put(self, "start", self._distribution(self.start))
-        put(self, "kinds", _check.items("kinds", self.kinds))
+        put(self, "kinds", check.items("kinds", self.kinds))
         self._check_cells()
 
     def _inside(self, name: str, cell: Any) -> int:
-        return _check.integer(f"a cell of {name}", cell, high=self.num_cells - 1)
+        return check.integer(f"a cell of {name}", cell, high=self.num_cells - 1)
 
     def _distribution(self, start: Any) -> tuple[tuple[int, float], ...]:
         """Normalise the three forms of a start to (cell, probability) pairs."""
-        if _check.is_mapping(start):
+        if check.is_mapping(start):
             pairs = list(start.items())
         elif isinstance(start, Iterable):
-            cells = _check.items("start", start)
+            cells = check.items("start", start)
             if cells and all(isinstance(cell, tuple | list) and len(cell) == 2 for cell in cells):
                 pairs = cells
             else:
@@ -180,8 +177,8 @@ class Layout:
         chances: dict[int, float] = {}
         for cell, chance in pairs:
             index = self._inside("start", cell)
-            chances[index] = chances.get(index, 0.0) + _check.real("start", chance, low=0.0)
-        if abs(sum(chances.values()) - 1.0) > SUM_TOLERANCE:
+            chances[index] = chances.get(index, 0.0) + check.real("start", chance, low=0.0)
+        if abs(sum(chances.values()) - 1.0) > ROUNDING:
             raise InvalidArgumentError(
                 f"start must be a distribution; its probabilities sum to {sum(chances.values()):g}"
             )
@@ -240,93 +237,34 @@ class Layout:
         return tuple(sorted({cell for kind in self.kinds for cell in kind.cells}))
 
     @property
-    def mu(self) -> FloatArray:
-        """Initial distribution over all cells."""
-        mu = np.zeros(self.num_cells)
+    def start_distribution(self) -> FloatArray:
+        """The probability of starting in each cell."""
+        found = np.zeros(self.num_cells)
         for cell, chance in self.starts:
-            mu[cell] = chance
-        return _check.frozen(mu)
+            found[cell] = chance
+        return check.frozen(found)
 
     def cell(self, row: int, col: int) -> int:
-        """Number of the cell in a row and column, both counted from 0.
-
-        Examples
-        --------
-        >>> from dp_cmdp.envs import parse_map
-        >>> parse_map(["S?G", "..."]).cell(1, 2)
-        5
-        """
-        row = _check.integer("row", row, high=self.rows - 1)
-        return row * self.cols + _check.integer("col", col, high=self.cols - 1)
+        """Number of the cell in a row and column, both counted from 0."""
+        row = check.integer("row", row, high=self.rows - 1)
+        return row * self.cols + check.integer("col", col, high=self.cols - 1)
 
     def neighbour(self, cell: int, action: int) -> int:
         """Where a step leads; walls and the border leave the agent where it is."""
-        cell = _check.integer("cell", cell, high=self.num_cells - 1)
-        action = _check.integer("action", action, high=len(MOVES) - 1)
+        cell = check.integer("cell", cell, high=self.num_cells - 1)
+        action = check.integer("action", action, high=len(MOVES) - 1)
         return _step(cell, action, shape=(self.rows, self.cols), walls=self.walls)
 
     def replace(self, **changes: Any) -> Layout:
-        """The same layout with some facts changed; everything is checked again.
-
-        Examples
-        --------
-        >>> from dp_cmdp.envs import named_layout
-        >>> named_layout("corridor").replace(slip=0.0, name="dry corridor").slip
-        0.0
-        """
+        """The same layout with some parts changed; everything is checked again."""
         return replace(self, **changes)
 
-    def facts(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """Everything about the layout, ready for JSON: the content of its file."""
         from dp_cmdp.envs.layout_files import layout_to_dict
 
         whole: Any = self
         return layout_to_dict(whole)
-
-    @door
-    def occupancy(self, policy: Policy) -> FloatArray:
-        """Expected discounted visits of every pair of cell and action, (num_cells, 4).
-
-        Notes
-        -----
-        **Privacy.** *Public*: transitions and start are.
-
-        Examples
-        --------
-        >>> from dp_cmdp import Policy
-        >>> from dp_cmdp.envs import named_layout
-        >>> layout = named_layout("corridor")
-        >>> visits = layout.occupancy(Policy.uniform(layout.num_cells, 4))
-        >>> round(float(visits.sum() * (1 - layout.gamma)), 9)
-        1.0
-        """
-        from dp_cmdp.cmdp.occupancy import occupancy_of
-        from dp_cmdp.envs.dynamics import GridModel
-
-        whole: Any = self
-        return occupancy_of(GridModel(whole).parametric().public, policy)
-
-    def envelope(self) -> Envelope:
-        """Public bounds of the database: group ``severity`` (kind by kind, cells in order) and
-        group ``tolerance`` (one entry per kind).
-
-        Examples
-        --------
-        >>> from dp_cmdp.envs import named_layout
-        >>> named_layout("two_hazards").envelope()
-        Envelope(severity[30], tolerance[2], record_size=1)
-        """
-        sizes = [len(kind.cells) for kind in self.kinds]
-        severity = np.array([(*k.severity, k.severity_radius) for k in self.kinds])
-        tolerance = np.array([(*k.tolerance, k.tolerance_radius) for k in self.kinds])
-        lower, upper, radius = np.repeat(severity, sizes, axis=0).T
-        inf, sup, tolerance_radius = tolerance.T
-        return Envelope.join(
-            {
-                "severity": Envelope(lower, upper, radius=radius),
-                "tolerance": Envelope(inf, sup, radius=tolerance_radius),
-            }
-        )
 
 
 def connected(
@@ -359,12 +297,12 @@ def _step(cell: int, action: int, *, shape: tuple[int, int], walls: Container[in
 
 
 def _interval(name: str, value: Any) -> Interval:
-    ends = _check.items(name, value, most=2)
+    ends = check.items(name, value, most=2)
     if len(ends) != 2:
         raise InvalidArgumentError(f"{name} must be two numbers (lowest, highest)")
     low, high = ends
-    low = _check.real(f"{name} (lowest)", low, low=0.0)
-    high = _check.real(f"{name} (highest)", high)
+    low = check.real(f"{name} (lowest)", low, low=0.0)
+    high = check.real(f"{name} (highest)", high)
     if low >= high:
         raise InvalidArgumentError(f"{name} must have lowest < highest, got {low:g} and {high:g}")
     return low, high

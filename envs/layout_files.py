@@ -11,7 +11,7 @@ A map has one character per cell:
 ``1`` … ``9``  candidate cell of the first … ninth kind only
 ===========  ==================================================
 
-A JSON file holds ``format``, ``map`` (a list of rows) and the other public facts of a
+A JSON file holds ``format``, ``map`` (a list of rows) and the other public parts of a
 :class:`~dp_cmdp.envs.layout.Layout`; nothing in it is private, and it has no place for anything
 that is.
 """
@@ -23,25 +23,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dp_cmdp import _check
-from dp_cmdp._door import door
-from dp_cmdp._storage import parse_json, read_text, write_text
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.base.storage import parse_json, read_text, write_text
 from dp_cmdp.envs.layout import HazardKind, Layout
-from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp._src.base.errors import InvalidArgumentError
 
-FORMAT = "dp_cmdp.Layout/1"
+FORMAT = "dp_cmdp.Layout/2"
 LEGEND = "#.SG?123456789"
 DYNAMICS = ("slip", "gamma", "step_reward", "goal_reward")
-KIND_FACTS = ("name", "severity", "severity_radius", "tolerance", "tolerance_radius")
+KIND_FIELDS = ("name", "severity", "severity_radius", "limit", "limit_radius")
 
 
-@door
+@validated
 def parse_map(
     text: str | Sequence[str],
     *,
     kinds: Sequence[Mapping[str, Any]] = ({},),
     source: str = "map",
-    **facts: Any,
+    **fields: Any,
 ) -> Layout:
     """Build a layout from a text map.
 
@@ -53,7 +53,7 @@ def parse_map(
         Facts of each hazard kind; ``cells`` lists candidates beyond those marked in the map.
     source : str
         Name of the map in error texts.
-    **facts
+    **fields
         Other arguments of :class:`Layout` (``slip``, ``gamma``, …; ``start`` replaces the ``S``).
 
     Notes
@@ -68,18 +68,18 @@ def parse_map(
     >>> layout.candidates, layout.goals, layout.walls
     ((2,), (3,), (5,))
     """
-    lines = text.strip("\r\n").splitlines() if isinstance(text, str) else _check.items("text", text)
-    for number, kind in enumerate(_check.items("kinds", kinds)):
-        if not _check.is_mapping(kind):
-            raise InvalidArgumentError(f"{source}: kinds must hold mappings of facts")
-        _refuse_unknown(kind, (*KIND_FACTS, "cells"), f"{source}, kinds[{number}]")
+    lines = text.strip("\r\n").splitlines() if isinstance(text, str) else check.items("text", text)
+    for number, kind in enumerate(check.items("kinds", kinds)):
+        if not check.is_mapping(kind):
+            raise InvalidArgumentError(f"{source}: kinds must hold mappings of fields")
+        _refuse_unknown(kind, (*KIND_FIELDS, "cells"), f"{source}, kinds[{number}]")
     cols = _rectangle(lines, len(kinds), source)
     places: dict[str, list[int]] = {letter: [] for letter in LEGEND}
     for row, line in enumerate(lines):
         for col, letter in enumerate(line):
             places[letter].append(row * cols + col)
-    facts.setdefault("start", places["S"])
-    if not facts["start"] and facts["start"] != 0:
+    fields.setdefault("start", places["S"])
+    if not fields["start"] and fields["start"] != 0:
         raise InvalidArgumentError(f"{source}: the map must hold a start 'S' or be given one")
     return Layout(
         rows=len(lines),
@@ -90,16 +90,16 @@ def parse_map(
             _kind(kind, number=number, places=places, single=len(kinds) == 1)
             for number, kind in enumerate(kinds, start=1)
         ),
-        **facts,
+        **fields,
     )
 
 
 def _kind(
-    facts: Mapping[str, Any], *, number: int, places: Mapping[str, list[int]], single: bool
+    fields: Mapping[str, Any], *, number: int, places: Mapping[str, list[int]], single: bool
 ) -> HazardKind:
-    """A hazard kind whose cells are those marked in the map and those listed in `facts`."""
-    named = {"name": "hazard" if single else f"hazard-{number}", **facts}
-    listed = _check.items("cells", named.pop("cells", []))
+    """A hazard kind whose cells are those marked in the map and those listed in `fields`."""
+    named = {"name": "hazard" if single else f"hazard-{number}", **fields}
+    listed = check.items("cells", named.pop("cells", []))
     return HazardKind(cells=[*places["?"], *places[str(number)], *listed], **named)
 
 
@@ -127,7 +127,7 @@ def _rectangle(lines: Sequence[str], num_kinds: int, source: str) -> int:
     return len(lines[0])
 
 
-@door
+@validated
 def format_map(layout: Layout) -> str:
     """The map of a layout, readable by :func:`parse_map`.
 
@@ -150,7 +150,7 @@ def format_map(layout: Layout) -> str:
     return "\n".join("".join(letters[first : first + layout.cols]) for first in rows)
 
 
-@door
+@validated
 def load_layout(path: str | Path) -> Layout:
     """Read a layout from a ``.json`` file or, with any other ending, from a text map.
 
@@ -170,7 +170,7 @@ def load_layout(path: str | Path) -> Layout:
     >>> load_layout(path) == named_layout("corridor")
     True
     """
-    source = _check.path("layout", path)
+    source = check.path("layout", path)
     try:
         text = read_text(source)
     except (OSError, UnicodeDecodeError) as error:
@@ -186,12 +186,12 @@ def load_layout(path: str | Path) -> Layout:
     return layout_from_dict(content, source=source.name, default_name=source.stem)
 
 
-@door
+@validated
 def layout_from_dict(
     content: Any, *, source: str = "layout", default_name: str = "custom"
 ) -> Layout:
     """Build a layout from the content of a JSON file (see :func:`layout_to_dict`)."""
-    if not _check.is_mapping(content) or content.get("format") != FORMAT:
+    if not check.is_mapping(content) or content.get("format") != FORMAT:
         raise InvalidArgumentError(f'{source}: must be an object with "format": "{FORMAT}"')
     _refuse_unknown(content, ("format", "name", "map", "start", "kinds", *DYNAMICS), source)
     if not isinstance(content.get("map"), list):
@@ -202,15 +202,15 @@ def layout_from_dict(
     rows = content["map"]
     read = []
     for number, kind in enumerate(kinds):
-        _refuse_unknown(kind, (*KIND_FACTS, "cells"), f"{source}, kinds[{number}]")
+        _refuse_unknown(kind, (*KIND_FIELDS, "cells"), f"{source}, kinds[{number}]")
         listed = _places(kind.get("cells", []), rows, f"{source}, kinds[{number}].cells", width=2)
         read.append({**kind, "cells": [cell for cell, *_ in listed]})
-    facts = {key: content[key] for key in DYNAMICS if key in content}
+    fields = {key: content[key] for key in DYNAMICS if key in content}
     if "start" in content:
-        facts["start"] = _places(content["start"], rows, f"{source}, start", width=3)
+        fields["start"] = _places(content["start"], rows, f"{source}, start", width=3)
     name = content.get("name", default_name)
     try:
-        return parse_map(rows, kinds=read, source=f"{source}, map", name=name, **facts)
+        return parse_map(rows, kinds=read, source=f"{source}, map", name=name, **fields)
     except InvalidArgumentError as error:
         text = str(error)
         raise InvalidArgumentError(text if source in text else f"{source}: {text}") from None
@@ -220,8 +220,7 @@ def _refuse_unknown(content: Mapping[str, Any], known: Sequence[str], source: st
     for key in content:
         if key not in known:
             raise InvalidArgumentError(
-                f"{source}: {str(key)[:60]!r} is no public fact of a layout; known are "
-                f"{', '.join(known)}"
+                f"{source}: {str(key)[:60]!r} is no field of a layout; known are {', '.join(known)}"
             )
 
 
@@ -234,13 +233,13 @@ def _places(value: Any, rows: list[Any], source: str, *, width: int) -> list[tup
         if not isinstance(entry, list) or len(entry) != width:
             form = "[row, column]" if width == 2 else "[row, column, probability]"
             raise InvalidArgumentError(f"{source}: must be a list of {form}")
-        row = _check.integer(f"{source}: row", entry[0], high=len(rows) - 1)
-        col = _check.integer(f"{source}: column", entry[1], high=cols - 1)
+        row = check.integer(f"{source}: row", entry[0], high=len(rows) - 1)
+        col = check.integer(f"{source}: column", entry[1], high=cols - 1)
         places.append((row * cols + col, *entry[2:]))
     return places
 
 
-@door
+@validated
 def layout_to_dict(layout: Layout) -> dict[str, Any]:
     """Everything about a layout, ready for JSON."""
     picture = format_map(layout)
@@ -248,8 +247,8 @@ def layout_to_dict(layout: Layout) -> dict[str, Any]:
     kinds = []
     for number, kind in enumerate(layout.kinds, 1):
         unmarked = [cell for cell in kind.cells if letters[cell] not in ("?", str(number))]
-        facts = {key: getattr(kind, key) for key in KIND_FACTS}
-        kinds.append({**facts, "cells": [list(divmod(cell, layout.cols)) for cell in unmarked]})
+        fields = {key: getattr(kind, key) for key in KIND_FIELDS}
+        kinds.append({**fields, "cells": [list(divmod(cell, layout.cols)) for cell in unmarked]})
     return {
         "format": FORMAT,
         "name": layout.name,
@@ -260,7 +259,7 @@ def layout_to_dict(layout: Layout) -> dict[str, Any]:
     }
 
 
-@door
+@validated
 def save_layout(layout: Layout, path: str | Path) -> Path:
     """Write a layout to a JSON file, atomically.
 

@@ -15,11 +15,11 @@ from typing import Any
 
 #: Registered id → (layout, longest episode).
 REGISTERED = {
-    "dp_cmdp/HazardGrid-v0": ("islands", 200),
+    "dp_cmdp/HazardGrid-v0": ("paper", 200),
     "dp_cmdp/HazardGridCliff-v0": ("cliff", 200),
     "dp_cmdp/HazardGridCorridor-v0": ("corridor", 200),
     "dp_cmdp/HazardGridCrossing-v0": ("crossing", 200),
-    "dp_cmdp/HazardGridPaper-v0": ("paper", 200),
+    "dp_cmdp/HazardGridIslands-v0": ("islands", 200),
     "dp_cmdp/HazardGridRooms-v0": ("rooms", 300),
     "dp_cmdp/HazardGridTwoKinds-v0": ("two_hazards", 200),
 }
@@ -39,7 +39,7 @@ def register() -> None:
 
     for env_id, (layout, steps) in REGISTERED.items():
         add(env_id, "HazardGridEnv", steps=steps, arguments={"layout": layout})
-    add("dp_cmdp/HazardGrid25-v0", "RandomHazardGridEnv", steps=1000, arguments={"size": 25})
+    add("dp_cmdp/HazardGrid25-v0", "random_hazard_grid", steps=1000, arguments={"size": 25})
 
 
 class _AwaitGymnasium(MetaPathFinder):

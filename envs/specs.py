@@ -10,8 +10,6 @@ from typing import Any
 
 from gymnasium.envs.registration import EnvSpec
 
-from dp_cmdp._door import door
-
 #: Stands in a specification for hazards that were given; no environment is made from it.
 WITHHELD = "<private>"
 
@@ -23,7 +21,6 @@ class GuardedSpec(EnvSpec):
         super().__setattr__(name, _without_hazards(value) if name == "kwargs" else value)
 
 
-@door
 def guarded(spec: EnvSpec | None) -> EnvSpec | None:
     """The same specification, its hazards withheld."""
     if spec is not None:

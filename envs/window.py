@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dp_cmdp._extras import is_installed
+from dp_cmdp._src.base.extras import is_installed
 from dp_cmdp.envs.drawing import Image
 
 if TYPE_CHECKING:

@@ -31,7 +31,9 @@ def with_constant(program: ParametricLP, constant: Any) -> ParametricLP:
     )
     A, A_eq = program.A, program.A_eq
     terms = A.row, A.col, A.entry, A.coefficient
-    wide = sparse.csr_array((A.constant.data, A.constant.indices, A.constant.indptr), (A.shape[0], n + 1))
+    wide = sparse.csr_array(
+        (A.constant.data, A.constant.indices, A.constant.indptr), (A.shape[0], n + 1)
+    )
     variables = program.variables
     if variables:
         named = {variables[0].name or "column": [*variables[0].tolist(), CONSTANT]}

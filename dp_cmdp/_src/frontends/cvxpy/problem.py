@@ -262,9 +262,7 @@ class CvxpyProblem:
             for dual in constraint.dual_variables:
                 dual.save_value(None)
         self.problem._value, self.problem._status = found.value, status
-        self.problem._solution = self._inverted(
-            found.linear.x, value=found.value, status=status
-        )
+        self.problem._solution = self._inverted(found.linear.x, value=found.value, status=status)
 
     def save(self, path: str | Path) -> Path:
         """Write the problem's linear program."""

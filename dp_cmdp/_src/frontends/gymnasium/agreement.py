@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.frontends.gymnasium.opening import parts
+from dp_cmdp._src.cmdp.rollout import parts
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.frontends.gymnasium.table import Table
 

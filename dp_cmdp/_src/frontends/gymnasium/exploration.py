@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.frontends.gymnasium.opening import parts
+from dp_cmdp._src.cmdp.rollout import parts
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.frontends.gymnasium.agreement import (
     SECONDS,
@@ -35,7 +35,13 @@ from dp_cmdp._src.frontends.gymnasium.agreement import (
     fresh,
     global_generators_kept,
 )
-from dp_cmdp._src.frontends.gymnasium.keys import Named, by_observation, hashable, observed_states, shown
+from dp_cmdp._src.frontends.gymnasium.keys import (
+    Named,
+    by_observation,
+    hashable,
+    observed_states,
+    shown,
+)
 
 #: Seeds from which an environment must start alike, unless one is chosen.
 OTHER_SEEDS = 3

@@ -127,7 +127,8 @@ def load(
         return _without_costs(found)
     _refuse_negative(costs)
     model = EnvironmentCMDP._of(found.mdp, costs, states_at=found.states_at)
-    object.__setattr__(model, "environment", found)
+    assert isinstance(model, EnvironmentCMDP)
+    model.environment = found
     return model
 
 

@@ -69,7 +69,8 @@ class Environment:
 
     def state_of(self, env: Any, observation: Any) -> int:
         """Number of the state that an environment is in, of what it observes."""
-        key = _plain(observation) if self.name is None else self.name(env, observation)
+        base = getattr(env, "unwrapped", env)
+        key = _plain(observation) if self.name is None else self.name(base, observation)
         try:
             return self.numbers[key]
         except (KeyError, TypeError):

@@ -100,13 +100,3 @@ def start_of(base: Any, num_states: int) -> Any:
             "env must say where it starts: it has neither initial_state_distrib nor start_state"
         )
     return np.arange(num_states) == check.integer("start_state", start, high=num_states - 1)
-
-
-def parts(method: str, given: Any, count: int) -> tuple[Any, ...]:
-    """What a method of an environment returned, if it has as many parts as Gymnasium says."""
-    if not isinstance(given, tuple) or len(given) != count:
-        what = "info" if count == 2 else "reward, terminated, truncated, info"
-        raise InvalidArgumentError(
-            f"env must be Gymnasium's: {method} returns (observation, {what})"
-        )
-    return given

@@ -67,9 +67,11 @@ def numbered_lines(source: Path) -> Iterator[tuple[int, str]]:
     """The lines of a text file, plain or gzipped by its name, with their numbers from 1."""
     zipped = source.name.lower().endswith(".gz")
     try:
-        with gzip.open(source, "rt", newline="\n", encoding="utf-8") if zipped else source.open(
-            newline="\n", encoding="utf-8"
-        ) as file:
+        with (
+            gzip.open(source, "rt", newline="\n", encoding="utf-8")
+            if zipped
+            else source.open(newline="\n", encoding="utf-8") as file
+        ):
             for at, line in enumerate(file, start=1):
                 text = line.rstrip("\r\n")
                 if _STRANGE.search(text):

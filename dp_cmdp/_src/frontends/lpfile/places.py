@@ -267,9 +267,7 @@ def _coefficients(
     return np.repeat(rows, columns.size), np.tile(columns, rows.size)
 
 
-def _inequalities(
-    model: Model, block: PrivateBlock, rows: IntArray, *, relative: bool
-) -> IntArray:
+def _inequalities(model: Model, block: PrivateBlock, rows: IntArray, *, relative: bool) -> IntArray:
     """The rows that are meant: without equalities where the block says so."""
     if block.equalities is None:
         return rows
@@ -290,9 +288,7 @@ def _with_side(model: Model, block: PrivateBlock, rows: IntArray, side: str) -> 
     return kept[right[kept] != 0.0] if block.pattern == "file" else kept
 
 
-def _columns(
-    model: Model, block: PrivateBlock, columns: IntArray, *, relative: bool
-) -> IntArray:
+def _columns(model: Model, block: PrivateBlock, columns: IntArray, *, relative: bool) -> IntArray:
     """Columns whose cost or bound is private."""
     if block.kind == "objective":
         by_file = _by_pattern(block, relative) == "file"

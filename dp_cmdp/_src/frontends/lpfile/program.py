@@ -206,9 +206,7 @@ def _program(model: Model, groups: Sequence[Group], envelope: Envelope) -> Param
     c, A = _without_private(model, groups)
     costs = [g for g in groups if g.kind == "objective"]
     at, read = _joined([(g.column, number[g.name]) for g in costs], 2)
-    objective = Affine._of(
-        envelope, c.shape, at, 0 * at, read, np.ones(at.size), c.reshape(-1, 1)
-    )
+    objective = Affine._of(envelope, c.shape, at, 0 * at, read, np.ones(at.size), c.reshape(-1, 1))
     sides = _Sides(model)
     bounds = [group for group in groups if group.kind == "bound"]
     lower, upper = model.lower.copy(), model.upper.copy()

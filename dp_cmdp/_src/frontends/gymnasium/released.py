@@ -1,0 +1,194 @@
+"""Wrappers: costs that learners may see, and observations that policies of a model understand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.cmdp.answer import worst_databases
+from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+from dp_cmdp._src.cmdp.rollout import StepCosts
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.frontends.gymnasium.load import EnvironmentCMDP, EnvironmentMDP
+from dp_cmdp._src.release.release import Release
+
+
+def worst_costs(problem: ParametricCMDP, known: UncertaintySet) -> StepCosts:
+    """What a step costs, for each constraint at a worst database of the set."""
+    if known.is_box:  # one for every policy
+        rows = problem.rows
+        theta = np.tile(known.lower, (len(problem.names), 1))
+        up = rows.sign >= 0
+        theta[rows.row[up], rows.entry[up]] = known.upper[rows.entry[up]]
+        return StepCosts.of(problem, theta, "costs of the worst database of the set")
+    policy = problem.answer(known).policy
+    charged = "costs of the worst database of the set for the policy certified for it"
+    return StepCosts.of(problem, worst_databases(problem, policy, known), charged)
+
+
+class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
+    """Report in ``info["cost"]`` what a step costs at the worst database that a release allows.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        What the problem was loaded from, or another one made alike, under any number of wrappers; a
+        hazard grid of an agent; or one that observes the states of the problem.
+    problem : ParametricCMDP
+    release : Release, optional
+        Of the problem's database. Without one, the worst database within the public bounds.
+
+    Attributes
+    ----------
+    limit : float array
+        A certain lower bound of each limit.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If env has other states or actions than the problem, or the release is of another envelope.
+    PrivacyLeakError
+        If env is a curator's: a learner could reach its database.
+
+    Notes
+    -----
+    Within bounds alone, one database is the worst for every policy. Where linear queries were
+    released, no database has all entries at their upper ends: the costs are those of the worst
+    database for the policy that is certified for the release, and ``repr`` says so. Whatever a
+    learner finds is proved with ``certify(problem, policy, release)``. A cost that `env` itself
+    reports is replaced. **Privacy.** *Post-processing* of the release, however long a learner
+    trains.
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> import dp_cmdp as dp
+    >>> holes = dp.PrivateCost(states=[5, 7], on="entering", cost=dp.Envelope(0, 1), limit=0.3)
+    >>> model = dp.gymnasium.load("FrozenLake-v1", gamma=0.9, costs=holes)
+    >>> env = dp.gymnasium.ReleasedCosts(gym.make("FrozenLake-v1"), model)
+    >>> observation, info = env.reset(seed=0)
+    >>> env.step(1)[-1]["cost"]
+    0.0
+    """
+
+    @validated
+    def __init__(self, env: Any, problem: ParametricCMDP, release: Release | None = None) -> None:
+        gym.utils.RecordConstructorArgs.__init__(
+            self, _disable_deepcopy=True, problem=problem, release=release
+        )
+        super().__init__(env)
+        if getattr(env.unwrapped, "access", None) == "curator":
+            raise PrivacyLeakError(
+                "env must be an agent's: a learner could reach the database of a curator's"
+            )
+        if release is not None and release.envelope != problem.envelope:
+            raise InvalidArgumentError(
+                "release must be of the problem's envelope; it is of another database"
+            )
+        known = problem.envelope.uncertainty if release is None else release.uncertainty
+        self._environment = getattr(problem, "environment", None)
+        self._price, self._state = worst_costs(problem, known), 0
+        self.problem, self.release = problem, release
+        self.limit = check.frozen(problem.lowest_limits(known))
+        check_size("action_space", env.action_space, problem.num_actions)
+        if self._environment is None:
+            check_size("observation_space", env.observation_space, problem.num_states)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._state = self._state_of(observation)
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        before = self._state
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._state = self._state_of(observation)
+        costs = self._price(before, int(action), self._state)
+        cost = float(costs[0]) if costs.size == 1 else costs
+        return observation, reward, terminated, truncated, {**info, "cost": cost}
+
+    def _state_of(self, observation: Any) -> int:
+        if self._environment is None:
+            return int(observation)
+        return self._environment.state_of(self.env, observation)
+
+    def render(self) -> Any:
+        """The environment's picture; of a hazard grid, candidates in the colour of their costs."""
+        draw = getattr(self.env.unwrapped, "picture", None)
+        if draw is None or self.render_mode is None:
+            return self.env.render()
+        return draw(self._price.taken[:, :, 0], hatched=True)
+
+    def __repr__(self) -> str:
+        return f"<ReleasedCosts{self.env}, {self._price.charged}>"
+
+    __str__ = __repr__
+
+
+class StateObservation(gym.Wrapper[int, int, Any, int], gym.utils.RecordConstructorArgs):
+    """Observe the number of the state, as policies of a loaded model do.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        What the model was loaded from, or another one made alike.
+    model : ParametricCMDP or CMDP
+        Made by :func:`load`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If env has other actions than the model, or enters a state that the model does not have.
+
+    Notes
+    -----
+    ``reset`` always makes what was loaded: where the model was explored from a seed, with that
+    seed. **Privacy.** *Public*.
+
+    Examples
+    --------
+    >>> import gymnasium as gym
+    >>> import dp_cmdp as dp
+    >>> model = dp.gymnasium.load("CliffWalking-v1", gamma=0.9)
+    >>> env = dp.gymnasium.StateObservation(gym.make("CliffWalking-v1"), model)
+    >>> env.reset(seed=0)[0]
+    36
+    """
+
+    @validated
+    def __init__(self, env: Any, model: EnvironmentCMDP | EnvironmentMDP) -> None:
+        gym.utils.RecordConstructorArgs.__init__(self, _disable_deepcopy=True, model=model)
+        super().__init__(env)
+        self._known = model.environment
+        check_size("action_space", env.action_space, model.num_actions)
+        states: Any = gym.spaces.Discrete(self._known.num_states)
+        self.observation_space = states
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        drawn = seed if self._known.seed is None else self._known.seed
+        observation, info = self.env.reset(seed=drawn, options=options)
+        return self._known.state_of(self.env, observation), info
+
+    def step(self, action: int) -> tuple[int, Any, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        state = self._known.state_of(self.env, observation)
+        return state, reward, terminated, truncated, info
+
+
+def check_size(name: str, space: Any, size: int) -> None:
+    """Refuse a space that is not Discrete of that size."""
+    if not isinstance(space, gym.spaces.Discrete) or space.start != 0 or space.n != size:
+        found = f"Discrete({space.n})" if isinstance(space, gym.spaces.Discrete) else space
+        raise InvalidArgumentError(
+            f"env must have the {name} Discrete({size}) of the problem, got {found}; "
+            "StateObservation(env, model) observes the states of a model that was loaded"
+        )
