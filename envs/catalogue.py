@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp.envs.dynamics import GridModel
 from dp_cmdp.envs.layout import HazardKind, Layout, connected
 from dp_cmdp.envs.layout_files import layout_from_dict, load_layout, parse_map
-from dp_cmdp._src.base.errors import InvalidArgumentError
 
 #: A random layout tolerates at least this many times what its cautious policy costs at worst.
 LIMIT_MARGIN = 1.5

@@ -22,8 +22,7 @@ from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.costs import PrivateCost
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP

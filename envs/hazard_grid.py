@@ -14,10 +14,10 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
-from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.accounting.ledger import PrivacyLedger
-from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
+from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.data.database import Database
 from dp_cmdp.envs.catalogue import as_layout, random_layout
@@ -27,7 +27,6 @@ from dp_cmdp.envs.hazards import Hazards
 from dp_cmdp.envs.layout import Layout
 from dp_cmdp.envs.specs import WITHHELD, guarded
 from dp_cmdp.envs.window import Window
-from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
 
 AGENT, CURATOR = "agent", "curator"
 
@@ -137,7 +136,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
             self._hazards = Hazards.of(self.layout, hazards)
         elif hazards is not None:
             raise PrivacyLeakError(
-                'hazards must not be given to an agent\'s environment; open it with access="curator"'
+                'hazards must be left to the curator: open the grid with access="curator"'
             )
         self.observation_space = spaces.Discrete(self.layout.num_cells)
         self.action_space = spaces.Discrete(NUM_ACTIONS)

@@ -19,9 +19,9 @@ from typing import Any, cast
 import numpy as np
 
 from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.envelope import whole_range
-from dp_cmdp._src.base.errors import InvalidArgumentError
 
 Interval = tuple[float, float]
 Start = int | Sequence[int] | Sequence[tuple[int, float]] | Mapping[int, float]

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.validation import validated
-from dp_cmdp._src.base.storage import parse_json, read_text, write_text
-from dp_cmdp.envs.layout import HazardKind, Layout
 from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.storage import parse_json, read_text, write_text
+from dp_cmdp._src.base.validation import validated
+from dp_cmdp.envs.layout import HazardKind, Layout
 
 FORMAT = "dp_cmdp.Layout/2"
 LEGEND = "#.SG?123456789"

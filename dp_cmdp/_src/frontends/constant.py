@@ -16,7 +16,7 @@ CONSTANT = "(constant)"
 
 
 def with_constant(program: ParametricLP, constant: Any) -> ParametricLP:
-    """The same program, whose objective has a constant: a number, or one that reads the database."""
+    """The same program with a constant, which may read the database, in its objective."""
     n, envelope = program.lower.size, program.envelope
     added = Affine.of(constant, envelope).reshape(1)
     c = program.objective

@@ -24,8 +24,8 @@ from cvxpy.reductions.flip_objective import FlipObjective
 from cvxpy.reductions.solution import Solution as CvxpySolution
 from scipy import sparse
 
-from dp_cmdp._src.base.validation import text_of
 from dp_cmdp._src.base.errors import Error, InvalidArgumentError
+from dp_cmdp._src.base.validation import text_of
 from dp_cmdp._src.frontends.cvxpy.parameter import PrivateParameter
 from dp_cmdp._src.frontends.cvxpy.refusals import (
     constraint_name,

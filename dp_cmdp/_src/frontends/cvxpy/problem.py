@@ -19,7 +19,6 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
 from dp_cmdp._src.base.validation import FloatArray, validated
-from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.frontends.constant import with_constant
@@ -174,7 +173,10 @@ class CvxpyProblem:
     def refuse_if_unanswerable(self) -> None:
         """Raise RefusedError, about the user's constraints, unless there is a robust answer."""
         try:
-            self.linear.refuse_if_unanswerable() if self.is_linear else self._robust  # noqa: B018
+            if self.is_linear:
+                self.linear.refuse_if_unanswerable()
+            else:
+                _ = self._robust
         except RefusedError as error:
             raise self._renamed(error) from None
 

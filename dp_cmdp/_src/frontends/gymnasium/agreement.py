@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.rollout import parts
-from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.frontends.gymnasium.table import Table
 
 #: Of each of the two ways.
@@ -39,8 +39,8 @@ FALSE_ALARM = 1e-9
 #: Relative difference of rewards that is rounding.
 ROUNDING = 1e-9
 REMEDY = (
-    "A certificate for P would say nothing about env. Correct P, or build a model of what env does; "
-    "check=False takes P on trust"
+    "A certificate for P would say nothing about env. Correct P, or build a model of what env "
+    "does; check=False takes P on trust"
 )
 
 Pair = tuple[int, int]

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.cmdp.rollout import parts
 from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.cmdp.rollout import parts
 from dp_cmdp._src.frontends.gymnasium.agreement import (
     SECONDS,
     SEED,

@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.model import ROW_SUM_TOLERANCE
-from dp_cmdp._src.base.errors import InvalidArgumentError
 
 
 class Move(NamedTuple):

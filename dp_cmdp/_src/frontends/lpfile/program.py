@@ -90,7 +90,8 @@ def load(
     --------
     >>> from pathlib import Path
     >>> import dp_cmdp as dp
-    >>> _ = Path("farm.lp").write_text("max\\n 3 wheat + 2 rye\\nst\\n land: wheat + rye <= 4\\nend")
+    >>> farm = "max\\n 3 wheat + 2 rye\\nst\\n land: wheat + rye <= 4\\nend"
+    >>> _ = Path("farm.lp").write_text(farm)
     >>> land = {"kind": "rhs", "rows": ["land"], "lower": 3, "upper": 5, "radius": 0.1}
     >>> lp = dp.lpfile.load("farm.lp", {"private": [land]})
     >>> round(dp.answer(lp).value, 6)  # what is certain without data
@@ -139,7 +140,8 @@ def values(
     --------
     >>> from pathlib import Path
     >>> import dp_cmdp as dp
-    >>> _ = Path("farm.lp").write_text("max\\n 3 wheat + 2 rye\\nst\\n land: wheat + rye <= 4\\nend")
+    >>> farm = "max\\n 3 wheat + 2 rye\\nst\\n land: wheat + rye <= 4\\nend"
+    >>> _ = Path("farm.lp").write_text(farm)
     >>> land = {"kind": "rhs", "rows": ["land"], "lower": 3, "upper": 5, "radius": 0.1}
     >>> dp.lpfile.values("farm.lp", {"private": [land]})
     {'rhs': array([4.])}
@@ -329,7 +331,7 @@ def _without_private(model: Model, groups: Sequence[Group]) -> tuple[FloatArray,
     return c, sparse.csr_array((stored.data[kept], at), shape=stored.shape)
 
 
-# ------------------------------------------------------------------- private numbers in a model file
+# ----------------------------------------------------------------- private numbers in a model file
 
 
 def _in_order(model: Model, public: Model) -> Model:

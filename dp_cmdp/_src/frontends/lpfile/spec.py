@@ -18,7 +18,6 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
