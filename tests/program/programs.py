@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.parametric import ParametricLP
 
 
@@ -189,3 +190,17 @@ def written_out(lp: ParametricLP, known: UncertaintySet, estimate: Any) -> Any:
     )
     assert found.status == 0, found.message
     return found.fun if lp.minimizes else -found.fun
+
+
+def linear(c: Any, A: Any = None, b: Any = (), **parts: Any) -> LinearProgram:
+    """maximise c·x, A x ≤ b, A_eq x = b_eq, lower ≤ x ≤ upper; x ≥ 0 by default."""
+    cost = np.asarray(c, dtype=np.float64)
+    n = cost.size
+    rows = [
+        sparse.csr_array(np.zeros((0, n)) if given is None else np.asarray(given, dtype=np.float64))
+        for given in (A, parts.get("A_eq"))
+    ]
+    ends = [np.full(n, 1.0) * np.asarray(parts.get(name, end), dtype=np.float64)
+            for name, end in (("lower", 0.0), ("upper", np.inf))]  # fmt: skip
+    right = np.asarray(b, dtype=np.float64), np.asarray(parts.get("b_eq", ()), dtype=np.float64)
+    return LinearProgram(cost, rows[0], right[0], rows[1], right[1], *ends)
