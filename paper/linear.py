@@ -73,21 +73,31 @@ def solve(lp: LinearProgram) -> Solution:
     ------
     InfeasibleError, UnboundedError, SolverError
     """
+    found = _run(lp, lp.c, 1.0)
+    if found.status == 4:  # undecided: in other units, then without an objective
+        unit = max(float(np.abs(side).max(initial=0.0)) for side in (lp.b, lp.b_eq)) or 1.0
+        found = _run(lp, lp.c, unit)
+        if found.status == 4 and _run(lp, 0.0 * lp.c, unit).status == 2:
+            raise InfeasibleError(found.message)
+    if found.status:
+        raise FAILURES.get(found.status, SolverError)(found.message)
+    dual = -np.asarray(found.ineqlin.marginals) if lp.b.size else np.empty(0)
+    x = np.clip(found.x, lp.lower, lp.upper)
+    return Solution(x, float(lp.c @ x), np.maximum(dual, 0.0))
+
+
+def _run(lp: LinearProgram, c: Floats, unit: float) -> Any:
+    """HiGHS, with x counted in a unit."""
     found = linprog(
-        -lp.c,
+        -c,
         A_ub=lp.A if lp.b.size else None,
-        b_ub=lp.b if lp.b.size else None,
+        b_ub=lp.b / unit if lp.b.size else None,
         A_eq=lp.A_eq if lp.b_eq.size else None,
-        b_eq=lp.b_eq if lp.b_eq.size else None,
-        bounds=np.column_stack([lp.lower, lp.upper]),
+        b_eq=lp.b_eq / unit if lp.b_eq.size else None,
+        bounds=np.column_stack([lp.lower, lp.upper]) / unit,
         method="highs",
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     )
-    if found.status == 4 and lp.c.any():  # infeasible or unbounded: ask which
-        solve(LinearProgram(0.0 * lp.c, lp.A, lp.b, lp.A_eq, lp.b_eq, lp.lower, lp.upper))
-        raise UnboundedError("the program is unbounded")
-    if found.status:
-        raise FAILURES.get(found.status, SolverError)(found.message)
-    x = np.clip(found.x, lp.lower, lp.upper)
-    dual = -np.asarray(found.ineqlin.marginals) if lp.b.size else np.empty(0)
-    return Solution(x, float(lp.c @ x), np.maximum(dual, 0.0))
+    if found.x is not None:
+        found.x = unit * found.x
+    return found

@@ -135,12 +135,11 @@ def _certificate(unit: Floats, equal: Floats, chosen: Rows) -> Rows | None:
         LinearProgram.of(
             np.concatenate([np.zeros(k + p), [-1.0]]),
             np.vstack([np.hstack([block, -ones]), np.hstack([-block, -ones])]),
-            b=np.zeros(2 * n),
+            np.zeros(2 * n),
             A_eq=np.concatenate([np.ones(k), np.zeros(p + 1)])[None],
             b_eq=[1.0],
             lower=np.concatenate([np.zeros(k), np.full(p, -np.inf), [0.0]]),
         ),
-        certify=False,
     )
     if found.x[-1] > ZERO_RESIDUAL:
         return None

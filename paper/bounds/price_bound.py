@@ -101,7 +101,7 @@ class _Terms:
         ours = np.zeros(keys.size, dtype=bool)
         ours[own] = True
         coordinate, which = keys // size, keys % size
-        count = np.bincount(coordinate[ours], minlength=case.truth.num_variables)
+        count = np.bincount(coordinate[ours], minlength=case.truth.c.size)
         shape = (keys.size, rows.number.size)
         up, down = case.noise.error_means(case.entries)
         ends = _end_means(case)

@@ -153,10 +153,9 @@ def _slater(A_sup: Floats, b_inf: Floats) -> tuple[Floats, float]:
         LinearProgram.of(
             np.append(np.zeros(n), 1.0),
             np.hstack([A_sup, np.ones((m, 1))]),
-            b=b_inf,
+            b_inf,
             upper=np.append(np.full(n, np.inf), 1e12),
         ),
-        certify=False,
     )
     if found.x[-1] <= 0:
         raise dp.errors.RefusedError(

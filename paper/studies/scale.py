@@ -2,9 +2,9 @@
 
 Every draw of an auction has fresh prices; every five draws of a grid are a fresh grid, whose means
 make the intervals; layouts, and the known 12 × 12 grid (on which strategies were developed), are
-fixed, and draws differ in the noise. Losses are in percent of the true optimum. ``limit`` is no method: no
-mechanism with certain answers loses less on average (:func:`dp_cmdp.curator.limit`); it is
-computed where that takes seconds. The robust answer uses no data: (ε, δ) = (0, 0).
+fixed, and draws differ in the noise. Losses are in percent of the true optimum. ``limit`` is no
+method: no mechanism with certain answers loses less on average (:func:`dp_cmdp.curator.limit`); it
+is computed where that takes seconds. The robust answer uses no data: (ε, δ) = (0, 0).
 """
 
 from __future__ import annotations
