@@ -70,7 +70,7 @@ def brute_force(envelope: Envelope, weights: np.ndarray) -> list[int]:
     return most
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(case=cases())
 def test_no_subset_of_entries_and_no_signs_move_more_than_is_counted(case):
     change, weights, limit = case
@@ -95,7 +95,7 @@ def _touched(envelope: Envelope, query: Query) -> list[int]:
     return [int((column > 0).sum()) for column in table.T]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(case=cases(), scale=st.sampled_from([1, 2**20, 2**40, 2**51]))
 def test_python_integers_and_int64_count_the_same(case, scale):
     change, weights, limit = case
