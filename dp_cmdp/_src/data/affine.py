@@ -9,6 +9,7 @@ kept as a table of rows and columns: (n,) as (n, 1), () as (1, 1), (a, b, c) as 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -22,6 +23,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, Shape
+from dp_cmdp._src.data.labels import flat_index
 from dp_cmdp._src.data.names import plain
 
 IntArray = NDArray[np.int64]
@@ -512,12 +514,14 @@ def _merged(
 
 
 class Located:
-    """Entries of an envelope by their labels."""
+    """Entries of an envelope by their labels, as :attr:`pandas.Series.loc` finds them."""
 
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
 
     def __getitem__(self, key: Any) -> Affine:
+        import pandas as pd
+
         parts = list(key) if isinstance(key, tuple) else [key]
         groups = self._envelope.groups
         group = self._envelope.group(parts.pop(0)) if len(groups) > 1 else groups[0]
@@ -525,34 +529,15 @@ class Located:
             raise InvalidArgumentError(
                 f"{group.name!r} has no labels: give it some with labels=…, or index by place"
             )
-        if len(group.labels) == 1 and group.labels[0].nlevels > 1:
-            parts = [tuple(parts)] if not isinstance(parts[0], tuple | list | slice) else parts
-        if len(parts) != len(group.labels):
+        index = flat_index(group.labels)
+        wanted = [[plain(x) for x in p] if isinstance(p, list) else plain(p) for p in parts]
+        rows: Any = pd.Series(np.arange(group.start, group.stop), index=index)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
+                found = np.asarray(rows.loc[wanted[0] if len(wanted) == 1 else tuple(wanted)])
+        except (KeyError, TypeError, ValueError, pd.errors.IndexingError):
             raise InvalidArgumentError(
-                f"{group.name!r} has {len(group.labels)} axes of labels, got {len(parts)}"
-            )
-        axes = [_places(axis, part) for axis, part in zip(group.labels, parts, strict=True)]
-        shape = tuple(place.size for place in axes)
-        kept = tuple(n for n, part in zip(shape, parts, strict=True) if _is_several(part))
-        grid: Any = np.ix_(*axes)
-        flat: Any = np.ravel_multi_index(grid, group.shape)
-        return Affine._entries(self._envelope, group.start + flat.ravel(), kept)
-
-
-def _is_several(part: Any) -> bool:
-    return isinstance(part, list | slice | np.ndarray)
-
-
-def _places(axis: Any, part: Any) -> IntArray:
-    """Where labels stand on their axis."""
-    if isinstance(part, slice) and part == slice(None):
-        return np.arange(len(axis))
-    known = {plain(label): place for place, label in enumerate(axis.tolist())}
-    found = []
-    for label in part if isinstance(part, list | np.ndarray) else [part]:
-        if (place := known.get(plain(label))) is None:
-            raise InvalidArgumentError(
-                f"a label must be one of the envelope's (see to_frame()); got {str(label)[:60]!r}"
-            )
-        found.append(place)
-    return np.array(found, dtype=np.int64)
+                f"labels must be those of {group.name!r}, one per level; see to_frame().index"
+            ) from None
+        return Affine._entries(self._envelope, found.ravel(), found.shape)

@@ -338,11 +338,11 @@ class Envelope:
         with np.errstate(over="ignore"):
             wide = ~np.isfinite(high - low)
         self._refuse(wide, "upper − lower must be a finite float", "rescale the entries")
-        if not (np.isfinite(self.change.data).all() and (self.change.data >= 0).all()):
-            raise InvalidArgumentError("change must be finite and not negative")
         self._refuse(
             ~(most > 0), "radius must be positive", "every entry has an owner who can change it"
         )
+        if not (np.isfinite(self.change.data).all() and (self.change.data >= 0).all()):
+            raise InvalidArgumentError("change must be finite and not negative")
         # a radius above the range promises more than can happen, so its rounding is let pass
         self._refuse(
             most > (high - low) * (1 + 1e-12),
@@ -647,11 +647,6 @@ def _owners(
 def _disjoint(owners: NDArray[np.int64], radius: FloatArray) -> sparse.csr_array:
     """One owner per entry, who changes it by its radius."""
     shape = int(owners.max()) + 1, owners.size
-    if (radius <= 0).any():  # sparse matrices would drop it
-        raise InvalidArgumentError(
-            f"radius must be positive for every entry; first offending entry "
-            f"{int(np.argmax(radius <= 0))}"
-        )
     return sparse.csr_array((radius, (owners, np.arange(owners.size))), shape=shape)
 
 

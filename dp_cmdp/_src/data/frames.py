@@ -19,7 +19,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.html import MOST_ROWS, rows_table
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.data.labels import flat_index, is_default, label_at, level_names, positions
+from dp_cmdp._src.data.labels import flat_index, is_default, level_names, positions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,38 +57,12 @@ def envelope_arguments(
     found: dict[str, Any] = {"labels": frame.index}
     for role, column in columns.items():
         named = isinstance(column, str)
-        found[role] = _numbers(frame, column, role) if named else column
-    if record is not None:
-        found["records"] = _owners(frame, record)
+        found[role] = _column(frame, column, role).to_numpy() if named else column
+    if record is not None and list(frame.index.names).count(record) == 1:
+        found["records"] = frame.index.get_level_values(record).tolist()
+    elif record is not None:
+        found["records"] = _column(frame, record, "record").tolist()
     return found
-
-
-def _numbers(frame: pd.DataFrame, column: str, role: str) -> Any:
-    """A column of public numbers; what is none is named by its label."""
-    part = _column(frame, column, role).to_numpy()
-    numbers = check.float_array(part)
-    if numbers is None or part.dtype.kind == "b":
-        raise InvalidArgumentError(
-            f"column {column!r} of frame must hold real numbers, no text (pandas.to_numeric "
-            "converts it)"
-        )
-    if not np.isfinite(numbers).all():
-        at = label_at((frame.index,), int(np.argmax(~np.isfinite(numbers))))
-        raise InvalidArgumentError(
-            f"column {column!r} of frame must hold a finite number in every row; the first "
-            f"without is {at}"
-        )
-    return part
-
-
-def _owners(frame: pd.DataFrame, record: str) -> list[Any]:
-    """Whose entry each row is: a column, or a level of the index."""
-    if list(frame.index.names).count(record) == 1:
-        return frame.index.get_level_values(record).tolist()
-    column = _column(frame, record, "record")
-    if column.isna().any():
-        raise InvalidArgumentError(f"column {record!r} of frame must name a record in every row")
-    return column.tolist()
 
 
 def _column(frame: pd.DataFrame, name: str, role: str) -> Any:

@@ -18,7 +18,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.names import (
     check_normal,
-    is_label,
+    is_name,
     kind,
     packed,
     plain,
@@ -97,11 +97,11 @@ def _index(labels: list[Any], names: Sequence[str]) -> pd.Index:
 def _label(item: Any, *, name: str) -> Any:
     """A label in its one form, or a refusal."""
     label = plain(item)
-    parts = label if isinstance(label, tuple) and label else (label,)
-    if all(map(is_label, parts)):
+    flat = not (isinstance(label, tuple) and any(isinstance(part, tuple) for part in label))
+    if flat and is_name(label):
         return label
-    if any(isinstance(part, str) for part in parts):
-        check.names(name, [part for part in parts if isinstance(part, str)])
+    if isinstance(label, str):
+        check.text(f"an item of {name}", label)
     raise InvalidArgumentError(
         f"{name} must be {KINDS}, none of them missing; got "
         f"{item if isinstance(item, float) else type(item).__name__} (convert others, for "

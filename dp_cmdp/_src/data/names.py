@@ -21,7 +21,6 @@ import re
 import unicodedata
 import zoneinfo
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, cast
 
@@ -40,9 +39,7 @@ KINDS: tuple[tuple[str, Any], ...] = (
     ("date", dt.date),
     ("duration", dt.timedelta),
 )
-#: Times and durations as pandas writes them, and zones that are a constant offset.
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?")
-SPAN = re.compile(r"P-?\d{1,9}DT\d{1,2}H\d{1,2}M\d{1,2}(\.\d{1,9})?S")
+#: Zones that are a constant offset.
 OFFSET = re.compile(r"UTC([+-]\d\d:\d\d)?")
 
 
@@ -60,8 +57,6 @@ def plain(name: Any) -> Any:
         return int(number) if whole else number
     if isinstance(name, tuple):
         return tuple(map(plain, name))
-    if isinstance(name, frozenset):
-        return frozenset(map(plain, name))
     moment = _moment(name)
     return name if moment is None else moment
 
@@ -92,13 +87,9 @@ def _is_zone(name: str) -> bool:
 
 
 def kind(name: Any) -> Hashable:
-    """What a name in its one form is; of one with parts, what they are."""
+    """What a name in its one form is; of a tuple, what its parts are."""
     if isinstance(name, tuple):
         return ("tuple", *map(kind, name))
-    if isinstance(name, frozenset):
-        return "set", frozenset(map(kind, name))
-    if is_dataclass(name):
-        return type(name), *(kind(getattr(name, part.name)) for part in fields(name))
     found = next((word for word, types in KINDS if isinstance(name, types)), type(name))
     return "time with a zone" if found == "time" and name.tzinfo is not None else found
 
@@ -134,8 +125,10 @@ def check_normal(what: str, text: Any) -> str:
     return text
 
 
-def is_label(part: Any) -> bool:
-    """Whether a part of a label, in its one form, is of a kind that files keep."""
+def is_name(part: Any) -> bool:
+    """Whether a name in its one form is of a kind that files keep and that equals its copy."""
+    if isinstance(part, tuple):
+        return bool(part) and all(map(is_name, part))
     if isinstance(part, float):
         return bool(np.isfinite(part))
     if check.is_integer(part):
@@ -158,26 +151,22 @@ def packed(label: Any) -> Any:
 
 
 def unpacked(said: Any) -> Any:
-    """What :func:`packed` wrote, read strictly; the caller checks that it is a label."""
+    """What :func:`packed` wrote, and nothing that is merely read like it."""
     if isinstance(said, list):
         return tuple(unpacked(part) for part in said)
-    return _unpacked_moment(**said) if isinstance(said, Mapping) else said
-
-
-def _unpacked_moment(
-    *, span: str = "", time: str = "", date: str = "", zone: str | None = None
-) -> Any:
+    if not isinstance(said, Mapping):
+        return said
     import pandas as pd
 
-    if date:
-        return dt.date.fromisoformat(date)
-    if not (SPAN.fullmatch(span) or TIME.fullmatch(time)):
+    found: Any = None
+    if "date" in said:
+        found = dt.date.fromisoformat(said["date"])
+    elif "span" in said and said["span"].startswith("P"):
+        found = pd.Timedelta(said["span"])
+    elif said.get("time", "")[:1].isdigit():
+        found = pd.Timestamp(said["time"])
+        if "zone" in said and _is_zone(said["zone"]):
+            found = found.tz_localize("UTC").tz_convert(said["zone"])
+    if found is None or packed(found) != said:
         raise InvalidArgumentError("labels must have times as ISO 8601 writes them")
-    if span:
-        return pd.Timedelta(span)
-    moment = pd.Timestamp(time)
-    if zone is None:
-        return moment
-    if not _is_zone(zone):
-        raise InvalidArgumentError("labels must have times of zones that are known")
-    return moment.tz_localize("UTC").tz_convert(zone)
+    return found

@@ -3,14 +3,12 @@
 Entries whose names are equal are one record, which privacy protects as a whole. Names have one form
 and are of one kind (:mod:`dp_cmdp._src.data.names`). Whoever's name does not equal itself (NaN,
 also inside a tuple), or equals nothing but the very same object, would be several records, each
-protected alone: such names are refused.
+protected alone: what is no text, number, truth value or time is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -19,9 +17,9 @@ from numpy.typing import NDArray
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.labels import Labels, flat_index, level_names
-from dp_cmdp._src.data.names import plain, refuse_kinds
+from dp_cmdp._src.data.names import is_name, plain, refuse_kinds
 
-KINDS = "integers, texts, times, tuples of these, or other hashable values"
+KINDS = "texts, numbers, truth values, dates, times, or tuples of these"
 
 
 def owners_of(names: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -29,23 +27,16 @@ def owners_of(names: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     whole = np.concatenate(names)
     if whole.dtype.kind == "i":
         return np.unique(whole, return_inverse=True)[1].astype(np.int64)
-    numbers: dict[Any, int] = {}
-    try:
-        keys = [plain(key) for key in whole.tolist()]
-        found = [numbers.setdefault(key, len(numbers)) for key in keys]
-    except Exception:
-        raise InvalidArgumentError(
-            "names of records must be hashable values: texts, numbers, times, tuples"
-        ) from None
-    for key in numbers:
-        if not _names_one(key):
+    keys = [plain(key) for key in whole.tolist()]
+    for key in keys:
+        if not is_name(key):
             raise InvalidArgumentError(
-                "names of records must equal themselves, or one person would be several records: "
-                "no NaN or missing value, also inside a tuple, and no object that equals nothing "
-                f"but itself; got {type(key).__name__} (a text or a number names anybody)"
+                f"names of records must be {KINDS}, none of them missing, or one person would be "
+                f"several records; got {type(key).__name__} (convert others, for example to texts)"
             )
     refuse_kinds("names of records", keys)
-    return np.array(found, dtype=np.int64)
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
 def names_by_level(level: str, groups: Mapping[str, Labels]) -> list[NDArray[Any]]:
@@ -130,23 +121,3 @@ def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     for place, item in enumerate(items):
         found[place] = plain(item)
     return found.reshape(shape)
-
-
-def _names_one(key: Any) -> bool:
-    """Whether a name that is written again is the same name."""
-    try:
-        return key is not None and _equals_its_copy(key)
-    except Exception:
-        return False
-
-
-def _equals_its_copy(key: Any) -> bool:
-    if key is None or isinstance(key, Enum):  # there is one of each
-        return True
-    if type(key).__eq__ is object.__eq__:
-        return False
-    if isinstance(key, tuple | frozenset):
-        return all(map(_equals_its_copy, key))
-    if is_dataclass(key):
-        return all(_equals_its_copy(getattr(key, part.name)) for part in fields(key))
-    return bool(key == key)
