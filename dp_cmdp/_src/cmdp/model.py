@@ -63,7 +63,7 @@ class MDP:
                 "gamma times every row sum of T must be below 1, or visits are infinite; divide "
                 "the rows by their sums, or take a smaller gamma"
             )
-        _reject_beyond("r", reward, gamma=discount)
+        reject_beyond("r", reward, gamma=discount)
         _set(self, T=moves, r=reward, gamma=discount, arrivals=entered)
         _set(self, start=_distribution(start, num_states))
 
@@ -154,7 +154,7 @@ class CMDP(MDP):
     ) -> None:
         MDP.__init__(self, T, r, gamma=gamma, start=start, arrivals=arrivals)
         costs = cost_table("cost", cost, self.r.shape)
-        _reject_beyond("cost", costs, gamma=self.gamma)
+        reject_beyond("cost", costs, gamma=self.gamma)
         limits = np.atleast_1d(check.array("limit", limit))
         _set(self, cost=costs, limit=check.vector("limit", limits, size=costs.shape[0]))
 
@@ -267,7 +267,7 @@ def _transitions(T: Any, num_states: int, num_actions: int) -> sparse.csr_array:
     return csr
 
 
-def _reject_beyond(name: str, table: FloatArray, *, gamma: float) -> None:
+def reject_beyond(name: str, table: FloatArray, *, gamma: float) -> None:
     """Refuse rewards or costs whose discounted sums may not be finite."""
     if float(np.abs(table).max()) > LARGEST_SUM * (1.0 - gamma):
         raise InvalidArgumentError(

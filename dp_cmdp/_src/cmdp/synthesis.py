@@ -31,7 +31,7 @@ from dp_cmdp._src.cmdp.certificate import UNIT
 from dp_cmdp._src.cmdp.certify import excess_of
 from dp_cmdp._src.cmdp.chain import DiscountedChain
 from dp_cmdp._src.cmdp.charges import LISTED
-from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.model import CMDP, MDP, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.cmdp.safest import safest_policy
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import elastic
@@ -120,6 +120,7 @@ def _search(
     certified: bool,
 ) -> _Search:
     mdp, worst = problem.mdp, problem.worst(rows.known)
+    reject_beyond("cost", worst.cost, gamma=mdp.gamma)
     size = np.abs(worst.limit) + np.abs(worst.cost).max(axis=(1, 2)) / (1.0 - mdp.gamma)
     if not rows.extra:
         pool = _pool(problem, start, capacity=None)
