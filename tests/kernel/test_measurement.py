@@ -180,7 +180,8 @@ class TestCoupling:
 
     envelope = Envelope([1e6, 1e6, 0], [1e6 + 1, 1e6 + 1, 9], radius=[1e-6, 1e-6, 1], shape=3)
     first = np.array([1e6 + 0.123456789, 1e6 + 0.7, 3.3])
-    second = np.array([1e6 + 0.923456789, 1e6 + 0.1, 8.9])
+    moved = np.array([-7e-7, 3e-7, 0.8])
+    second = first + moved
     queries = (Query(envelope, WEIGHTS[:3]), LargestQuery(envelope, WEIGHTS[:3], (1, 2, 3)))
 
     def test_the_same_noise_gives_outcomes_that_differ_by_the_cells_alone(self):
@@ -196,13 +197,14 @@ class TestCoupling:
             assert moved == [b - a for a, b in zip(*true, strict=True)]
             assert sources[0].asked == sources[1].asked == [(measurement.law, query.size)]
 
-    def both(self, query: Query) -> tuple[Release, Release]:
+    def both(self, query: Query, first: Any, second: Any) -> tuple[Release, Release]:
         """Releases of two databases with noise that makes their integers equal."""
-        measurement, found = Measurement(query, Laplace, ONE), []
-        wanted = [n + measurement.law.low for n in query.true_integers(self.first)]
-        for values in (self.first, self.second):
-            true = query.true_integers(values)
-            noise = [y - n for y, n in zip(wanted, true, strict=True)]
+        measurement = Measurement(query, Laplace, ONE)
+        true = [query.true_integers(values) for values in (first, second)]
+        wanted = [max(pair) + measurement.law.low for pair in zip(*true, strict=True)]
+        found = []
+        for values, integers in zip((first, second), true, strict=True):
+            noise = [y - n for y, n in zip(wanted, integers, strict=True)]
             found.append(Release(self.envelope) + measurement.draw(values, Chosen(*noise)))
         return found[0], found[1]
 
@@ -215,7 +217,7 @@ class TestCoupling:
             upper=5.0,
         )
         for query in self.queries:
-            one, two = self.both(query)
+            one, two = self.both(query, self.first, self.second)
             for name in ("lower", "upper", "q"):
                 a, b = (getattr(release.uncertainty, name) for release in (one, two))
                 assert a.tobytes() == b.tobytes()
@@ -228,12 +230,19 @@ class TestCoupling:
 
     def test_a_guard_in_floats_that_reads_the_truth_would_be_seen(self):
         """q = max(q, Wθ): where floats round Wθ above q, the release tells that they did."""
-        one, two = self.both(self.queries[0])
-        guarded = [
-            np.maximum(release.uncertainty.q, release.uncertainty.W @ values)
-            for release, values in ((one, self.first), (two, self.second))
-        ]
-        assert guarded[0].tobytes() != guarded[1].tobytes()
+        differ = 0
+        for shift in np.arange(50) * 1e-3:
+            far = np.array([shift, 0, 0])
+            databases = self.first + far, self.second + far
+            releases = self.both(self.queries[0], *databases)
+            plain, guarded = set(), set()
+            for release, values in zip(releases, databases, strict=True):
+                known = release.uncertainty
+                plain.add(known.q.tobytes())
+                guarded.add(np.maximum(known.q, known.W @ values).tobytes())
+            assert len(plain) == 1
+            differ += len(guarded) > 1
+        assert differ > 5
 
 
 class Refusing:
@@ -323,6 +332,17 @@ def test_nothing_of_the_truth_can_be_reached_from_an_outcome(kind):
     assert again.outcomes[0].integers == outcome.integers
 
 
+@pytest.mark.parametrize("noise", [[1.0, 0, 0], [0, 0], [0] * 4, [10**9, 0, 0], [True, 0, 0]])
+def test_noise_that_is_no_draw_of_the_law_is_refused_before_anything_is_read(monkeypatch, noise):
+    read: list[Any] = []
+    monkeypatch.setattr(Query, "true_integers", lambda self, values: read.append(values))
+    measurement = Measurement(Query(Envelope(0, 8, radius=1, shape=3), WEIGHTS[:3]), Laplace, ONE)
+    source = type("Odd", (), {"simulated": False, "draw": lambda self, law, size: noise})()
+    with pytest.raises(InvalidArgumentError, match="one integer of its support"):
+        measurement.draw(np.ones(3), source)
+    assert not read
+
+
 class TestRefusals:
     envelope = Envelope(0, 8, radius=1, shape=3)
     query = Query(envelope, WEIGHTS)
@@ -364,6 +384,14 @@ class TestRefusals:
             Measurement(self.query, mine, ONE)
         Mine.answer = Fraction(1, 100)
         assert Measurement(self.query, mine, ONE).law is mine
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [("query", Laplace, ONE), (query, "laplace", ONE), (query, dict, ONE), (query, Laplace, 1)],
+    )
+    def test_arguments_of_another_kind_are_refused(self, arguments):
+        with pytest.raises(InvalidArgumentError):
+            Measurement(*arguments)
 
     def test_entries_of_extreme_size_are_refused(self):
         tiny = Envelope(0, 1e-200, radius=1e-200, shape=1)

@@ -247,6 +247,7 @@ class TestFiles:
         "weights beyond the entries": lambda s: _edit(
             s, 1, weight_entry=s["outcomes"][1]["weight_entry"] + 1
         ),
+        "rows beyond all memory": lambda s: _edit(s, 1, rows=10**15),
         "fewer rows": lambda s: _edit(s, 1, rows=1),
         "an integer less": lambda s: _edit(s, 0, integers=s["outcomes"][0]["integers"][1:]),
         "an integer more": lambda s: _edit(s, 2, integers=s["outcomes"][2]["integers"] * 2),

@@ -80,6 +80,10 @@ class Sensitivity:
         The move of one query.
     count : int
         How many queries one record moves.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
     """
 
     l1: int
@@ -89,7 +93,12 @@ class Sensitivity:
 
 
 class Law(Protocol):
-    """Noise on the integers low … high, drawn independently for every query."""
+    """Noise on the integers low … high, drawn independently for every query.
+
+    Notes
+    -----
+    **Privacy.** *Public*. A measurement believes the `delta` of its law; a verifier does not.
+    """
 
     @property
     def low(self) -> int | None: ...
@@ -134,6 +143,19 @@ class Laplace:
     support : int
     thresholds : tuple of int
         Probabilities of the binary digits of the magnitude, over 2^256.
+
+    Notes
+    -----
+    **Paper.** ``lem:matrix_lap``, on a lattice, with a support that does not grow with dimension.
+    **Privacy.** *Public*: the law is; a draw, used once and never shown, spends the budget.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> from dp_cmdp.extend import Laplace, Sensitivity
+    >>> one = Sensitivity(l1=4, l2_squared=16, largest=4, count=1)
+    >>> Laplace.calibrate(one, dp.PrivacyBudget(1, "1/1000")).support
+    27
     """
 
     support: int
@@ -246,6 +268,10 @@ class UnboundedLaplace:
         Probabilities of the digits below 2^L, over 2^256.
     onward : int
         Probability, over 2^256, of "2^L more", a coin that is tossed until it fails.
+
+    Notes
+    -----
+    **Paper.** ``lem:lap_mech``, on a lattice. **Privacy.** *Public*.
     """
 
     thresholds: tuple[int, ...]

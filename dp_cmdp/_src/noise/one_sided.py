@@ -81,6 +81,10 @@ class OneSided:
         Lattice points per cell.
     weights : tuple of int
         Of the cells; they sum to 2^256.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
     """
 
     cell: int

@@ -35,11 +35,11 @@ from scipy import sparse
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.exact import float_above, float_below
+from dp_cmdp._src.base.validation import FloatArray, instance, validated
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.noise.laws import Law, Sensitivity
 
-FloatArray = NDArray[np.float64]
 #: Weights up to this are floats, so that inequalities have them exactly.
 LARGEST_WEIGHT = 1 << 53
 #: Quotients and products of weights and steps above this are exact in floats.
@@ -64,12 +64,24 @@ class Query:
     ------
     InvalidArgumentError
         If the weights are no integers.
+
+    Notes
+    -----
+    **Privacy.** *Public*: it says what is asked, not what is answered.
+
+    Examples
+    --------
+    >>> import dp_cmdp as dp
+    >>> from dp_cmdp.extend import Query
+    >>> Query(dp.Envelope(0, 9, radius=1, shape=3), weights=[[1, 1, 1], [0, 2, 0]]).size
+    2
     """
 
     envelope: Envelope
     weights: sparse.csr_array
 
     def __post_init__(self) -> None:
+        instance("envelope", self.envelope, Envelope)
         given = self.weights if sparse.issparse(self.weights) else np.asarray(self.weights)
         if given.dtype.kind not in "iu" or given.ndim != 2:
             raise InvalidArgumentError("weights must be a matrix of integers (queries × entries)")
@@ -201,6 +213,15 @@ class LargestQuery(Query):
     weights : (rows, entries) array or sparse array of int
     centres : tuple of int
         One per row.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If weights or centres are no integers.
+
+    Notes
+    -----
+    **Privacy.** *Public*.
     """
 
     centres: tuple[int, ...]
@@ -284,6 +305,10 @@ class Measurement:
     InvalidArgumentError
         If the law is not private enough for what one record can move.
 
+    Notes
+    -----
+    **Privacy.** *Public*: nothing is read before it is drawn.
+
     Examples
     --------
     >>> import dp_cmdp as dp
@@ -299,9 +324,10 @@ class Measurement:
     name: str
     sensitivity: Sensitivity
 
-    def __init__(
-        self, query: Query, law: Law | type[Law], budget: PrivacyBudget, name: str = ""
-    ) -> None:
+    @validated
+    def __init__(self, query: Query, law: Any, budget: PrivacyBudget, name: str = "") -> None:
+        if not hasattr(law, "calibrate" if isinstance(law, type) else "delta"):
+            raise InvalidArgumentError("law must be a law of noise, or a class with calibrate")
         if not (budget.epsilon > 0 and budget.delta >= 0):
             raise InvalidArgumentError(
                 "a measurement must have epsilon above 0 and no negative delta"
@@ -326,8 +352,15 @@ class Measurement:
     def draw(self, values: FloatArray, source: NoiseSource) -> Outcome:
         """Read the data, add noise: the only function that reads a database. Spends the budget."""
         noise = source.draw(self.law, self.query.size)
+        if len(noise) != self.query.size or not all(self._can_draw(z) for z in noise):
+            raise InvalidArgumentError("law must draw one integer of its support per query")
         true = self.query.true_integers(values)
         return Outcome(self, tuple(n + z for n, z in zip(true, noise, strict=True)))
+
+    def _can_draw(self, noise: Any) -> bool:
+        low, high = self.law.low, self.law.high
+        inside = (low is None or low <= noise) and (high is None or noise <= high)
+        return type(noise) is int and inside
 
 
 @dataclass(frozen=True, eq=False)

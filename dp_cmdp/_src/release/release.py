@@ -25,7 +25,7 @@ from dp_cmdp._src.base.documents import loaded, write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import require
 from dp_cmdp._src.base.html import facts_table
-from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.frames import entries_frame
 from dp_cmdp._src.data.uncertainty import UncertaintySet
@@ -35,7 +35,6 @@ from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Outcome,
 if TYPE_CHECKING:
     import pandas as pd
 
-FloatArray = NDArray[np.float64]
 #: Inequalities contradict each other for certain if they still do with this share of range more.
 CLEAR = 1e-6
 #: The longest integer of a file: noise stays below 2^62, sums of cells are not much larger.
@@ -364,11 +363,15 @@ def _outcome(envelope: Envelope, said: Mapping[str, Any]) -> Outcome:
     """An outcome from its document, through the constructors that refuse what is not proved."""
     if set(said) != _OUTCOME_KEYS or not isinstance(said["name"], str):
         raise InvalidArgumentError("an outcome must hold a query, a law, a budget and integers")
-    if said["kind"] not in ("linear", "largest") or not isinstance(said["rows"], int):
+    largest = said["kind"] == "largest"
+    rows = len(said["centres"] if largest else said["integers"])
+    if said["kind"] not in ("linear", "largest") or type(said["rows"]) is not int:
         raise InvalidArgumentError("a query must be linear or largest, with a number of rows")
+    if said["rows"] != rows:
+        raise InvalidArgumentError("an outcome must hold one integer or centre per row of weights")
     weights = _weights(said, envelope.size)
     query = Query(envelope, weights)
-    if said["kind"] == "largest":
+    if largest:
         query = LargestQuery(envelope, weights, tuple(map(_integer, said["centres"])))
     elif said["centres"]:
         raise InvalidArgumentError("linear queries have no centres")
