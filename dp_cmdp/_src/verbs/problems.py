@@ -86,6 +86,10 @@ def as_problem(problem: Any) -> Any:
         from dp_cmdp._src.frontends.cvxpy import as_problem as from_cvxpy
 
         return from_cvxpy(problem)
+    if type(problem).__mro__[-2].__name__ == "MDP":
+        from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+
+        return ParametricCMDP.of_public(problem)
     if isinstance(problem, type):
         raise InvalidTypeError(
             f"problem must be a problem, got the class {problem.__name__}: make one of it first"
