@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dp_cmdp.errors import InfeasibleError, SolverError, UnboundedError
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
+
+from dp_cmdp.errors import InfeasibleError, SolverError, UnboundedError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 import dp_cmdp as dp
-from paper.blocks import form
+from paper.blocks import Form, form
 from paper.linear import Floats, solve
 
 #: Shares of the largest common slack that the points w keep.
@@ -48,10 +48,11 @@ def instance_bound(
     truth = part.at(entries)
     best = solve(truth).x
     error = part.c.at(estimate).toarray().ravel() - truth.c
-    excess = np.maximum(-target.certify(best, known).slack, 0.0)
+    private = _private_rows(part)
+    excess = np.maximum(-target.certify(best, known).slack[private], 0.0)
     found = [np.inf]
     for w in _interior_points(target, known, truth.c):
-        r = target.certify(w, known).slack
+        r = target.certify(w, known).slack[private]
         if (r[excess > 0] <= 0).any() or (r < 0).any():
             continue
         weight = float(np.max(excess / np.where(excess > 0, excess + r, 1.0), initial=0.0))
@@ -60,14 +61,20 @@ def instance_bound(
     return min(found)
 
 
+def _private_rows(part: Form) -> np.ndarray:
+    """Rows that read the database; public ones hold at every point that is compared."""
+    private = np.zeros(part.A.shape[0], dtype=bool)
+    private[part.A.row], private[part.b.row] = True, True
+    return private
+
+
 def _interior_points(
     target: dp.ParametricLP, known: dp.extend.UncertaintySet, c: Floats
 ) -> list[Floats]:
     """Points whose private rows keep a share of the largest common slack."""
     part = form(target)
     n, m = part.num_variables, part.A.shape[0]
-    private = np.zeros(m, dtype=bool)
-    private[part.A.row], private[part.b.row] = True, True
+    private = _private_rows(part)
     size = np.abs(part.b.at(known.lower).toarray().ravel())
     size = np.maximum(size, 1e-6 * size.max(initial=0.0))
     unit = np.where(private, np.where(size > 0, size, 1.0), 0.0)
