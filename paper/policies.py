@@ -16,9 +16,9 @@ import numpy as np
 from scipy import sparse
 
 import dp_cmdp as dp
+from paper.baselines.perturb import Perturbed, perturb
 from paper.blocks import Entrywise, allocated, entrywise
 from paper.linear import Floats
-from paper.perturb import Perturbed, perturb
 
 
 @dataclass(frozen=True, eq=False)

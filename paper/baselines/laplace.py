@@ -20,9 +20,9 @@ import numpy as np
 
 import dp_cmdp as dp
 from paper.baselines.method import Answer, Method
+from paper.baselines.perturb import perturbed
 from paper.blocks import equal_shares
 from paper.linear import Floats
-from paper.perturb import perturbed
 
 
 def answer(

@@ -21,9 +21,9 @@ import numpy as np
 
 import dp_cmdp as dp
 from paper.baselines.method import Answer, Method, unprotected
+from paper.baselines.perturb import perturbed
 from paper.blocks import form
 from paper.linear import Floats
-from paper.perturb import perturbed
 
 
 @lru_cache(maxsize=64)
