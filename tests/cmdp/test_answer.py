@@ -170,7 +170,7 @@ def test_a_cost_of_zero_everywhere_decides_by_its_limit_alone():
         answer(shortcut().with_costs(zero[None], np.array([-0.1])))
 
 
-# -------------------------------------------------------------------------------------------- boxes
+# ------------------------------------------------------------------------------------------- boxes
 
 
 def test_an_answer_is_safe_for_the_truth_and_between_robust_and_nonprivate():
@@ -242,7 +242,7 @@ def test_refusals_of_several_limits_name_each_that_must_give():
     pickle.loads(pickle.dumps(caught.value))
 
 
-# ---------------------------------------------------------------------------------------- polytopes
+# --------------------------------------------------------------------------------------- polytopes
 
 
 def test_a_policy_over_a_polytope_attains_its_bound_and_beats_the_box():
@@ -351,7 +351,7 @@ def test_an_unconverged_answer_is_safe_and_says_how_far_it_may_be_from_the_best(
     assert found.bound >= best.value - 1e-9
 
 
-# ---------------------------------------------------------------------- proposals, starts and files
+# --------------------------------------------------------------------- proposals, starts and files
 
 
 def test_without_certificate_the_answer_is_the_solvers_own():

@@ -69,7 +69,7 @@ def swept_cost(env: Any, policy: dp.Policy, price: Any, gamma: float) -> float:
     return float(env.unwrapped.initial_state_distrib @ cost)
 
 
-# ------------------------------------------------------------------------------- what is charged
+# --------------------------------------------------------------------------------- what is charged
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_limits_bind_the_falls_and_a_looser_one_earns_more():
     assert values[0] < values[1] < values[2]
 
 
-# ----------------------------------------------------------------------- rounding is on the safe side
+# -------------------------------------------------------------------- rounding is on the safe side
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_certified_credit_is_no_larger_than_the_true_one():
     assert EXCESS < 1e-12
 
 
-# --------------------------------------------------------------------- keys, envelopes, expressions
+# -------------------------------------------------------------------- keys, envelopes, expressions
 
 
 def test_private_numbers_have_the_names_of_their_costs():
@@ -309,7 +309,7 @@ def test_mixing_envelopes_or_nothing_private_is_refused():
         dp.ParametricCMDP(T, r, gamma=0.9, costs={})
 
 
-# ------------------------------------------------------------------------------------------ refusals
+# ---------------------------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(
