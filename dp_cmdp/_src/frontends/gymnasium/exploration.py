@@ -45,6 +45,8 @@ from dp_cmdp._src.frontends.gymnasium.keys import (
 
 #: Seeds from which an environment must start alike, unless one is chosen.
 OTHER_SEEDS = 3
+#: Steps at random beyond the state that a walk was directed to.
+BEYOND = 4
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 INSTEAD = "Give env a table P, or build a model of its arrays"
 _SAY_REWARD = (
@@ -225,23 +227,24 @@ class _Search:
     def walk(self, env: Any, seed: int | None) -> None:
         """Walks must go and earn as the table says: what a state forgets may show late.
 
-        Half of them are random; the others first take the way to a state drawn at random. Only the
-        first reset gets a seed, unless the model is of that seed alone. A time limit of the
+        Half of the steps are random; the others take the way to a state drawn at random, and go on
+        a little. Only the first reset gets a seed, unless the model is of that seed alone. A time limit of the
         environment's own may cut walks short: it is no part of the model.
         """
-        rng, deadline = np.random.default_rng(SEED), perf_counter() + SECONDS
-        begun, steps, turn = list(self.outcomes), 0, 0
-        first = SEED if seed is None else seed
-        while steps < STEPS and perf_counter() < deadline:
-            key = _reset(env, self.name, first if turn == 0 else seed)
-            way = self._way(begun[int(rng.integers(len(begun)))]) if turn % 2 else []
-            for place in range(WALK):
-                action = way[place] if place < len(way) else int(rng.integers(self.num_actions))
-                outcome = self._as_before(env, key, action)
-                key, steps = outcome.key, steps + 1
-                if outcome.over or steps >= STEPS:
-                    break
-            turn += 1
+        rng, begun = np.random.default_rng(SEED), list(self.outcomes)
+        start = SEED if seed is None else seed
+        for directed in (False, True):
+            deadline, steps = perf_counter() + SECONDS / 2, 0
+            while steps < STEPS // 2 and perf_counter() < deadline:
+                key, start = _reset(env, self.name, start), seed
+                way = self._way(begun[int(rng.integers(len(begun)))]) if directed else []
+                for place in range(len(way) + BEYOND if directed else WALK):
+                    known = place < len(way)
+                    action = way[place] if known else int(rng.integers(self.num_actions))
+                    outcome = self._as_before(env, key, action)
+                    key, steps = outcome.key, steps + 1
+                    if outcome.over:
+                        break
 
     def _way(self, state: int) -> list[int]:
         """The actions that first led to a state."""

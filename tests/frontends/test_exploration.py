@@ -1,0 +1,226 @@
+"""Deterministic environments without a table: what is found, and what is refused."""
+
+import random
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from dp_cmdp._src.frontends.gymnasium import exploration
+from dp_cmdp.envs import HazardGridEnv
+from dp_cmdp.errors import InvalidArgumentError
+from dp_cmdp.gymnasium import load
+from tests.frontends import rooms
+from tests.frontends.rooms import Walk
+
+
+def same_matrix(one: Any, other: Any) -> bool:
+    return abs(one - other).max() == 0.0
+
+
+class Tabular:
+    P = rooms.table()
+    start_state = 0
+
+
+def test_what_is_explored_is_the_table_written_by_hand():
+    found, by_hand = (load(env, gamma=0.9) for env in (Walk(), Tabular()))
+    assert same_matrix(found.T, by_hand.T)
+    assert same_matrix(found.arrivals, by_hand.arrivals)
+    assert np.array_equal(found.r, by_hand.r)
+    assert np.array_equal(found.start, by_hand.start)
+
+
+def test_keys_name_states_that_no_observation_does():
+    model = load(
+        rooms.Pixels(), gamma=0.9, key=lambda env: env.place, cell=lambda key: key
+    )
+    plain = load(Walk(), gamma=0.9)
+    assert set(model.environment.keys) == {(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)}
+    assert model.environment.shape == (3, 3)
+    order = [3 * row + col for row, col in model.environment.keys] + [9]
+    moved = plain.T.toarray().reshape(10, 4, 10)[np.ix_(order, range(4), order)]
+    assert np.array_equal(model.T.toarray().reshape(9, 4, 9), moved)
+    assert np.array_equal(model.r, plain.r[order])
+    assert model.environment.states_at(1, 2).tolist() == [model.environment.keys.index((1, 2))]
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        rooms.Slippery(),
+        rooms.Pointless(),
+        rooms.Nested(),
+        rooms.Unseeded(),
+        rooms.Python(),
+        rooms.Numpy(),
+    ],
+    ids=lambda env: type(env).__name__,
+)
+def test_a_step_that_draws_random_numbers_is_refused(env):
+    with pytest.raises(InvalidArgumentError, match=r"must be deterministic.*drew random numbers"):
+        load(env, gamma=0.9)
+
+
+def test_a_start_that_is_drawn_needs_a_seed_and_keeps_to_it():
+    with pytest.raises(InvalidArgumentError, match="seed must be given"):
+        load(rooms.Anywhere(), gamma=0.9)
+    starts = set()
+    for seed in range(8):
+        model = load(rooms.Anywhere(), gamma=0.9, seed=seed)
+        (start,) = np.flatnonzero(model.start)
+        assert rooms.Anywhere().reset(seed=seed)[0] == start
+        starts.add(int(start))
+    assert starts == {0, 1}
+
+
+def test_pay_that_depends_on_the_time_is_refused_unless_it_is_said_what_to_earn():
+    with pytest.raises(InvalidArgumentError, match=r"reward must depend on state and action alone"):
+        load(rooms.Tired(), gamma=0.9)
+    said = load(rooms.Tired(), gamma=0.9, reward=lambda paid: 5.0 if paid > 0 else -1.0)
+    assert np.array_equal(said.r, load(Walk(), gamma=0.9).r)
+
+
+def test_with_the_steps_in_its_key_time_is_represented_exactly():
+    """A limit of the environment's own, and pay that depends on the time."""
+
+    class Both(rooms.Patient, rooms.Tired):
+        pass
+
+    with pytest.raises(InvalidArgumentError, match="key must hold everything"):
+        load(rooms.Patient(), gamma=0.9)
+    model = load(Both(), gamma=0.9, key=lambda env: (env.place, env.steps))
+    late = model.environment.keys.index(((1, 1), 4))
+    assert model.r[late, 2] == 4.5  # the fifth step enters the goal
+    last = model.environment.keys.index(((1, 1), 5))
+    assert model.T[[last * 4], [model.environment.num_states]] == 1.0  # whatever the sixth does
+
+
+def test_a_limit_that_only_walks_meet_is_no_part_of_the_model():
+    class Late(Walk):
+        def cut(self):
+            return self.steps >= 12
+
+    model, plain = (load(env, gamma=0.9) for env in (Late(), Walk()))
+    assert same_matrix(model.T, plain.T)
+
+
+def test_a_key_that_forgets_what_matters_is_refused():
+    with pytest.raises(InvalidArgumentError, match="key must hold everything"):
+        load(rooms.Locked(), gamma=0.9)
+    whole = load(rooms.Locked(), gamma=0.9, key=lambda env: (env.place, env.opened))
+    assert whole.environment.num_states == 15
+
+
+def test_what_shows_only_after_long_is_met_by_random_walks():
+    """The tenth step leads home: no state is tried that late by the search."""
+
+    class Homesick(Walk):
+        def step(self, action):
+            found = super().step(action)
+            if self.steps == 10 and not found[2]:
+                self.place = 0, 0
+                return self.observation(), *found[1:]
+            return found
+
+    with pytest.raises(InvalidArgumentError, match="random walk"):
+        load(Homesick(), gamma=0.9)
+    assert load(Homesick(), gamma=0.9, check=False).environment.num_states == 9
+
+
+def test_pay_that_changes_only_after_long_is_met_by_random_walks():
+    class Weary(Walk):
+        def pay(self, letter):
+            return super().pay(letter) - (self.steps >= 10)
+
+    with pytest.raises(InvalidArgumentError, match=r"reward must depend on state.*random walk"):
+        load(Weary(), gamma=0.9)
+    assert load(Weary(), gamma=0.9, check=False).environment.num_states == 9
+    assert load(Weary(), gamma=0.9, reward=lambda paid: 0.0).environment.num_states == 9
+
+
+@pytest.mark.parametrize(
+    ("env", "change", "rule"),
+    [
+        (rooms.Pixels(), {}, "key must be given"),
+        (rooms.Pixels(), {"key": lambda env: [1]}, "hashable"),
+        (Walk(), {"key": lambda env: (env.place, env.steps)}, "key must forget what does not"),
+        ("FrozenLake-v1", {"key": lambda env: 0}, "key must be left out"),
+        ("FrozenLake-v1", {"seed": 0}, "seed must be left out"),
+        ("Pendulum-v1", {"key": lambda env: 0}, "Discrete action space"),
+        ("Blackjack-v1", {}, "key must be given"),
+        (Walk, {}, "got a class"),
+        (gym.make_vec("FrozenLake-v1", num_envs=2), {}, "one environment, got several"),
+        (HazardGridEnv(slip=0.0), {}, r"has its model already: env\.unwrapped\.model"),
+        (Walk(), {"cell": lambda key: (1, 2, 3)}, "cell"),
+        (Walk(), {"cell": lambda key: (-1, 2)}, "cell"),
+    ],
+)
+def test_what_cannot_be_explored_is_refused_with_what_to_do(env, change, rule, monkeypatch):
+    monkeypatch.setattr(exploration, "MOST_STATES", 100)
+    with pytest.raises(InvalidArgumentError, match=rule):
+        load(env, gamma=0.9, **change)
+
+
+def test_an_environment_with_too_many_observations_is_refused(monkeypatch):
+    monkeypatch.setattr(exploration, "MOST_STATES", 8)
+    with pytest.raises(InvalidArgumentError, match="at most 8 states, got 9"):
+        load(Walk(), gamma=0.9)
+
+
+def test_an_action_that_raises_somewhere_is_refused():
+    class Fragile(Walk):
+        def step(self, action):
+            if self.place == (2, 2):
+                raise RuntimeError
+            return super().step(action)
+
+    with pytest.raises(InvalidArgumentError, match=r"must take every action everywhere"):
+        load(Fragile(), gamma=0.9)
+
+
+def global_states():
+    numpy: Any = np.random.get_state()  # noqa: NPY002
+    return random.getstate(), numpy[1].tolist(), numpy[2]
+
+
+def test_the_callers_environment_and_all_generators_stay_where_they_are():
+    env = Walk()
+    env.reset(seed=3)
+    env.step(2)
+    before = env.place, env.np_random.bit_generator.state
+    ours = global_states()
+    load(env, gamma=0.9)
+    assert (env.place, env.np_random.bit_generator.state) == before
+    assert global_states() == ours
+
+
+@pytest.mark.parametrize("steps", [400])
+def test_random_walks_go_where_the_model_says(steps):
+    """Exact, step by step: successor, reward and end."""
+    env = rooms.Locked()
+    model = load(env, gamma=0.9, key=lambda env: (env.place, env.opened))
+    rng = np.random.default_rng(0)
+    T = model.T.toarray().reshape(model.environment.num_states + 1, 4, -1)
+    entered = model.arrivals.toarray().reshape(T.shape)
+    observation, _ = env.reset(seed=0)
+    state = model.environment.state_of(env, observation)
+    for _ in range(steps):
+        action = int(rng.integers(4))
+        observation, reward, over, _, _ = env.step(action)
+        successor = model.environment.state_of(env, observation)
+        assert entered[state, action, successor] == 1.0
+        assert T[state, action, model.environment.num_states if over else successor] == 1.0
+        assert model.r[state, action] == reward
+        state = successor
+        if over:
+            state = model.environment.state_of(env, env.reset()[0])
+
+
+def test_wrappers_that_may_matter_are_refused_as_with_a_table():
+    wrapped = gym.wrappers.TransformReward(Walk(), lambda reward: 2 * float(reward))
+    with pytest.raises(InvalidArgumentError, match="TransformReward"):
+        load(wrapped, gamma=0.9)
+    limited, plain = gym.wrappers.TimeLimit(Walk(), 50), Walk()
+    assert same_matrix(load(limited, gamma=0.9).T, load(plain, gamma=0.9).T)
