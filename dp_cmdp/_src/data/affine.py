@@ -330,9 +330,10 @@ class Affine:
         return flat.__rmatmul__(ones).reshape(rest)
 
     def _scaled(self, factor: float) -> Affine:
-        coefficient = self.coefficient * factor
+        with np.errstate(over="ignore"):  # infinities are refused
+            coefficient, constant = self.coefficient * factor, self.constant * factor
         terms = self.row, self.col, self.entry, coefficient
-        return Affine._of(self.envelope, self.shape, *terms, self.constant * factor)
+        return Affine._of(self.envelope, self.shape, *terms, constant)
 
     def _numbers(self, other: Any) -> Any:
         """A public factor: finite numbers of any shape, or a sparse matrix."""
@@ -386,8 +387,16 @@ class Affine:
         )
 
     __bool__ = __float__ = __int__ = __complex__ = __index__ = _refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __array__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __pow__ = __rpow__ = __rtruediv__ = __abs__ = _refuse
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        """One object that is no number: sparse matrices then leave products to this class."""
+        if dtype not in (None, object):
+            self._refuse()
+        found = np.empty((), dtype=object)
+        found[()] = self
+        return found
 
     def __repr__(self) -> str:
         count = np.unique(self.entry).size
