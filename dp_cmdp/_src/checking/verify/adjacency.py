@@ -143,6 +143,7 @@ class Adjacency:
             ("the number of entries", self.size, other.size),
             ("lower bounds", self.lower, other.lower),
             ("upper bounds", self.upper, other.upper),
+            ("the number of records", self.records, other.records),
             ("entries_per_record", self.entries_per_record, other.entries_per_record),
             ("the table of changes", *(_positive(each.change) for each in (self, other))),
             ("groups and labels", _plain(self.groups), _plain(other.groups)),

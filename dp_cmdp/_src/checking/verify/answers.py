@@ -20,6 +20,8 @@ from dp_cmdp._src.checking.verify.rows import Multipliers, Point, matrix, point,
 ROUNDING = Fraction(1, 10**9)
 #: Equality rows hold to this share of their own terms: few have a solution in floats.
 EQUALITY_TOLERANCE = Fraction(1, 2**44)
+#: Rows of a policy are divided by their exact sums, which must be 1 but for rounding.
+SUM_TOLERANCE = 1e-6
 SAFE = {
     LINEAR: "every row holds for every database that is possible",
     CMDP: "the policy keeps every limit for every database that is possible",
@@ -110,6 +112,8 @@ def policy_table(said: Any) -> np.ndarray:
         isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind == "f",
         "a policy is a table of probabilities",
     )
+    proper = (given >= 0).all() and (np.abs(given.sum(axis=1) - 1) < SUM_TOLERANCE).all()
+    refuse_unless(proper, "a policy has a row that is no distribution")
     return given
 
 

@@ -162,7 +162,7 @@ class ReleaseFile:
         refuse_unless(isinstance(parts, list), "the outcomes are no list")
         outcomes = [Outcome.read(part, adjacency) for part in parts]
         laws = [law_of(each.law_document) or trust(each.law_document) for each in outcomes]
-        simulated, ledger = member(said, "simulated"), member(said, "ledger")
+        simulated, ledger, _ = (member(said, name) for name in ("simulated", "ledger", "strategy"))
         refuse_unless(isinstance(simulated, bool), "simulated must be true or false")
         refuse_unless(
             ledger is None or (isinstance(ledger, str) and ledger.isprintable()),

@@ -1,0 +1,109 @@
+"""What a report says, and files that are none of ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dp_cmdp._src.base.documents import write_document
+from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.checking.verify import Finding, Report, verify
+from tests.checking.made import answer, program, release
+
+OLD = Path(__file__).parents[1] / "oracles" / "files"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return release().save(tmp_path_factory.mktemp("release") / "release.npz")
+
+
+@pytest.mark.parametrize("name", ["page.txt", "page.json", "page.npz", "array.npz", "empty", "no"])
+def test_a_file_that_is_none_of_ours_does_not_pass(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name == "array.npz":
+        np.savez(path, answer=np.ones(3))
+    elif name != "no":
+        path.write_bytes(b"" if name == "empty" else b'{"format": "other"}')
+    report = verify(path)
+    assert not report
+    assert "not a file of this package" in repr(report)
+
+
+def test_documents_that_state_nothing_are_refused(tmp_path: Path) -> None:
+    for kind in ("ledger page", "answer", "release", "problem", "policy"):
+        assert not verify(write_document(tmp_path / "page.npz", kind, {"more": 1}))
+    assert not verify(tmp_path)  # a folder without an answer
+    assert not verify(3.5)
+
+
+def test_a_spoilt_file_does_not_pass(path: Path, tmp_path: Path) -> None:
+    whole = path.read_bytes()
+    spoilt = tmp_path / "release.npz"
+    for cut in (20, len(whole) // 2):
+        spoilt.write_bytes(whole[:-cut])
+        assert not verify(spoilt)
+    assert not verify(path, spoilt)
+
+
+@pytest.mark.parametrize("old", sorted(OLD.glob("*.npz")) if OLD.exists() else [], ids=lambda p: p.name)
+def test_files_of_version_0_1_are_refused_by_name(old: Path) -> None:
+    report = verify(old)
+    assert not report
+    assert "version 0.1" in " ".join(repr(report).split())
+
+
+def test_a_report_is_printed_in_lines_that_people_read(path: Path) -> None:
+    for given in ([path], [path, path.with_name("no.npz")]):
+        text = repr(verify(*given))
+        assert "Finding(" not in text
+        assert all(str(each) in text for each in given)
+        assert max(map(len, text.splitlines())) <= 100 + max(len(str(each)) for each in given)
+
+
+def test_a_report_says_whose_adjacency_it_is(path: Path) -> None:
+    assert repr(verify(path)).splitlines()[0].endswith("not compared with yours")
+    compared = repr(verify(path, problem=program())).splitlines()[0]
+    assert compared == "adjacency compared with that of your problem"
+
+
+def test_a_report_says_what_no_file_can_prove(path: Path) -> None:
+    unprovable = [f.claim for f in verify(path) if f.outcome == "not provable"]
+    text = " ".join(unprovable)
+    assert "randomness" in text
+    assert "public data" in text
+    assert "ledger" in text
+
+
+def test_a_report_is_a_table_and_json(path: Path) -> None:
+    report = verify(answer(), path)
+    frame = report.to_frame()
+    assert list(frame.columns) == ["subject", "claim", "outcome", "holds", "why"]
+    assert len(frame) == len(report.findings)
+    said = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert said["passed"] is True
+    assert said["findings"][0]["outcome"] == "proved"
+    page = report._repr_html_()
+    assert page.count("<tr>") == len(report.findings) + 1
+    assert "&lt;" in Report((Finding("a", "<b>", True),))._repr_html_()
+
+
+def test_the_verdict_is_that_of_the_findings() -> None:
+    yes, no = Finding("a", "b", True), Finding("a", "c", False)
+    unknown, missing = Finding("a", "d", None), Finding("a", "e", None, word="missing", open=True)
+    assert Report((yes, unknown))
+    for findings in ((), (unknown,), (yes, no), (yes, missing)):
+        assert not Report(findings)
+    assert Report((yes, no)).failed == (no,)
+    assert [f.outcome for f in (yes, no, unknown, missing)] == [
+        *("proved", "FAILED", "not provable", "missing")
+    ]
+
+
+def test_bad_calls_are_refused(path: Path) -> None:
+    for bad in ({}, {"problem": path}, {"problem": path.with_name("no.npz")}, {"problem": 3}):
+        with pytest.raises(InvalidArgumentError):
+            verify(*([path] if bad else []), **bad)
