@@ -92,7 +92,7 @@ class TestWhatItSays:
         text = repr(release)
         assert "\n" not in text
         assert "(ε = 12.5, δ = 0.0115)" in text
-        assert "one entry changes, each by at most its radius" in text
+        assert "one entry changes by at most its radius" in text
         assert "SIMULATED" not in text + release._repr_html_()
         made = Release(ENVELOPE, simulated=True)
         made = made + entries().draw(VALUES, Simulated(np.random.default_rng(0)))
@@ -102,7 +102,8 @@ class TestWhatItSays:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            ({"shape": 3}, "one entry changes, each over its whole range"),
+            ({"shape": 3}, "one entry changes over its whole range"),
+            ({"radius": [1, 8, 8]}, "one entry changes by at most its radius"),
             ({"shape": 3, "radius": 1, "records": [0, 0, 1]}, "one record of up to 2 entries"),
             ({"shape": 3, "radius": 1, "entries_per_record": 2}, "up to 2 of its entries"),
             ({"change": [[1, 1, 0], [0, 1, 1.0]]}, "one record of up to 2 entries changes"),
@@ -285,21 +286,21 @@ class TestFiles:
         assert Release.load(path).budget == full().budget
 
     def test_a_law_of_somebody_else_is_saved_by_name_and_not_read_again(self, tmp_path):
-        class Mine:
-            low, high, mean, variance = -(10**6), 10**6, 0.0, 1e12
+        class Mine(Laplace):
+            document: Any = None
 
-            def delta(self, sensitivity: Any, epsilon: Any) -> Fraction:
-                return Fraction(0)
-
-            def sample(self, size: int, source: Any) -> list[int]:
-                return [7] * size
-
-        law: Any = Mine()
+        Mine.document = property(lambda self: _absent())
+        made = entries().law
+        law = Mine(made.support, made.thresholds)
         release = Release(ENVELOPE) + entries(law).draw(VALUES, EXACT)
         assert VALUES in release.uncertainty
         path = release.save(tmp_path / "mine.npz")
         with pytest.raises(InvalidArgumentError, match="law of a measurement"):
             Release.load(path)
+
+
+def _absent() -> None:
+    raise AttributeError
 
 
 def _law(said: dict[str, Any], number: int, **changes: Any) -> None:

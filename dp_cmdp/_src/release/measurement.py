@@ -46,6 +46,8 @@ LARGEST_WEIGHT = 1 << 53
 SMALLEST_STEP = 2.0**-400
 #: Sums of int64 that stay below this in floats do not overflow.
 SAFE = 2.0**61
+#: What a law must have.
+_LAW = ("low", "high", "mean", "variance", "delta", "log_weight", "sample", "sample_floats")
 #: Norms of columns are rounded up to 2^-NORM_BITS.
 NORM_BITS = 32
 
@@ -326,14 +328,16 @@ class Measurement:
 
     @validated
     def __init__(self, query: Query, law: Any, budget: PrivacyBudget, name: str = "") -> None:
-        if not hasattr(law, "calibrate" if isinstance(law, type) else "delta"):
-            raise InvalidArgumentError("law must be a law of noise, or a class with calibrate")
         if not (budget.epsilon > 0 and budget.delta >= 0):
             raise InvalidArgumentError(
                 "a measurement must have epsilon above 0 and no negative delta"
             )
         sensitivity = query.sensitivity()
-        made = law.calibrate(sensitivity, budget) if isinstance(law, type) else law
+        kind = isinstance(law, type) and hasattr(law, "calibrate")
+        made = law.calibrate(sensitivity, budget) if kind else law
+        missing = [part for part in _LAW if not hasattr(made, part)]
+        if missing:  # found out after the debit, it would cost the budget
+            raise InvalidArgumentError(f"law must have {', '.join(missing)} (dp.extend.Law)")
         if not made.delta(sensitivity, budget.epsilon) <= budget.delta:
             raise InvalidArgumentError(
                 f"the law of measurement {name!r} must be private for what one record moves: "

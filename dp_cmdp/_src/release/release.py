@@ -100,8 +100,7 @@ class Release:
         if not self.outcomes:
             return "nothing was read"
         pair = f"(ε = {shown_up(self.budget.epsilon)}, δ = {shown_up(self.budget.delta)})"
-        far = "over its whole range" if self.envelope.whole_range else "by at most its radius"
-        return f"{pair}-differential privacy when {self.envelope.changes}, each {far}"
+        return f"{pair}-differential privacy when {_adjacency(self.envelope)}"
 
     @property
     def lower(self) -> FloatArray:
@@ -295,6 +294,14 @@ class Release:
             ("saturation", f"{self.saturation:.0%}"),
         ]  # fmt: skip
         return facts_table("Release", lines)
+
+
+def _adjacency(envelope: Envelope) -> str:
+    """Which databases must look alike, in words that promise no more than holds for every entry."""
+    whole = (envelope.radius >= envelope.upper - envelope.lower).all()
+    far = "over its whole range" if whole else "by at most its radius"
+    alone = envelope.changes == "one entry changes"
+    return f"{envelope.changes}{' ' if alone else ', each '}{far}"
 
 
 def is_empty(known: UncertaintySet) -> bool:
