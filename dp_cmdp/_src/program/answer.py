@@ -46,7 +46,7 @@ class Problem(Protocol):
     envelope: Envelope
 
     @property
-    def signs(self) -> sparse.csr_array: ...
+    def signs(self) -> Any: ...
 
     def answer(
         self,
