@@ -16,8 +16,8 @@ that is meant to be the worst: θ̄_k is the upper end where an approximate z_k 
     max E ≤ E(θ̄) + Σ_k (upper_k − lower_k)·max(0, e_k − |ẑ_k|)
 
 whenever |z_k − ẑ_k| ≤ e_k, because an end is the wrong one only where |z_k| ≤ e_k − |ẑ_k|. Where
-x ≥ 0 fixes the sign of z_k, the term is 0: over a box of costs none is left. E(θ̄) is the cost of one
-policy in one MDP with known costs, rounded up, plus a sum that is evaluated exactly.
+x ≥ 0 fixes the sign of z_k, the term is 0: over a box of costs none is left. E(θ̄) is the cost of
+one policy in one MDP with known costs, rounded up, plus a sum that is evaluated exactly.
 
 **The error e_k** is that of a sum of floats plus the largest coefficient of θ_k in the cost times a
 certain bound on ‖x − x̂‖₁.

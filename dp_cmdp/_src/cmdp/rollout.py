@@ -97,7 +97,7 @@ class StepCosts:
         return self.taken[:, state, action] + self.entered[:, next_state]
 
     def __repr__(self) -> str:
-        return f"StepCosts({self.taken.shape[0]} constraints, {self.charged})"
+        return f"StepCosts({self.charged})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
