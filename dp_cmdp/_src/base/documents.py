@@ -83,6 +83,8 @@ def read_document(path: str | Path, kind: str | None = None) -> tuple[str, int, 
                 raise InvalidArgumentError(f"{source} has other members than its header says")
             arrays = [_read(archive, members[name]) for name in names]
             digest = _read(archive, members["digest"]).tobytes().decode()
+        if _shapes(arrays) != said["arrays"]:
+            raise InvalidArgumentError(f"{source} has other arrays than its header says")
         if digest != _digest(header, arrays):
             raise InvalidArgumentError(f"the content of {source} does not fit its digest")
         content = _unpacked(said["content"], arrays)
@@ -116,9 +118,12 @@ def document_digest(kind: str, content: Mapping[str, Any]) -> str:
 
 
 def _header(kind: str, content: Any, arrays: list[np.ndarray]) -> bytes:
-    shapes = [[array.dtype.str, list(array.shape)] for array in arrays]
-    said = {"version": VERSION, "kind": kind, "content": content, "arrays": shapes}
+    said = {"version": VERSION, "kind": kind, "content": content, "arrays": _shapes(arrays)}
     return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _shapes(arrays: list[np.ndarray]) -> list[Any]:
+    return [[array.dtype.str, list(array.shape)] for array in arrays]
 
 
 def _digest(header: bytes, arrays: list[np.ndarray]) -> str:
