@@ -11,9 +11,20 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from tests.promises.adapter import Answer, errors, private_parameter, solve_cvxpy
+import dp_cmdp as dp
+from dp_cmdp import errors
+from dp_cmdp.cvxpy import PrivateParameter as private_parameter  # noqa: N813
 
 SIZE = 3
+
+
+def solve_cvxpy(problem: cp.Problem, values: Any, *, simulated: int) -> Any:
+    """An answer from simulated noise; variables have its values."""
+    budget: Any = {"epsilon": 1, "delta": "1/1000", "strategy": "entries"}
+    (found,) = dp.simulate(problem, values, **budget, draws=1, seed=simulated)
+    for variable, value in found.values.items():
+        variable.save_value(value)
+    return found
 
 
 def shortfall(left: Any, right: Any, x: Any) -> Fraction:
@@ -26,11 +37,11 @@ def shortfall(left: Any, right: Any, x: Any) -> Fraction:
     )
 
 
-def solved(x: Any, rows: list[Any], *, maximize: Any, seed: int) -> Answer:
+def solved(x: Any, rows: list[Any], *, maximize: Any, seed: int) -> Any:
     """`x` under public rows, and below private caps that are far away."""
     cap = private_parameter(SIZE, lower=50, upper=60, radius=0.1, name="cap")
     problem = cp.Problem(cp.Maximize(maximize @ x), [x <= cap, *rows])
-    answer = solve_cvxpy(problem, {"cap": [55.0] * SIZE}, epsilon=1, delta="1/1000", simulated=seed)
+    answer = solve_cvxpy(problem, {"cap": [55.0] * SIZE}, simulated=seed)
     assert answer.certificate.verified
     return answer
 
@@ -86,7 +97,7 @@ def test_a_curved_objective_leaves_public_rows_exact(seed: int) -> None:
     x = cp.Variable(SIZE)
     cap = private_parameter(SIZE, lower=50, upper=60, radius=0.1, name="cap")
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 40)), [x <= cap, A @ x <= b])
-    answer = solve_cvxpy(problem, {"cap": [55.0] * SIZE}, epsilon=1, delta="1/1000", simulated=seed)
+    answer = solve_cvxpy(problem, {"cap": [55.0] * SIZE}, simulated=seed)
     assert answer.certificate.verified
     assert shortfall(A, b, x.value) <= 0
 
@@ -107,9 +118,9 @@ def test_a_private_price_of_an_absolute_value_has_the_sign_that_its_bounds_allow
     is_convex = low >= 0 if side == "above" else high <= 0
     if not is_convex:
         with pytest.raises(errors.InvalidArgumentError, match="convex"):
-            solve_cvxpy(problem, {"price": high}, epsilon=1, delta="1/1000", simulated=0)
+            solve_cvxpy(problem, {"price": high}, simulated=0)
         return
-    answer = solve_cvxpy(problem, {"price": high}, epsilon=1, delta="1/1000", simulated=0)
+    answer = solve_cvxpy(problem, {"price": high}, simulated=0)
     assert answer.certificate.verified
     true = Fraction(high)
     assert int(sign) * true * abs(Fraction(float(x.value))) <= Fraction(3, 2)

@@ -33,11 +33,18 @@ def test_what_is_explored_is_the_table_written_by_hand():
 
 
 def test_keys_name_states_that_no_observation_does():
-    model = load(
-        rooms.Pixels(), gamma=0.9, key=lambda env: env.place, cell=lambda key: key
-    )
+    model = load(rooms.Pixels(), gamma=0.9, key=lambda env: env.place, cell=lambda key: key)
     plain = load(Walk(), gamma=0.9)
-    assert set(model.environment.keys) == {(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)}
+    assert set(model.environment.keys) == {
+        (0, 0),
+        (0, 1),
+        (0, 2),
+        (1, 0),
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (2, 2),
+    }
     assert model.environment.shape == (3, 3)
     order = [3 * row + col for row, col in model.environment.keys] + [9]
     moved = plain.T.toarray().reshape(10, 4, 10)[np.ix_(order, range(4), order)]

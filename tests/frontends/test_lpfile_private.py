@@ -211,7 +211,10 @@ def test_negative_numbers_have_ordered_relative_bounds(tmp_path):
 def test_records_reach_across_blocks_that_say_the_same(tmp_path):
     by_row = {"record": "row"}
     lp = made(planning(tmp_path), {**HOURS, **by_row}, {**CHAIR, **by_row}, ORDER)
-    assert (lp.envelope.change.toarray() > 0).tolist() == [[True, True, False], [False, False, True]]
+    assert (lp.envelope.change.toarray() > 0).tolist() == [
+        [True, True, False],
+        [False, False, True],
+    ]
 
 
 def test_private_numbers_come_from_a_table_or_a_file_of_the_same_model(tmp_path):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp._src.frontends.lpfile.spec import blocks_of
+from dp_cmdp.errors import InvalidArgumentError
 
 SOUND = {"kind": "rhs", "rows": ["CAP*"], "lower": 0, "upper": 50}
 

@@ -66,10 +66,10 @@ def test_without_a_release_costs_are_the_largest_that_the_bounds_allow():
 def test_a_hazard_grid_of_an_agent_shows_released_costs_and_a_curators_is_refused():
     curator = dp.envs.HazardGridEnv("corridor", access="curator")
     model = curator.model()
-    release = dp.publish(
-        model, curator.database(), epsilon=4, delta="1/1000", strategy="entries"
+    release = dp.publish(model, curator.database(), epsilon=4, delta="1/1000", strategy="entries")
+    env = ReleasedCosts(
+        gym.make("dp_cmdp/HazardGridCorridor-v0", render_mode="ansi"), model, release
     )
-    env = ReleasedCosts(gym.make("dp_cmdp/HazardGridCorridor-v0", render_mode="ansi"), model, release)
     env.reset(seed=0)
     assert env.step(2)[-1]["cost"] == 0.0
     assert isinstance(env.render(), str)
@@ -85,7 +85,9 @@ def test_a_hazard_grid_of_an_agent_shows_released_costs_and_a_curators_is_refuse
 
 def test_what_does_not_fit_is_refused(found):
     with pytest.raises(InvalidArgumentError, match="action_space"):
-        ReleasedCosts(gym.make("Taxi-v3" if "Taxi-v3" in gym.registry else "Taxi-v4"), found.problem)
+        ReleasedCosts(
+            gym.make("Taxi-v3" if "Taxi-v3" in gym.registry else "Taxi-v4"), found.problem
+        )
     other = load(
         "FrozenLake-v1",
         gamma=0.95,
@@ -105,4 +107,3 @@ def test_states_of_an_explored_model_are_observed_in_its_seed_whatever_seed_is_g
         for seed in range(20):
             observation, _ = plain.reset(seed=seed)
             room.environment.state_of(plain, observation)
-

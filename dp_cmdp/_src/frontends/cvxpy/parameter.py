@@ -90,7 +90,7 @@ class PrivateParameter(cp.Parameter):
             upper,
             radius=radius,
             shape=size,
-            records=records,
+            records=None if self.labels is None else self.labels.reshape(size),
             entries_per_record=entries_per_record,
             change=change,
         )
