@@ -215,6 +215,21 @@ class TestForgedLaws:
         inside = law.delta(moved(3), Fraction(1))
         assert law.delta(moved(4), Fraction(1)) > inside == law.delta(moved(1), Fraction(1))
 
+    @pytest.mark.parametrize(
+        ("cell", "weights"), [(0, (ONE,)), (1, ()), (1 << 60, (ONE, 0, 0)), (1, (0,) * 200_000)]
+    )
+    def test_a_table_that_is_too_large_or_none(self, cell, weights):
+        with pytest.raises(InvalidArgumentError, match=r"weights|noise"):
+            OneSided(cell, weights)
+
+    def test_noise_of_nothing_is_certified_where_nothing_moves_only(self):
+        law = Laplace(0, ())
+        assert law.sample(3, bytes) == [0, 0, 0]
+        assert law.sample_floats(np.random.default_rng(0), 3).tolist() == [0, 0, 0]
+        assert law.delta(Sensitivity(0, 0, 0, 0), Fraction(1)) == 0
+        assert law.delta(moved(1), Fraction(1)) == 1
+        assert Laplace.calibrate(Sensitivity(0, 0, 0, 0), budget(1, "1/10")).support > 0
+
     def test_a_table_whose_check_would_take_hours_is_not_certified(self):
         law = OneSided(1, (ONE, *[0] * 9999))
         assert law.delta(moved(9999), Fraction(1)) == 1
@@ -331,6 +346,14 @@ class TestLeastMean:
         for cache in (one_sided._least_mean, one_sided._optimal_weights):
             cache.cache_clear()
         assert law.delta(moved(64), spent.epsilon) <= spent.delta
+
+    def test_without_a_solver_truncated_laplace_noise_steps_in(self, monkeypatch):
+        monkeypatch.setattr(one_sided, "_solve", lambda *_, **__: None)
+        spent = budget("7/5", "1/41")
+        law = OneSided.calibrate(moved(64), spent)
+        assert law.delta(moved(64), spent.epsilon) <= spent.delta
+        wide = 2 * Laplace.calibrate(moved(64), spent).support
+        assert wide <= law.high <= wide + 4 * law.cell
 
     def test_a_shift_inside_a_cell_is_a_mixture_of_two_whole_ones(self):
         law = OneSided.calibrate(moved(160), budget(2, "1/10"))

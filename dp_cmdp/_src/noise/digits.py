@@ -87,8 +87,6 @@ def steps_hold(thresholds: Sequence[int], ratio: Fraction) -> bool:
     """Whether every unit step divides the law by a factor in [1, ratio], exactly."""
     ones, zeros = 1, 1
     for threshold in thresholds:
-        if not 0 < threshold < ONE:
-            return False
         up, down = threshold * zeros, (ONE - threshold) * ones
         if up > down or up * ratio.numerator < down * ratio.denominator:
             return False

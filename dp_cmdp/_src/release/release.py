@@ -418,29 +418,20 @@ def _queries_frame(release: Release) -> pd.DataFrame:
     import pandas as pd
 
     table = entries_frame(release.envelope, {})
-    labelled = "entry" not in table.columns
-    names = (table.index if labelled else table["entry"]).tolist()
+    names = (table["entry"] if "entry" in table.columns else table.index).tolist()
     rows = []
     for outcome in release.outcomes:
-        measurement = outcome.measurement
-        W, law = measurement.query.weights, measurement.law
+        measurement, law = outcome.measurement, outcome.measurement.law
+        W, spent = measurement.query.weights, measurement.budget
         spans = list(pairwise(W.indptr.tolist()))
         if isinstance(measurement.query, LargestQuery):
             spans = [(0, W.nnz)]
         for (a, b), integer in zip(spans, outcome.integers, strict=True):
             weighed = [names[k] for k in dict.fromkeys(W.indices[a:b].tolist())]
             said = ", ".join(map(str, weighed[:3])) + (", …" if len(weighed) > 3 else "")
-            rows.append({
-                "measurement": measurement.name,
-                "entries": len(weighed),
-                "weighs": said,
-                "integer": integer,
-                "noise": type(law).__name__,
-                "noise_low": law.low,
-                "noise_high": law.high,
-                "epsilon": float(measurement.budget.epsilon),
-                "delta": float(measurement.budget.delta),
-            })  # fmt: skip
+            query = measurement.name, len(weighed), said, integer
+            noise = type(law).__name__, law.low, law.high
+            rows.append((*query, *noise, float(spent.epsilon), float(spent.delta)))
     columns = [
         "measurement", "entries", "weighs", "integer", "noise", "noise_low", "noise_high",
         "epsilon", "delta",
