@@ -28,7 +28,7 @@ import numpy as np
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.checking.audit.black_box import black_box, lower_limit, upper_limit
-from dp_cmdp._src.checking.audit.outcomes import FloatArray, Outcomes
+from dp_cmdp._src.checking.audit.outcomes import FloatArray, repeated
 from dp_cmdp._src.checking.report import Finding
 from dp_cmdp._src.checking.verify.adjacency import Adjacency, Moved, Triple
 from dp_cmdp._src.checking.verify.laws import exp_below, law_of, tail_of
@@ -253,21 +253,13 @@ class Measured:
         budget, source = self.measurement.budget, Recorded(int(rng.integers(2**31)))
         start = self.integers(pair[0].tolist())
 
-        def sample(count: int, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
-            first, second = (
-                Outcomes.of([
-                    [float(y - n) for y, n in zip(given, start, strict=True)]
-                    for given in (
-                        self.measurement.draw(side, source).integers for _ in range(count)
-                    )
-                ])
-                for side in pair
-            )  # fmt: skip
-            return first, second
+        def published(values: FloatArray, rng: np.random.Generator) -> list[float]:
+            given = self.measurement.draw(values, source).integers
+            return [float(y - n) for y, n in zip(given, start, strict=True)]
 
         return black_box(
             self.subject,
-            sample,
+            repeated(published, pair),
             epsilon=float(budget.epsilon),
             delta=float(budget.delta),
             runs=runs,

@@ -16,8 +16,8 @@ from dp_cmdp._src.checking.audit.measured import FALSE_ALARM, Measured
 from dp_cmdp._src.checking.audit.outcomes import FloatArray, repeated
 from dp_cmdp._src.checking.report import Report
 
-#: Training runs, and held-out runs, on each database.
-RUNS = 10_000
+#: Training runs, and held-out runs, on each database; of measurements the other layers see more.
+RUNS, MEASURED_RUNS = 10_000, 2_000
 HEADING = f"a private mechanism is accused with probability at most {FALSE_ALARM:g}"
 
 
@@ -71,8 +71,8 @@ def audit(mechanism: Any, pair: Any, *, epsilon: Number, delta: Number, seed: in
                 "epsilon and delta must be at least what the measurement spends: "
                 f"({stated.epsilon}, {stated.delta})"
             )
-        subject = mechanism.name or "measurement"
-        return Report(tuple(Measured(subject, mechanism).judge(sides, runs=RUNS, rng=rng)), HEADING)
+        subject = Measured(mechanism.name or "measurement", mechanism)
+        return Report(tuple(subject.judge(sides, runs=MEASURED_RUNS, rng=rng)), HEADING)
     if not callable(mechanism):
         raise InvalidArgumentError("mechanism must be a function of (values, rng) or a Measurement")
     return audit_callable("mechanism", mechanism, sides, claim, runs=RUNS, rng=rng)
