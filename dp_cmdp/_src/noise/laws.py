@@ -248,7 +248,7 @@ class Laplace:
         inside = -math.expm1(-self.rate * (self.support + 0.5))
         sign = rng.choice((-1.0, 1.0), size)
         drawn = np.rint(-np.log1p(-inside * rng.random(size)) / self.rate)
-        return sign * np.minimum(drawn, float(self.support))
+        return sign * np.minimum(drawn, float_within(self.support))
 
     def document(self) -> dict[str, Any]:
         return {
@@ -428,6 +428,12 @@ def _least(holds: Callable[[int], bool], *, start: int, low: int) -> int:
         middle = (good + bad) // 2
         good, bad = (middle, bad) if holds(middle) else (good, middle)
     return good
+
+
+def float_within(number: int) -> float:
+    """The greatest float that is not above an integer ≥ 0."""
+    nearest = float(number)
+    return nearest if nearest <= number else math.nextafter(nearest, 0.0)
 
 
 def _rate(thresholds: tuple[int, ...]) -> float:

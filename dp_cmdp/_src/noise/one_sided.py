@@ -40,6 +40,7 @@ from dp_cmdp._src.noise.laws import (
     Laplace,
     Sensitivity,
     check_budget,
+    float_within,
     narrowest_laplace,
 )
 from dp_cmdp._src.noise.tables import (
@@ -172,7 +173,8 @@ class OneSided:
         ends = np.cumsum(self._chances)
         cells = np.searchsorted(ends / ends[-1], rng.random(size), side="right")
         cells = np.minimum(cells, len(self.weights) - 1)
-        return np.minimum(cells * float(self.cell) + rng.integers(0, self.cell, size), self.high)
+        drawn = cells * float(self.cell) + rng.integers(0, self.cell, size)
+        return np.minimum(drawn, float_within(self.high))
 
     def document(self) -> dict[str, Any]:
         return {
