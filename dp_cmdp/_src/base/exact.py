@@ -194,20 +194,15 @@ def expansion(terms: Sequence[float]) -> tuple[float, ...]:
     return tuple(pieces)
 
 
-def rounded_up(value: Fraction) -> float:
+def float_above(value: Fraction) -> float:
     """The least float that is not below a fraction in the range of the floats."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-def float_above(value: Fraction) -> float:
-    """The least float that is not below a fraction in the range of the floats."""
-    return rounded_up(value)
-
-
 def float_below(value: Fraction) -> float:
     """The greatest float that is not above a fraction in the range of the floats."""
-    return -rounded_up(-value)
+    return -float_above(-value)
 
 
 def _is_safe(factors: Sequence[FloatArray]) -> bool:

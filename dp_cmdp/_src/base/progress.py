@@ -1,10 +1,8 @@
-"""What is under way, on a terminal only: a bar for many steps, a line for a long one."""
+"""What is under way, on a terminal only: a bar for many steps."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, TypeVar
 
@@ -39,16 +37,3 @@ def _alive(bar: Any) -> Iterator[Any]:
         done.set()
         clock.join()
         bar.close()
-
-
-@contextmanager
-def line(text: str, progress: bool) -> Iterator[None]:
-    """Shows `text` until the work is done, if `progress`."""
-    shown = progress and sys.stderr.isatty()
-    if shown:
-        print(text, end="", file=sys.stderr, flush=True)
-    try:
-        yield
-    finally:
-        if shown:
-            print("\r" + " " * len(text) + "\r", end="", file=sys.stderr, flush=True)

@@ -5,10 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,38 +42,6 @@ def write_bytes(path: str | Path, content: bytes, *, private: bool = False) -> P
 def write_text(path: str | Path, content: str) -> Path:
     """Text version of :func:`write_bytes` (UTF-8)."""
     return write_bytes(path, content.encode())
-
-
-@contextmanager
-def replaced_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """An empty folder to write into; on a normal exit its files take the place of `names`.
-
-    All of `names` go from `folder` before the first new file comes, also those that are not written
-    anew: files of two runs never lie side by side, even after a kill. An exception changes nothing.
-    """
-    staged = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
-    try:
-        yield staged
-        for name in names:
-            (folder / name).unlink(missing_ok=True)
-        for path in sorted(staged.iterdir()):
-            path.replace(folder / path.name)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-
-
-def fresh_folder(path: Path) -> Path:
-    """A new folder of that name; where there is something, of the next free one: ``path-2``, …"""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    tried, number = path, 1
-    while True:
-        try:
-            tried.mkdir()
-        except FileExistsError:
-            number += 1
-            tried = path.with_name(f"{path.name}-{number}")
-        else:
-            return tried
 
 
 def check_is_file(path: str | Path, kind: str) -> Path:

@@ -153,4 +153,4 @@ def _sum_up(parts: tuple[float | Fraction, ...]) -> float:
     """The least float that is not below an exact sum; infinite if a part is no number."""
     if not np.isfinite([float(part) for part in parts]).all():
         return np.inf
-    return exact.rounded_up(sum(map(Fraction, parts), Fraction(0)))
+    return exact.float_above(sum(map(Fraction, parts), Fraction(0)))
