@@ -21,11 +21,11 @@ from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.data.database import Database
 from dp_cmdp.envs.catalogue import as_layout, random_layout
-from dp_cmdp.envs.drawing import Image, draw_agent, draw_grid, draw_text
+from dp_cmdp.envs.drawing import Grid, Image, draw_agent, draw_grid, draw_text
 from dp_cmdp.envs.dynamics import NUM_ACTIONS, GridModel
 from dp_cmdp.envs.hazards import Hazards
 from dp_cmdp.envs.layout import Layout
-from dp_cmdp.envs.specs import WITHHELD, guarded
+from dp_cmdp.envs.specs import WITHHELD, guarded, without_type_errors
 from dp_cmdp.envs.window import Window
 
 AGENT, CURATOR = "agent", "curator"
@@ -100,6 +100,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
         "render_fps": 8,
     }
 
+    @without_type_errors
     @validated
     def __init__(
         self,
@@ -237,10 +238,10 @@ class HazardGridEnv(gym.Env[Any, Any]):
         """Render in the chosen mode with candidates coloured by `costs`, or hatched without."""
         if self.render_mode == "ansi":
             return draw_text(self.layout, agent=self.state, costs=costs)
+        grid = Grid.of(self.layout, costs)
         if self._drawn is None or self._drawn[0] is not costs:
-            grid = draw_grid(self.layout, costs=costs, hatched=hatched or costs is None)
-            self._drawn = (costs, grid)
-        image = draw_agent(self._drawn[1], self.layout, agent=self.state)
+            self._drawn = (costs, draw_grid(grid, hatched=hatched or costs is None))
+        image = draw_agent(self._drawn[1], grid, agent=self.state)
         if self.render_mode == "rgb_array":
             return image
         text = draw_text(self.layout, agent=self.state, costs=costs)
@@ -307,6 +308,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return self._hazards.database(ledger=ledger)
 
 
+@without_type_errors
 @validated
 def random_hazard_grid(
     *,

@@ -6,9 +6,16 @@ writes them to JSON and pickles. The seed of simulated hazards is as private as 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from gymnasium.envs.registration import EnvSpec
+
+from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: Stands in a specification for hazards that were given; no environment is made from it.
 WITHHELD = "<private>"
@@ -19,6 +26,21 @@ class GuardedSpec(EnvSpec):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, _without_hazards(value) if name == "kwargs" else value)
+
+
+def without_type_errors(function: Callable[P, R]) -> Callable[P, R]:
+    """The same; Gymnasium quotes all arguments, hazards too, beside a TypeError of what it makes."""
+
+    @wraps(function)
+    def called(*given: P.args, **named: P.kwargs) -> R:
+        refusal = ""
+        try:
+            return function(*given, **named)
+        except InvalidTypeError as error:
+            refusal = str(error)
+        raise InvalidArgumentError(refusal)
+
+    return called
 
 
 def guarded(spec: EnvSpec | None) -> EnvSpec | None:

@@ -289,5 +289,5 @@ def test_the_check_is_skipped_for_no_other_word(check):
 def test_costs_that_may_be_earned_back_are_refused(cost):
     """A time limit, which the model does not have, would cut off what they earn back."""
     credit = PrivateCost(states=[0], cost=cost, limit=Envelope(1, 2))
-    with pytest.raises(InvalidArgumentError, match="cost must not be negative.*time limit"):
+    with pytest.raises(InvalidArgumentError, match=r"cost must not be negative.*time limit"):
         imported("FrozenLake-v1", costs=credit)

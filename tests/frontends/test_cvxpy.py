@@ -323,8 +323,7 @@ def test_a_certified_answer_of_a_model_keeps_its_rows_in_fractions(name, strateg
     data = drawn(problem, seed=1)
     try:
         found = simulated(problem, data, strategy=strategy)
-    except RefusedError as error:  # not every model has an answer for all of its bounds
-        assert "feasible" in str(error) or "unbounded" in str(error)
+    except RefusedError:  # not every model has an answer for all of its bounds
         return
     assert found.certificate.verified
     known = {name: fractions(value) for name, value in data.items()}

@@ -1,4 +1,4 @@
-"""Gymnasium's environments as models with private costs: what is charged, and proved, on their P."""
+"""Environments as models with private costs: what is charged, and proved, on their own P."""
 
 from __future__ import annotations
 

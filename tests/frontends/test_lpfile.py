@@ -19,7 +19,7 @@ def read_lp(path, *, relax=False):
 
 
 def public_program(path, *, relax=False):
-    """The file's program, of which one cost is private: its optimum at its own numbers is HiGHS's."""
+    """The file's program at its own numbers, of which one cost is private."""
     model = read_lp(path, relax=relax)
     column = int(np.argmax(model.c != 0.0))
     cost = float(model.c[column])

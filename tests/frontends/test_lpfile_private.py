@@ -317,7 +317,7 @@ def test_the_repair_that_is_named_repairs_whichever_side_it_is(tmp_path, block, 
 def test_public_rows_that_contradict_each_other_are_refused(tmp_path):
     path = tmp_path / "contradiction.mps"
     path.write_text(planning(tmp_path).read_text().replace("WOOD 240", "WOOD -240"))
-    with pytest.raises(RefusedError, match="contradict each other.*WOOD by"):
+    with pytest.raises(RefusedError, match=r"contradict each other.*WOOD by"):
         dp.answer(made(path, {**HOURS, "upper": 1000}, public_model=True))
 
 

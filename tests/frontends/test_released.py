@@ -85,9 +85,7 @@ def test_a_hazard_grid_of_an_agent_shows_released_costs_and_a_curators_is_refuse
 
 def test_what_does_not_fit_is_refused(found):
     with pytest.raises(InvalidArgumentError, match="action_space"):
-        ReleasedCosts(
-            gym.make("Taxi-v3" if "Taxi-v3" in gym.registry else "Taxi-v4"), found.problem
-        )
+        ReleasedCosts(gym.make("Blackjack-v1"), found.problem)
     other = load(
         "FrozenLake-v1",
         gamma=0.95,
@@ -103,7 +101,6 @@ def test_states_of_an_explored_model_are_observed_in_its_seed_whatever_seed_is_g
     starts = {env.reset(seed=seed)[0] for seed in (0, 1, None)}
     assert starts == {int(np.flatnonzero(room.start)[0])}
     plain: Any = gym.make("MiniGrid-LavaGapS6-v0")
+    observation, _ = plain.reset(seed=0)
     with pytest.raises(InvalidArgumentError, match="must stay in the model"):
-        for seed in range(20):
-            observation, _ = plain.reset(seed=seed)
-            room.environment.state_of(plain, observation)
+        room.environment.state_of(plain, observation)
