@@ -373,9 +373,7 @@ def test_a_start_changes_the_work_and_not_the_answer():
     again = model.answer(known, start=robust)
     assert warm.value == pytest.approx(cold.value, rel=1e-7)
     assert np.array_equal(warm.policy.probabilities, again.policy.probabilities)
-    if robust._warm is not None:
-        policies, occupancies = robust._warm
-        assert policies.shape == occupancies.shape
+    assert robust._warm.policies.shape == robust._warm.occupancies.shape
     assert pickle.loads(pickle.dumps(robust))._warm is None
 
 
@@ -437,3 +435,13 @@ def test_a_saved_model_answers_the_same(tmp_path):
     path.write_bytes(content[:-20])
     with pytest.raises(dp.errors.InvalidArgumentError):
         dp.ParametricCMDP.load(path)
+
+
+def test_a_basis_of_an_earlier_answer_serves_polytopes():
+    model, theta = grid(8)
+    first = model.answer(sums_around(theta, np.random.default_rng(0)))
+    known = sums_around(np.clip(theta + 0.02, 0, 1), np.random.default_rng(1))
+    cold, warm = model.answer(known), model.answer(known, start=first)
+    assert first._warm.bases
+    assert warm.certificate.verified
+    assert warm.value == pytest.approx(cold.value, rel=1e-7)

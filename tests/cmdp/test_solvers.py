@@ -132,9 +132,7 @@ def test_what_a_pool_learns_serves_the_same_draw():
     cmdp = corridor(80, limit=10.0)
     pool, other = PolicyPool(cmdp), PolicyPool(cmdp)
     first = pool.solve(cmdp.cost, cmdp.limit)
-    known = pool.known(32)
-    assert known is not None
-    other.learn(*known)
+    other.learn(*pool.known(32))
     for again in (pool.solve(cmdp.cost, cmdp.limit), other.solve(cmdp.cost, cmdp.limit)):
         assert again.iterations < first.iterations
         assert again.value == pytest.approx(first.value, rel=2e-8)  # both within the gap of 1e-8

@@ -89,7 +89,7 @@ def _worst_corner(
         off = up(rounding + up(largest * error)) - np.abs(z)
         width = up(rows.high - rows.low)
         most = np.where(off >= 0.0, up(up(off) * width), 0.0)[hard]
-    wrong = np.bincount(rows.row[hard], weights=most, minlength=own.num_rows)
+    wrong = np.bincount(rows.row[hard], weights=most, minlength=own.num_rows).astype(np.float64)
     return theta, wrong * (1.0 + hard.size * 2.0**-52)
 
 
@@ -153,4 +153,4 @@ def _sum_up(parts: tuple[float | Fraction, ...]) -> float:
     """The least float that is not below an exact sum; infinite if a part is no number."""
     if not np.isfinite([float(part) for part in parts]).all():
         return np.inf
-    return exact.float_above(sum(map(Fraction, parts), Fraction(0)))
+    return exact.float_above(sum((Fraction(part) for part in parts), Fraction(0)))

@@ -257,12 +257,6 @@ class Policy:
         )
         return pd.DataFrame(self.probabilities.copy(), index=index, columns=columns)
 
-    def plot(self, **options: Any) -> Any:
-        """A picture of the table of probabilities."""
-        from dp_cmdp._src.figures import policy_figure
-
-        return policy_figure(self, **options)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policy):
             return NotImplemented

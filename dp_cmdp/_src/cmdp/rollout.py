@@ -176,7 +176,6 @@ def rollout(
     gamma: float | None = None,
     cost: Any = None,
     max_steps: int | None = None,
-    progress: bool = False,
 ) -> Rollout:
     """Play a policy in an environment for a number of episodes.
 
@@ -199,8 +198,6 @@ def rollout(
         as reported.
     max_steps : int, optional
         Cut episodes off here; by default where γ^H ≤ 10⁻⁶.
-    progress : bool
-        Show a bar.
 
     Returns
     -------
@@ -223,8 +220,6 @@ def rollout(
     >>> played.returns.shape, played.costs.shape
     ((3,), (3, 0))
     """
-    from tqdm import tqdm
-
     found = policy if isinstance(policy, PolicyAnswer) else None
     if gamma is None:
         if found is None:
@@ -238,13 +233,12 @@ def rollout(
     play = _vector_episodes if hasattr(source, "num_envs") else _episodes
     state_of = _state_of(source, found)
     stream = play(source, act, state_of, seed=seed, gamma=discount, limit=limit, price=price)
-    bar = {"total": count, "desc": "episodes", "unit": "ep", "disable": not progress}
-    returns, costs, lengths, tails = zip(*tqdm(islice(stream, count), **bar), strict=True)
+    returns, costs, lengths, tails = zip(*islice(stream, count), strict=True)
     if len({len(c) for c in costs}) != 1:
         raise InvalidArgumentError('env must report info["cost"] with the same size at every step')
     paid = np.array(costs, dtype=np.float64).reshape(count, -1)
     K = paid.shape[1]
-    own = found is not None and len(found.problem.names) == K
+    names = () if found is None else found.problem.names
     return Rollout(
         returns=check.frozen(np.array(returns)),
         costs=check.frozen(paid),
@@ -252,7 +246,7 @@ def rollout(
         tail=check.frozen(np.array(tails)),
         gamma=discount,
         charged=charged,
-        names=found.problem.names if own else tuple(f"cost_{i}" for i in range(K)),
+        names=names if len(names) == K else tuple(f"cost_{i}" for i in range(K)),
     )
 
 

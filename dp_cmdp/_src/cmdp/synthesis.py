@@ -16,12 +16,13 @@ which is the upper bound reported, plus an allowance for rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError
@@ -67,6 +68,16 @@ NOISE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Warm:
+    """What an answer leaves to later ones of the same dynamics: policies with their occupancies,
+    and bases of linear programs by their shape."""
+
+    policies: NDArray[np.int32]
+    occupancies: FloatArray
+    bases: Mapping[tuple[int, ...], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Search:
     """How the best occupancy is found.
 
@@ -76,6 +87,7 @@ class _Search:
 
     solve: Callable[[FloatArray], Solution]
     pool: PolicyPool | None
+    bases: dict[tuple[int, ...], Any]
     first_margin: FloatArray
     worst: CMDP
     A: Any
@@ -121,38 +133,40 @@ def _search(
 ) -> _Search:
     mdp, worst = problem.mdp, problem.worst(rows.known)
     reject_beyond("cost", worst.cost, gamma=mdp.gamma)
+    warm = start._warm if start is not None and start.problem.mdp is mdp else None
+    bases = {} if warm is None else dict(warm.bases)
     size = np.abs(worst.limit) + np.abs(worst.cost).max(axis=(1, 2)) / (1.0 - mdp.gamma)
     if not rows.extra:
-        pool = _pool(problem, start, capacity=None)
+        pool = _pool(problem, warm, capacity=None)
 
         def by_policies(margin: FloatArray) -> Solution:
             return pool.solve(worst.cost, worst.limit - margin, gap=GAP)
 
         table = worst.cost.reshape(worst.limit.size, -1)
-        return _Search(by_policies, pool, FIRST_MARGIN * size, worst, table, worst.limit)
-    warm = None
+        return _Search(by_policies, pool, bases, FIRST_MARGIN * size, worst, table, worst.limit)
+    known = None
     if mdp.num_states > LARGE or (not certified and mdp.num_states >= INTERIOR):
-        warm = _pool(problem, start, capacity=WARM_POLICIES)
+        known = _pool(problem, warm, capacity=WARM_POLICIES)
         with suppress(SolverError):
-            warm.solve(worst.cost, worst.limit)
+            known.solve(worst.cost, worst.limit)
         if mdp.num_states > LARGE:
-            _learn(problem, rows.known, estimate, warm)
+            _learn(problem, rows.known, estimate, known)
+    A, b = rows.counterpart
 
     def by_rows(margin: FloatArray) -> Solution:
-        gap = ROW_GAP if certified else PROPOSAL_GAP
-        return solve_rows(mdp, rows, margin=margin, gap=gap, pool=warm)
+        gap, basis = ROW_GAP if certified else PROPOSAL_GAP, bases.get(A.shape)
+        found = solve_rows(mdp, rows, margin=margin, gap=gap, pool=known, basis=basis)
+        bases[A.shape] = found.basis
+        return found
 
-    A, b = rows.counterpart
-    return _Search(by_rows, warm, FIRST_ROW_MARGIN * size, worst, A[:, : mdp.r.size], b)
+    return _Search(by_rows, known, bases, FIRST_ROW_MARGIN * size, worst, A[:, : mdp.r.size], b)
 
 
-def _pool(
-    problem: ParametricCMDP, start: PolicyAnswer | None, *, capacity: int | None
-) -> PolicyPool:
+def _pool(problem: ParametricCMDP, warm: Warm | None, *, capacity: int | None) -> PolicyPool:
     """A pool that knows the policies of an earlier answer about the same dynamics."""
     pool = PolicyPool(problem.mdp, capacity=capacity)
-    if start is not None and start._warm is not None and start.problem.mdp is problem.mdp:
-        pool.learn(*start._warm)
+    if warm is not None:
+        pool.learn(warm.policies, warm.occupancies)
     return pool
 
 
@@ -256,7 +270,8 @@ def _made(
     value: float,
     bound: float,
 ) -> PolicyAnswer:
-    known = search.pool.known(WARM_POLICIES) if search.pool and problem.envelope.size else None
+    none = np.zeros((0, problem.num_states), np.int32), np.zeros((0, problem.num_states))
+    known = none if search.pool is None else search.pool.known(WARM_POLICIES)
     return PolicyAnswer(
         decision=policy,
         value=value,
@@ -267,7 +282,7 @@ def _made(
         multipliers=rows.multipliers(links),
         problem=problem,
         source="robust" if is_everything(problem, rows.known) else "release",
-        _warm=known,
+        _warm=Warm(*known, search.bases) if problem.envelope.size else None,
         _known=rows.known,
     )
 

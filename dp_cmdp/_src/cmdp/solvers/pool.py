@@ -40,10 +40,11 @@ class PolicyPool:
             for policy, y in zip(policies, occupancies, strict=True):
                 self.library.insert(policy, y)
 
-    def known(self, most: int) -> tuple[np.ndarray, FloatArray] | None:
+    def known(self, most: int) -> tuple[np.ndarray, FloatArray]:
         """The policies used last, with their occupancies, for :meth:`learn`."""
-        if self.library is None or not len(self.library):
-            return None
+        if self.library is None:
+            n = self.mdp.num_states
+            return np.zeros((0, n), np.int32), np.zeros((0, n))
         last = self.library.last_used(most)
         return self.library.policies[last], self.library.occupancies[last]
 

@@ -10,6 +10,7 @@ with multipliers y of the rows and whatever values v of the states,
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,12 +38,19 @@ def row_program(mdp: MDP, rows: RobustRows) -> LinearProgram:
 
 
 def solve_rows(
-    mdp: MDP, rows: RobustRows, *, margin: FloatArray, gap: float, pool: PolicyPool | None
+    mdp: MDP,
+    rows: RobustRows,
+    *,
+    margin: FloatArray,
+    gap: float,
+    pool: PolicyPool | None,
+    basis: Any = None,
 ) -> Solution:
     """The best occupancy under the counterpart of `rows`, each `margin` below its limit.
 
     With a pool, by column generation, which learns from it and teaches it; where that is slow in a
-    model that is not large, and without a pool, as one linear program.
+    model that is not large, and without a pool, as one linear program, from a basis if there is
+    one of its shape.
     """
     if pool is not None and pool.library is not None:
         large = mdp.num_states > LARGE
@@ -55,14 +63,16 @@ def solve_rows(
         except ConvergenceError:
             if large:
                 raise
-    return _by_lp(mdp, rows, margin)
+    return _by_lp(mdp, rows, margin, basis)
 
 
-def _by_lp(mdp: MDP, rows: RobustRows, margin: FloatArray) -> Solution:
+def _by_lp(mdp: MDP, rows: RobustRows, margin: FloatArray, basis: Any) -> Solution:
     lp = row_program(mdp, rows)
     lp = replace(lp, b=lp.b - np.append(margin, np.zeros(lp.b.size - margin.size)))
     engine = HighsEngine(lp)
-    if mdp.num_states >= INTERIOR:
+    if basis is not None:
+        engine = engine.starting_at(basis)
+    elif mdp.num_states >= INTERIOR:
         engine = engine.by_interior_points()
     found, n = engine.run(), mdp.r.size
     x, y, v = np.maximum(found.x[:n], 0.0), found.dual, found.dual_eq
@@ -79,4 +89,5 @@ def _by_lp(mdp: MDP, rows: RobustRows, margin: FloatArray) -> Solution:
         engine="lp",
         iterations=engine.iterations,
         auxiliary=frozen(found.x[n:]),
+        basis=engine.basis,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ class Solution:
         Of rows over a polytope.
     policies, occupancies : (m, num_states)
         Deterministic policies that are mixed, and their state occupancies, if it was found so.
+    basis
+        Of a linear program with auxiliary variables: a start for one of the same shape.
     """
 
     occupancy: FloatArray
@@ -48,6 +51,7 @@ class Solution:
     auxiliary: FloatArray
     policies: NDArray[np.int32] | None = None
     occupancies: FloatArray | None = None
+    basis: Any = None
 
 
 def relative_gap(bound: float, value: float, *, reward_scale: float) -> float:
