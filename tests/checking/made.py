@@ -111,7 +111,8 @@ def policy_answer(strategy: str = "queries", limit: float = 1.5) -> Answer[Any]:
     source = System(np.random.default_rng(7).bytes)
     database = Database.of(values, problem.envelope)
     return answered(
-        problem, publish(problem, database, PrivacyBudget(8, "1/100"), Strategy.named(strategy), source)
+        problem,
+        publish(problem, database, PrivacyBudget(8, "1/100"), Strategy.named(strategy), source),
     )
 
 
@@ -159,7 +160,7 @@ def edits(leaf: Any) -> Iterator[Any]:
     elif leaf is None:
         yield 1
     elif isinstance(leaf, np.ndarray) and leaf.size:
-        for number in range(min(leaf.size, 12)):
+        for number in range(min(leaf.size, 7)):
             for value in {leaf.ravel()[number] * 2 + 3, -leaf.ravel()[number] - 1}:
                 other = leaf.copy()
                 other.ravel()[number] = value
@@ -167,7 +168,7 @@ def edits(leaf: Any) -> Iterator[Any]:
         yield leaf[:-1]
         yield np.concatenate([leaf, leaf[-1:]])
     elif sparse.issparse(leaf) and leaf.nnz:
-        for number in range(min(leaf.nnz, 12)):
+        for number in range(min(leaf.nnz, 5)):
             other = leaf.copy()
             other.data[number] = other.data[number] * 2 + 3
             yield other

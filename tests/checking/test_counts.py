@@ -66,8 +66,15 @@ def test_no_subset_and_no_signs_of_a_record_move_more(query: Query) -> None:
                 by = [0] * len(row)
                 for entry, sign in zip(chosen, signs, strict=True):
                     by[entry] = sign * row[entry]
-                moved = [abs(sum(int(w) * d for w, d in zip(w_row, by, strict=True))) for w_row in W]
-                found = (sum(moved), sum(m * m for m in moved), max(moved), sum(m > 0 for m in moved))
+                moved = [
+                    abs(sum(int(w) * d for w, d in zip(w_row, by, strict=True))) for w_row in W
+                ]
+                found = (
+                    sum(moved),
+                    sum(m * m for m in moved),
+                    max(moved),
+                    sum(m > 0 for m in moved),
+                )
                 assert all(a <= b for a, b in zip(found, counted, strict=True))
 
 

@@ -45,7 +45,7 @@ def test_honest_laws_are_proved_and_bounds_are_not_below_the_exact_divergence(
     bound = delta(law.document(), moved, budget.epsilon)
     assert bound <= law.delta(Sensitivity(*moved), budget.epsilon)
     assert bound <= budget.delta
-    if kind is UnboundedLaplace or (case[1] == 3 and law.high > 20):
+    if kind is UnboundedLaplace or (case[1] > 1 and law.high ** case[1] > 1500):
         return
     moves = itertools.product(range(-case[0], case[0] + 1), repeat=case[1])
     exact = exact_divergence("law", law, moves, budget)

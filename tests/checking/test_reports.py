@@ -49,7 +49,9 @@ def test_a_spoilt_file_does_not_pass(path: Path, tmp_path: Path) -> None:
     assert not verify(path, spoilt)
 
 
-@pytest.mark.parametrize("old", sorted(OLD.glob("*.npz")) if OLD.exists() else [], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "old", sorted(OLD.glob("*.npz")) if OLD.exists() else [], ids=lambda p: p.name
+)
 def test_files_of_version_0_1_are_refused_by_name(old: Path) -> None:
     report = verify(old)
     assert not report
@@ -86,8 +88,6 @@ def test_a_report_is_a_table_and_json(path: Path) -> None:
     said = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert said["passed"] is True
     assert said["findings"][0]["outcome"] == "proved"
-    page = report._repr_html_()
-    assert page.count("<tr>") == len(report.findings) + 1
     assert "&lt;" in Report((Finding("a", "<b>", True),))._repr_html_()
 
 

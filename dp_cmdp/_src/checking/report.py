@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -92,18 +92,7 @@ class Report:
         return f"{'all that can be judged holds' if self else 'NOT all holds'}: {counts}"
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{name}</th>" for name in ("subject", "outcome", "claim", "why"))
-        rows = "".join(
-            "<tr>"
-            + "".join(
-                f"<td>{html.escape(text)}</td>"
-                for text in (found.subject, found.outcome, found.claim, found.why)
-            )
-            + "</tr>"
-            for found in self.findings
-        )
-        head = html.escape(f"{self.heading}. {self._summary()}".lstrip(". "))
-        return f"<p>{head}</p><table><tr>{heads}</tr>{rows}</table>"
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""

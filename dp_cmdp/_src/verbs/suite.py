@@ -81,7 +81,7 @@ def audit_release(*, runs: int = RUNS, seed: int = 0, progress: bool = False) ->
 
 
 def measurements() -> list[Callable[[int, np.random.Generator], Report]]:
-    """Tasks: each kind of measurement for every kind of record, and worst records of all numbers."""
+    """Tasks: each kind of measurement, for every kind of record."""
     return [_task(kind, owned) for kind in KINDS for owned in RECORDS if _possible(kind, owned)]
 
 

@@ -27,8 +27,12 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget
-from dp_cmdp._src.checking.audit.black_box import black_box, lower_limit, upper_limit
-from dp_cmdp._src.checking.audit.outcomes import FloatArray, repeated
+from dp_cmdp._src.checking.audit.black_box import (
+    FloatArray,
+    black_box,
+    lower_limit,
+    upper_limit,
+)
 from dp_cmdp._src.checking.report import Finding
 from dp_cmdp._src.checking.verify.adjacency import Adjacency, Moved, Triple
 from dp_cmdp._src.checking.verify.laws import exp_below, law_of, tail_of
@@ -259,7 +263,8 @@ class Measured:
 
         return black_box(
             self.subject,
-            repeated(published, pair),
+            published,
+            pair,
             epsilon=float(budget.epsilon),
             delta=float(budget.delta),
             runs=runs,

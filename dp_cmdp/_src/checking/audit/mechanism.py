@@ -11,9 +11,8 @@ from dp_cmdp._src.accounting.budget import Number, PrivacyBudget
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import validated
-from dp_cmdp._src.checking.audit.black_box import black_box
+from dp_cmdp._src.checking.audit.black_box import FloatArray, black_box
 from dp_cmdp._src.checking.audit.measured import FALSE_ALARM, Measured
-from dp_cmdp._src.checking.audit.outcomes import FloatArray, repeated
 from dp_cmdp._src.checking.report import Report
 
 #: Training runs, and held-out runs, on each database; of measurements the other layers see more.
@@ -91,7 +90,8 @@ def audit_callable(
     """The black box alone: all that can be said of a function."""
     found = black_box(
         subject,
-        repeated(mechanism, pair),
+        mechanism,
+        pair,
         epsilon=float(claim.epsilon),
         delta=float(claim.delta),
         runs=runs,

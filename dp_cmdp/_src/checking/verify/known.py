@@ -1,6 +1,6 @@
 """What the integers of a release say of the database, rebuilt in fractions.
 
-With n_k = ⌊θ_k/h_k⌋ the published y = Σ w_k n_k + Z, low ≤ Z ≤ high, and θ_k ∈ [h_k n_k, h_k(n_k + 1)],
+With n_k = ⌊θ_k/h_k⌋, y = Σ w_k n_k + Z, low ≤ Z ≤ high, and θ_k ∈ [h_k n_k, h_k(n_k + 1)],
 
     Σ (w_k/h_k) θ_k ≤ y − low + Σ_{w>0} w_k    and    −Σ (w_k/h_k) θ_k ≤ high − y + Σ_{w<0} |w_k|.
 

@@ -5,8 +5,8 @@ upper bound of the δ that it needs where a record moves integers by at most a g
 :class:`~dp_cmdp._src.checking.verify.adjacency.Moved`.
 
 ``laplace``, ``unbounded laplace``: a magnitude with independent binary digits, digit i being 1 with
-probability a_i/2^256, and a sign; (−, 0) and magnitudes above the support are rejected. From 2^t − 1
-to 2^t the law changes by the factor
+probability a_i/2^256, and a sign; (−, 0) and magnitudes above the support are rejected. From
+2^t − 1 to 2^t the law changes by the factor
 
     a_t Π_{i<t}(2^256 − a_i) / ((2^256 − a_t) Π_{i<t} a_i),
 

@@ -1,6 +1,6 @@
 """The discounted occupancy of a policy, with a certain bound on what it misses.
 
-The floats of a file are exact rationals; rows of T and of π, and the start, are divided by their own
+The floats of a file are exact rationals; rows of T and of π, and the start, are divided by their
 sums in fractions. The visits v of a policy are the fixed point of
 
     F(v)(s') = μ(s') + γ Σ_{s,a} v(s) π(a|s) T(s, a, s'),
