@@ -252,8 +252,9 @@ def advise(
     [1.0, 4.0]
     """
     asked = as_problem(problem)
+    asked_for: Any = epsilon
     several = isinstance(epsilon, Sequence | np.ndarray) and not isinstance(epsilon, str)
-    budgets = [budget_of("advise", e, delta) for e in (epsilon if several else [epsilon])]
+    budgets = [budget_of("advise", e, delta) for e in (asked_for if several else [epsilon])]
     if not budgets:
         raise InvalidArgumentError("epsilon must hold at least one number")
     belief, seed = prior_of(prior, asked.envelope), check.seed("seed", seed)
@@ -308,7 +309,8 @@ def _judged(
     workers: int,
 ) -> Row:
     problem, prior = simulator.problem, simulator.prior
-    strategy = choose(problem, budget, prior, robust=simulator.robust).strategy
+    chooser = Simulator(problem, prior, robust=simulator.robust)  # as `solve` does
+    strategy = choose(chooser, budget).strategy
     job = partial(_batch, simulator, references, strategy, budget)
     value, saturation = np.array(spread(job, len(references), workers)).T
     better = sense(problem)

@@ -222,7 +222,8 @@ class _Case:
         choices = [prices] if prices.any() else []
         choices += [np.eye(1, prices.size, int(row)).ravel() for row in near]
         for part in choices:
-            harm = np.bincount(entry, weight * part[rows.row], minlength=self.program.envelope.size)
+            size = self.program.envelope.size
+            harm = np.bincount(entry, weight * part[rows.row], minlength=size).astype(float)
             moved, changes = harmful_neighbour(self.program.envelope, self.values, harm, distance)
             if changes and (self._slack(x, moved, none) < 0.0).any():
                 return moved, changes
@@ -342,7 +343,7 @@ class _Guarded:
     def prices(self, raw: RawSolution) -> FloatArray:
         """Multipliers of the rows, added up over the databases."""
         dual = np.maximum(raw.dual[: self.owner.size], 0.0)
-        return np.bincount(self.number, dual, minlength=self.count)
+        return np.bincount(self.number, dual, minlength=self.count).astype(float)
 
     def upper_bound(self, ignored: Sequence[int] = ()) -> tuple[float, IntArray]:
         """A bound of the best such answer's value, and the databases whose rows prove it.

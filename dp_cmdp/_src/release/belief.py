@@ -156,7 +156,7 @@ def believed(problem: Problem, release: Release, prior: Prior) -> Belief:
         weight = W.data[W.indptr[single]] / envelope.step[entry]
         missed = seen[single] + law.mean - weight * grid[:, entry]
         likelihood = np.nan_to_num(law.log_weight(missed), neginf=UNLIKELY)
-        np.add.at(belief.log, (slice(None), entry), likelihood)
+        np.add.at(belief.log.T, entry, likelihood.T)
         information = weight**2 / law.variance
         np.add.at(precision, entry, information)
         # the true integer is a cell, on average half a cell below the value

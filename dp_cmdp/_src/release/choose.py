@@ -27,8 +27,7 @@ from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError, SolverError
 from dp_cmdp._src.base.progress import with_bar
 from dp_cmdp._src.noise.laws import Laplace, Sensitivity
-from dp_cmdp._src.program.answer import Answer, Problem
-from dp_cmdp._src.release.belief import STRATA, Prior
+from dp_cmdp._src.release.belief import STRATA
 from dp_cmdp._src.release.publish import tells_nothing
 from dp_cmdp._src.release.simulate import Simulator, Trial
 from dp_cmdp._src.release.strategy import MENU, SHORT_MENU, LinearQueries, Strategy
@@ -100,28 +99,16 @@ class Choice:
         }
 
 
-def choose(
-    problem: Problem,
-    budget: PrivacyBudget,
-    prior: Prior,
-    *,
-    robust: Answer | None = None,
-    seed: int = 0,
-    progress: bool = False,
-) -> Choice:
+def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = False) -> Choice:
     """The strategy that promises to lose least; the release of entries where nothing is solved."""
-    short = problem.signs.nnz >= MANY_MEETINGS
-    plain, *menu = (part.given(prior) for part in (SHORT_MENU if short else MENU))
+    short = simulator.problem.signs.nnz >= MANY_MEETINGS
+    plain, *menu = (s.given(simulator.prior) for s in (SHORT_MENU if short else MENU))
     menu = [strategy for strategy in menu if _possible(strategy, budget)]
     scores: dict[Strategy, Score] = {}
-
-    def tried() -> Iterator[Score]:
-        simulator = Simulator(problem, prior, seed=seed, robust=robust)
-        return _tried(simulator, budget, plain, menu, short=short)
-
+    tried = _tried(simulator, budget, plain, menu, short=short)
     steps = 1 + len(menu) + (0 if short else min(FINALISTS, len(menu)) + TRIALS - 1)
     try:
-        for score in with_bar(tried(), progress, total=steps, name="strategies"):
+        for score in with_bar(tried, progress, total=steps, name="strategies"):
             scores[score.strategy] = score
     except (SolverError, RefusedError):
         return Choice(plain)
@@ -169,7 +156,7 @@ def _telling(
     """The first trials in which the plain release loses something, of a few."""
     found: list[Trial] = []
     for number in range(most):
-        trial = simulator.trial(number, middling=True)
+        trial = simulator.trial(number)
         if trial.loss(plain, budget) > NOTHING:
             found.append(trial)
         if len(found) == count:
@@ -187,12 +174,11 @@ def _possible(strategy: Strategy, budget: PrivacyBudget) -> bool:
     return isinstance(strategy.steps[-1].propose, LinearQueries)
 
 
-def promises_nothing(
-    problem: Problem, strategy: Strategy, budget: PrivacyBudget, prior: Prior, robust: Answer | None
-) -> bool:
+def promises_nothing(simulator: Simulator, strategy: Strategy, budget: PrivacyBudget) -> bool:
     """Whether the releases of all invented databases leave the whole envelope possible."""
+    problem, steps = simulator.problem, strategy.steps
     if not problem.signs.nnz:
         return False
-    simulator = Simulator(problem, prior, robust=robust)
+    parts = [steps[:count] for count in range(1, len(steps) + 1)]
     trials = (simulator.trial(number) for number in range(len(STRATA)))
-    return all(tells_nothing(problem, trial.release(strategy, budget)) for trial in trials)
+    return all(tells_nothing(problem, t.after(part, budget)) for t in trials for part in parts)

@@ -7,11 +7,11 @@ hypothetical set
 
     { θ : θ between θ̂ and its worst end,   Σ_k φ_ik |θ_k − θ̂_k| / Δ_k ≤ m s  for every row i }
 
-says what to measure: the multiplier of row i's inequality is the scale t_i of its query, and the
-weights are those of the answer, capped: W_ik = sign(w_ik) min(|w_ik|, φ_ik t_i/Δ_k). What exceeds
-the cap pays its own worst case, so a row pays for the m·s largest of its entries (the budgeted
-uncertainty of Bertsimas and Sim 2004). The set is inside the known one, so the answer exists
-whenever the robust one does.
+says what to measure. The multipliers λ_ij by which row i is proved from these inequalities sum to
+the scale t_i of its query, and the weights are those of the answer, capped by what the multipliers
+pay for: W_ik = sign(w_ik) min(|w_ik|, Σ_j λ_ij φ_jk/Δ_k). What exceeds the cap pays its own worst
+case, so a row pays for the m·s largest of its entries (the budgeted uncertainty of Bertsimas and
+Sim 2004). The set is inside the known one, so the answer exists whenever the robust one does.
 """
 
 from __future__ import annotations
@@ -144,7 +144,8 @@ class _Pairs:
         order = np.lexsort((-per_entry, group))
         start = np.searchsorted(group[order], group[order])
         first = np.arange(order.size) - start < most
-        return np.bincount(group[order][first], weights=per_entry[order][first])
+        chosen = order[first]
+        return np.bincount(group[chosen], weights=per_entry[chosen]).astype(float)
 
     def propose(
         self,
@@ -159,10 +160,11 @@ class _Pairs:
         hypothetical = self._hypothetical(known, estimate, W, W @ estimate + payment)
         start = None if previous is None else previous.answer
         answer = problem.answer(hypothetical, estimate, start=start, certify=False)
-        scale = np.maximum(answer.multipliers.diagonal(), 0.0)
-        scale = np.pad(scale, (0, self.shape[0] - scale.size))
+        prices = answer.multipliers.maximum(0.0)
+        scale = np.asarray(prices.sum(axis=1), dtype=float).ravel()
+        cap = _at(sparse.csr_array(prices @ W), self.row, self.entry)
         wanted = _at(answer.weights, self.row, self.entry)
-        kept = np.minimum(np.abs(wanted), share * scale[self.row])
+        kept = np.minimum(np.abs(wanted), np.abs(cap))
         kept = np.where(np.sign(wanted) == self.sign, self.sign * kept, 0.0)
         return self._tidy(kept, scale, answer)
 

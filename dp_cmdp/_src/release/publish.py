@@ -87,7 +87,7 @@ def _debited(
     release: Release, database: Database, budget: PrivacyBudget, strategy: Strategy
 ) -> Release:
     """Spend first, read later: whatever fails after this line has cost its budget."""
-    ledger = database.ledger
+    ledger: Any = database.ledger
     if ledger is None:
         return release
     reference = str(ledger.debit(budget, release.envelope, note=f"publish {strategy.name}"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,15 +71,19 @@ class Simulator:
     ) -> None:
         self.problem, self.prior, self.seed = problem, prior, seed
         self.robust = robust or problem.answer(problem.envelope.uncertainty, certify=False)
+        self._trials: dict[int, Trial] = {}
 
-    def trial(self, number: int, *, middling: bool = False) -> Trial:
-        """Invented database `number`, of the prior's strata."""
-        rng = np.random.default_rng([self.seed, number])
-        return self.of(self.prior.sample(self.problem, rng, number), number, middling=middling)
+    def trial(self, number: int) -> Trial:
+        """Invented database `number`, of the prior's strata; queries meet middling noise."""
+        if number not in self._trials:
+            rng = np.random.default_rng([self.seed, number])
+            values = self.prior.sample(self.problem, rng, number)
+            self._trials[number] = Trial(self, values, number, middling=True)
+        return self._trials[number]
 
-    def of(self, values: FloatArray, number: int, *, middling: bool = False) -> Trial:
-        """A given database."""
-        return Trial(self, values, number, middling)
+    def of(self, values: FloatArray, number: int) -> Trial:
+        """A given database, and draw `number` of the noise."""
+        return Trial(self, values, number, middling=False)
 
     def best(self, values: FloatArray) -> float:
         """The value of the best answer for one database."""
@@ -95,22 +100,19 @@ class Trial:
     """
 
     def __init__(
-        self, simulator: Simulator, values: FloatArray, number: int, middling: bool
+        self, simulator: Simulator, values: FloatArray, number: int, *, middling: bool
     ) -> None:
         self._simulator, self.values, self._number = simulator, values, number
         self._middling = middling
-        self._best: float | None = None
         self._releases: dict[Any, Release] = {}
         self._proposals: dict[Any, Any] = {}
 
-    @property
+    @cached_property
     def best(self) -> float:
         """Of the best answer for this database."""
-        if self._best is None:
-            self._best = self._simulator.best(self.values)
-        return self._best
+        return self._simulator.best(self.values)
 
-    @property
+    @cached_property
     def robust(self) -> float:
         """Of the robust answer on this database."""
         return self.value(self._simulator.robust)
@@ -130,7 +132,7 @@ class Trial:
 
     def release(self, strategy: Strategy, budget: PrivacyBudget) -> Release:
         """What the strategy would publish."""
-        release = self._after(strategy.steps, budget)
+        release = self.after(strategy.steps, budget)
         return replace(release, strategy_document=strategy.document())
 
     def answer(self, strategy: Strategy, budget: PrivacyBudget, *, certify: bool = False) -> Answer:
@@ -166,20 +168,20 @@ class Trial:
         return None if found is None else self.share_lost(found.answer)
 
     def _proposal(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
-        key = (steps, budget)
+        key = _key(steps, budget)
         if key not in self._proposals:
-            problem, seen = self._simulator.problem, self._after(steps[:-1], budget)
+            problem, seen = self._simulator.problem, self.after(steps[:-1], budget)
             propose: Any = steps[-1].propose
             self._proposals[key] = propose.proposal(problem, seen, steps[-1].part(budget))
         return self._proposals[key]
 
-    def _after(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Release:
+    def after(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Release:
         """What is published after some steps; the same for all strategies that begin so."""
         if not steps:
             return Release(self._simulator.problem.envelope, simulated=True)
-        key = (steps, budget)
+        key = _key(steps, budget)
         if key not in self._releases:
-            before = self._after(steps[:-1], budget)
+            before = self.after(steps[:-1], budget)
             measurement = self._measurement(steps, before, budget)
             if measurement is not None:
                 source = self._source(measurement, len(steps))
@@ -206,3 +208,11 @@ class Trial:
         if self._middling and not (alone and (np.diff(weights.indptr) <= 1).all()):
             return Middle()
         return Simulated(np.random.default_rng([self._simulator.seed, self._number, step]))
+
+
+def _key(steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
+    """Of equal steps the same; a user's proposal need not be hashable."""
+    try:
+        return hash(steps), steps, budget
+    except TypeError:
+        return tuple(map(id, steps)), budget

@@ -43,13 +43,6 @@ def budget_of(verb: str, epsilon: Any, delta: Any) -> PrivacyBudget:
 
 def database_of(data: Any, envelope: Envelope) -> Database:
     """The data of a verb that spends, unread."""
-    if isinstance(data, Database):
-        if data.envelope != envelope:
-            raise InvalidArgumentError(
-                "data must be a Database of the problem's envelope; this one is of another: make "
-                "it with Database(values, problem)"
-            )
-        return data
     return Database.of(_kind("data", data), envelope)
 
 

@@ -11,8 +11,9 @@ from dp_cmdp._src.base.errors import InvalidTypeError, RefusedError
 from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.checking.report import Finding, Report
-from dp_cmdp._src.data.database import Database
+from dp_cmdp._src.data.database import Database, _flat
 from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.frames import is_table
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.verbs.arguments import database_of
@@ -155,11 +156,13 @@ def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
         return [("the values can be used", "")]
     fits, found = "one finite number per entry, by group and label", None
     try:
-        found = database.flat()
+        source: Any = database._source
+        called = callable(source) and not is_table(source)
+        found = _flat(source() if called else source, envelope)
     except Exception as error:
         return [(fits, str(error) or type(error).__name__)]
-    if found.size != envelope.size:
-        return [(fits, f"{found.size} numbers for {envelope.size} entries")]
+    if found is None:
+        return [(fits, f"not the {envelope.size} numbers of the envelope's groups and labels")]
     away = np.flatnonzero(~((found >= envelope.lower) & (found <= envelope.upper)))
     shown = [
         f"entry {k}: {found[k]:g} outside [{envelope.lower[k]:g}, {envelope.upper[k]:g}]"

@@ -91,6 +91,10 @@ def as_problem(problem: Any) -> Any:
         from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 
         return ParametricCMDP.of_public(problem)
+    if _is_cmdp(problem):
+        from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+
+        return ParametricCMDP.of_public(problem)
     if isinstance(problem, type):
         raise InvalidTypeError(
             f"problem must be a problem, got the class {problem.__name__}: make one of it first"
@@ -112,6 +116,11 @@ def as_problem(problem: Any) -> Any:
 def _is_cvxpy(problem: Any) -> bool:
     kinds = type(problem).__mro__
     return any(k.__name__ == "Problem" and k.__module__.split(".")[0] == "cvxpy" for k in kinds)
+
+
+def _is_cmdp(problem: Any) -> bool:
+    own = "dp_cmdp._src.cmdp.model"  # looked up by name: linear programs go without it
+    return any(k.__name__ == "CMDP" and k.__module__ == own for k in type(problem).__mro__)
 
 
 class Nothing:

@@ -177,7 +177,7 @@ def simulate(
     count, seed = draws_of(draws), check.seed("seed", seed)
     workers = workers_of(workers)
     robust = robust_answer(asked)
-    chosen = wanted or choose(asked, budget, belief, robust=robust).strategy
+    chosen = wanted or choose(Simulator(asked, belief, robust=robust), budget).strategy
     simulator = Simulator(asked, belief, seed=seed, robust=robust)
     found = _runs(simulator, invented, chosen, budget, count, workers)
     return Simulation(

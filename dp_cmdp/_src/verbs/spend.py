@@ -18,6 +18,7 @@ from dp_cmdp._src.release.measurement import System
 from dp_cmdp._src.release.publish import amended, answered, carrying
 from dp_cmdp._src.release.publish import publish as published
 from dp_cmdp._src.release.release import Release
+from dp_cmdp._src.release.simulate import Simulator
 from dp_cmdp._src.release.strategy import Strategy
 from dp_cmdp._src.verbs.arguments import (
     budget_of,
@@ -196,16 +197,12 @@ def publish(
     >>> bool((release.lower <= [3, 4, 5]).all() and (release.upper >= [3, 4, 5]).all())
     True
     """
-    asked = as_problem(problem)
+    asked: Any = as_problem(problem)
     budget = budget_of("publish", epsilon, delta)
     database = database_of(data, asked.envelope)
     belief = prior_of(prior, asked.envelope)
     wanted = strategy_of(strategy, belief)
-    if isinstance(asked, Nothing):
-        wanted = wanted or Strategy.entries()
-        robust = None
-    else:
-        robust = robust_answer(asked)
+    robust = None if isinstance(asked, Nothing) else robust_answer(asked)
     earlier = release_of("after", after, asked.envelope)
     choice = _chosen(asked, budget, wanted, belief, robust, progress)
     return published(
@@ -230,13 +227,12 @@ def _chosen(
     progress: bool,
 ) -> Choice:
     """The strategy, and a warning where simulation says that it will tell nothing."""
-    choice = (
-        choose(asked, budget, prior, robust=robust, progress=progress)
-        if wanted is None
-        else Choice(wanted)
-    )
+    if robust is None:  # an envelope alone
+        return Choice(wanted or Strategy.entries())
+    simulator = Simulator(asked, prior, robust=robust)
+    choice = choose(simulator, budget, progress=progress) if wanted is None else Choice(wanted)
     with suppress(SolverError):
-        if robust is not None and promises_nothing(asked, choice.strategy, budget, prior, robust):
+        if promises_nothing(simulator, choice.strategy, budget):
             warnings.warn(USELESS, PrivacyWarning, stacklevel=4)
     return choice
 

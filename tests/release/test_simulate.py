@@ -1,0 +1,126 @@
+"""One simulator: common random numbers, shared first steps, the same whoever computes it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dp_cmdp as dp
+from dp_cmdp._src.release.belief import NOTHING_KNOWN
+from dp_cmdp._src.release.measurement import Measurement
+from dp_cmdp._src.release.simulate import Simulator, spread
+from dp_cmdp._src.release.strategy import MENU
+
+from .cases import SMALL, budget, dense, small
+
+ASKED: dict[str, Any] = {"epsilon": 1, "delta": "1/1000"}
+
+
+def frame(**how: Any) -> Any:
+    return dp.simulate(small(), SMALL, **{**ASKED, "strategy": "entries", **how}).to_frame()
+
+
+def test_draw_i_is_the_same_whatever_the_number_of_draws_and_workers() -> None:
+    many = frame(draws=6)
+    assert frame(draws=3).equals(many.head(3))
+    assert frame(draws=6, workers=2).equals(many)
+    assert not frame(draws=6, seed=1).equals(many)
+
+
+def test_every_answer_is_marked_simulated_and_safe() -> None:
+    runs = dp.simulate(small(), SMALL, **ASKED, strategy="queries", draws=4)
+    assert len(runs) == len(list(runs)) == 4
+    for found in runs:
+        assert found.certificate
+        assert found.release.simulated
+        assert "SIMULATED" in repr(found.release)
+        assert np.array(SMALL) in found.release.uncertainty
+        assert dp.curator.compare(found, SMALL).violated == 0
+    assert "SIMULATED" in repr(runs)
+
+
+def test_the_frame_says_what_is_lost() -> None:
+    table = frame(draws=8)
+    assert (table["value"] <= table["best"] + 1e-9).all()
+    assert table["loss"].between(0, 1).all()
+    assert table["recovered"].between(-1e-9, 1).all()
+    expected = (table["best"] - table["value"]) / table["best"]
+    assert np.allclose(table["loss"], expected)
+
+
+def test_larger_budgets_lose_less_draw_by_draw() -> None:
+    """Common random numbers: the same noise, scaled."""
+    losses = [frame(draws=10, epsilon=e, delta="1/1000")["loss"] for e in (1, 2, 4, 8)]
+    assert all((b <= a + 1e-9).all() for a, b in pairwise(losses))
+
+
+def test_a_minimisation_loses_upwards() -> None:
+    theta = dp.Envelope(1, 3, radius=0.1, shape=2)
+    problem = dp.ParametricLP(minimize=[1, 1], A=-np.eye(2), b=-theta[:])
+    table = dp.simulate(problem, [1.5, 2], **ASKED, draws=4).to_frame()
+    assert (table["value"] >= table["best"]).all()
+    assert (table["loss"] > 0).all()
+    assert table["recovered"].between(0, 1).all()
+
+
+def test_values_are_invented_ones() -> None:
+    with pytest.raises(dp.errors.InvalidArgumentError, match=r"values must .* entry 2"):
+        dp.simulate(small(), [1, 1.2, 99], **ASKED)
+    with pytest.raises(dp.errors.InvalidArgumentError, match="got a Database"):
+        dp.simulate(small(), dp.Database(SMALL, small()), **ASKED)
+
+
+def test_strategies_with_the_same_first_step_share_its_outcome(monkeypatch: Any) -> None:
+    drawn: list[str] = []
+    usual = Measurement.draw
+
+    def draw(self: Measurement, values: Any, source: Any) -> Any:
+        drawn.append(self.name)
+        return usual(self, values, source)
+
+    monkeypatch.setattr(Measurement, "draw", draw)
+    trial = Simulator(dense(2, 30), NOTHING_KNOWN).trial(0)
+    releases = [trial.release(strategy, budget(2)) for strategy in MENU[2:4]]
+    assert drawn == ["entries", "queries", "queries"]
+    assert releases[0].outcomes[0] is releases[1].outcomes[0]
+    trial.release(MENU[2], budget(2))
+    assert len(drawn) == 3
+
+
+def test_middling_noise_is_that_of_queries_only() -> None:
+    simulator = Simulator(dense(2, 30), NOTHING_KNOWN)
+    trial = simulator.trial(0)
+    entries, queries = trial.release(MENU[2], budget(2)).outcomes
+    law = queries.measurement.law
+    true = queries.measurement.query.true_integers(trial.values)
+    assert [y - n for y, n in zip(queries.integers, true, strict=True)] == [round(law.mean)] * 2
+    true = entries.measurement.query.true_integers(trial.values)
+    assert len({y - n for y, n in zip(entries.integers, true, strict=True)}) > 30
+
+
+def test_a_proposal_is_judged_without_measuring() -> None:
+    trial = Simulator(dense(2, 60), NOTHING_KNOWN).trial(0)
+    proposed = trial.proposed_loss(MENU[2], budget(2))
+    assert proposed is not None
+    assert proposed == pytest.approx(trial.loss(MENU[2], budget(2)), abs=0.2)
+    assert trial.proposed_loss(MENU[0], budget(2)) is None
+
+
+def test_own_proposals_need_not_be_hashable() -> None:
+    class Own:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self, problem: Any, release: Any, budget: Any) -> Any:
+            return None
+
+    strategy = dp.Strategy(dp.extend.Step(Own()), name="own")
+    table = dp.simulate(small(), SMALL, **ASKED, strategy=strategy, draws=2).to_frame()
+    assert (table["recovered"].abs() < 1e-9).all()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_work_is_spread_in_order(workers: int) -> None:
+    assert spread(list, 11, workers) == list(range(11))
