@@ -92,8 +92,9 @@ def draw_text(layout: Layout, *, agent: int, costs: FloatArray | None = None) ->
     """
     letters = list(format_map(layout).replace("\n", ""))
     shares = Grid.of(layout, costs).shares
-    for cell in layout.candidates if shares is not None else ():
-        letters[cell] = str(min(9, int(10 * shares[:, cell].max())))
+    if shares is not None:
+        for cell in layout.candidates:
+            letters[cell] = str(min(9, int(10 * shares[:, cell].max())))
     letters[agent] = "@"
     text = "".join(letters)
     return "\n".join(text[i : i + layout.cols] for i in range(0, len(text), layout.cols)) + "\n"

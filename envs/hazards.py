@@ -93,7 +93,7 @@ class Hazards:
         >>> dp.envs.Hazards.place(layout, {(0, 1): 0.7}, limit=0.8)
         Hazards(<private>, layout='custom')
         """
-        per_kind = (severities,) if check.is_mapping(severities) else tuple(severities)
+        per_kind: Any = (severities,) if check.is_mapping(severities) else tuple(severities)
         if len(per_kind) != layout.num_kinds:
             raise InvalidArgumentError(
                 f"severities must hold one mapping per hazard kind, {layout.num_kinds}; "

@@ -29,7 +29,7 @@ class GuardedSpec(EnvSpec):
 
 
 def without_type_errors(function: Callable[P, R]) -> Callable[P, R]:
-    """The same; Gymnasium quotes all arguments, hazards too, beside a TypeError of what it makes."""
+    """The same without TypeErrors, beside which Gymnasium quotes all arguments, hazards too."""
 
     @wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> R:

@@ -148,7 +148,7 @@ def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
             "entries change together is said once"
         )
     labelled = [p for p in parameters if p.labels is not None]
-    owners = owners_of([p.labels for p in labelled])
+    owners = owners_of([p.labels for p in labelled if p.labels is not None])
     cuts = np.cumsum([p.size for p in labelled])[:-1]
     known = dict(zip((p.id for p in labelled), np.split(owners, cuts), strict=True))
     records, count = {}, int(owners.max()) + 1

@@ -228,8 +228,8 @@ class _Search:
         """Walks must go and earn as the table says: what a state forgets may show late.
 
         Half of the steps are random; the others take the way to a state drawn at random, and go on
-        a little. Only the first reset gets a seed, unless the model is of that seed alone. A time limit of the
-        environment's own may cut walks short: it is no part of the model.
+        a little. Only the first reset gets a seed, unless the model is of that seed alone. A time
+        limit of the environment's own may cut walks short: it is no part of the model.
         """
         rng, begun = np.random.default_rng(SEED), list(self.outcomes)
         start = SEED if seed is None else seed

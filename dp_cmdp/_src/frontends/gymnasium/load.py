@@ -25,12 +25,10 @@ import numpy as np
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.cmdp.costs import PrivateCost
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
-from dp_cmdp._src.data.affine import Affine
-from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.frontends.gymnasium.agreement import refuse_departures
 from dp_cmdp._src.frontends.gymnasium.exploration import explore
 from dp_cmdp._src.frontends.gymnasium.keys import KeyFunction, naming
@@ -125,9 +123,8 @@ def load(
         found = _read(base, gamma, reward, key, cell, seed, check)
     if costs is None:
         return _without_costs(found)
-    _refuse_negative(costs)
     model = EnvironmentCMDP._of(found.mdp, costs, states_at=found.states_at)
-    assert isinstance(model, EnvironmentCMDP)
+    _refuse_negative(model)
     model.environment = found
     return model
 
@@ -199,26 +196,17 @@ def _without_costs(found: Environment) -> EnvironmentMDP:
     return model
 
 
-def _refuse_negative(costs: PrivateCost | Mapping[str, PrivateCost]) -> None:
-    """Refuse costs below 0: a time limit cuts off what they earn back."""
-    kinds = {"cost": costs} if isinstance(costs, PrivateCost) else costs
-    for name, kind in kinds.items():
-        if isinstance(kind, PrivateCost) and (_lowest(kind.cost) < 0.0).any():
+def _refuse_negative(model: ParametricCMDP) -> None:
+    """Refuse costs that may be below 0: a time limit cuts off what they earn back."""
+    low, high = model.envelope.lower, model.envelope.upper
+    for name, price in zip(model.names, model.constraints.prices, strict=True):
+        terms = model.cost if price is None else price  # None: of a whole table
+        least = terms.constant.toarray()
+        ends = terms.coefficient * low[terms.entry], terms.coefficient * high[terms.entry]
+        np.add.at(least, (terms.row, terms.col), np.minimum(*ends))
+        if (least < 0.0).any():
             raise InvalidArgumentError(
                 f"{name} must not be negative: where a time limit cuts episodes short, what is not "
                 "earned back any more would be certified as if it were. If nothing does, build a "
                 "ParametricCMDP of arrays"
             )
-
-
-def _lowest(cost: Any) -> FloatArray:
-    """The least that costs can be, or an estimate of it."""
-    if isinstance(cost, Envelope):
-        return cost.lower
-    if isinstance(cost, Affine):
-        low, high = cost.envelope.lower[cost.entry], cost.envelope.upper[cost.entry]
-        least = cost.constant.toarray()
-        terms = np.minimum(cost.coefficient * low, cost.coefficient * high)
-        np.add.at(least, (cost.row, cost.col), terms)
-        return least
-    return np.asarray(cost)

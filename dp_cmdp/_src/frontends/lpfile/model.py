@@ -35,7 +35,14 @@ ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
 #: Numbers of this size are infinite; coefficients of that size are refused, as by HiGHS.
 INFINITE, LARGEST_COEFFICIENT = 1e20, 1e15
 #: In the place of private numbers: rows keep their sides apart, bounds are none a file has.
-_NEUTRAL = {"objective": 1.0, "coefficient": 1.0, "rhs": 1.0, "range": 2.0, "bound": 999983.75}
+_NEUTRAL = {
+    "offset": 0.0,
+    "objective": 1.0,
+    "coefficient": 1.0,
+    "rhs": 1.0,
+    "range": 2.0,
+    "bound": 999983.75,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -66,6 +66,11 @@ def groups_of(model: Model, blocks: Sequence[PrivateBlock], *, relative: bool) -
     """The positions of every block. `relative`: the model's own numbers are public."""
     groups = [_group(model, block, relative=relative) for block in blocks]
     _refuse_twice(model, groups)
+    return groups
+
+
+def check_places(model: Model, groups: Sequence[Group], *, relative: bool) -> None:
+    """Refuse private numbers that leave no room for noise, by public numbers alone."""
     sides = _Sides(model, groups)
     for group in groups:
         if group.kind == "coefficient":
@@ -82,19 +87,6 @@ def groups_of(model: Model, blocks: Sequence[PrivateBlock], *, relative: bool) -
             "the lower bound must not exceed the upper one; in the model it does for "
             + listed([model.column_names[j] for j in crossed])
         )
-    return groups
-
-
-def is_named(block: PrivateBlock, spot: Stated) -> bool:
-    """Whether a block names a number of a file, or a pattern of it matches."""
-    if block.kind != ("rhs" if spot.kind == "range" else spot.kind):
-        return False
-    if block.kind == "bound" and block.side is not None and block.side[0] not in spot.ends:
-        return False
-    if block.entries:
-        return (spot.row, spot.column) in block.entries
-    of_rows = block.kind not in ("rhs", "coefficient") or _matches(block.rows, spot.row)
-    return of_rows and (block.kind == "rhs" or _matches(block.columns, spot.column))
 
 
 def at_places(model: Model, groups: Sequence[Group]) -> Callable[[Stated], bool]:
@@ -193,11 +185,6 @@ def _bounds(
     ends = np.stack([block.lower * nominal, block.upper * nominal])
     radius = None if block.radius is None else block.radius * np.abs(nominal)
     return ends.min(axis=0), ends.max(axis=0), radius
-
-
-def _matches(patterns: Sequence[str], name: str) -> bool:
-    """Whether one of them does, or there is none."""
-    return not patterns or any(name == one or _pattern(one).fullmatch(name) for one in patterns)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -33,8 +33,8 @@ from dp_cmdp._src.frontends.lpfile.places import (
     Group,
     IntArray,
     at_places,
+    check_places,
     groups_of,
-    is_named,
     numbers_at,
 )
 from dp_cmdp._src.frontends.lpfile.spec import blocks_of
@@ -161,12 +161,11 @@ def _read(path: Any, private: Any, *, relative: bool, relax: bool) -> tuple[Mode
     ending_of(source)
     blocks = blocks_of(private)
     outline = read_outline(source, relax=relax)
-    if relative:
-        model = model_of(outline, source)
-        return model, groups_of(model, blocks, relative=True)
-    named = model_of(outline, source, lambda spot: any(is_named(b, spot) for b in blocks))
-    groups = groups_of(named, blocks, relative=False)
-    return model_of(outline, source, at_places(named, groups)), groups
+    stated = model_of(outline, source, lambda spot: not relative)  # places follow from names
+    groups = groups_of(stated, blocks, relative=relative)
+    model = stated if relative else model_of(outline, source, at_places(stated, groups))
+    check_places(model, groups, relative=relative)
+    return model, groups
 
 
 def _envelope(model: Model, groups: Sequence[Group]) -> Envelope:
