@@ -59,7 +59,7 @@ class Block:
     def ends(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Smallest and largest number at each place, over a box."""
         row, col, place = self.places
-        fixed = np.asarray(self.constant[row, col]).ravel() if row.size else np.empty(0)
+        fixed = at_places(self.constant, row, col)
         low, high = fixed.copy(), fixed.copy()
         pair = self.coefficient * lower[self.entry], self.coefficient * upper[self.entry]
         np.add.at(low, place, np.minimum(*pair))
@@ -88,7 +88,7 @@ class Block:
     def numbers(self, values: Floats) -> list[Fraction]:
         """The true numbers at the places, in rationals."""
         row, col, place = self.places
-        found = [Fraction(float(self.constant[i, j])) for i, j in zip(row, col, strict=True)]
+        found = [Fraction(number) for number in at_places(self.constant, row, col).tolist()]
         terms = zip(place.tolist(), self.coefficient.tolist(), self.entry.tolist(), strict=True)
         for at, coefficient, entry in terms:
             found[at] += Fraction(coefficient) * Fraction(float(values[entry]))
@@ -101,6 +101,11 @@ class Block:
         low = [f if f <= n else nextafter(f, -inf) for f, n in zip(near, exact, strict=True)]
         high = [f if f >= n else nextafter(f, inf) for f, n in zip(near, exact, strict=True)]
         return np.array(low), np.array(high)
+
+
+def at_places(matrix: sparse.csr_array, row: Integers, col: Integers) -> Floats:
+    """Numbers of a matrix, place by place."""
+    return np.asarray(matrix[row, col]).ravel() if row.size else np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)

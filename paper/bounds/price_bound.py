@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, sparse
 
+from paper.blocks import at_places
 from paper.bounds.noise import ReleaseNoise
 from paper.bounds.positive_part import EntryNoise
 from paper.linear import Floats, Integers, LinearProgram
@@ -173,7 +174,7 @@ class _ReleasedRows:
         of_b &= np.isin(b.row, number)
         w = part.weights((case.span[0] + case.span[1]) / 2)
         ends = _end_means(case)
-        moved = np.where(w[b.row, b.entry] > 0, ends[0][b.entry], -ends[1][b.entry])[of_b]
+        moved = np.where(at_places(w, b.row, b.entry) > 0, ends[0][b.entry], -ends[1][b.entry])[of_b]
         shift = np.zeros(A.shape[0])
         np.add.at(shift, b.row[of_b], b.coefficient[of_b] * moved)
         return cls(
@@ -182,7 +183,7 @@ class _ReleasedRows:
             A.col[of_A],
             A.entry[of_A],
             A.coefficient[of_A],
-            w[A.row, A.entry][of_A] > 0,
+            at_places(w, A.row, A.entry)[of_A] > 0,
             shift[number],
         )
 

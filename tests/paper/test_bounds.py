@@ -1,0 +1,282 @@
+"""Noise of a release, extents and bounds: against hand answers, draws and exact coverage."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+import dp_cmdp as dp
+from paper.bounds.accuracy import accuracy_bound, sampled_limit
+from paper.bounds.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
+from paper.bounds.instance import instance_bound
+from paper.bounds.laws import Law
+from paper.bounds.mean_limit import bets, mean_upper_limit
+from paper.bounds.noise import release_noise
+from paper.bounds.positive_part import EntryNoise
+from paper.bounds.public import public_interval
+from paper.bounds.row_tails import RowTerms
+from paper.bounds.worst_answer import WorstAnswer
+from paper.linear import LinearProgram
+from paper.problems.auction import auction
+from tests.paper.conftest import draw_auction, knapsack, rounded, small_auction
+
+BUDGET = dp.PrivacyBudget(1, "1/10")
+#: Midpoints: the average over them of f(quantile(u)) is E f(N) up to about 1/GRID.
+GRID = (np.arange(40_001) + 0.5) / 40_001
+NEAR = 5e-4
+LAWS = {
+    "truncated": Law(np.array([0.25]), np.array([0.5])),
+    "flat": Law(np.array([1e5]), np.array([0.5])),
+    "plain": Law(np.array([0.25]), np.array([np.inf])),
+}
+
+
+def quantile(law, uniforms):
+    q = uniforms - 0.5
+    size = -law.scale * np.log1p(2.0 * np.abs(q) * np.expm1(-law.support / law.scale))
+    return np.sign(q) * np.minimum(size, law.support)
+
+
+@pytest.fixture(params=LAWS)
+def law(request):
+    return LAWS[request.param], quantile(LAWS[request.param], GRID)
+
+
+def test_tail_excess_and_ends_agree_with_draws(law):
+    found, z = law
+    assert z.var() == pytest.approx(float(found.variance[0]), rel=1e-2)
+    for t in (-3.0, -0.4, -0.1, 0.0, 0.03, 0.3, 3.0):
+        assert found.tail(t)[0] == pytest.approx((z > t).mean(), abs=NEAR)
+        assert found.excess(t)[0] == pytest.approx(np.maximum(z - t, 0).mean(), abs=NEAR)
+        room = np.array([abs(t)])
+        assert found.mean_up_to(room)[0] == pytest.approx(np.clip(z, 0, room).mean(), abs=NEAR)
+    for r in (0.05, 0.4, 0.9, 5.0) if np.isfinite(found.support[0]) else ():
+        room, distance = np.array([r]), np.minimum(found.support + z, r)
+        assert found.end_mean(room)[0] == pytest.approx(distance.mean(), abs=NEAR)
+        assert found.end_probability(room)[0] == pytest.approx((distance >= r).mean(), abs=NEAR)
+        below = found.end_below(np.array([0.3]), room=room)[0]
+        assert below == pytest.approx((distance <= 0.3).mean(), abs=NEAR)
+
+
+def test_a_tiny_excess_keeps_its_digits():
+    law, u = Law(np.ones(1), np.full(1, 30.0)), 1e-3
+    # E(N − t)⁺ = e^−s(e^u − 1 − u)/(2(1 − e^−s)), u = s − t
+    assert law.excess(30.0 - u)[0] == pytest.approx(np.exp(-30.0) * u**2 / 4, rel=1e-3)
+    assert law.excess(31.0)[0] == 0.0
+
+
+def test_the_mean_of_a_positive_part_and_its_slopes_agree_with_draws(law):
+    found_law, z = law
+    rng, bounded = np.random.default_rng(3), np.isfinite(law[0].support[0])
+    for _ in range(25):
+        a, p, q, r = rng.normal(0, 0.3), *rng.normal(0, 1.0, 3)
+        q, r = (q, r) if bounded else (0.0, 0.0)
+        cut, room = rng.uniform(0.05, 0.6, 2), rng.uniform(0.05, 0.9, 2)
+        noise = EntryNoise(found_law, (cut[:1], cut[1:]), (room[:1], room[1:]))
+        found = noise.positive_part(
+            np.array([a]), p=np.array([p]), q=np.array([q]), r=np.array([r])
+        )
+        e, s = np.clip(z, -cut[1], cut[0]), found_law.support
+        up, down = np.minimum(s + z, room[0]), np.minimum(s - z, room[1])
+        f = a + p * e - q * up + r * down
+        assert found.mean[0] == pytest.approx(np.maximum(f, 0).mean(), abs=3 * NEAR)
+        parts = [(1.0, found.chance), (e, found.error)]
+        for part, slope in (*parts, *([(up, found.up), (down, found.down)] if bounded else [])):
+            assert slope[0] == pytest.approx((part * (f > 0)).mean(), abs=3 * NEAR)
+
+
+def releases(program, values, count, budget=BUDGET):
+    runs = dp.simulate(
+        program,
+        values,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        strategy=dp.Strategy.entries(law="laplace"),
+        draws=count,
+    )
+    return list(runs)
+
+
+def test_every_released_box_lies_in_the_worst_box_and_reaches_as_far_as_was_said():
+    program, values = rounded(), np.array([0.1, 0.5, -0.2, 0.3])
+    noise = release_noise(program, BUDGET)
+    low, high = noise.worst_box(values)
+    for run in releases(program, values, 200):
+        assert (run.release.lower >= low).all()
+        assert (run.release.upper <= high).all()
+    found = releases(knapsack(radius=1e-3), [0.5, 0.5], 1)[0].release
+    half = release_noise(knapsack(radius=1e-3), BUDGET).law.support
+    np.testing.assert_allclose((found.upper - found.lower) / 2, half, rtol=1e-3)
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("eps", [0.1, 1.0, 10.0])
+def test_a_harmless_entry_that_may_change_to_anything_saturates_with_probability_one_minus_delta(
+    eps, delta
+):
+    found = release_noise(knapsack(radius=1.0), dp.PrivacyBudget(eps, delta))
+    np.testing.assert_allclose(found.law.end_probability(np.ones(2)), 1 - delta, rtol=1e-9)
+
+
+def test_the_failure_of_a_row_is_bounded_and_nearly_exact():
+    theta, weight = np.array([0.1, 0.2, 0.0, 0.7, 0.5]), np.array([1.0, 0.5, 2.0, 0.1, 0.7])
+    law = release_noise(knapsack(5, radius=0.2), BUDGET).law
+    terms = RowTerms(law, weight, 1.0 - theta)
+    z = quantile(law, np.random.default_rng(0).random((20_000, 5)))
+    total = np.minimum(law.support + z, 1.0 - theta) @ weight
+    for slack in np.quantile(total, [0.05, 0.5, 0.9, 0.99]):
+        seen = (total > slack).mean()
+        assert seen - 0.018 <= terms.failure(float(slack)) <= seen + 0.03  # five standard errors
+    assert terms.failure(float(total.max()) + 10.0) == 0.0
+    assert terms.failure(-1.0) == 1.0
+
+
+def test_the_public_interval_contains_every_optimum():
+    rng = np.random.default_rng(2)
+    for program in (rounded(), small_auction(), knapsack(3, private_c=True)):
+        found, envelope = public_interval(program), program.envelope
+        for _ in range(8):
+            theta = rng.uniform(envelope.lower, envelope.upper)
+            optimum = dp.answer(program.at(theta)).value
+            assert found.robust - 1e-7 <= optimum <= found.optimistic + 1e-7
+
+
+def test_the_public_interval_of_a_knapsack_is_known():
+    found = public_interval(knapsack())
+    assert found.robust == pytest.approx(1.0)  # both weights 1
+    assert found.optimistic == pytest.approx(2.0)  # both weights 0
+    assert public_interval(knapsack(private_c=True)).robust == pytest.approx(0.0, abs=1e-9)
+    theta = dp.Envelope(0.0, 1.0, shape=1)
+    unbounded = dp.ParametricLP(maximize=[1.0], A=[[1.0 - 2.0 * theta[0]], [-1.0]], b=[1.0, 0.0])
+    assert public_interval_of_optimistic(unbounded) == math.inf
+
+
+def public_interval_of_optimistic(program):
+    from paper.bounds.public import optimistic_value
+
+    return optimistic_value(program)
+
+
+def test_the_certified_bound_of_a_knapsack_is_known():
+    program, values = knapsack(radius=0.01), np.array([0.5, 0.7])
+    s = float(release_noise(program, BUDGET).law.support[0])
+    bound = accuracy_bound(program, values, BUDGET)
+    # x₁ = 1 first (smaller weight), then x₂ = (1 − θ₁)/θ₂
+    expected = 0.5 / 0.7 - (0.5 - 2 * s) / (0.7 + 2 * s)
+    assert bound.certain == pytest.approx(expected, rel=1e-3)
+    assert bound.certain >= expected
+    assert bound.tightening == bound.certain
+    assert bound.mean <= bound.likely <= bound.certain
+
+
+@pytest.mark.parametrize("private_c", [False, True])
+def test_no_draw_exceeds_the_certain_bound_and_the_mean_not_its_own(private_c):
+    program = knapsack(4, low=0.1, private_c=private_c)
+    values = np.array([0.2, 0.7, 0.4, 0.9])
+    bound = accuracy_bound(program, values, BUDGET)
+    runs = releases(program, values, 150)
+    lost = np.array([bound.optimum - program.value(run.x, values) for run in runs])
+    assert lost.max() <= bound.certain + 1e-7
+    assert lost.mean() <= bound.mean + 4 * lost.std() / math.sqrt(lost.size)
+    assert (lost > bound.likely + 1e-7).mean() <= bound.failure + 0.09  # five standard errors
+    limit = sampled_limit(lost, optimum=bound.optimum, largest=bound.certain)
+    assert lost.mean() < limit < bound.certain
+    for run in runs[:20]:
+        known, estimate = run.release.uncertainty, run.estimate
+        found = instance_bound(program, known, entries=values, estimate=estimate, x=run.x)
+        assert bound.optimum - program.value(run.x, values) <= found + 1e-7
+
+
+def test_plain_laplace_noise_in_the_objective_costs_at_most_the_range_of_the_objective():
+    bound = accuracy_bound(
+        knapsack(private_c=True), np.array([0.5, 0.7]), BUDGET, mechanism="blocks"
+    )
+    assert bound.certain == pytest.approx(bound.optimum)  # x = 0 is the worst answer
+
+
+@pytest.mark.parametrize("limit", [0.05, 0.3, 2.0, np.inf])
+def test_no_answer_that_some_error_prefers_loses_more_than_the_worst_answer(limit):
+    truth = LinearProgram.of([0.9, 0.6], [[0.8, 0.3]], [0.7], upper=1.0)
+    corners = np.array([[0.0, 0.0], [0.875, 0.0], [0.5, 1.0], [0.0, 1.0]])
+    optimum, y = 1.05, np.array([0.45, 0.9])
+    limits = np.array([limit, limit / 2]), np.array([limit / 3, limit])
+    span = np.zeros(2), np.array([0.875, 1.0])
+    found = WorstAnswer(truth, optimum, sparse.csr_array(np.eye(2)), span, limits).loss(y)
+    assert found <= optimum + 1e-9  # the range of the objective
+    up, down = (np.minimum(part, 1e6) for part in limits)
+    each = np.maximum(up * (span[1] - y), down * y)
+    assert found <= optimum - truth.c @ y + each.sum() + 1e-6
+    shares = np.random.default_rng(0).dirichlet(np.ones(4), 20_000)
+    x = np.vstack([corners, shares @ corners])
+    reached = x @ truth.c - truth.c @ y + np.maximum(up * (x - y), down * (y - x)).sum(axis=1) >= 0
+    assert (optimum - x[reached] @ truth.c).max() <= found + 1e-6
+
+
+def test_prices_of_released_rows_help_where_rows_and_objective_read_the_same_entries():
+    groups, buyers = 6, 3
+    price = np.random.default_rng(0).random((groups, buyers))
+    found = {}
+    for shared in (True, False):  # an auction; or one whose objective has a copy of the prices
+        theta = dp.Envelope(0.0, 1.0, radius=0.1, shape=(2, groups, buyers))[:]
+        program = auction({"A": theta[0], "c": theta[0 if shared else 1]}, prices=price)
+        values = np.concatenate([price.ravel(), price.ravel()])
+        found[shared] = accuracy_bound(program, values, BUDGET).mean
+    assert found[True] < 0.85 * found[False]
+
+
+def test_the_instance_bound_is_zero_when_the_optimum_is_safe_anyway():
+    program, values = knapsack(radius=0.01), np.array([0.0, 0.1])
+    run = releases(program, values, 1)[0]
+    known, estimate = run.release.uncertainty, run.estimate
+    found = instance_bound(program, known, entries=values, estimate=estimate, x=run.x)
+    assert found == pytest.approx(0.0, abs=1e-8)
+
+
+def test_ranges_and_diameters_of_known_sets():
+    box = LinearProgram.of(np.zeros(3), upper=[1.0, 2.0, 2.0])
+    low, high = coordinate_ranges(box)
+    assert (low.tolist(), high.tolist()) == ([0, 0, 0], [1, 2, 2])
+    assert diameter_bound(box) == pytest.approx(3.0)
+    simplex = LinearProgram.of(np.ones(5), A_eq=np.ones((1, 5)), b_eq=[4.0])
+    assert diameter_bound(simplex) == pytest.approx(4 * math.sqrt(2))
+    assert concentration_radius(2.0, failure=math.exp(-2)) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("failure", [0.2, 0.05, 1e-6])
+@pytest.mark.parametrize("low", [0.0, 0.4])
+@pytest.mark.parametrize("count", [1, 7, 40])
+def test_on_two_point_laws_the_limit_fails_no_more_often_than_it_says(count, low, failure):
+    limits = np.array(
+        [
+            mean_upper_limit([1.0] * k + [low] * (count - k), top=1.0, failure=failure)
+            for k in range(count + 1)
+        ]
+    )
+    assert (np.diff(limits) >= -1e-11).all()
+    for mean in np.minimum(limits + 1e-9, 1.0):  # failures are likeliest just above a limit
+        p = (mean - low) / (1.0 - low)
+        fails = stats.binom.pmf(np.arange(count + 1), count, p)[limits < mean].sum()
+        assert fails <= failure
+
+
+def test_without_any_loss_the_limit_is_that_of_clopper_and_pearson_but_for_the_mixture():
+    for count in (10, 200, 5000):
+        exact = -math.expm1(math.log(1e-6) / count)
+        mixed = -math.expm1(math.log(1e-6 / bets(count, 1e-6).size) / count)
+        assert exact <= mean_upper_limit(np.zeros(count), top=1.0, failure=1e-6) <= mixed + 1e-9
+
+
+def test_the_limit_scales_with_the_top_and_samples_outside_are_refused():
+    x = np.random.default_rng(2).random(30)
+    one = mean_upper_limit(x, top=1.0, failure=1e-3)
+    assert mean_upper_limit(7.0 * x, top=7.0, failure=1e-3) == pytest.approx(7.0 * one)
+    assert mean_upper_limit(np.ones(4), top=1.0, failure=0.1) == 1.0
+    for samples in ([], [0.5, 2.0], [-0.1]):
+        with pytest.raises(dp.errors.InvalidArgumentError):
+            mean_upper_limit(samples, top=1.0, failure=0.1)
+
+
+def test_a_draw_of_the_auction_is_a_database_of_its_envelope():
+    program = small_auction()
+    assert dp.curator.check(draw_auction(program, 0), program)
