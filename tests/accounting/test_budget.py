@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dp_cmdp._src.accounting.budget import PrivacyBudget, amount, shown_up
+from dp_cmdp._src.accounting.budget import PrivacyBudget, shown_up
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyWarning
 
 
@@ -82,7 +82,6 @@ def test_a_budget_is_split_into_shares_that_sum_to_at_most_one_exactly() -> None
     budget = PrivacyBudget(1, "1/1000")
     first, second = budget.split(["7/20", "13/20"])
     assert first + second == budget
-    assert budget.part("1/2", 0) == amount(Fraction(1, 2), Fraction(0))
     for shares in ([0.5, 0.6], ["-1/2", 1], [1 / 3, 1 / 3, "0.3333333333333335"]):
         with pytest.raises(InvalidArgumentError, match="shares"):
             budget.split(shares)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import numbers
 import re
-import sys
 import warnings
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -20,8 +19,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, PrivacyWarning
 from dp_cmdp._src.base.html import facts_table
 
 Number = int | float | str | Fraction | Decimal
@@ -44,24 +45,19 @@ def exact(name: str, value: Any) -> Fraction:
 
     A float of any width stands for its shortest decimal text, not for its binary expansion.
     """
-    if isinstance(value, numbers.Real) and not check.is_real(value):
-        raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
-    if isinstance(value, numbers.Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
+    if not (check.is_real(value) or isinstance(value, str | Decimal)):
+        raise InvalidTypeError(f"{name} must be a real number, got {type(value).__name__}")
     try:
-        if isinstance(value, str):
-            return _fraction(name, value)
-        if isinstance(value, Decimal | numbers.Real):
-            if not math.isfinite(value):
-                raise InvalidArgumentError(f"{name} must be finite, got {value}")
-            return _fraction(name, _written(value))
-    except (ValueError, ZeroDivisionError, OverflowError) as error:
-        if isinstance(error, InvalidArgumentError):
-            raise
-        raise InvalidArgumentError(
-            f"{name} must be a real number, got {str(value)[:60]!r}"
-        ) from None
-    raise InvalidArgumentError(f"{name} must be a real number, got {type(value).__name__}")
+        if isinstance(value, numbers.Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        if not isinstance(value, str) and not math.isfinite(value):
+            raise InvalidArgumentError(f"{name} must be finite, got {value}")
+        return _fraction(name, value if isinstance(value, str) else _written(value))
+    except InvalidArgumentError:
+        raise
+    except (ValueError, ZeroDivisionError, OverflowError):
+        shown = str(value)[:60]
+        raise InvalidArgumentError(f"{name} must be a real number, got {shown!r}") from None
 
 
 def _written(value: Any) -> str:
@@ -82,7 +78,9 @@ def _warn_of_rounding(name: str, value: Any, found: Fraction) -> None:
         return
     unit = Fraction(10) ** math.floor(math.log10(found.numerator) - math.log10(found.denominator))
     meant = (found / unit).limit_denominator(1000) * unit
-    if 0 < abs(meant - found) <= 16 * _precision(value) * found:
+    kind = value.dtype if isinstance(value, np.floating) else np.float64
+    precision = max(np.finfo(np.float64).eps, np.finfo(kind).eps)  # pyright: ignore
+    if 0 < abs(meant - found) <= 16 * Fraction(float(precision)) * found:
         warnings.warn(
             f"{name} = {_written(value)} is a rounded float and is taken as it is written, not as "
             f'{meant}; if that is meant, write {name}="{meant}" or Fraction({meant.numerator}, '
@@ -90,15 +88,6 @@ def _warn_of_rounding(name: str, value: Any, found: Fraction) -> None:
             PrivacyWarning,
             stacklevel=3,
         )
-
-
-def _precision(value: Any) -> Fraction:
-    """Relative distance of neighbouring floats of the value's type, Python's at least."""
-    if isinstance(value, float) or not hasattr(value, "dtype"):
-        return Fraction(sys.float_info.epsilon)
-    import numpy as np
-
-    return Fraction(max(sys.float_info.epsilon, float(np.finfo(value.dtype).eps)))
 
 
 def _fraction(name: str, text: str) -> Fraction:
@@ -199,11 +188,6 @@ class PrivacyBudget:
     def fits(self, other: PrivacyBudget) -> bool:
         """Whether this amount is at most `other`, in ε and in δ."""
         return self.epsilon <= other.epsilon and self.delta <= other.delta
-
-    def part(self, epsilon: Number, delta: Number) -> PrivacyBudget:
-        """Shares of ε and of δ, which may differ."""
-        shares = exact("epsilon", epsilon), exact("delta", delta)
-        return self._of(self.epsilon * shares[0], self.delta * shares[1])
 
     def split(self, shares: Iterable[Number]) -> tuple[PrivacyBudget, ...]:
         """One part per share; shares are non-negative and sum to at most 1, exactly."""

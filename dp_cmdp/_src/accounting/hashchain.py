@@ -73,21 +73,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LedgerHead:
-    """The number of entries and the last hash: note it elsewhere to pin the history.
-
-    ``str(head)`` is ``"<count>:<hash>"``; :meth:`parse` reads that back.
-
-    Notes
-    -----
-    **Privacy.** *Public*.
-
-    Examples
-    --------
-    >>> from dp_cmdp._src.accounting.hashchain import LedgerHead
-    >>> head = LedgerHead(2, "ab" * 32)
-    >>> LedgerHead.parse(str(head)) == head
-    True
-    """
+    """The number of entries and the last hash; ``str(head)`` is ``"<count>:<hash>"``."""
 
     count: int
     hash: str

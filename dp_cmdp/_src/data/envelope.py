@@ -652,14 +652,10 @@ def _disjoint(owners: NDArray[np.int64], radius: FloatArray) -> sparse.csr_array
 
 def _change_matrix(change: Any, size: int) -> sparse.csr_array:
     """The change of each record as stated: nothing twice, and every entry with an owner."""
-    kind = change.format if check.is_sparse(change) else ""
-    if kind == "coo":
-        row, col = (np.asarray(part, dtype=np.int64) for part in change.coords)
-        if np.unique(row * max(size, 1) + col).size < row.size:
-            raise InvalidArgumentError("change must state each record and entry once")
-    elif kind in ("csr", "csc", "bsr") and not change.has_canonical_format:
-        raise InvalidArgumentError("change must state each record and entry once, in order")
     table = check.matrix("change", change)
+    compressed = check.is_sparse(change) and change.format in ("csr", "csc", "coo", "bsr")
+    if compressed and change.nnz > table.nnz:
+        raise InvalidArgumentError("change must state each record and entry once")
     if table.shape[1] != size:
         raise InvalidArgumentError(
             f"change must have {size} columns, one per entry, got {table.shape[1]}"
