@@ -153,4 +153,7 @@ def _sum_up(parts: tuple[float | Fraction, ...]) -> float:
     """The least float that is not below an exact sum; infinite if a part is no number."""
     if not np.isfinite([float(part) for part in parts]).all():
         return np.inf
-    return exact.float_above(sum((Fraction(part) for part in parts), Fraction(0)))
+    try:
+        return exact.float_above(sum((Fraction(part) for part in parts), Fraction(0)))
+    except OverflowError:
+        return np.inf

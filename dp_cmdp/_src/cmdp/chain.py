@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import bicgstab, splu
 
-from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
@@ -125,8 +125,10 @@ class DiscountedChain:
         return self._factors
 
 
-def check_fits(policy: Policy, mdp: MDP) -> None:
-    """Raise unless a policy has the states and actions of a model."""
+def check_fits(policy: Any, mdp: MDP) -> None:
+    """Raise unless this is a policy with the states and actions of a model."""
+    if not isinstance(policy, Policy):
+        raise InvalidTypeError(f"policy must be a Policy, got {type(policy).__name__}")
     if policy.probabilities.shape != mdp.r.shape:
         raise InvalidArgumentError(
             f"policy must have probabilities of shape {mdp.r.shape} (states, actions) to match the "

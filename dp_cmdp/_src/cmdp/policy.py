@@ -74,15 +74,7 @@ class Policy:
 
     @classmethod
     def deterministic(cls, actions: ArrayLike, num_actions: int) -> Policy:
-        """The policy that takes ``actions[s]`` in state s.
-
-        Examples
-        --------
-        >>> import dp_cmdp as dp
-        >>> dp.Policy.deterministic([1, 0], num_actions=2).probabilities
-        array([[0., 1.],
-               [1., 0.]])
-        """
+        """The policy that takes ``actions[s]`` in state s."""
         width = check.size("num_actions", num_actions, low=1)
         chosen = check.integers("actions", actions, high=width)
         if chosen.ndim != 1 or chosen.size == 0:
@@ -95,14 +87,7 @@ class Policy:
 
     @classmethod
     def uniform(cls, num_states: int, num_actions: int) -> Policy:
-        """The policy that takes every action with the same probability.
-
-        Examples
-        --------
-        >>> import dp_cmdp as dp
-        >>> dp.Policy.uniform(1, 4).probabilities
-        array([[0.25, 0.25, 0.25, 0.25]])
-        """
+        """The policy that takes every action with the same probability."""
         height, width = check.shape("num_states and num_actions", (num_states, num_actions))
         if not (height and width):
             raise InvalidArgumentError("num_states and num_actions must be at least 1")

@@ -61,8 +61,6 @@ EXACT_STATES = 40
 WARM_POLICIES = 32
 #: Shares of the limits that the first policies of a large model leave unused.
 SPARED = (0.0, 0.03, 0.1)
-#: Where a likely number stands between its bounds, when there is no estimate.
-LIKELY = 0.35
 #: Occupancies below this fraction of Σx are a solver's noise.
 NOISE = 1e-12
 
@@ -79,12 +77,15 @@ class Warm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """How the best occupancy is found.
+    """A question, and how the best occupancy for it is found.
 
     `solve` keeps the rows A x ≤ b over the pairs of the model, the first K of them by a margin;
     `worst` has every number at its worst, one by one.
     """
 
+    problem: ParametricCMDP
+    rows: RobustRows
+    estimate: FloatArray
     solve: Callable[[FloatArray], Solution]
     pool: PolicyPool | None
     bases: dict[tuple[int, ...], Any]
@@ -108,8 +109,8 @@ def answer(
     theta = known.lower + (known.upper - known.lower) / 2 if estimate is None else estimate
     rows = RobustRows(problem.rows, known)
     try:
-        search = _search(problem, rows, estimate, start=start, certified=certified)
-        return _found(problem, rows, search, theta, certified=certified)
+        search = _search(problem, rows, theta, start=start, certified=certified)
+        return _found(search, certified=certified)
     except InfeasibleError:
         if is_everything(problem, known) and problem.envelope.size:
             raise _refusal(problem, rows) from None
@@ -126,7 +127,7 @@ def answer(
 def _search(
     problem: ParametricCMDP,
     rows: RobustRows,
-    estimate: FloatArray | None,
+    estimate: FloatArray,
     *,
     start: PolicyAnswer | None,
     certified: bool,
@@ -143,14 +144,15 @@ def _search(
             return pool.solve(worst.cost, worst.limit - margin, gap=GAP)
 
         table = worst.cost.reshape(worst.limit.size, -1)
-        return _Search(by_policies, pool, bases, FIRST_MARGIN * size, worst, table, worst.limit)
+        margin, own = FIRST_MARGIN * size, (problem, rows, estimate)
+        return _Search(*own, by_policies, pool, bases, margin, worst, table, worst.limit)
     known = None
     if mdp.num_states > LARGE or (not certified and mdp.num_states >= INTERIOR):
         known = _pool(problem, warm, capacity=WARM_POLICIES)
         with suppress(SolverError):
             known.solve(worst.cost, worst.limit)
         if mdp.num_states > LARGE:
-            _learn(problem, rows.known, estimate, known)
+            _learn(problem, estimate, known)
     A, b = rows.counterpart
 
     def by_rows(margin: FloatArray) -> Solution:
@@ -159,7 +161,8 @@ def _search(
         bases[A.shape] = found.basis
         return found
 
-    return _Search(by_rows, known, bases, FIRST_ROW_MARGIN * size, worst, A[:, : mdp.r.size], b)
+    own, margin = (problem, rows, estimate), FIRST_ROW_MARGIN * size
+    return _Search(*own, by_rows, known, bases, margin, worst, A[:, : mdp.r.size], b)
 
 
 def _pool(problem: ParametricCMDP, warm: Warm | None, *, capacity: int | None) -> PolicyPool:
@@ -170,43 +173,33 @@ def _pool(problem: ParametricCMDP, warm: Warm | None, *, capacity: int | None) -
     return pool
 
 
-def _learn(
-    problem: ParametricCMDP, known: UncertaintySet, estimate: FloatArray | None, pool: PolicyPool
-) -> None:
+def _learn(problem: ParametricCMDP, estimate: FloatArray, pool: PolicyPool) -> None:
     """Policies for likely costs, at limits that leave more or less for what is not known."""
-    low, high = known.lower, known.upper
-    cmdp = problem.at(low + LIKELY * (high - low) if estimate is None else estimate)
+    cmdp = problem.at(estimate)
     for spared in SPARED:
         with suppress(SolverError):
             pool.solve(cmdp.cost, cmdp.limit - spared * np.abs(cmdp.limit))
 
 
-def _found(
-    problem: ParametricCMDP,
-    rows: RobustRows,
-    search: _Search,
-    theta: FloatArray,
-    *,
-    certified: bool,
-) -> PolicyAnswer:
+def _found(search: _Search, *, certified: bool) -> PolicyAnswer:
     """The best policy, with margins that grow until its certificate holds."""
-    none = np.zeros_like(search.first_margin)
+    none, problem = np.zeros_like(search.first_margin), search.problem
     if not certified:
-        return _unproved(problem, rows, search, theta, search.solve(none))
+        return _unproved(search, search.solve(none))
     margin = search.first_margin
     for _ in range(MARGIN_ATTEMPTS):
         try:
             solution = search.solve(margin)
         except InfeasibleError:
             break  # of the program with the margin: it says nothing about the problem itself
-        found = _proved(problem, rows, search, theta, solution, margin)
+        found = _proved(search, solution, margin)
         if found.certificate.verified:
             return found
         excess = np.maximum(-found.certificate.slack, 0.0)
         margin = 2.0 * margin + 4.0 * np.where(np.isfinite(excess), excess, 0.0)
-    found = _proved(problem, rows, search, theta, search.solve(none), none)
+    found = _proved(search, search.solve(none), none)
     if not found.certificate.verified and problem.num_states <= EXACT_STATES:
-        sure, _ = proof(problem, found.policy, rows, exactly=True)
+        sure, _ = proof(problem, found.policy, search.rows, exactly=True)
         found = replace(found, certificate=sure)
     if found.certificate.verified:
         return found
@@ -216,66 +209,50 @@ def _found(
     )
 
 
-def _proved(
-    problem: ParametricCMDP,
-    rows: RobustRows,
-    search: _Search,
-    theta: FloatArray,
-    solution: Solution,
-    margin: FloatArray,
-) -> PolicyAnswer:
+def _proved(search: _Search, solution: Solution, margin: FloatArray) -> PolicyAnswer:
     """The policy of a solution at limits − margin, certified at the limits or not."""
-    mdp = problem.mdp
+    problem, mdp, y = search.problem, search.problem.mdp, solution.dual
     policy = policy_of(search.worst, solution.occupancy)
     chain = DiscountedChain(mdp, policy)
     x = occupancy(mdp, policy, chain, guess=solution.occupancy.sum(axis=1))
-    certificate, links = proof(problem, policy, rows, chain=chain, x=x)
-    value = float(mdp.r.ravel() @ x.ravel())
-    y = solution.dual
+    certificate, links = proof(problem, policy, search.rows, chain=chain, x=x)
     table = mdp.r - np.asarray(search.A.T @ y).reshape(mdp.r.shape)
-    pull = float(y @ np.abs(search.b) + y[: margin.size] @ margin)
-    bound = solution.bound + float(y[: margin.size] @ margin)
-    bound += _rounding_allowance(chain, mdp, table=table, pull=pull)
-    return _made(problem, rows, search, theta, policy, x, links, certificate, value, bound)
+    priced = float(y[: margin.size] @ margin)
+    pull = float(y @ np.abs(search.b)) + priced
+    allowance = _rounding_allowance(chain, mdp, table=table, pull=pull)
+    value, bound = float(mdp.r.ravel() @ x.ravel()), solution.bound + priced + allowance
+    return _made(search, policy, x, links, certificate, value=value, bound=bound)
 
 
-def _unproved(
-    problem: ParametricCMDP,
-    rows: RobustRows,
-    search: _Search,
-    theta: FloatArray,
-    solution: Solution,
-) -> PolicyAnswer:
+def _unproved(search: _Search, solution: Solution) -> PolicyAnswer:
     """A solution as it is: for proposals and trials, whose policies nobody plays."""
-    x = np.maximum(solution.occupancy, 0.0)
+    x, names = np.maximum(solution.occupancy, 0.0), search.problem.names
     total = x.sum(axis=1, keepdims=True)
-    even = np.full_like(x, 1.0 / problem.num_actions)
+    even = np.full_like(x, 1.0 / x.shape[1])
     policy = Policy(np.divide(x, total, out=even, where=total > 0.0))
-    links = np.maximum(solution.auxiliary[solution.auxiliary.size - rows.links :], 0.0)
-    none = np.full(len(problem.names), -np.inf)
-    asked = Certificate(False, none, problem.names, subject="cost", reason="no proof was asked for")
-    value, bound = solution.value, solution.bound
-    return _made(problem, rows, search, theta, policy, x, links, asked, value, bound)
+    links = np.maximum(solution.auxiliary[solution.auxiliary.size - search.rows.links :], 0.0)
+    none = np.full(len(names), -np.inf)
+    asked = Certificate(False, none, names, subject="cost", reason="no proof was asked for")
+    return _made(search, policy, x, links, asked, value=solution.value, bound=solution.bound)
 
 
 def _made(
-    problem: ParametricCMDP,
-    rows: RobustRows,
     search: _Search,
-    theta: FloatArray,
     policy: Policy,
     x: FloatArray,
     links: FloatArray,
     certificate: Certificate,
+    *,
     value: float,
     bound: float,
 ) -> PolicyAnswer:
+    problem, rows = search.problem, search.rows
     none = np.zeros((0, problem.num_states), np.int32), np.zeros((0, problem.num_states))
     known = none if search.pool is None else search.pool.known(WARM_POLICIES)
     return PolicyAnswer(
         decision=policy,
         value=value,
-        estimate=frozen(np.array(theta, dtype=np.float64)),
+        estimate=frozen(np.array(search.estimate, dtype=np.float64)),
         bound=bound,
         certificate=certificate,
         weights=problem.rows.table(problem.rows.weights(x.ravel())),
