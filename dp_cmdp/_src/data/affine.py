@@ -93,9 +93,9 @@ class Affine:
             raise InvalidArgumentError("constants must be finite")
         made.envelope, made.shape = envelope, shape
         made.constant = check.frozen_sparse(fixed.astype(np.float64))
-        parts = [np.asarray(part, dtype=np.int64) for part in (row, col, entry)]
-        merged = _merged(*parts, np.asarray(coefficient, dtype=np.float64))
-        made.row, made.col, made.entry, made.coefficient = merged
+        rows_, cols_, entries = (np.asarray(part, dtype=np.int64) for part in (row, col, entry))
+        terms = _merged(rows_, cols_, entries, np.asarray(coefficient, dtype=np.float64))
+        made.row, made.col, made.entry, made.coefficient = terms
         return made
 
     @classmethod
@@ -157,10 +157,10 @@ class Affine:
                 f"rows and columns of at must be vectors of {terms.shape[0]} places, as terms are"
             )
         fixed = terms.constant.tocoo()
-        where = [part[fixed.coords[0]] for part in places]
-        moved = sparse.csr_array((fixed.data, tuple(where)), shape=sizes)
-        at_row, at_col = (part[terms.row] for part in places)
-        made = cls._of(terms.envelope, sizes, at_row, at_col, terms.entry, terms.coefficient, moved)
+        where = tuple(part[fixed.coords[0]] for part in places)
+        moved = check.matrix("terms", sparse.coo_array((fixed.data, where), shape=sizes))
+        row, col = (part[terms.row] for part in places)
+        made = cls._of(terms.envelope, sizes, row, col, terms.entry, terms.coefficient, moved)
         return made if check.is_real(constant) and constant == 0 else made + constant
 
     @property
@@ -533,13 +533,16 @@ class Located:
 
         parts = list(key) if isinstance(key, tuple) else [key]
         groups = self._envelope.groups
-        group = self._envelope.group(parts.pop(0)) if len(groups) > 1 else groups[0]
+        alone = len(groups) == 1
+        group = groups[0] if alone else self._envelope.group(str(parts.pop(0) if parts else ""))
         if not group.labels:
             raise InvalidArgumentError(
                 f"{group.name!r} has no labels: give it some with labels=…, or index by place"
             )
         index = flat_index(group.labels)
-        wanted = [[plain(x) for x in p] if isinstance(p, list) else plain(p) for p in parts]
+        wanted: list[Any] = [
+            [plain(x) for x in p] if isinstance(p, list) else plain(p) for p in parts
+        ]
         rows: Any = pd.Series(np.arange(group.start, group.stop), index=index)
         try:
             with warnings.catch_warnings():
