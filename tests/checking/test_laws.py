@@ -64,7 +64,7 @@ def test_a_law_is_not_private_for_more_than_it_was_made_for(kind: Any) -> None:
         assert delta(said, moved._replace(l1=moved.l1 + moved.l1 // 1000), 1) > budget.delta
         assert delta(said, moved, Fraction(999, 1000)) > budget.delta
     else:
-        assert delta(said, moved._replace(count=2), 1) == 1
+        assert delta(said, moved._replace(queries=2), 1) == 1
         assert delta(said, moved._replace(largest=2 * moved.largest), 1) > budget.delta
         assert delta(said, moved, Fraction(9, 10)) > budget.delta
 

@@ -94,13 +94,12 @@ def _run(
     try:
         said: Any = mechanism(values.copy(), rng)
         vector = np.asarray(said)
-        masked = isinstance(said, np.ma.MaskedArray)
-        if vector.dtype.kind in "fiub" and not masked:
+        if vector.dtype.kind in "fiub" and not hasattr(said, "mask"):
             return vector.astype(np.float64).ravel(), VECTOR, ""
     except Exception as error:  # somebody else's function
         said = error
     try:
-        text = repr(said) if isinstance(said, np.ndarray) else str(said)
+        text = repr(said) if hasattr(said, "dtype") else str(said)
     except Exception as error:  # somebody else's text
         text = f"no text: {type(error).__name__}"
     kind = type(said).__name__
@@ -192,16 +191,16 @@ def _best_events(
     for name, feature in _features(first, second, representation).items():
         one, two = feature(first), feature(second)
         edges = _edges(one, two)
-        counts = [np.bincount(_cells(x, edges), minlength=edges.size + 2) for x in (one, two)]
-        for label, chosen in _unions(*counts, epsilon):
+        a, b = (np.bincount(_cells(x, edges), minlength=edges.size + 2) for x in (one, two))
+        for label, chosen in _unions(a, b, epsilon):
             found.append(Event(f"{name}: {label}", feature, edges, chosen))
-            hits.append(int(counts[0][chosen].sum()))
-            misses.append(int(counts[1][chosen].sum()))
+            hits.append(int(a[chosen].sum()))
+            misses.append(int(b[chosen].sum()))
     if not found:
         return []
-    a, b, runs = np.array(hits, float), np.array(misses, float), len(first.kind)
-    low = np.nan_to_num(beta.ppf(TRAINING_ALPHA, a, runs - a + 1), nan=0.0)
-    high = np.nan_to_num(beta.ppf(1 - TRAINING_ALPHA, b + 1, runs - b), nan=1.0)
+    hit, missed, runs = np.array(hits, float), np.array(misses, float), len(first.kind)
+    low = np.nan_to_num(beta.ppf(TRAINING_ALPHA, hit, runs - hit + 1), nan=0.0)
+    high = np.nan_to_num(beta.ppf(1 - TRAINING_ALPHA, missed + 1, runs - missed), nan=1.0)
     excess = low - math.exp(epsilon) * high - delta
     bound = np.log(np.maximum(low - delta, 1e-300) / high)
     return [found[place] for place in sorted({int(excess.argmax()), int(bound.argmax())})]
@@ -229,7 +228,7 @@ def _features(first: Outcomes, second: Outcomes, representation: bool) -> dict[s
 
 def _category(name: str, labels: NDArray[Any]) -> Feature:
     def code(outcomes: Outcomes) -> FloatArray:
-        seen = getattr(outcomes, name)
+        seen: NDArray[Any] = getattr(outcomes, name)
         place = np.minimum(np.searchsorted(labels, seen), labels.size - 1)
         return np.where(labels[place] == seen, place, -1).astype(np.float64)
 

@@ -48,7 +48,7 @@ class Moved(NamedTuple):
     l1: int
     l2_squared: int
     largest: int
-    count: int
+    queries: int
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,7 @@ def _positive(change: Mapping[tuple[int, int], float]) -> dict[tuple[int, int], 
 
 def _plain(value: Any) -> Any:
     """Nested lists instead of arrays and tuples, so that two documents compare."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+    said: Any = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {str(key): _plain(said[key]) for key in said}
+    return list(map(_plain, said)) if isinstance(value, list | tuple) else said

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp._src.checking.report import Finding
-from dp_cmdp._src.checking.verify.known import Known
+from dp_cmdp._src.checking.verify.known import Known, Row
 from dp_cmdp._src.checking.verify.problems import CMDP, LINEAR, ProblemFile
-from dp_cmdp._src.checking.verify.reading import fraction, member, numbers, refuse_unless
+from dp_cmdp._src.checking.verify.reading import fraction, member, numbers, refuse_unless, triples
 from dp_cmdp._src.checking.verify.releases import ReleaseFile
 from dp_cmdp._src.checking.verify.rows import Multipliers, Point, matrix, point, read_multipliers
 
@@ -65,21 +65,22 @@ def answer_findings(
     refuse_unless(member(said, "answer") == problem.kind, "it answers another kind of problem")
     refuse_unless(member(said, "source") in ("release", "robust"), "it has an unknown source")
     proof, decision = member(said, "certificate"), member(said, "decision")
-    alone = release is None or member(proof, "everywhere") is True
-    if not alone and None in release.laws:
+    given = None if member(proof, "everywhere") is True else release
+    if given is not None and None in given.laws:
         why = "its release has noise of a law that is not known here"
         yield Finding(subject, SAFE[problem.kind], None, why, "not proved", open=True)
         return
-    known = Known.box(problem.adjacency) if alone else release.known
-    multipliers = _multipliers(member(said, "multipliers"), problem, known, alone)
+    known = Known.box(problem.adjacency) if given is None else given.known
+    multipliers = _multipliers(member(said, "multipliers"), problem, known, given is None)
     estimate = numbers(member(said, "estimate"), "the estimate")
     inside = zip(problem.adjacency.lower, estimate, problem.adjacency.upper, strict=True)
+    x: list[float] = []
     if problem.kind == LINEAR:
         x = numbers(member(decision, "x"), "the decision")
         judged = Judged(problem.judge_point(x, known, multipliers), point(x))
     else:
         judged = judge_policy(problem, policy_table(decision), known, multipliers)
-    scope = "" if release is None or not alone else ", whatever the data"
+    scope = ", whatever the data" if given is None else ""
     yield claim(SAFE[problem.kind], judged.holds, judged.words + scope)
     verified, residual = judged.holds, Fraction(0)
     if problem.kind == LINEAR:
@@ -108,10 +109,8 @@ def answer_findings(
 def policy_table(said: Any) -> np.ndarray:
     """The probabilities of a policy's document."""
     given = member(said, "probabilities")
-    refuse_unless(
-        isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind == "f",
-        "a policy is a table of probabilities",
-    )
+    table = hasattr(given, "dtype") and given.ndim == 2 and given.dtype.kind == "f"
+    refuse_unless(table, "a policy is a table of probabilities")
     proper = (given >= 0).all() and (np.abs(given.sum(axis=1) - 1) < SUM_TOLERANCE).all()
     refuse_unless(proper, "a policy has a row that is no distribution")
     return given
@@ -139,11 +138,8 @@ def _weights(said: Mapping[str, Any], problem: ProblemFile, x: Point) -> bool:
     refuse_unless(
         stated.shape == (len(exact), problem.adjacency.size), "the weights are of another problem"
     )
-    table = stated.tocoo()
-    left = [dict(row) for row in exact]
-    for row, entry, weight in zip(
-        *(part.tolist() for part in (*table.coords, table.data)), strict=True
-    ):
+    left: list[Row] = [{**row} for row in exact]
+    for row, entry, weight in triples(stated):
         left[row][entry] = left[row].get(entry, Fraction(0)) - Fraction(weight)
     return all(
         max(map(abs, rest.values()), default=0) <= ROUNDING * sum(map(abs, row.values()))

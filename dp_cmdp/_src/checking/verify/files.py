@@ -37,7 +37,7 @@ DAMAGE = (Refused, LookupError, TypeError, ValueError, ArithmeticError, Attribut
 
 
 @validated
-def verify(*what: Any, problem: Any = None, trusted_laws: Sequence = ()) -> Report:
+def verify(*what: Any, problem: Any = None, trusted_laws: Sequence[Any] = ()) -> Report:
     """Verify public files from their content alone, by counts of its own.
 
     Parameters

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -94,14 +95,15 @@ class Known:
         n, m = len(self.lower), len(self.rows)
         span = float(max(high - low for low, high in zip(self.lower, self.upper, strict=True))) or 1
         matrix = sparse.coo_array((weight, (i, k)), shape=(m, n))
-        found = linprog(
+        rows: Any = sparse.hstack([matrix, sparse.coo_array(np.full((m, 1), -span))], format="csr")
+        found: Any = linprog(
             np.append(np.zeros(n), 1.0),
-            A_ub=sparse.hstack([matrix, np.full((m, 1), -span)], format="csr"),
+            A_ub=rows,
             b_ub=[float(limit / size) for limit, size in zip(self.limits, unit, strict=True)],
             bounds=[*zip(map(float, self.lower), map(float, self.upper), strict=True), (0, None)],
             method="highs",
         )
-        if found.status != 0 or found.ineqlin is None:
+        if found.status != 0:
             return [0.0] * m
         duals = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
         return [

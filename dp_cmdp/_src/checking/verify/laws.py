@@ -110,10 +110,10 @@ def _one_sided(said: Mapping[str, Any]) -> Law:
     refuse_unless(high < LARGEST_SUPPORT, "the noise must stay below 2^61 steps")
 
     def delta(moved: Moved, epsilon: Fraction) -> Fraction:
-        if not moved.count:
+        if not moved.queries:
             return Fraction(0)
         shifts = -(-moved.largest // cell)
-        if moved.count > 1 or shifts * len(weights) > MOST_WORK or epsilon > LARGEST_EPSILON:
+        if moved.queries > 1 or shifts * len(weights) > MOST_WORK or epsilon > LARGEST_EPSILON:
             return Fraction(1)
         return _worst_divergence(weights, shifts, epsilon)
 
@@ -191,10 +191,11 @@ def _thresholds(said: Mapping[str, Any]) -> tuple[int, ...]:
 
 def _many(texts: Any, most: int) -> tuple[int, ...]:
     refuse_unless(
-        isinstance(texts, list | tuple) and len(texts) <= most,
+        type(texts) is list and len(texts) <= most,
         f"a law must be written with at most {most} integers",
     )
-    return tuple(_hexadecimal(each) for each in texts)
+    found: list[Any] = texts
+    return tuple(map(_hexadecimal, found))
 
 
 def _hexadecimal(text: Any) -> int:

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
@@ -31,6 +32,7 @@ EXACT_STATES = 60
 #: Beyond so many states nothing is factorised here.
 MOST_STATES = 200_000
 
+FloatArray = NDArray[np.float64]
 Row = dict[int, Fraction]
 
 
@@ -52,12 +54,13 @@ class Chain:
     moves: dict[int, Row]
 
     @classmethod
-    def of(cls, T: Any, start: np.ndarray, gamma: Fraction, probabilities: np.ndarray) -> Chain:
+    def of(cls, T: Any, start: FloatArray, gamma: Fraction, probabilities: FloatArray) -> Chain:
         """`T` has a row per state and action; only what the policy reaches is looked at."""
         states, actions = probabilities.shape
         refuse_unless(T.shape == (states * actions, states), "the policy is for another model")
         refuse_unless(0 <= gamma < 1, "gamma must lie in [0, 1)")
-        first = _shares(dict(enumerate(start.tolist())), "the start")
+        given: list[float] = start.tolist()
+        first = _shares(dict(enumerate(given)), "the start")
         chosen: dict[int, Row] = {}
         moves: dict[int, Row] = {}
         todo = list(first)
@@ -65,13 +68,14 @@ class Chain:
             state = todo.pop()
             if state in moves:
                 continue
-            chosen[state] = _shares(dict(enumerate(probabilities[state].tolist())), "the policy")
+            own: list[float] = probabilities[state].tolist()
+            chosen[state] = _shares(dict(enumerate(own)), "the policy")
             into: Row = {}
             for action, share in chosen[state].items():
                 row = state * actions + action
                 span = slice(T.indptr[row], T.indptr[row + 1])
-                given = zip(T.indices[span].tolist(), T.data[span].tolist(), strict=True)
-                for following, chance in _shares(dict(given), "T").items():
+                pairs = zip(T.indices[span].tolist(), T.data[span].tolist(), strict=True)
+                for following, chance in _shares(dict(pairs), "T").items():
                     into[following] = into.get(following, Fraction(0)) + share * chance
             moves[state] = into
             todo += into
@@ -84,7 +88,9 @@ class Chain:
             raise Refused(f"more than {MOST_STATES} states are reached: too many to judge here")
         place = {state: number for number, state in enumerate(states)}
         one = 1 << BITS
-        rows, columns, shares = [], [], []
+        rows: list[int] = []
+        columns: list[int] = []
+        shares: list[int] = []
         for state in states:
             for following, chance in self.moves[state].items():
                 rows.append(place[following])

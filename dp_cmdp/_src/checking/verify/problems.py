@@ -13,7 +13,7 @@ import numpy as np
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
 from dp_cmdp._src.checking.verify.known import Known
 from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Visits
-from dp_cmdp._src.checking.verify.reading import Refused, member, numbers, refuse_unless
+from dp_cmdp._src.checking.verify.reading import Refused, member, numbers, refuse_unless, triples
 from dp_cmdp._src.checking.verify.rows import Multipliers, Point, Rows, Table, matrix, point
 
 LINEAR, CMDP = "linear program", "constrained MDP"
@@ -72,10 +72,7 @@ class ProblemFile:
         refuse_unless(A.shape == (len(b), self.rows.A.shape[1]), "A_eq and b_eq do not fit")
         gap = [Fraction(each) for each in b]
         size = [abs(each) for each in gap]
-        table = A.tocoo()
-        for row, column, value in zip(
-            *(part.tolist() for part in (*table.coords, table.data)), strict=True
-        ):
+        for row, column, value in triples(A):
             if column in x:
                 term = Fraction(value) * x[column]
                 gap[row] -= term

@@ -56,21 +56,18 @@ def integer(value: Any, what: str, low: int | None = None) -> int:
 
 def integers(value: Any, what: str) -> list[int]:
     """A vector of integers, as an array or as a list of texts."""
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "dtype"):
         refuse_unless(value.ndim == 1 and value.dtype.kind == "i", f"{what} must be integers")
         return value.tolist()
-    refuse_unless(isinstance(value, list | tuple), f"{what} must be a list of integers")
-    return [integer(each, what) for each in value]
+    refuse_unless(type(value) is list, f"{what} must be a list of integers")
+    found: list[Any] = value
+    return [integer(each, what) for each in found]
 
 
 def numbers(value: Any, what: str) -> list[float]:
     """A vector of finite floats."""
-    refuse_unless(isinstance(value, np.ndarray | list), f"{what} must be numbers")
-    array = np.asarray(value)
-    refuse_unless(
-        array.ndim == 1 and (array.dtype.kind in "fi" or not array.size),
-        f"{what} must be a vector of numbers",
-    )
+    array: Any = value if hasattr(value, "dtype") else np.zeros((0, 0))
+    refuse_unless(array.ndim == 1 and array.dtype.kind in "fi", f"{what} must be numbers")
     found = array.astype(np.float64).tolist()
     refuse_unless(all(map(math.isfinite, found)), f"{what} must be finite")
     return found
@@ -85,3 +82,10 @@ def fraction(value: Any, what: str) -> Fraction:
     found = Fraction(value)
     refuse_unless(str(found) == value, f"{what} must be written in lowest terms")
     return found
+
+
+def triples(matrix: Any) -> list[tuple[int, int, Any]]:
+    """Row, column and value of every stored entry of a sparse matrix."""
+    table = matrix.tocoo()
+    parts: list[list[Any]] = [part.tolist() for part in (*table.coords, table.data)]
+    return list(zip(*parts, strict=True))

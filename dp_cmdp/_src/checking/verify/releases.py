@@ -243,7 +243,7 @@ class ReleaseFile:
         moved = self.adjacency.moved(outcome.weights, largest=outcome.largest)
         needed = law.delta(moved, outcome.epsilon)
         words = (
-            f"a record moves {moved.l1} integers, {moved.largest} in one of {moved.count} queries"
+            f"a record moves {moved.l1} integers, {moved.largest} in one of {moved.queries} queries"
         )
         refuse_unless(
             needed <= outcome.delta,
@@ -268,8 +268,9 @@ def trusting(laws: Sequence[Any]) -> Trust:
 
     def trust(said: Mapping[str, Any]) -> Law | None:
         for each in laws:
-            law = each.from_document(dict(said)) if isinstance(each, type) else each
-            if law is not None and dict(law.document()) == dict(said):
+            made = getattr(each, "from_document", None) if isinstance(each, type) else None
+            law: Any = made(dict(said)) if made else each
+            if law is not None and law.document() == dict(said):
                 return Law(str(said["law"]), law.low, law.high, _delta_of(law))
         return None
 

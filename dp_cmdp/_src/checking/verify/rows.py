@@ -17,7 +17,13 @@ import numpy as np
 from scipy import sparse
 
 from dp_cmdp._src.checking.verify.known import Known, Row
-from dp_cmdp._src.checking.verify.reading import integers, member, numbers, refuse_unless
+from dp_cmdp._src.checking.verify.reading import (
+    integers,
+    member,
+    numbers,
+    refuse_unless,
+    triples,
+)
 
 Multipliers = list[list[tuple[int, Fraction]]]
 Term = tuple[int, int, int, float]
@@ -36,7 +42,7 @@ class Table:
     @classmethod
     def read(cls, said: Any, entries: int, what: str) -> Table:
         constant = matrix(member(said, "constant"), f"the constant part of {what}")
-        shape = tuple(integers([*map(int, member(said, "shape"))], "the shape"))
+        shape = tuple(integers(member(said, "shape"), "the shape"))
         rows, columns = (*shape, 1, 1)[:2] if len(shape) < 2 else (shape[0], prod(shape[1:]))
         refuse_unless(constant.shape == (rows, columns), f"{what} has parts of different shapes")
         parts = [
@@ -51,9 +57,7 @@ class Table:
             all(0 <= i < rows and 0 <= j < columns and 0 <= k < entries for i, j, k, _ in terms),
             f"{what} has a term at a place or of an entry that does not exist",
         )
-        table = constant.tocoo()
-        places = [part.tolist() for part in (*table.coords, table.data)]
-        return cls((rows, columns), list(zip(*places, strict=True)), terms)
+        return cls((rows, columns), triples(constant), terms)
 
 
 @dataclass(frozen=True)
@@ -114,10 +118,7 @@ def read_multipliers(said: Any, rows: int, known: Known) -> Multipliers:
         "the multipliers are of other constraints or inequalities",
     )
     found: Multipliers = [[] for _ in range(rows)]
-    entries = table.tocoo()
-    for row, place, factor in zip(
-        *(part.tolist() for part in (*entries.coords, entries.data)), strict=True
-    ):
+    for row, place, factor in triples(table):
         refuse_unless(factor >= 0, "a multiplier is negative")
         if factor:
             found[row].append((place, Fraction(factor)))
@@ -126,10 +127,10 @@ def read_multipliers(said: Any, rows: int, known: Known) -> Multipliers:
 
 def matrix(said: Any, what: str) -> Any:
     """A sparse matrix of finite numbers, each place once."""
-    refuse_unless(sparse.issparse(said) and said.ndim == 2, f"{what} must be a sparse matrix")
+    refuse_unless(sparse.issparse(said), f"{what} must be a sparse matrix")
     found: Any = sparse.csr_array(said)
     refuse_unless(np.isfinite(found.data).all(), f"{what} must be finite")
-    places = set(zip(*(part.tolist() for part in found.tocoo().coords), strict=True))
+    places = {(row, column) for row, column, _ in triples(found)}
     refuse_unless(len(places) == found.nnz, f"{what} states a place twice")
     return found
 
