@@ -40,14 +40,15 @@ class Problem(Protocol):
     """What the verbs know of a linear program, a constrained MDP, …
 
     `signs` (constraints × entries) is ±1 where a constraint only ever gets worse (better) as an
-    entry grows, and a stored 0 where that depends on the decision.
+    entry grows, and a stored 0 where that depends on the decision. `answer` finds the best for the
+    estimate among what holds for every database of the set, `certify` what is proved of a decision;
+    `refuse_if_unanswerable` raises RefusedError unless there is an answer for the whole envelope.
     """
 
     envelope: Envelope
 
     @property
-    def signs(self) -> Any: ...
-
+    def signs(self) -> sparse.csr_array: ...
     def answer(
         self,
         known: UncertaintySet,
@@ -55,22 +56,10 @@ class Problem(Protocol):
         *,
         start: Any = None,
         certify: bool = True,
-    ) -> Answer[Any]:
-        """The best for the estimate among what holds for every database of the set."""
-        ...
-
-    def value(self, decision: Any, values: FloatArray) -> float:
-        """What a decision is worth at a database."""
-        ...
-
-    def certify(self, decision: Any, known: UncertaintySet) -> Certificate:
-        """What is proved of a decision for every database of the set."""
-        ...
-
-    def refuse_if_unanswerable(self) -> None:
-        """Raise RefusedError unless there is an answer for every database of the envelope."""
-        ...
-
+    ) -> Answer[Any]: ...
+    def value(self, decision: Any, values: FloatArray) -> float: ...
+    def certify(self, decision: Any, known: UncertaintySet) -> Certificate: ...
+    def refuse_if_unanswerable(self) -> None: ...
     def save(self, path: str | Path) -> Path: ...
 
 
@@ -255,9 +244,9 @@ class Answer(Generic[D]):
         try:
             own, problem_class = (_class(name) for name in CLASSES[said["answer"]])
             problem = problem_class.load(source / PROBLEM)
-            release = _class(_RELEASE_CLASS).load(source / RELEASE) if (
-                source / RELEASE
-            ).exists() else None  # fmt: skip
+            path, release = source / RELEASE, None
+            if path.exists():
+                release = _class(_RELEASE_CLASS).load(path)
             return own._proved(problem, release, said)
         except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
             why = error if isinstance(error, InvalidArgumentError) else type(error).__name__

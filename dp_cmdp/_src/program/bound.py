@@ -38,15 +38,14 @@ def upper_bound(
     A variable that nothing bounds is taken to be at most twice as large as any of x, plus 1: then
     the bound is as accurate as the solver's multipliers, and not a proof.
     """
-    n, m = x.size, robust.rows.num_rows
-    y, y_eq = raw.dual[:m].copy(), raw.dual_eq
+    rows, n, m = robust.rows, x.size, robust.rows.num_rows
+    A, b, A_eq, ones = rows.A, rows.b, lp.A_eq, np.ones
+    y, y_eq = raw.dual[:m], raw.dual_eq
     theta = _worst_databases(robust, y, raw.dual[m:], inside)
     if theta is None:
         return np.inf
-    rows, A, A_eq = robust.rows, robust.rows.A, lp.A_eq
     at = np.repeat(np.arange(m), np.diff(A.constant.indptr))
     at_eq = np.repeat(np.arange(y_eq.size), np.diff(A_eq.indptr))
-    ones = np.ones
     columns = np.concatenate([np.arange(n), A.constant.indices, A.col, A_eq.indices])
     reduced, off = _sums(
         columns.astype(np.intp),
@@ -57,30 +56,26 @@ def upper_bound(
         ],
         num_rows=n,
     )
-    lower, upper = lp.lower[:n], lp.upper[:n]
-    if not (
-        np.isfinite(lower[reduced - off < 0]).all() and np.isfinite(upper[reduced + off > 0]).all()
-    ):
-        lower, upper = _implied_bounds(lp, robust, theta, lower, upper)
-        reach = 2.0 * float(np.abs(x).max(initial=0.0)) + 1.0
-        lower = np.where(np.isfinite(lower), lower, -reach)
-        upper = np.where(np.isfinite(upper), upper, reach)
-    else:  # of the bounds that are infinite none is used
-        lower, upper = np.nan_to_num(lower, neginf=0.0), np.nan_to_num(upper, posinf=0.0)
-    most = np.maximum.reduce(
-        [side * end for side in (reduced - off, reduced + off) for end in (lower, upper)]
-    )
+    least, most = reduced - off, reduced + off
+    low, high = lp.lower[:n], lp.upper[:n]
+    if (np.isinf(low) & (least < 0.0)).any() or (np.isinf(high) & (most > 0.0)).any():
+        low, high = _implied_bounds(lp, robust, theta)
+    reach = 2.0 * float(np.abs(x).max(initial=0.0)) + 1.0
+    low = np.where(least < 0.0, np.where(np.isinf(low), -reach, low), np.maximum(low, -reach))
+    high = np.where(most > 0.0, np.where(np.isinf(high), reach, high), np.minimum(high, reach))
+    ends = [side * end for side in (least, most) for end in (low, high)]
     total, error = _sums(
-        np.zeros(m + rows.b.row.size + y_eq.size, dtype=np.intp),
+        np.zeros(m + b.row.size + y_eq.size, dtype=np.intp),
         [
-            np.concatenate([y, y[rows.b.row], y_eq]),
-            np.concatenate([rows.constant, rows.b.coefficient, lp.b_eq]),
+            np.concatenate([y, y[b.row], y_eq]),
+            np.concatenate([rows.constant, b.coefficient, lp.b_eq]),
             np.concatenate([ones(m), theta[rows.b_pair], ones(y_eq.size)]),
         ],
         num_rows=1,
     )
-    rest = math.nextafter(math.fsum(np.nextafter(most, np.inf).tolist()), math.inf)
-    return float(np.nextafter(np.nextafter(total[0] + error[0], np.inf) + rest, np.inf))
+    rest = math.fsum(np.nextafter(np.maximum.reduce(ends), np.inf).tolist())
+    whole = np.nextafter(total[0] + error[0], np.inf) + np.nextafter(rest, np.inf)
+    return float(np.nextafter(whole, np.inf))
 
 
 def _sums(
@@ -106,23 +101,21 @@ def _worst_databases(
     share = np.divide(dual, price, out=np.zeros_like(dual), where=price > 0.0)
     theta = robust.base.copy()
     theta[hard] = np.clip(low[hard] + share, low[hard], high[hard])
-    if not robust.links:
-        return theta
-    target = inside[robust.entry]
-    reached = np.maximum(_room(robust, target), 0.0)
+    target, used = inside[robust.entry], y[robust.link_row] > 0.0
+    reached = np.maximum(_left(robust, target), 0.0)
     for attempt in range(MOVES):
-        missing = np.where(y[robust.link_row] > 0.0, np.maximum(-_room(robust, theta), 0.0), 0.0)
+        missing = np.where(used, np.maximum(-_left(robust, theta), 0.0), 0.0)
         if not missing.any():
             return theta
-        share = np.divide(missing, missing + reached, out=np.zeros_like(missing), where=missing > 0)
+        part = np.divide(missing, missing + reached, out=np.zeros_like(missing), where=missing > 0)
         step = np.zeros(y.size)
-        np.maximum.at(step, robust.link_row, share)
+        np.maximum.at(step, robust.link_row, part)
         step = np.where(step > 0.0, np.minimum(step * 2.0**attempt + 2.0**-50, 1.0), 0.0)
         theta = np.clip(theta + step[robust.row] * (target - theta), low, high)
     return None
 
 
-def _room(robust: RobustRows, theta: FloatArray) -> FloatArray:
+def _left(robust: RobustRows, theta: FloatArray) -> FloatArray:
     """q_j − W_jθ^i per link; its signs are exact."""
     meeting, link, weight = robust.pull
     return exact.tight_sums(
@@ -136,45 +129,32 @@ def _room(robust: RobustRows, theta: FloatArray) -> FloatArray:
 
 
 def _implied_bounds(
-    lp: LinearProgram,
-    robust: RobustRows,
-    theta: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
+    lp: LinearProgram, robust: RobustRows, theta: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds of x that the rows at θ^i and the equality rows imply, rounded outwards."""
-    A, b, m = robust.rows.A, robust.rows.b, robust.rows.num_rows
-    terms = sparse.csr_array((A.coefficient * theta[robust.rows.A_pair], (A.row, A.col)), A.shape)
-    right = robust.rows.constant + np.bincount(
-        b.row, weights=b.coefficient * theta[robust.rows.b_pair], minlength=m
-    )
-    own = sparse.csr_array((lp.A_eq.data, lp.A_eq.indices, lp.A_eq.indptr), lp.A_eq.shape)[
-        :, : lower.size
-    ]
-    matrix = sparse.csr_array(sparse.vstack([A.constant + terms, own, -own]))
-    right = np.concatenate([right, lp.b_eq, -lp.b_eq])
-    row = np.repeat(np.arange(right.size), np.diff(matrix.indptr))
-    col, data = matrix.indices, matrix.data
-    use = data != 0.0
-    row, col, data = row[use], col[use], data[use]
+    rows, A, b = robust.rows, robust.rows.A, robust.rows.b
+    n, m = A.shape[1], rows.num_rows
+    moved = sparse.csr_array((A.coefficient * theta[rows.A_pair], (A.row, A.col)), shape=(m, n))
+    shift = np.bincount(b.row, weights=b.coefficient * theta[rows.b_pair], minlength=m)
+    equal = lp.A_eq[:, :n]
+    right = np.concatenate([rows.constant + shift, lp.b_eq, -lp.b_eq])
+    table = sparse.coo_array(sparse.vstack([A.constant + moved, equal, -equal]))
+    used = table.data != 0.0
+    (row, col), data = (part[used] for part in table.coords), table.data[used]
+    lower, upper = lp.lower[:n].copy(), lp.upper[:n].copy()
     for _ in range(ROUNDS):
         end = np.where(data > 0.0, lower[col], upper[col])
-        finite = np.isfinite(end)
-        term = np.where(finite, data * np.where(finite, end, 0.0), 0.0)
-        total = np.bincount(row, weights=term, minlength=right.size)
-        size = np.bincount(row, weights=np.abs(term), minlength=right.size) + np.abs(right)
-        missing = np.bincount(row, weights=~finite, minlength=right.size)
-        others = missing[row] - ~finite
-        with np.errstate(over="ignore", invalid="ignore"):
-            most = (right[row] - (total[row] - term) + WIDER * size[row]) / data
-        known = (others == 0) & np.isfinite(most)
-        most = most + WIDER * np.abs(most)
-        least = np.where(known, most - 2 * WIDER * np.abs(most), 0.0)
-        rises, falls = known & (data > 0.0), known & (data < 0.0)
-        new_upper, new_lower = upper.copy(), lower.copy()
-        np.minimum.at(new_upper, col[rises], most[rises])
-        np.maximum.at(new_lower, col[falls], least[falls])
-        if np.array_equal(new_upper, upper) and np.array_equal(new_lower, lower):
-            break
-        lower, upper = new_lower, new_upper
+        term = np.where(np.isfinite(end), data * np.nan_to_num(end, posinf=0.0, neginf=0.0), 0.0)
+        total, size, missing = (
+            np.bincount(row, weights=part, minlength=right.size)
+            for part in (term, np.abs(term), np.isinf(end))
+        )
+        alone = missing[row] == np.isinf(end)  # every other variable of the row is bounded
+        left = right[row] - (total[row] - term)
+        with np.errstate(over="ignore"):
+            most = (left + WIDER * (size + np.abs(right))[row]) / data
+            outer = most + np.sign(data) * WIDER * np.abs(most)
+        rises, falls = alone & (data > 0.0), alone & (data < 0.0)
+        np.minimum.at(upper, col[rises], outer[rises])
+        np.maximum.at(lower, col[falls], outer[falls])
     return lower, upper

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.base import exact
@@ -99,11 +98,9 @@ def _at(lp: LinearProgram, raw: RawSolution, slack_of: SlackOf) -> Point:
     x = np.clip(raw.x, lp.lower, lp.upper)
     slack = leading = slack_of(x)
     if leading.size < lp.b.size:
-        rest = slice(leading.size, None)
-        terms = slack_terms(lp.A[rest], lp.b[rest], x)
-        rest_slack = exact.tight_sums(*terms, num_rows=lp.b.size - leading.size)
-        slack = np.concatenate([leading, rest_slack])
-    gap_eq, residual_eq = _largest_residuals(lp.A_eq, lp.b_eq, x)
+        rest = replace(lp, A=lp.A[leading.size :], b=lp.b[leading.size :])
+        slack = np.concatenate([leading, rest.slack(x)])
+    gap_eq, residual_eq = equality_residuals(lp.A_eq, lp.b_eq, x)
     return Point(x, raw, slack, gap_eq, residual_eq, leading.size)
 
 
@@ -118,37 +115,12 @@ def equality_residuals(
     """
     rows, factors = slack_terms(A_eq, b_eq, x)
     gap = exact.row_sums(rows, factors, num_rows=b_eq.size)
-    sizes = exact.row_sums(rows, [np.abs(factor) for factor in factors], num_rows=b_eq.size)
-    return gap, _shares(gap, sizes)
-
-
-def _shares(gap: FloatArray, size: FloatArray) -> FloatArray:
-    """|gap| / size per row: 0 only for a gap of 0, 1 for one that is infinite."""
-    share = (~np.isfinite(gap)).astype(np.float64)
-    wrong = np.isfinite(gap) & (gap != 0.0)
-    share[wrong] = np.maximum(np.abs(gap[wrong]) / size[wrong], 5e-324)
-    return share
-
-
-def _largest_residuals(
-    A_eq: sparse.csr_array, b_eq: FloatArray, x: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """:func:`equality_residuals`; relative ones that are not the largest may be in floats.
-
-    They are on the same side of the goal of corrections, and none exceeds the largest.
-    """
-    rows, factors = slack_terms(A_eq, b_eq, x)
-    gap = exact.row_sums(rows, factors, num_rows=b_eq.size)
-    if not gap.any():
-        return gap, np.zeros(gap.size)
-    _, error, size = exact.sum_bounds(rows, factors, num_rows=b_eq.size)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = _shares(gap, size)
-        near = 2.0 * float(np.max(error[size > 0.0] / size[size > 0.0], initial=0.0))
-        unclear = ~(share < (1.0 - near) * share.max())
-        unclear |= ~(np.abs(share - EQUALITY_GOAL) > near * EQUALITY_GOAL)
-    sizes = exact.some_sums(unclear, rows, [np.abs(factor) for factor in factors])
-    share[unclear] = _shares(gap[unclear], sizes)
+    wrong, share = gap != 0.0, np.zeros(gap.size)
+    if wrong.any():
+        size = exact.some_sums(wrong, rows, [np.abs(factor) for factor in factors])
+        with np.errstate(invalid="ignore"):
+            part = np.maximum(np.abs(gap[wrong]) / size, 5e-324)
+        share[wrong] = np.where(np.isfinite(gap[wrong]), part, 1.0)
     return gap, share
 
 
@@ -158,13 +130,17 @@ def _corrected(lp: LinearProgram, point: Point, engine: HighsEngine, *, slack_of
     best, attempts, caution = point, 1, NEAR
     while attempts < MAX_ATTEMPTS and (not point.feasible or point.worst_eq > EQUALITY_GOAL):
         rounding = ROUNDING * (sizes @ np.abs(point.x) + np.abs(lp.b))
-        asked = _rows_to_move(point, rounding if caution == NEAR else 0.0)
+        # rows of less than the least slack; none for the sake of the equalities alone
+        asked = (point.slack < (rounding if caution == NEAR else 0.0)) & (not point.feasible)
         wanted = np.where(asked, np.maximum(GROWTH * margin, rounding), margin)
         if caution == NO_MARGIN:
             wanted[:] = 0.0
+        left = point.slack - wanted  # the other rows keep their margin, or what they have of it
+        gap = np.where(asked | (point.slack < 0.0), left, np.maximum(left, 0.0))
+        gap_eq = np.where(point.residual_eq > EQUALITY_GOAL, point.gap_eq, 0.0)
         attempts += 1
         try:
-            raw = _correction(engine, point, asked=asked, margin=wanted)
+            raw = engine.correct(point.x, gap, gap_eq)
         except SolverError:
             if caution == NO_MARGIN or (point.feasible and point.worst_eq <= EQUALITY_TOLERANCE):
                 break
@@ -179,23 +155,6 @@ def _corrected(lp: LinearProgram, point: Point, engine: HighsEngine, *, slack_of
         if settled or (caution == NO_MARGIN and np.array_equal(point.x, last.x)):
             break  # as exact as floats allow
     return best
-
-
-def _rows_to_move(point: Point, least: FloatArray | float) -> NDArray[np.bool_]:
-    """Rows of less than the least slack: none for the sake of the equalities alone."""
-    if point.feasible:
-        return np.zeros(point.slack.size, dtype=bool)
-    return point.slack < least
-
-
-def _correction(
-    engine: HighsEngine, point: Point, *, asked: NDArray[np.bool_], margin: FloatArray
-) -> RawSolution:
-    """Rows asked for gain their margin; the others keep it, or what they have of it."""
-    left = point.slack - margin
-    gap = np.where(asked | (point.slack < 0.0), left, np.maximum(left, 0.0))
-    gap_eq = np.where(point.residual_eq > EQUALITY_GOAL, point.gap_eq, 0.0)
-    return engine.correct(point.x, gap, gap_eq)
 
 
 def _missed_equalities(point: Point, engine: HighsEngine) -> SolverError:

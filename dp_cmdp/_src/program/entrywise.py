@@ -10,7 +10,9 @@ off by their rounding, on both sides; bounds and changes cover it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from dp_cmdp._src.base import exact
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope, Group
+from dp_cmdp._src.program.rows import IntArray, spans
 
 if TYPE_CHECKING:
     from dp_cmdp._src.program.parametric import ParametricLP
@@ -32,176 +35,113 @@ def entrywise(
     program: ParametricLP,
 ) -> tuple[ParametricLP, sparse.csr_array, FloatArray]:
     """The problem with groups A, b and c of coefficients, and θ ↦ Mθ + m."""
-    parts = {"A": program.A, "b": program.b, "c": program.objective}
-    groups, places, constants, terms, start = [], [], [], [], 0
-    for name, part in parts.items():
+    terms, constants, groups, own, start = [], [np.zeros(0)], [], {}, 0
+    for name, field in (("A", "A"), ("b", "b"), ("c", "objective")):
+        part = getattr(program, field)
         width = part.constant.shape[1]
         keys, position = np.unique(part.row * width + part.col, return_inverse=True)
-        row, col = np.divmod(keys, max(width, 1))
-        places.append((row, col, start + np.arange(keys.size)))
-        constants.append(_at(part.constant, row, col))
+        at, place = np.divmod(keys, max(width, 1)), start + np.arange(keys.size)
+        fixed = np.asarray(part.constant[at]).ravel() if keys.size else np.zeros(0)
+        public = part.constant - sparse.csr_array((fixed, at), shape=part.constant.shape)
+        public.eliminate_zeros()
+        own[field] = part.shape, *at, place, np.ones(keys.size), public
         terms.append((start + position, part.entry, part.coefficient))
+        constants.append(fixed)
         if keys.size:
             groups.append(Group(name, (keys.size,), start))
         start += keys.size
     m = np.concatenate(constants)
-    place, entry, coefficient = (np.concatenate(part) for part in zip(*terms, strict=True))
-    envelope = _image(program.envelope, place, entry, coefficient, m, tuple(groups))
-    objective, A, b = (
-        _own(part, envelope, *where)
-        for part, where in zip(
-            (program.objective, program.A, program.b), places[2:] + places[:2], strict=True
+    M = _Map(*(np.concatenate(part) for part in zip(*terms, strict=True)), m, program.envelope)
+    envelope = M.image(tuple(groups))
+    made = {field: Affine._of(envelope, *parts) for field, parts in own.items()}
+    matrix = sparse.csr_array((M.factor, (M.place, M.entry)), shape=(m.size, M.envelope.size))
+    return program._with(envelope=envelope, **made), matrix, m
+
+
+@dataclass(frozen=True)
+class _Map:
+    """θ ↦ Mθ + m, by terms factor·θ_entry at a place."""
+
+    place: IntArray
+    entry: IntArray
+    factor: FloatArray
+    m: FloatArray
+    envelope: Envelope
+
+    def image(self, groups: tuple[Group, ...]) -> Envelope:
+        """The envelope of Mθ + m: intervals rounded outwards, changes rounded up."""
+        size, box = self.m.size, self.envelope
+        low, high = box.lower[self.entry], box.upper[self.entry]
+        at, ones = np.concatenate([self.place, *[np.arange(size)] * 2]), np.ones(2 * size)
+        ends = []
+        for sign in (-1.0, 1.0):
+            end = np.where(sign * self.factor > 0.0, high, low)
+            parts = [sign * self.factor, sign * self.m, self.rounding]
+            factors = [np.concatenate(parts), np.concatenate([end, ones])]
+            ends.append(sign * exact.row_sums_up(at, factors, num_rows=size))
+        change = self.change
+        most = None if box.entries_per_record is None else self.changed_at_once(change)
+        return Envelope._of(*ends, change, entries_per_record=most, groups=groups)
+
+    @cached_property
+    def rounding(self) -> FloatArray:
+        """How far a coefficient computed in floats may be off.
+
+        Nothing where it is a single entry with coefficient ±1. Of n terms and a constant, each
+        passes at most n + 1 roundings of 2^-53, relative; the bound is four times that.
+        """
+        box, weights = self.envelope, np.abs(self.factor)
+        largest = np.maximum(np.abs(box.lower), np.abs(box.upper))[self.entry]
+        size, weight, count = (
+            np.bincount(self.place, weights=part, minlength=self.m.size)
+            for part in (weights * largest, weights, np.ones(weights.size))
         )
-    )
-    matrix = sparse.csr_array((coefficient, (place, entry)), shape=(m.size, program.envelope.size))
-    return program._with(envelope=envelope, objective=objective, A=A, b=b), matrix, m
+        error = (count + 1) * 2.0**-51 * (np.abs(self.m) + size) + count * UNDERFLOW
+        return np.where((count == 1) & (self.m == 0.0) & (weight == 1.0), 0.0, error)
 
-
-def _at(matrix: sparse.csr_array, row: NDArray[np.int64], col: NDArray[np.int64]) -> FloatArray:
-    if not (row.size and matrix.nnz):
-        return np.zeros(row.size)
-    found = matrix[row, col]
-    dense = found.toarray() if sparse.issparse(found) else found
-    return np.asarray(dense, dtype=np.float64).ravel()
-
-
-def _own(
-    part: Affine,
-    envelope: Envelope,
-    row: NDArray[np.int64],
-    col: NDArray[np.int64],
-    entry: NDArray[np.int64],
-) -> Affine:
-    """Constants stay where nothing is read; each private coefficient reads its own entry."""
-    fixed = part.constant.tocoo()
-    width = part.constant.shape[1]
-    at, own = (np.asarray(c, dtype=np.int64) for c in fixed.coords), row * width + col
-    fixed_row, fixed_col = at
-    public = ~np.isin(fixed_row * width + fixed_col, own)
-    constant = sparse.csr_array(
-        (fixed.data[public], (fixed_row[public], fixed_col[public])), shape=part.constant.shape
-    )
-    return Affine._of(envelope, part.shape, row, col, entry, np.ones(entry.size), constant)
-
-
-def _image(
-    envelope: Envelope,
-    place: NDArray[np.int64],
-    entry: NDArray[np.int64],
-    coefficient: FloatArray,
-    m: FloatArray,
-    groups: tuple[Group, ...],
-) -> Envelope:
-    """The envelope of Mθ + m: intervals rounded outwards, changes rounded up."""
-    rounding = _rounding(envelope, place, entry, coefficient, m)
-    positive = coefficient > 0.0
-    low = np.where(positive, envelope.lower[entry], envelope.upper[entry])
-    high = np.where(positive, envelope.upper[entry], envelope.lower[entry])
-    at = np.concatenate([place, np.arange(m.size), np.arange(m.size)])
-    ends = [
-        sign
-        * exact.row_sums_up(
-            at,
-            [
-                np.concatenate([sign * coefficient, sign * m, rounding]),
-                np.concatenate([end, np.ones(2 * m.size)]),
-            ],
-            num_rows=m.size,
+    @cached_property
+    def change(self) -> sparse.csr_array:
+        """C′: the most that each record changes each coefficient."""
+        by_entry, places = sparse.csc_array(self.envelope.change), self.m.size
+        first, count = by_entry.indptr[self.entry], np.diff(by_entry.indptr)[self.entry]
+        term, at = spans(first, count)
+        record = by_entry.indices[at].astype(np.int64)
+        pairs, pair = np.unique(record * places + self.place[term], return_inverse=True)
+        size = self.envelope.size
+        triples, of_triple = np.unique(pair * size + self.entry[term], return_inverse=True)
+        moved = exact.row_sums_up(
+            of_triple, [np.abs(self.factor[term]), by_entry.data[at]], num_rows=triples.size
         )
-        for sign, end in ((-1.0, low), (1.0, high))
-    ]
-    change, most = _change(envelope, place, entry, coefficient, rounding)
-    return Envelope._of(*ends, change, entries_per_record=most, groups=groups)
-
-
-def _rounding(
-    envelope: Envelope,
-    place: NDArray[np.int64],
-    entry: NDArray[np.int64],
-    coefficient: FloatArray,
-    m: FloatArray,
-) -> FloatArray:
-    """How far a coefficient computed in floats may be off.
-
-    Nothing where it is a single entry with coefficient ±1. Of n terms and a constant, each passes
-    at most n + 1 roundings of 2^-53, relative; the bound is four times that.
-    """
-    largest = np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))[entry]
-    weights = np.abs(coefficient)
-    size = np.bincount(place, weights=weights * largest, minlength=m.size)
-    count = np.bincount(place, minlength=m.size)
-    unit = np.bincount(place, weights=weights, minlength=m.size) == 1.0
-    error = (count + 1) * 2.0**-51 * (np.abs(m) + size) + count * UNDERFLOW
-    return np.where((count == 1) & (m == 0.0) & unit, 0.0, error)
-
-
-def _change(
-    envelope: Envelope,
-    place: NDArray[np.int64],
-    entry: NDArray[np.int64],
-    coefficient: FloatArray,
-    rounding: FloatArray,
-) -> tuple[sparse.csr_array, int | None]:
-    """C′ and the number of coefficients that a record changes at once."""
-    of_entry = sparse.csc_array(envelope.change)
-    count = np.diff(of_entry.indptr)[entry]
-    term = np.repeat(np.arange(entry.size), count)
-    at = of_entry.indptr[entry[term]] + np.arange(term.size)
-    at -= np.repeat(np.cumsum(count) - count, count)
-    record = of_entry.indices[at].astype(np.int64)
-    moved = [np.abs(coefficient[term]), of_entry.data[at]]
-    places, records = rounding.size, envelope.change.shape[0]
-    pair_keys, pair = np.unique(record * places + place[term], return_inverse=True)
-    most = envelope.entries_per_record
-    if most is not None:
-        triples, position = np.unique(
-            pair * np.int64(envelope.size) + entry[term], return_inverse=True
+        pair = triples // max(size, 1)
+        if self.envelope.entries_per_record is not None:
+            kept = _largest(pair, moved, self.envelope.entries_per_record)
+            moved, pair = moved[kept], pair[kept]
+        owner, number = np.divmod(pairs, max(places, 1))
+        amount = exact.row_sums_up(
+            np.concatenate([pair, *[np.arange(pairs.size)] * 2]),
+            [np.concatenate([moved, *[self.rounding[number]] * 2])],
+            num_rows=pairs.size,
         )
-        moved = [exact.row_sums_up(position, moved, num_rows=triples.size)]
-        pair = triples // envelope.size
-        order = np.lexsort((-moved[0], pair))
-        first = np.searchsorted(pair[order], np.arange(pair_keys.size))
-        rank = np.arange(order.size) - first[pair[order]]
-        kept = order[rank < most]
-        moved, pair = [moved[0][kept]], pair[kept]
-    number = pair_keys % max(places, 1)
-    ones = np.ones(pair_keys.size)
-    factors = [*moved, np.ones(moved[0].size)] if len(moved) == 1 else moved
-    amount = exact.row_sums_up(
-        np.concatenate([pair, np.arange(pair_keys.size)]),
-        [
-            np.concatenate([factors[0], 2.0 * ones]),
-            np.concatenate([factors[1], rounding[number]]),
-        ],
-        num_rows=pair_keys.size,
-    )
-    owner = pair_keys // max(places, 1)
-    change = sparse.csr_array((amount, (owner, number)), shape=(records, places))
-    if most is None:
-        return change, None
-    return change, _together(envelope, place, entry, change, most)
+        shape = (self.envelope.change.shape[0], places)
+        return sparse.csr_array((amount, (owner, number)), shape=shape)
+
+    def changed_at_once(self, change: sparse.csr_array) -> int:
+        """max over records of min(#{j : C′_Rj > 0}, the c largest #{j : M_jk ≠ 0} of its k)."""
+        table, most = self.envelope.change, self.envelope.entries_per_record
+        assert most is not None
+        read = np.unique(self.entry * max(self.m.size, 1) + self.place) // max(self.m.size, 1)
+        counts = np.bincount(read, minlength=self.envelope.size)[table.indices]
+        counts = counts * (table.data > 0.0)
+        record = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+        kept = _largest(record, counts, most)
+        several = np.bincount(record[kept], weights=counts[kept], minlength=table.shape[0])
+        every = np.bincount(change.tocoo().coords[0], minlength=table.shape[0])
+        return max(int(np.minimum(several, every).max(initial=0)), 1)
 
 
-def _together(
-    envelope: Envelope,
-    place: NDArray[np.int64],
-    entry: NDArray[np.int64],
-    change: sparse.csr_array,
-    most: int,
-) -> int:
-    """max over records of min(#{j : C′_Rj > 0}, the c largest #{j : M_jk ≠ 0} of its k)."""
-    keys = np.unique(entry * (int(place.max(initial=0)) + 1) + place)
-    reads = np.bincount(keys // (int(place.max(initial=0)) + 1), minlength=envelope.size)
-    table = envelope.change
-    record = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))[table.data > 0.0]
-    counts = reads[table.indices[table.data > 0.0]]
-    order = np.lexsort((-counts, record))
-    first = np.searchsorted(record[order], np.arange(table.shape[0]))
-    rank = np.arange(order.size) - first[record[order]]
-    kept = order[rank < most]
-    several = np.bincount(record[kept], weights=counts[kept], minlength=table.shape[0])
-    positive = np.add.reduceat(
-        np.append(change.data > 0.0, False).astype(np.int64),
-        np.minimum(change.indptr[:-1], change.data.size),
-    ) * (np.diff(change.indptr) > 0) if table.shape[0] else np.zeros(0)  # fmt: skip
-    return max(int(np.minimum(several, positive).max(initial=0)), 1)
+def _largest(group: IntArray, values: NDArray[Any], most: int) -> IntArray:
+    """The places of the so many largest values of each group."""
+    order = np.lexsort((-values, group))
+    new = np.diff(group[order], prepend=-1) != 0
+    first = np.flatnonzero(new)[np.cumsum(new) - 1]
+    return order[np.arange(order.size) - first < most]

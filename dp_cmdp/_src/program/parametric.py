@@ -21,7 +21,7 @@ from scipy import sparse
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.documents import loaded, write_document
-from dp_cmdp._src.base.errors import InvalidArgumentError, SolverError
+from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.affine import Affine, common_envelope
 from dp_cmdp._src.data.database import Database
@@ -36,7 +36,6 @@ from dp_cmdp._src.program.certified import (
     solve_certified,
 )
 from dp_cmdp._src.program.highs import HighsEngine
-from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows, check_consistent
 
 
@@ -112,39 +111,23 @@ class ParametricLP:
                 f"b must have {rows.shape[0]} entries, one per row of A; got {right.shape[0]}"
             )
         labels = _one_per_variable(labels_of(variables, name="variables"), n)
+        low, high = _bounds(lower, upper, n)
+        equalities, equal = _equalities(A_eq, b_eq, n)
         self._fill(
             envelope,
-            (objective, rows, right),
-            *_equalities(A_eq, b_eq, n),
-            *_bounds(lower, upper, n),
+            objective=objective,
+            A=rows,
+            b=right,
+            A_eq=equalities,
+            b_eq=equal,
+            lower=low,
+            upper=high,
             minimizes=maximize is None,
             variables=labels,
         )
 
     def _fill(
         self,
-        envelope: Envelope,
-        parts: tuple[Affine, Affine, Affine],
-        A_eq: sparse.csr_array,
-        b_eq: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-        *,
-        minimizes: bool,
-        variables: Labels,
-        row_names: Sequence[str] = (),
-    ) -> None:
-        self.envelope = envelope
-        self.objective, self.A, self.b = parts
-        self.A_eq, self.b_eq = A_eq, b_eq
-        self.lower, self.upper = lower, upper
-        self.minimizes = minimizes
-        self.variables = variables
-        self.row_names = tuple(row_names) or tuple(f"row {i}" for i in range(self.b.shape[0]))
-
-    @classmethod
-    def _of(
-        cls,
         envelope: Envelope,
         *,
         objective: Affine,
@@ -157,21 +140,21 @@ class ParametricLP:
         minimizes: bool = False,
         variables: Labels = (),
         row_names: Sequence[str] = (),
-    ) -> ParametricLP:
-        """A program from parts that are in order, for front ends."""
+    ) -> None:
         n = objective.shape[0]
+        self.envelope, self.objective, self.A, self.b = envelope, objective, A, b
+        self.A_eq = sparse.csr_array((0, n)) if A_eq is None else A_eq
+        self.b_eq = np.zeros(0) if b_eq is None else b_eq
+        self.lower = np.zeros(n) if lower is None else lower
+        self.upper = np.full(n, np.inf) if upper is None else upper
+        self.minimizes, self.variables = minimizes, variables
+        self.row_names = tuple(row_names) or tuple(f"row {i}" for i in range(b.shape[0]))
+
+    @classmethod
+    def _of(cls, envelope: Envelope, **parts: Any) -> ParametricLP:
+        """A program from parts that are in order, for front ends: those of :meth:`_fill`."""
         made = cls.__new__(cls)
-        made._fill(
-            envelope,
-            (objective, A, b),
-            sparse.csr_array((0, n)) if A_eq is None else A_eq,
-            np.zeros(0) if b_eq is None else b_eq,
-            np.zeros(n) if lower is None else lower,
-            np.full(n, np.inf) if upper is None else upper,
-            minimizes=minimizes,
-            variables=variables,
-            row_names=row_names,
-        )
+        made._fill(envelope, **parts)
         return made
 
     def _with(self, **parts: Any) -> ParametricLP:
@@ -325,21 +308,11 @@ class ParametricLP:
         robust = RobustRows(self._rows, known)
         links = robust.best_links(x)
         proof = self._proof(robust, x, links)
-        if proof or not robust.links or not robust.slack(x, links).min(initial=0.0) < 0.0:
+        if proof or not robust.links or not proof.worst_slack < 0.0:
             return proof
-        A, b = robust.counterpart  # the same multipliers, corrected until they prove every row
-        fixed = LinearProgram(
-            np.concatenate(
-                [np.zeros(x.size), -np.asarray(A[: self.b.shape[0], x.size :].sum(axis=0)).ravel()]
-            ),
-            A,
-            b,
-            sparse.csr_array((0, A.shape[1])),
-            np.zeros(0),
-            np.concatenate([x, np.zeros(robust.extra)]),
-            np.concatenate([x, np.full(robust.extra, np.inf)]),
-        )
-        try:
+        none = sparse.csr_array((0, x.size))
+        fixed = robust.program(0.0 * x, lower=x, upper=x, A_eq=none, b_eq=np.zeros(0))
+        try:  # multipliers that are corrected until they prove every row
             found = solve_certified(fixed, _slack_of(robust))
         except SolverError:
             return proof
@@ -356,9 +329,9 @@ class ParametricLP:
     def _proof(self, robust: RobustRows, x: FloatArray, links: FloatArray) -> Certificate:
         slack = robust.slack(x, links)
         slack = np.where(slack == 0.0, 0.0, np.nextafter(slack, -np.inf))
-        _, residual = equality_residuals(self.A_eq, self.b_eq, x)
-        off, reason = float(residual.max(initial=0.0)), ""
+        off = float(equality_residuals(self.A_eq, self.b_eq, x)[1].max(initial=0.0))
         outside = np.flatnonzero(~((self.lower <= x) & (x <= self.upper)))
+        reason = ""
         if slack.min(initial=0.0) < 0.0:
             worst = int(np.argmin(slack))
             reason = f"{self.row_names[worst]} may be exceeded by {-slack[worst]:.3g}"
@@ -366,13 +339,9 @@ class ParametricLP:
             reason = f"variable {outside[0]} is outside of its bounds"
         elif off > EQUALITY_TOLERANCE:
             reason = f"an equality row is missed by {off:.3g} of its terms"
+        everywhere = self._is_everything(robust.known) and self.envelope.size > 0
         return Certificate(
-            verified=not reason,
-            slack=check.frozen(slack),
-            names=self.row_names,
-            equality_residual=off,
-            everywhere=self._is_everything(robust.known) and self.envelope.size > 0,
-            reason=reason,
+            not reason, check.frozen(slack), self.row_names, off, "row", everywhere, reason
         )
 
     def _is_everything(self, known: UncertaintySet) -> bool:
@@ -488,7 +457,10 @@ def _one_per_variable(labels: Labels, n: int) -> Labels:
 def _part(name: str, given: Any, envelope: Envelope, *, axes: int) -> Affine:
     """Numbers, Affines or both as an Affine with so many axes."""
     public = check.matrix(name, given) if sparse.issparse(given) else given
-    found = Affine.of(public, envelope)
+    try:
+        found = Affine.of(public, envelope)
+    except InvalidTypeError as error:
+        raise InvalidTypeError(str(error).replace("the constant", name)) from None
     if len(found.shape) != axes:
         what = "a vector" if axes == 1 else "a matrix"
         raise InvalidArgumentError(f"{name} must be {what}, got shape {found.shape}")

@@ -11,7 +11,7 @@ the envelope.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -49,37 +49,32 @@ def refusal(program: ParametricLP, error: SolverError) -> RefusedError:
         A_eq=program.A_eq,
         b_eq=program.b_eq,
     )
-    private = np.unique(program._rows.row)
-    repairs = _repairs(program, lp, private)
-    if repairs is None:
+    try:
+        repairs = _repairs(program, lp, np.unique(program._rows.row))
+    except InfeasibleError:
         repairs = _public_repairs(program, lp)
-        return RefusedError(
+        why = (
             "the public rows and bounds contradict each other; no relaxation of the rows with "
-            f"private numbers can help. Smallest repair: relax {_listed(repairs)}. No data was "
-            "read",
-            repairs=repairs,
+            f"private numbers can help. Smallest repair: relax {_listed(repairs)}"
         )
-    if repairs:
-        return RefusedError(
-            "no point is feasible for every database of the envelope, so no private answer could "
-            f"be feasible with certainty. Smallest repair: relax {_listed(repairs)} (raise the "
-            "right-hand side of a row ≤); or narrow the public bounds of the numbers in these "
-            "rows. No data was read",
-            repairs=repairs,
-        )
-    return RefusedError(
-        f"no point could be certified for every database of the envelope: {error}. No data was read"
-    )
+    else:
+        why = f"no point could be certified for every database of the envelope: {error}"
+        if repairs:
+            why = (
+                "no point is feasible for every database of the envelope, so no private answer "
+                f"could be feasible with certainty. Smallest repair: relax {_listed(repairs)} "
+                "(raise the right-hand side of a row ≤); or narrow the public bounds of the "
+                "numbers in these rows"
+            )
+    return RefusedError(f"{why}. No data was read", repairs=repairs)
 
 
-def _repairs(
-    program: ParametricLP, lp: LinearProgram, rows: NDArray[np.intp]
-) -> dict[str, float] | None:
-    """By how much the given rows must give way; None where that does not help."""
-    m, give = lp.b.size, rows.size
+def _repairs(program: ParametricLP, lp: LinearProgram, rows: NDArray[np.intp]) -> dict[str, float]:
+    """By how much the given rows must give way; raises InfeasibleError where that cannot help."""
+    m, n, give = lp.b.size, lp.c.size, rows.size
     relief = sparse.csr_array((-np.ones(give), (rows, np.arange(give))), shape=(m, give))
     elastic = LinearProgram(
-        np.concatenate([np.zeros(lp.c.size), -np.ones(give)]),
+        np.concatenate([np.zeros(n), -np.ones(give)]),
         sparse.csr_array(sparse.hstack([lp.A, relief])),
         lp.b,
         widened(lp.A_eq, give),
@@ -88,9 +83,9 @@ def _repairs(
         np.concatenate([lp.upper, np.full(give, np.inf)]),
     )
     try:
-        amount = HighsEngine(elastic).run().x[lp.c.size :]
+        amount = HighsEngine(elastic).run().x[n:]
     except InfeasibleError:
-        return None
+        raise
     except SolverError:
         return {}
     size = abs(lp.A[rows]).max(axis=1).toarray().ravel() if give else np.empty(0)
@@ -106,9 +101,8 @@ def _public_repairs(program: ParametricLP, lp: LinearProgram) -> dict[str, float
     except SolverError:
         return {}
     amount = np.concatenate([given[:own], given[m : m + k] + given[m + k :]])
-    right = np.concatenate([lp.b[:own], lp.b_eq])
+    failing = np.flatnonzero(amount > 1e-8 * (1 + np.abs(np.append(lp.b[:own], lp.b_eq))))
     names = [*program.row_names, *(f"equality row {i}" for i in range(k))]
-    failing = np.flatnonzero(amount > 1e-8 * (1 + np.abs(right)))
     return {names[i]: float(amount[i]) for i in failing}
 
 
@@ -128,7 +122,7 @@ def check_boundedness(program: ParametricLP) -> None:
     low, high = _ends(program.objective, program)
     sign = -1.0 if program.minimizes else 1.0
     ends = sign * low.toarray().ravel(), sign * high.toarray().ravel()
-    _Recession(program).refuse_growth(np.maximum(*ends), -np.minimum(*ends))
+    _refuse_growth(program, np.maximum(*ends), -np.minimum(*ends))
 
 
 def _ends(part: Affine, program: ParametricLP) -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -143,55 +137,38 @@ def _ends(part: Affine, program: ParametricLP) -> tuple[sparse.csr_array, sparse
     return low, high
 
 
-class _Recession:
-    """Directions d = up − down in which some program of the envelope is unlimited.
+def _refuse_growth(program: ParametricLP, up: FloatArray, down: FloatArray) -> None:
+    """Raise if up·d⁺ + down·d⁻ can grow along a recession direction d = d⁺ − d⁻ of some program.
 
-    up and down are cut to [0, 1], which keeps the directions of the cone. A free variable whose
+    d⁺ and d⁻ are cut to [0, 1], which keeps the directions of the cone. A free variable whose
     coefficients are uncertain must not go up and down at once: its two signs are tried apart
     (beyond :data:`_SPLIT` such variables they are not, and the check is only sufficient).
     """
-
-    def __init__(self, program: ParametricLP) -> None:
-        low, high = _ends(program.A, program)
-        self._A = sparse.csr_array(sparse.hstack([low, -high]))
-        self._A_eq = sparse.csr_array(sparse.hstack([program.A_eq, -program.A_eq]))
-        can_rise, can_fall = np.isinf(program.upper), np.isinf(program.lower)
-        self._limits = np.concatenate([can_rise, can_fall]).astype(float)
-        uncertain = np.union1d(program.A.col, program.objective.row)
-        self._free = uncertain[can_rise[uncertain] & can_fall[uncertain]]
-
-    def refuse_growth(self, up: FloatArray, down: FloatArray) -> None:
-        """Raise if the objective up·(up part) + down·(down part) can grow."""
-        objective = np.concatenate([up, down])
-        scale = np.abs(objective).max(initial=0.0)
-        if scale == 0.0:
-            return
-        for limits in self._orthants():
-            ray = self._ray(objective / scale, limits)
-            if objective @ ray > 1e-7 * scale:
-                raise _unbounded(ray[: up.size] - ray[up.size :])
-
-    def _orthants(self) -> Iterator[FloatArray]:
-        n = self._limits.size // 2
-        free = self._free if self._free.size <= _SPLIT else self._free[:0]
-        for signs in product((0, n), repeat=free.size):
-            limits = self._limits.copy()
-            limits[free + np.array(signs, dtype=np.intp)] = 0.0
-            yield limits
-
-    def _ray(self, objective: FloatArray, limits: FloatArray) -> FloatArray:
-        rows, equalities = self._A.shape[0], self._A_eq.shape[0]
-        none = np.zeros(limits.size)
-        cone = LinearProgram(
-            objective, self._A, np.zeros(rows), self._A_eq, np.zeros(equalities), none, limits
-        )
-        return np.clip(HighsEngine(cone).run().x, none, limits)
-
-
-def _unbounded(direction: FloatArray) -> RefusedError:
-    names = [f"x[{j}]" for j in np.flatnonzero(np.abs(direction) > 1e-9)]
-    return RefusedError(
-        "the objective may be unbounded for some database of the envelope: "
-        f"{', '.join(names[:SHOWN]) or 'some variable'} can grow without limit. Give them an upper "
-        "bound or a public budget row. No data was read"
+    scale = max(np.abs(up).max(), np.abs(down).max())
+    if scale == 0.0:
+        return
+    low, high = _ends(program.A, program)
+    n, m, k = up.size, program.b.shape[0], program.b_eq.size
+    rises, falls = np.isinf(program.upper), np.isinf(program.lower)
+    uncertain = np.union1d(program.A.col, program.objective.row)
+    free = uncertain[rises[uncertain] & falls[uncertain]]
+    cone = LinearProgram(
+        np.concatenate([up, down]) / scale,
+        sparse.csr_array(sparse.hstack([low, -high])),
+        np.zeros(m),
+        sparse.csr_array(sparse.hstack([program.A_eq, -program.A_eq])),
+        np.zeros(k),
+        np.zeros(2 * n),
+        np.concatenate([rises, falls]).astype(np.float64),
     )
+    for signs in product((0, n), repeat=free.size if free.size <= _SPLIT else 0):
+        limits = cone.upper.copy()
+        limits[free[: len(signs)] + np.array(signs, dtype=np.intp)] = 0.0
+        ray = np.clip(HighsEngine(replace(cone, upper=limits)).run().x, 0.0, limits)
+        if cone.c @ ray > 1e-7:
+            names = [f"x[{j}]" for j in np.flatnonzero(np.abs(ray[:n] - ray[n:]) > 1e-9)]
+            raise RefusedError(
+                "the objective may be unbounded for some database of the envelope: "
+                f"{', '.join(names[:SHOWN]) or 'some variable'} can grow without limit. Give them "
+                "an upper bound or a public budget row. No data was read"
+            )

@@ -17,6 +17,7 @@ its accuracy, proves a row when that bound, evaluated in exact arithmetic, is at
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ class UncertainRows:
         self.sign = np.where(least >= 0, 1, np.where(most <= 0, -1, 0))
 
     def _per_pair(self, pair: IntArray, terms: FloatArray) -> FloatArray:
-        return np.bincount(pair, weights=terms, minlength=self.keys.size).astype(np.float64)
+        return np.bincount(pair, weights=terms, minlength=self.keys.size)
 
     def table(self, numbers: NDArray[np.generic]) -> sparse.csr_array:
         """A number per pair as rows × entries, zeros stored."""
@@ -121,10 +122,7 @@ class RobustRows:
         self.rows, self.known = rows, known
         self.link_row, self.link_inequality, self.complete = _links(rows, known.W)
         W, count = known.W, rows.entries
-        length = np.diff(W.indptr)[self.link_inequality]
-        link = np.repeat(np.arange(length.size), length)
-        inside = np.arange(link.size) - np.repeat(np.cumsum(length) - length, length)
-        at = W.indptr[self.link_inequality][link] + inside
+        link, at = spans(W.indptr[self.link_inequality], np.diff(W.indptr)[self.link_inequality])
         keys = self.link_row[link] * count + W.indices[at]
         own = rows.keys.size
         extra = np.setdiff1d(keys, rows.keys)
@@ -156,42 +154,20 @@ class RobustRows:
     @cached_property
     def counterpart(self) -> tuple[sparse.csr_array, FloatArray]:
         """A, b over (x, z⁺, λ): the rows, then z_p ≤ z⁺_p of the hard pairs."""
-        rows, hard, links = self.rows, self.hard, self.links
-        A, b, m = rows.A, rows.b, rows.num_rows
-        own = self.base[: rows.keys.size]
-        moved = sparse.csr_array(
-            (A.coefficient * own[rows.A_pair], (A.row, A.col)), shape=(m, A.shape[1])
-        )
-        shift = np.bincount(b.row, weights=b.coefficient * own[rows.b_pair], minlength=m)
-        spread = sparse.csr_array(
-            ((self.high - self.low)[hard], (self.row[hard], np.arange(hard.size))),
-            shape=(m, hard.size),
-        )
-        pair, link, weight = self.pull
-        price = self.known.q[self.link_inequality] - np.bincount(
-            link, weights=weight * self.base[pair], minlength=links
-        )
-        prices = sparse.csr_array((price, (self.link_row, np.arange(links))), shape=(m, links))
-        number = np.full(self.row.size, -1)
-        number[hard] = np.arange(hard.size)
-        in_A, in_b = number[rows.A_pair] >= 0, number[rows.b_pair] >= 0
-        in_pull = number[pair] >= 0
-        G = sparse.csr_array(
-            (A.coefficient[in_A], (number[rows.A_pair[in_A]], A.col[in_A])),
-            shape=(hard.size, A.shape[1]),
-        )
-        h = np.bincount(number[rows.b_pair[in_b]], weights=b.coefficient[in_b], minlength=hard.size)
-        pulled = sparse.csr_array(
-            (-weight[in_pull], (number[pair[in_pull]], link[in_pull])), shape=(hard.size, links)
-        )
-        matrix = sparse.vstack(
-            [
-                sparse.hstack([A.constant + moved, spread, prices]),
-                sparse.hstack([G, -sparse.eye_array(hard.size), pulled]),
-            ],
-            format="csr",
-        )
-        return sparse.csr_array(matrix), np.concatenate([rows.constant + shift, h])
+        rows, hard, m, pairs = self.rows, self.hard, self.rows.num_rows, self.row.size
+        every, place = np.arange(pairs), (self.link_row, np.arange(self.links))
+        G = _table(rows.A.coefficient, (rows.A_pair, rows.A.col), (pairs, rows.A.shape[1]))
+        h = np.bincount(rows.b_pair, weights=rows.b.coefficient, minlength=pairs)
+        pull = _table(self.pull[2], self.pull[:2], (pairs, self.links))
+        base = _table(self.base, (self.row, every), (m, pairs))
+        spread = _table(self.high - self.low, (self.row, every), (m, pairs))
+        price = _table(self.known.q[self.link_inequality], place, (m, self.links))
+        blocks = [
+            [rows.A.constant + base @ G, spread[:, hard], price - base @ pull],
+            [G[hard], -sparse.eye_array(hard.size), -pull[hard]],
+        ]
+        A = sparse.vstack([sparse.hstack(block) for block in blocks], format="csr")
+        return sparse.csr_array(A), np.concatenate([rows.constant + base @ h, h[hard]])
 
     def program(
         self,
@@ -221,21 +197,7 @@ class RobustRows:
         return point[: size - self.extra], np.maximum(point[size - self.links :], 0.0)
 
     def slack(self, x: FloatArray, links: FloatArray) -> FloatArray:
-        """Certain lower bounds on b_i(θ) − A_i(θ)x over the set.
-
-        Signs and minimum are exact (:func:`~dp_cmdp._src.base.exact.tight_sums`).
-        """
-        at, factors = self._slack_terms(x, links)
-        return exact.tight_sums(at, factors, num_rows=self.rows.num_rows)
-
-    def exact_slack(self, x: FloatArray, links: FloatArray) -> FloatArray:
-        """The same, every value the exact one rounded down."""
-        at, factors = self._slack_terms(x, links)
-        minus = [-factors[0], *factors[1:]]
-        return -exact.row_sums_up(at, minus, num_rows=self.rows.num_rows)
-
-    def _slack_terms(self, x: FloatArray, links: FloatArray) -> tuple[IntArray, list[FloatArray]]:
-        """The terms of the bounds on the slacks: rows and factors."""
+        """Certain lower bounds on b_i(θ) − A_i(θ)x over the set; signs and minimum are exact."""
         rows, (meeting, link, weight) = self.rows, self.pull
         pair, (left, right) = rows.weight_terms(x)
         z = exact.row_signs(
@@ -245,14 +207,16 @@ class RobustRows:
         )
         theta = np.where(z > 0, self.high, self.low)
         at, terms = rows.slack_terms(x, theta)
-        if not self.links:
-            return at, terms
-        ones = np.ones(self.links)
-        return np.concatenate([at, self.link_row[link], self.link_row]), [
-            np.concatenate([terms[0], weight, -self.known.q[self.link_inequality]]),
-            np.concatenate([terms[1], links[link], links]),
-            np.concatenate([terms[2], theta[meeting], ones]),
-        ]
+        more = (
+            [weight, -self.known.q[self.link_inequality]],
+            [links[link], links],
+            [theta[meeting], np.ones(self.links)],
+        )
+        return exact.tight_sums(
+            np.concatenate([at, self.link_row[link], self.link_row]),
+            [np.concatenate([own, *added]) for own, added in zip(terms, more, strict=True)],
+            num_rows=rows.num_rows,
+        )
 
     def multipliers(self, links: FloatArray) -> sparse.csr_array:
         """λ as rows × inequalities."""
@@ -263,9 +227,11 @@ class RobustRows:
         """λ per link; multipliers of rows and inequalities that are not linked are left out."""
         if not self.links:
             return np.zeros(0)
-        found = sparse.csr_array(multipliers)[self.link_row, self.link_inequality]
-        dense = found.toarray() if sparse.issparse(found) else np.asarray(found)
-        return np.maximum(np.asarray(dense, dtype=np.float64).ravel(), 0.0)
+        shape = (self.rows.num_rows, self.known.q.size)
+        number = _table(np.arange(1, self.links + 1), (self.link_row, self.link_inequality), shape)
+        given, found = sparse.coo_array(multipliers), np.zeros(self.links + 1)
+        found[np.asarray(number[given.coords[0], given.coords[1]]).ravel()] = given.data
+        return np.maximum(found[1:], 0.0)
 
     def best_links(self, x: FloatArray) -> FloatArray:
         """λ that bound the rows well at a given x; zeros where the solver finds none."""
@@ -289,11 +255,22 @@ class RobustRows:
             return np.zeros(self.links)
 
 
+def spans(first: NDArray[np.integer], count: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
+    """Number of the span, and position, of all items of spans: first, first + 1, …"""
+    span = np.repeat(np.arange(count.size), count)
+    return span, first[span] + np.arange(span.size) - (np.cumsum(count) - count)[span]
+
+
+def _table(data: Any, at: Any, shape: tuple[int, int]) -> Any:
+    return sparse.csr_array((data, at), shape=shape)
+
+
 def _links(rows: UncertainRows, W: sparse.csr_array) -> tuple[IntArray, IntArray, bool]:
     """Every row with every inequality that can say something about its entries.
 
     Inequalities that share an entry may be combined, so a row is linked with all of the connected
-    components (of inequalities and entries) that it meets, unless these are too many.
+    components (of inequalities and entries) that it meets. Where these are too many, it is linked
+    with the inequalities all of whose entries it reads.
     """
     if not W.shape[0]:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), True
@@ -307,18 +284,13 @@ def _links(rows: UncertainRows, W: sparse.csr_array) -> tuple[IntArray, IntArray
     count = np.searchsorted(of_inequality[order], met_label, side="right") - first
     size = np.bincount(of_inequality, weights=np.diff(W.indptr), minlength=labels.max() + 1)
     if size[met_label].sum() > MOST_MEETINGS:
-        return _own_links(rows, W)
-    inside = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    return np.repeat(met_row, count), order[np.repeat(first, count) + inside], True
-
-
-def _own_links(rows: UncertainRows, W: sparse.csr_array) -> tuple[IntArray, IntArray, bool]:
-    """Every row with the inequalities all of whose entries it reads."""
-    pattern = sparse.csr_array((np.ones(W.nnz), W.indices, W.indptr), shape=W.shape)
-    shared = (rows.table(np.ones(rows.row.size)) @ pattern.T).tocoo()
-    row, inequality = (part.astype(np.int64) for part in shared.coords)
-    kept = (shared.data == np.diff(W.indptr)[inequality]) & (shared.data > 0)
-    return row[kept], inequality[kept], False
+        pattern = sparse.csr_array((np.ones(W.nnz), W.indices, W.indptr), shape=W.shape)
+        shared = (rows.table(np.ones(rows.row.size)) @ pattern.T).tocoo()
+        row, inequality = (part.astype(np.int64) for part in shared.coords)
+        own = (shared.data == np.diff(W.indptr)[inequality]) & (shared.data > 0)
+        return row[own], inequality[own], False
+    met, at = spans(first, count)
+    return met_row[met], order[at], True
 
 
 def check_consistent(known: UncertaintySet) -> FloatArray:
