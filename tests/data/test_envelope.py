@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -113,6 +114,19 @@ def test_bad_envelopes_are_refused_by_name(arguments: Any, named: str) -> None:
     lower, upper, options = arguments
     with pytest.raises(InvalidArgumentError, match=named):
         Envelope(lower, upper, **options)
+
+
+def test_nothing_of_an_envelope_an_expression_or_a_database_is_replaced() -> None:
+    envelope = Envelope(0, 1, shape=2)
+    for thing, name in (
+        (envelope, "lower"),
+        (envelope[:], "entry"),
+        (Database([0, 1], envelope), "ledger"),
+    ):
+        with pytest.raises(AttributeError):
+            setattr(thing, name, None)
+    assert pickle.loads(pickle.dumps(envelope)) == envelope
+    assert repr(pickle.loads(pickle.dumps(envelope[0]))) == repr(envelope[0])
 
 
 def test_the_first_entry_that_breaks_a_rule_is_named_with_its_numbers() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -32,6 +33,7 @@ TERMS = ("row", "col", "entry", "coefficient")
 MOST_POSITIONS = 2**26
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Affine:
     """An array whose numbers are affine in the private entries of an envelope.
 
@@ -56,7 +58,6 @@ class Affine:
     Affine(shape=(), reads 1 entry)
     """
 
-    __slots__ = ("coefficient", "col", "constant", "entry", "envelope", "row", "shape")
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
@@ -91,11 +92,10 @@ class Affine:
         fixed: Any = sparse.csr_array((rows, cols) if constant is None else constant)
         if not np.isfinite(fixed.data).all():
             raise InvalidArgumentError("constants must be finite")
-        made.envelope, made.shape = envelope, shape
-        made.constant = check.frozen_sparse(fixed.astype(np.float64))
         rows_, cols_, entries = (np.asarray(part, dtype=np.int64) for part in (row, col, entry))
         terms = _merged(rows_, cols_, entries, np.asarray(coefficient, dtype=np.float64))
-        made.row, made.col, made.entry, made.coefficient = terms
+        made.__dict__.update(zip(TERMS, terms, strict=True), envelope=envelope, shape=shape)
+        made.__dict__["constant"] = check.frozen_sparse(fixed.astype(np.float64))
         return made
 
     @classmethod

@@ -65,21 +65,25 @@ class Database:
 
     envelope: Envelope
     ledger: PrivacyLedger | None
+    _source: Any
 
     @validated
     def __init__(self, values: Any, problem: Any, *, ledger: PrivacyLedger | None = None) -> None:
-        self.envelope = envelope_of(problem)
-        self.ledger = ledger
+        envelope = envelope_of(problem)
         if isinstance(values, str | Path):
             values = check_is_file(values, "CSV")
         elif check.is_mapping(values):
-            _check_groups(values, self.envelope)
+            _check_groups(values, envelope)
         elif not (callable(values) or _is_numeric(values)):
             raise InvalidTypeError(
                 "values must be numbers, a table of pandas, a mapping from group to numbers, "
                 f"the path of a CSV file or a callable, got {type(values).__name__}"
             )
-        self._source = values
+        for name, part in (("envelope", envelope), ("ledger", ledger), ("_source", values)):
+            object.__setattr__(self, name, part)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Database does not change; make another")
 
     @classmethod
     def of(cls, data: Any, envelope: Envelope) -> Database:

@@ -77,6 +77,7 @@ class Group:
         return {"name": self.name, "shape": list(self.shape), "labels": pack_labels(self.labels)}
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Envelope:
     """What is public about private numbers: bounds, and what one record can change.
 
@@ -179,7 +180,7 @@ class Envelope:
             owners = _owners((group,), records, entries_per_record)
             table = _disjoint(np.arange(low.size) if owners is None else owners, far)
         self._fill(low, high, table, entries_per_record, (group,))
-        self._has_names = records is not None or change is not None
+        self.__dict__["_has_names"] = records is not None or change is not None
 
     @classmethod
     @validated
@@ -322,13 +323,16 @@ class Envelope:
     ) -> None:
         if entries_per_record is not None:
             check.integer("entries_per_record", entries_per_record, low=1)
-        self.groups, self.entries_per_record = groups, entries_per_record
-        self._has_names = False
-        self.lower = check.frozen(np.array(lower, dtype=np.float64))
-        self.upper = check.frozen(np.array(upper, dtype=np.float64))
         table = sparse.csr_array(change.astype(np.float64), copy=True)
         table.eliminate_zeros()
-        self.change = check.frozen_sparse(table)
+        self.__dict__.update(
+            lower=check.frozen(np.array(lower, dtype=np.float64)),
+            upper=check.frozen(np.array(upper, dtype=np.float64)),
+            change=check.frozen_sparse(table),
+            entries_per_record=entries_per_record,
+            groups=groups,
+            _has_names=False,
+        )
         self._check()
 
     def _check(self) -> None:
