@@ -7,10 +7,10 @@ from scipy import sparse
 import dp_cmdp as dp
 from dp_cmdp import CMDP, Policy, evaluate
 from dp_cmdp._src.cmdp import chain as chains
-from dp_cmdp._src.cmdp.chain import DiscountedChain, choice_matrix
+from dp_cmdp._src.cmdp.chain import DiscountedChain, choice_matrix, occupancy
 from dp_cmdp._src.cmdp.safest import optimal_actions, safest_policy
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
-from dp_cmdp._src.cmdp.synthesis import occupancy, policy_of
+from dp_cmdp._src.cmdp.synthesis import policy_of
 from tests.cmdp.models import occupancy_lp
 
 

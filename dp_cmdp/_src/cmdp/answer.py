@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from dp_cmdp._src.base.html import rows_table
 from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.cmdp.certify import worst_databases
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Answer
@@ -49,7 +48,8 @@ class PolicyAnswer(Answer[Policy]):
 
     def worst_databases(self) -> FloatArray:
         """Per constraint, a database of the set in which the policy has least left of its limit."""
-        return worst_databases(self.problem, self.policy, self.known)
+        problem = self.problem
+        return worst_databases(problem.mdp, problem.rows, self.policy, self.known)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per constraint: highest cost, lowest limit, slack and whether it is kept.
@@ -81,12 +81,3 @@ class PolicyAnswer(Answer[Policy]):
     @classmethod
     def _decision_from(cls, said: Mapping[str, Any]) -> Policy:
         return Policy.from_document(dict(said))
-
-
-def worst_databases(problem: Any, policy: Policy, known: UncertaintySet) -> FloatArray:
-    """Per constraint, a database of the set that maximises cost − limit, (K, entries)."""
-    from dp_cmdp._src.cmdp.synthesis import occupancy, worst_database
-
-    x = occupancy(problem.mdp, policy)
-    weights = problem.rows.table(problem.rows.weights(x.ravel())).toarray()
-    return np.array([worst_database(row, known) for row in weights])

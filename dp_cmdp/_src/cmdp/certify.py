@@ -29,14 +29,19 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
 
 from dp_cmdp._src.base import exact
+from dp_cmdp._src.base.errors import SolverError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.certificate import cost_bounds, occupancy_within, up
-from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.chain import DiscountedChain, occupancy
 from dp_cmdp._src.cmdp.exact_costs import exact_costs
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
+from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.program.highs import HighsEngine
+from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows
 
 if TYPE_CHECKING:
@@ -157,3 +162,24 @@ def _sum_up(parts: tuple[float | Fraction, ...]) -> float:
         return exact.float_above(sum((Fraction(part) for part in parts), Fraction(0)))
     except OverflowError:
         return np.inf
+
+
+def worst_databases(
+    mdp: MDP, rows: UncertainRows, policy: Policy, known: UncertaintySet
+) -> FloatArray:
+    """Per constraint, a database of the set that maximises cost − limit, (K, entries)."""
+    weights = rows.table(rows.weights(occupancy(mdp, policy).ravel())).toarray()
+    return np.array([_worst_database(row, known) for row in weights])
+
+
+def _worst_database(weights: FloatArray, known: UncertaintySet) -> FloatArray:
+    """A database of the set at which Σ weights·θ is largest, to the solver's accuracy."""
+    end = np.where(weights > 0.0, known.upper, known.lower)
+    if known.is_box:
+        return end
+    none = sparse.csr_array((0, end.size))
+    lp = LinearProgram(weights, known.W, known.q, none, np.zeros(0), known.lower, known.upper)
+    try:
+        return np.clip(HighsEngine(lp).run().x, known.lower, known.upper)
+    except SolverError:
+        return end

@@ -125,6 +125,19 @@ class DiscountedChain:
         return self._factors
 
 
+def occupancy(
+    mdp: MDP,
+    policy: Policy,
+    chain: DiscountedChain | None = None,
+    *,
+    guess: FloatArray | None = None,
+) -> FloatArray:
+    """x(s, a) of a policy, by a sparse solve."""
+    own = DiscountedChain(mdp, policy) if chain is None else chain
+    visits = np.maximum(own.visits(mdp.start, guess=guess), 0.0)
+    return visits[:, None] * policy.probabilities
+
+
 def check_fits(policy: Any, mdp: MDP) -> None:
     """Raise unless this is a policy with the states and actions of a model."""
     if not isinstance(policy, Policy):

@@ -26,7 +26,7 @@ from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp import synthesis
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certify import corner, excess_of
-from dp_cmdp._src.cmdp.chain import DiscountedChain, check_fits
+from dp_cmdp._src.cmdp.chain import DiscountedChain, check_fits, occupancy
 from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
@@ -254,7 +254,7 @@ class ParametricCMDP:
             self.cost, none, entries=self.envelope.size, lower=np.zeros(top.size), upper=top
         )
         robust, chain = RobustRows(rows, known), DiscountedChain(self.mdp, policy)
-        links = robust.best_links(synthesis.occupancy(self.mdp, policy, chain).ravel())
+        links = robust.best_links(occupancy(self.mdp, policy, chain).ravel())
         return excess_of(self.mdp, robust, policy, links=links, chain=chain)
 
     def lowest_limits(self, known: UncertaintySet) -> FloatArray:

@@ -30,7 +30,7 @@ from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import UNIT
 from dp_cmdp._src.cmdp.certify import excess_of
-from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.chain import DiscountedChain, occupancy
 from dp_cmdp._src.cmdp.charges import LISTED
 from dp_cmdp._src.cmdp.model import CMDP, MDP, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
@@ -42,7 +42,6 @@ from dp_cmdp._src.cmdp.solvers.solution import Solution
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Certificate
 from dp_cmdp._src.program.highs import HighsEngine
-from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.rows import RobustRows, check_consistent
 
 if TYPE_CHECKING:
@@ -303,19 +302,6 @@ def is_everything(problem: ParametricCMDP, known: UncertaintySet) -> bool:
     return known.is_box and same
 
 
-def occupancy(
-    mdp: MDP,
-    policy: Policy,
-    chain: DiscountedChain | None = None,
-    *,
-    guess: FloatArray | None = None,
-) -> FloatArray:
-    """x(s, a) of a policy, by a sparse solve."""
-    own = DiscountedChain(mdp, policy) if chain is None else chain
-    visits = np.maximum(own.visits(mdp.start, guess=guess), 0.0)
-    return visits[:, None] * policy.probabilities
-
-
 def policy_of(cmdp: CMDP, x: FloatArray) -> Policy:
     """π(a|s) = x(s, a)/Σ_a' x(s, a') where that says something, elsewhere the safest action.
 
@@ -345,19 +331,6 @@ def _rounding_allowance(
     size = chain.largest_value(chain.average(table)) + float(np.abs(table).max())
     terms = 2 * int(np.diff(mdp.T.indptr).max()) + np.count_nonzero(mdp.start) + 8
     return 4.0 * UNIT * (terms * size / (1.0 - mdp.gamma) + 8.0 * pull)
-
-
-def worst_database(weights: FloatArray, known: UncertaintySet) -> FloatArray:
-    """A database of the set at which Σ weights·θ is largest, to the solver's accuracy."""
-    end = np.where(weights > 0.0, known.upper, known.lower)
-    if known.is_box:
-        return end
-    none = sparse.csr_array((0, end.size))
-    lp = LinearProgram(weights, known.W, known.q, none, np.zeros(0), known.lower, known.upper)
-    try:
-        return np.clip(HighsEngine(lp).run().x, known.lower, known.upper)
-    except SolverError:
-        return end
 
 
 def _refusal(problem: ParametricCMDP, rows: RobustRows) -> RefusedError:
