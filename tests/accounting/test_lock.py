@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 
 import pytest
 
@@ -63,26 +63,6 @@ def test_a_held_lock_keeps_writers_and_readers_out_for_the_timeout_only(
         assert time.monotonic() - start < 1.0
     fcntl.flock(held, fcntl.LOCK_UN)
     assert ledger.verify().head.count == 1
-
-
-def test_the_timeout_is_shared_by_both_locks(ledger: PrivacyLedger) -> None:
-    """The time spent on the lock file is not spent once more on SQLite's lock."""
-    patient = PrivacyLedger(ledger.path, "x", timeout_seconds=1.0)
-    other = sqlite3.connect(ledger.path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-
-    def wait() -> None:
-        with pytest.raises(LedgerBusyError):
-            patient.debit(TENTH)
-
-    start = time.monotonic()
-    with exclusive(ledger.path, deadline=start + 1, write=True):
-        waiting = Thread(target=wait)
-        waiting.start()
-        time.sleep(0.8)
-    waiting.join()
-    assert 0.9 < time.monotonic() - start < 1.7
-    other.close()
 
 
 def test_threads_of_one_process_exclude_each_other(ledger: PrivacyLedger) -> None:
@@ -160,22 +140,6 @@ def test_who_may_open_the_ledger_may_open_its_lock(ledger: PrivacyLedger, mode: 
     finally:
         os.umask(old)
     assert stat.S_IMODE(lock_path(ledger.path).stat().st_mode) == mode
-
-
-def test_a_lock_file_that_is_removed_again_and_again_is_made_anew(tmp_path: Path) -> None:
-    ledger, over = create(tmp_path / "ledger.db", "x"), Event()
-
-    def remove() -> None:
-        while not over.is_set():
-            lock_path(ledger.path).unlink(missing_ok=True)
-
-    thread = Thread(target=remove)
-    thread.start()
-    for _ in range(10):
-        ledger.debit(TENTH)
-    over.set()
-    thread.join()
-    assert ledger.verify().head.count == 11
 
 
 #: Takes the lock, forks a child that outlives it, and is killed.
