@@ -50,7 +50,7 @@ def parse_map(
     text : str or sequence of str
         The rows, in the alphabet of the module's table. Empty lines around the map are ignored.
     kinds : sequence of mapping
-        Facts of each hazard kind; ``cells`` lists candidates beyond those marked in the map.
+        Parts of each hazard kind; ``cells`` lists candidates beyond those marked in the map.
     source : str
         Name of the map in error texts.
     **fields

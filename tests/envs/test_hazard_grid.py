@@ -32,7 +32,7 @@ def placed(severity=0.7351, limit=0.8642):
     return Hazards.place(LAYOUT, {(0, 1): severity}, limit=limit)
 
 
-def curator(hazards=None, layout=LAYOUT, **options) -> HazardGridEnv:
+def curator(hazards=None, layout: Any = LAYOUT, **options) -> HazardGridEnv:
     return HazardGridEnv(layout, access="curator", hazards=hazards, **options)
 
 

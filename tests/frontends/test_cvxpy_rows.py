@@ -21,6 +21,7 @@ SIZE = 3
 def solve_cvxpy(problem: cp.Problem, values: Any, *, simulated: int) -> Any:
     """An answer from simulated noise; variables have its values."""
     budget: Any = {"epsilon": 1, "delta": "1/1000", "strategy": "entries"}
+    found: Any
     (found,) = dp.simulate(problem, values, **budget, draws=1, seed=simulated)
     for variable, value in found.values.items():
         variable.save_value(value)

@@ -27,7 +27,7 @@ class Tabular:
 def test_what_is_explored_is_the_table_written_by_hand():
     found, by_hand = (load(env, gamma=0.9) for env in (Walk(), Tabular()))
     assert same_matrix(found.T, by_hand.T)
-    assert same_matrix(found.arrivals, by_hand.arrivals)
+    assert same_matrix(found.mdp.arrivals, by_hand.mdp.arrivals)
     assert np.array_equal(found.r, by_hand.r)
     assert np.array_equal(found.start, by_hand.start)
 
@@ -210,7 +210,7 @@ def test_random_walks_go_where_the_model_says(steps):
     model = load(env, gamma=0.9, key=lambda env: (env.place, env.opened))
     rng = np.random.default_rng(0)
     T = model.T.toarray().reshape(model.environment.num_states + 1, 4, -1)
-    entered = model.arrivals.toarray().reshape(T.shape)
+    entered = model.mdp.arrivals.toarray().reshape(T.shape)
     observation, _ = env.reset(seed=0)
     state = model.environment.state_of(env, observation)
     for _ in range(steps):

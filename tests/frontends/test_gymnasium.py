@@ -110,12 +110,12 @@ def test_values_match_sweeps_over_the_environments_own_table(name):
                     fresh[s] += policy.probabilities[s, a] * p * (reward + later)
         value = fresh
     error = 2 * gamma**120 / (1 - gamma) * np.abs(model.r).max() + 1e-9
-    assert dp.evaluate(model, policy).value == pytest.approx(float(start @ value), abs=error)
+    assert dp.evaluate(model.at([]), policy).value == pytest.approx(float(start @ value), abs=error)
 
 
 def test_the_added_terminal_state_absorbs_and_is_never_entered():
     model = load("FrozenLake-v1", gamma=0.9)
-    T, arrivals = (part.toarray().reshape(17, 4, 17) for part in (model.T, model.arrivals))
+    T, arrivals = (part.toarray().reshape(17, 4, 17) for part in (model.T, model.mdp.arrivals))
     assert (T[16, :, 16] == 1.0).all()
     assert not model.r[16].any()
     assert (T[5, :, 16] == 1.0).all()  # a hole ends the episode
@@ -146,6 +146,7 @@ def test_the_start_is_that_of_the_environment(monkeypatch):
         ("CartPole-v1", {}, "key must be given"),
         (object(), {}, "key must be given"),
         ("FrozenLake-v1", {"gamma": 1.0}, "gamma"),
+        ("FrozenLake-v1", {"gamma": None}, "gamma must be given"),
         ("FrozenLake-v1", {"costs": 3}, "costs must be"),
         ("FrozenLake-v1", {"costs": {}}, "at least one PrivateCost"),
     ],

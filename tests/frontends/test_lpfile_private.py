@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,9 +252,9 @@ def test_the_answer_keeps_the_true_rows_of_the_file_in_fractions(tmp_path, strat
     path = planning(tmp_path, **OTHER)
     lp, truth = made(path, *ALL), values_of(path, *ALL)
     at = lp.at(truth)
-    for found in dp.simulate(
-        lp, truth, epsilon=1, delta="1/1000", strategy=strategy, draws=3, seed=0
-    ):
+    found: Any
+    runs = dp.simulate(lp, truth, epsilon=1, delta="1/1000", strategy=strategy, draws=3, seed=0)
+    for found in runs:
         x = [Fraction(v) for v in found.x.tolist()]
         rows = zip(at.A.constant.toarray().tolist(), at.b.constant.toarray().ravel(), strict=True)
         for row, limit in rows:

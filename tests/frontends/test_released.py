@@ -73,10 +73,10 @@ def test_a_hazard_grid_of_an_agent_shows_released_costs_and_a_curators_is_refuse
     env.reset(seed=0)
     assert env.step(2)[-1]["cost"] == 0.0
     assert isinstance(env.render(), str)
-    cells = model.constraints.candidates[0].states
+    places: Any = model.constraints.candidates[0]
     group = model.envelope.group("cost")
     upper = release.upper[group.start : group.stop]
-    for cell, most in zip(cells.tolist(), upper.tolist(), strict=True):
+    for cell, most in zip(places.states.tolist(), upper.tolist(), strict=True):
         env.reset(options={"start": cell})
         assert env.step(0)[-1]["cost"] == most
     with pytest.raises(PrivacyLeakError, match="agent's"):
@@ -104,3 +104,10 @@ def test_states_of_an_explored_model_are_observed_in_its_seed_whatever_seed_is_g
     observation, _ = plain.reset(seed=0)
     with pytest.raises(InvalidArgumentError, match="must stay in the model"):
         room.environment.state_of(plain, observation)
+
+
+def test_a_saved_model_charges_the_expected_cost_of_a_step(found, tmp_path):
+    model = dp.ParametricCMDP.load(found.problem.save(tmp_path / "problem.npz"))
+    env = ReleasedCosts(gym.make("FrozenLake-v1"), model, found.release)
+    env.reset(seed=0)
+    assert env.step(1)[-1]["cost"] == 0.0  # the start is no thin ice

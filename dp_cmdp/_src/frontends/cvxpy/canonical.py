@@ -46,18 +46,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Canonical:
-    """A problem after cvxpy's reductions, and the way back.
-
-    Attributes
-    ----------
-    cone : ConeProgram
-    origin : dict
-        The user's constraint behind each canonical one, by id.
-    restated : Restated
-    """
+    """A problem after cvxpy's reductions, and the way back."""
 
     cone: ConeProgram
-    origin: dict[int, Row]
+    origin: dict[int, Row]  # the user's constraint behind each canonical one, by id
     restated: Restated
     _chain: Chain
     _inverse: list[Any]
@@ -92,8 +84,8 @@ class Restated:
         low, high = variable.attributes["bounds"]
         sides = ((low, -np.inf), (high, np.inf))
         numbers = [none if isinstance(bound, Expression) else bound for bound, none in sides]
-        facts: dict[str, Any] = variable.attributes | {"bounds": numbers}
-        twin = cp.Variable(variable.shape, name=variable.name(), **facts)
+        attributes: dict[str, Any] = variable.attributes | {"bounds": numbers}
+        twin = cp.Variable(variable.shape, name=variable.name(), **attributes)
         rows = [twin >= self._expression(low)] if isinstance(low, Expression) else []
         rows += [twin <= self._expression(high)] if isinstance(high, Expression) else []
         self._twins[variable.id] = twin

@@ -95,14 +95,9 @@ class CvxpyAnswer(Answer[Mapping[Any, Any]]):
 class CvxpyProblem:
     """A cvxpy problem as a problem of this package.
 
-    Attributes
-    ----------
-    problem : cvxpy.Problem
-    linear : ParametricLP
-        Variables: those of the problem and those that cvxpy makes for its atoms; a constant of the
-        objective is one more, the last. If the objective is curved, its linear part only.
-    curve : csr_array
-        P of ½ zᵀPz in what is minimised.
+    `linear` has the variables of the problem and those that cvxpy makes for its atoms; of a curved
+    objective it has the linear part only, `curve` is P of ½ zᵀPz in what is minimised, and `cones`
+    are the rows of its other atoms.
     """
 
     def __init__(self, problem: cp.Problem) -> None:

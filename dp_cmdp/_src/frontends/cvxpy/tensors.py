@@ -24,33 +24,18 @@ LINEAR = (Equality, Inequality, NonNeg, NonPos, Zero)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConeProgram:
-    """min q(θ)ᵀz + ½ zᵀPz + d(θ), every A_i(θ)z + b_i(θ) in its cone.
-
-    Attributes
-    ----------
-    q, A : sparse array
-        Tensors of [q; d] and [A, b]: the places of the matrix, column after column, by parameter
-        entry; the last column is the constant.
-    P : sparse array or None
-        The same of P.
-    size : int
-        Of z.
-    constraints : list
-        Zero, NonNeg and other cones, in the order of the rows of A.
-    variables, parameters : list
-    variable_start, parameter_start : dict
-        Their first place in z and in the columns, by id.
-    """
+    """min q(θ)ᵀz + ½ zᵀPz + d(θ), every A_i(θ)z + b_i(θ) in its cone, in tensors of [q; d], [A, b]
+    and P: the places of the matrix, column after column, by parameter entry; last the constant."""
 
     q: Any
     A: Any
     P: Any
-    size: int
-    constraints: list[Any]
+    size: int  # of z
+    constraints: list[Any]  # Zero, NonNeg and other cones, in the order of the rows of A
     variables: list[Any]
     parameters: list[Any]
-    variable_start: dict[int, int]
-    parameter_start: dict[int, int]
+    variable_start: dict[int, int]  # first place in z, by id
+    parameter_start: dict[int, int]  # first column, by id
 
 
 class _Backend(CooCanonBackend):

@@ -2,7 +2,7 @@
 
 A state is named by its *key*: whatever decides what happens next, as something hashable. From the
 start on, every action is tried in a copy of every state that is met, so the table is what the
-environment did. Two things could make it untrue, and both are looked for:
+environment did. Two things could make it untrue, and both are searched for:
 
 * **Chance.** A step that draws from a random generator (of the environment, of Python or of numpy)
   is refused, whatever came of it. A generator that copies share cannot be seen from outside, so

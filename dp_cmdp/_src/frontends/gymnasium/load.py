@@ -19,7 +19,7 @@ included. FrozenLake's holes are such hazards.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.cmdp.costs import PrivateCost
-from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.frontends.gymnasium.agreement import refuse_departures
 from dp_cmdp._src.frontends.gymnasium.exploration import explore
@@ -46,24 +46,18 @@ class EnvironmentCMDP(ParametricCMDP):
     environment: Environment
 
 
-class EnvironmentMDP(CMDP):
-    """An environment's model without private costs; its one cost is 0 everywhere."""
-
-    environment: Environment
-
-
 @validated
 def load(
     env: Any,
     *,
-    gamma: float,
+    gamma: float | None = None,
     costs: PrivateCost | Mapping[str, PrivateCost] | None = None,
     reward: Callable[[float], float] | None = None,
     key: KeyFunction | None = None,
     cell: Callable[[Any], Any] | None = None,
     seed: int | None = None,
     check: bool = True,
-) -> EnvironmentCMDP | EnvironmentMDP:
+) -> EnvironmentCMDP:
     """Read an environment as a constrained MDP with private costs.
 
     Parameters
@@ -76,8 +70,8 @@ def load(
     gamma : float
         Discount.
     costs : PrivateCost, or mapping from names to several
-        What costs, where, and what is public about it. By default there are none: the model is then
-        a :class:`~dp_cmdp.CMDP`.
+        What costs, where, and what is public about it. By default there is no cost and no private
+        number.
     reward : callable, optional
         What the model is to earn, of what a step paid. An environment without a table needs it
         where pay depends on more than state and action, as MiniGrid's does on the time.
@@ -118,13 +112,17 @@ def load(
     >>> dp.answer(model).certificate.verified
     True
     """
+    if gamma is None:
+        raise InvalidArgumentError("gamma must be given: the discount of rewards and costs")
     with opened(env) as source:
         base = played(source)
         found = _read(base, gamma, reward, key, cell, seed, check)
     if costs is None:
-        return _without_costs(found)
-    model = EnvironmentCMDP._of(found.mdp, costs, states_at=found.states_at)
-    _refuse_negative(model)
+        free = found.mdp.with_costs(np.zeros((1, *found.mdp.r.shape)), np.zeros(1))
+        model = cast(EnvironmentCMDP, EnvironmentCMDP.of_public(free))
+    else:
+        model = EnvironmentCMDP._of(found.mdp, costs, states_at=found.states_at)
+        _refuse_negative(model)
     model.environment = found
     return model
 
@@ -179,21 +177,6 @@ def _refuse_given(arguments: Mapping[str, Any]) -> None:
             raise InvalidArgumentError(
                 f"{name} must be left out: env publishes its table P, which says it"
             )
-
-
-def _without_costs(found: Environment) -> EnvironmentMDP:
-    mdp = found.mdp
-    model = EnvironmentMDP(
-        mdp.T,
-        mdp.r,
-        cost=np.zeros(mdp.r.shape),
-        limit=0.0,
-        gamma=mdp.gamma,
-        start=mdp.start,
-        arrivals=mdp.arrivals,
-    )
-    object.__setattr__(model, "environment", found)
-    return model
 
 
 def _refuse_negative(model: ParametricCMDP) -> None:

@@ -22,30 +22,15 @@ class Environment:
     """What is known of an environment whose model was read: its states by key and by place.
 
     The model has one state more than the environment: the one after the end of an episode, last.
-
-    Attributes
-    ----------
-    mdp : MDP
-    keys : tuple
-        What names each state: its number, or its key where the environment was explored.
-    cells : (num_states, 2) int, or None
-        Row and column of each state, where the environment is a grid.
-    shape : (int, int), or None
-    seed : int or None
-        With which ``reset`` makes what was explored.
-    numbers : mapping
-        From key to the state's number.
-    name : callable or None
-        From (environment, observation) to the key of an explored state.
     """
 
     mdp: MDP
-    keys: tuple[Any, ...]
-    cells: IntArray | None
+    keys: tuple[Any, ...]  # of the states: their numbers, unless the environment was explored
+    cells: IntArray | None  # row and column of each state, where the environment is a grid
     shape: tuple[int, int] | None
-    seed: int | None
+    seed: int | None  # with which reset makes what was explored
     numbers: Mapping[Hashable, int]
-    name: Named | None
+    name: Named | None  # from (environment, observation) to the key of an explored state
 
     @property
     def num_states(self) -> int:

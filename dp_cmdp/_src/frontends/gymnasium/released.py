@@ -10,11 +10,11 @@ import numpy as np
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp._src.base.validation import validated
-from dp_cmdp._src.cmdp.answer import worst_databases
+from dp_cmdp._src.cmdp.certify import worst_databases
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.cmdp.rollout import StepCosts
 from dp_cmdp._src.data.uncertainty import UncertaintySet
-from dp_cmdp._src.frontends.gymnasium.load import EnvironmentCMDP, EnvironmentMDP
+from dp_cmdp._src.frontends.gymnasium.load import EnvironmentCMDP
 from dp_cmdp._src.release.release import Release
 
 
@@ -27,8 +27,9 @@ def worst_costs(problem: ParametricCMDP, known: UncertaintySet) -> StepCosts:
         theta[rows.row[up], rows.entry[up]] = known.upper[rows.entry[up]]
         return StepCosts.of(problem, theta, "costs of the worst database of the set")
     policy = problem.answer(known).policy
+    databases = worst_databases(problem.mdp, problem.rows, policy, known)
     charged = "costs of the worst database of the set for the policy certified for it"
-    return StepCosts.of(problem, worst_databases(problem, policy, known), charged)
+    return StepCosts.of(problem, databases, charged)
 
 
 class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
@@ -97,7 +98,8 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
         self.limit = check.frozen(problem.lowest_limits(known))
         check_size("action_space", env.action_space, problem.num_actions)
         if self._environment is None:
-            check_size("observation_space", env.observation_space, problem.num_states)
+            sizes = problem.num_states, problem.num_states - 1  # a state after the end
+            check_size("observation_space", env.observation_space, *sizes)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -139,7 +141,7 @@ class StateObservation(gym.Wrapper[int, int, Any, int], gym.utils.RecordConstruc
     ----------
     env : gymnasium.Env
         What the model was loaded from, or another one made alike.
-    model : ParametricCMDP or CMDP
+    model : ParametricCMDP
         Made by :func:`load`.
 
     Raises
@@ -163,7 +165,7 @@ class StateObservation(gym.Wrapper[int, int, Any, int], gym.utils.RecordConstruc
     """
 
     @validated
-    def __init__(self, env: Any, model: EnvironmentCMDP | EnvironmentMDP) -> None:
+    def __init__(self, env: Any, model: EnvironmentCMDP) -> None:
         gym.utils.RecordConstructorArgs.__init__(self, _disable_deepcopy=True, model=model)
         super().__init__(env)
         self._known = model.environment
@@ -184,11 +186,11 @@ class StateObservation(gym.Wrapper[int, int, Any, int], gym.utils.RecordConstruc
         return state, reward, terminated, truncated, info
 
 
-def check_size(name: str, space: Any, size: int) -> None:
-    """Refuse a space that is not Discrete of that size."""
-    if not isinstance(space, gym.spaces.Discrete) or space.start != 0 or space.n != size:
+def check_size(name: str, space: Any, *sizes: int) -> None:
+    """Refuse a space that is not Discrete of one of these sizes."""
+    if not isinstance(space, gym.spaces.Discrete) or space.start != 0 or space.n not in sizes:
         found = f"Discrete({space.n})" if isinstance(space, gym.spaces.Discrete) else space
         raise InvalidArgumentError(
-            f"env must have the {name} Discrete({size}) of the problem, got {found}; "
+            f"env must have the {name} Discrete({sizes[0]}) of the problem, got {found}; "
             "StateObservation(env, model) observes the states of a model that was loaded"
         )
