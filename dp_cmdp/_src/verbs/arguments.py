@@ -43,7 +43,7 @@ def budget_of(verb: str, epsilon: Any, delta: Any) -> PrivacyBudget:
 
 def database_of(data: Any, envelope: Envelope) -> Database:
     """The data of a verb that spends, unread."""
-    return Database.of(_kind("data", data), envelope)
+    return Database.of(kind_of("data", data), envelope)
 
 
 def public_values(name: str, data: Any, envelope: Envelope) -> Any:
@@ -53,7 +53,7 @@ def public_values(name: str, data: Any, envelope: Envelope) -> Any:
             f"{name} must be public or invented numbers; got a Database, whose values are private"
         )
     try:
-        return Database.of(_kind(name, data), envelope).read()
+        return Database.of(kind_of(name, data), envelope).read()
     except RefusedError:
         raise InvalidArgumentError(
             f"{name} must be {envelope.size} numbers within the public bounds, one per entry, by "
@@ -73,8 +73,9 @@ def _outside(data: Any, envelope: Envelope) -> str:
     return f"; it is {found[k]:g} at entry {k}, whose bounds are {low:g} and {high:g} (clip it)"
 
 
-def _kind(name: str, data: Any) -> Any:
-    if data is None or isinstance(data, NO_DATA) or hasattr(data, "certificate"):
+def kind_of(name: str, data: Any) -> Any:
+    odd = data is None or isinstance(data, NO_DATA) or hasattr(data, "certificate")
+    if odd or isinstance(data, type):
         raise InvalidTypeError(
             f"{name} must be numbers (an array, a mapping from group to numbers, a table, the path "
             f"of a csv file) or a Database; got {type(data).__name__}. Arguments come as "

@@ -16,7 +16,7 @@ from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.frames import is_table
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Answer
-from dp_cmdp._src.verbs.arguments import database_of
+from dp_cmdp._src.verbs.arguments import database_of, kind_of
 from dp_cmdp._src.verbs.kinds import Data, Problem
 from dp_cmdp._src.verbs.problems import as_problem
 
@@ -147,7 +147,7 @@ def check(values: Data, problem: Problem | Envelope) -> Report:
 
 def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
     """What must hold of values, and what does not."""
-    database = Database.of(values, envelope)
+    database = Database.of(kind_of("values", values), envelope)
     try:
         database.read()
     except RefusedError:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
-from dp_cmdp._src.cmdp.model import CMDP
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.uncertainty import UncertaintySet
@@ -87,10 +86,6 @@ def as_problem(problem: Any) -> Any:
         from dp_cmdp._src.frontends.cvxpy import as_problem as from_cvxpy
 
         return from_cvxpy(problem)
-    if isinstance(problem, CMDP):
-        from dp_cmdp._src.cmdp.parametric import ParametricCMDP
-
-        return ParametricCMDP.of_public(problem)
     if _is_cmdp(problem):
         from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 
