@@ -273,7 +273,7 @@ class Answer(Generic[D]):
             weights=sparse.csr_array(said["weights"]),
             multipliers=multipliers,
             problem=problem,
-            source=check.one_of("source", said["source"], ("release", "robust")),
+            source="robust" if said["source"] == "robust" else "release",
             release=release,
             strategy=said["strategy"],
             epsilon=Fraction(said["epsilon"]),
@@ -322,7 +322,8 @@ class Answer(Generic[D]):
     def __repr__(self) -> str:
         facts = ", ".join(f"{name} {number:.6g}" for name, number in self._facts())
         proof = "proved" if self.certificate else "not proved"
-        source = ", needs no data" if self.source == "robust" and self.release is not None else ""
+        same = self.source == "robust" and self.release is not None
+        source = ", equals the robust answer, which needs no data" if same else ""
         return f"{type(self).__name__}({facts}, {proof}, {self._guarantee()}{source})"
 
     def _repr_html_(self) -> str:

@@ -99,6 +99,8 @@ class Release:
         """What is promised, and under which adjacency, in words."""
         if not self.outcomes:
             return "nothing was read"
+        if self.simulated:
+            return f"SIMULATED noise of {self.budget}: no privacy"
         pair = f"(ε = {shown_up(self.budget.epsilon)}, δ = {shown_up(self.budget.delta)})"
         return f"{pair}-differential privacy when {_adjacency(self.envelope)}"
 
@@ -273,11 +275,10 @@ class Release:
         return release_figure(self, **options)
 
     def __repr__(self) -> str:
-        mark = "SIMULATED, not private: " if self.simulated else ""
         names = [outcome.measurement.name or "measurement" for outcome in self.outcomes]
         said = f"{' + '.join(names)} of " if names else ""
         return (
-            f"Release({mark}{said}{self.envelope.size} entries; {self.guarantee}; "
+            f"Release({said}{self.envelope.size} entries; {self.guarantee}; "
             f"saturation {self.saturation:.0%})"
         )
 
