@@ -48,7 +48,7 @@ class Problem(Protocol):
     envelope: Envelope
 
     @property
-    def signs(self) -> sparse.csr_array: ...
+    def signs(self) -> Any: ...
     def answer(
         self,
         known: UncertaintySet,

@@ -35,14 +35,20 @@ def entrywise(
     program: ParametricLP,
 ) -> tuple[ParametricLP, sparse.csr_array, FloatArray]:
     """The problem with groups A, b and c of coefficients, and θ ↦ Mθ + m."""
-    terms, constants, groups, own, start = [], [np.zeros(0)], [], {}, 0
+    terms, constants, groups, start = [], [np.zeros(0)], [], 0
+    own: dict[str, tuple[Any, ...]] = {}
     for name, field in (("A", "A"), ("b", "b"), ("c", "objective")):
         part = getattr(program, field)
         width = part.constant.shape[1]
         keys, position = np.unique(part.row * width + part.col, return_inverse=True)
         at, place = np.divmod(keys, max(width, 1)), start + np.arange(keys.size)
-        fixed = np.asarray(part.constant[at]).ravel() if keys.size else np.zeros(0)
-        public = part.constant - sparse.csr_array((fixed, at), shape=part.constant.shape)
+        constant, fixed = part.constant.tocoo(), np.zeros(keys.size)
+        used = constant.coords[0].astype(np.int64) * width + constant.coords[1]
+        read = np.isin(used, keys)
+        fixed[np.searchsorted(keys, used[read])] = constant.data[read]
+        public = sparse.csr_array(
+            (constant.data * ~read, constant.coords), shape=part.constant.shape
+        )
         public.eliminate_zeros()
         own[field] = part.shape, *at, place, np.ones(keys.size), public
         terms.append((start + position, part.entry, part.coefficient))
@@ -51,7 +57,8 @@ def entrywise(
             groups.append(Group(name, (keys.size,), start))
         start += keys.size
     m = np.concatenate(constants)
-    M = _Map(*(np.concatenate(part) for part in zip(*terms, strict=True)), m, program.envelope)
+    place, entry, factor = (np.concatenate(part) for part in zip(*terms, strict=True))
+    M = _Map(place, entry, factor, m, program.envelope)
     envelope = M.image(tuple(groups))
     made = {field: Affine._of(envelope, *parts) for field, parts in own.items()}
     matrix = sparse.csr_array((M.factor, (M.place, M.entry)), shape=(m.size, M.envelope.size))
@@ -79,9 +86,9 @@ class _Map:
             parts = [sign * self.factor, sign * self.m, self.rounding]
             factors = [np.concatenate(parts), np.concatenate([end, ones])]
             ends.append(sign * exact.row_sums_up(at, factors, num_rows=size))
-        change = self.change
+        (least, largest), change = ends, self.change
         most = None if box.entries_per_record is None else self.changed_at_once(change)
-        return Envelope._of(*ends, change, entries_per_record=most, groups=groups)
+        return Envelope._of(least, largest, change, entries_per_record=most, groups=groups)
 
     @cached_property
     def rounding(self) -> FloatArray:

@@ -505,14 +505,14 @@ def _affine_from(said: Mapping[str, Any], envelope: Envelope) -> Affine:
     rows, columns = shape if len(shape) == 2 else (*shape, 1)
     limits = {"row": rows, "col": columns, "entry": envelope.size}
     count = len(said["coefficient"])
-    terms = [
+    row, col, entry = (
         check.integers(name, said[name], high=limit) if count else np.zeros(0, dtype=np.int64)
         for name, limit in limits.items()
-    ]
+    )
     factors = check.vector("coefficient", said["coefficient"], size=count)
-    if any(part.shape != (count,) for part in terms):
+    if any(part.shape != (count,) for part in (row, col, entry)):
         raise InvalidArgumentError("terms must have one place and entry each")
     constant = check.matrix("constant", said["constant"], columns=columns)
     if constant.shape[0] != rows:
         raise InvalidArgumentError("constant must have the shape of its part")
-    return Affine._of(envelope, shape, *terms, factors, constant)
+    return Affine._of(envelope, shape, row, col, entry, factors, constant)

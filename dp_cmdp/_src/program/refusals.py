@@ -22,6 +22,7 @@ from scipy import sparse
 from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError, UnboundedError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.labels import label_at
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram, elastic_program, widened
 from dp_cmdp._src.program.rows import RobustRows
@@ -166,7 +167,9 @@ def _refuse_growth(program: ParametricLP, up: FloatArray, down: FloatArray) -> N
         limits[free[: len(signs)] + np.array(signs, dtype=np.intp)] = 0.0
         ray = np.clip(HighsEngine(replace(cone, upper=limits)).run().x, 0.0, limits)
         if cone.c @ ray > 1e-7:
-            names = [f"x[{j}]" for j in np.flatnonzero(np.abs(ray[:n] - ray[n:]) > 1e-9)]
+            grows = np.flatnonzero(np.abs(ray[:n] - ray[n:]) > 1e-9).tolist()
+            labels = program.variables
+            names = [label_at(labels, j) if labels else f"x[{j}]" for j in grows]
             raise RefusedError(
                 "the objective may be unbounded for some database of the envelope: "
                 f"{', '.join(names[:SHOWN]) or 'some variable'} can grow without limit. Give them "

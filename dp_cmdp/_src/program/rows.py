@@ -67,13 +67,13 @@ class UncertainRows:
         self.sign = np.where(least >= 0, 1, np.where(most <= 0, -1, 0))
 
     def _per_pair(self, pair: IntArray, terms: FloatArray) -> FloatArray:
-        return np.bincount(pair, weights=terms, minlength=self.keys.size)
+        return np.bincount(pair, weights=terms, minlength=self.keys.size).astype(np.float64)
 
-    def table(self, numbers: NDArray[np.generic]) -> sparse.csr_array:
+    def table(self, numbers: NDArray[Any]) -> sparse.csr_array:
         """A number per pair as rows × entries, zeros stored."""
         indptr = np.searchsorted(self.row, np.arange(self.num_rows + 1))
         shape = (self.num_rows, self.entries)
-        return sparse.csr_array((numbers, self.entry.copy(), indptr), shape=shape)
+        return _table(numbers, self.entry.copy(), shape, indptr)
 
     def weights(self, x: FloatArray) -> FloatArray:
         """w_p(x) of every pair, in floats."""
@@ -157,7 +157,7 @@ class RobustRows:
         rows, hard, m, pairs = self.rows, self.hard, self.rows.num_rows, self.row.size
         every, place = np.arange(pairs), (self.link_row, np.arange(self.links))
         G = _table(rows.A.coefficient, (rows.A_pair, rows.A.col), (pairs, rows.A.shape[1]))
-        h = np.bincount(rows.b_pair, weights=rows.b.coefficient, minlength=pairs)
+        h: Any = np.bincount(rows.b_pair, weights=rows.b.coefficient, minlength=pairs)
         pull = _table(self.pull[2], self.pull[:2], (pairs, self.links))
         base = _table(self.base, (self.row, every), (m, pairs))
         spread = _table(self.high - self.low, (self.row, every), (m, pairs))
@@ -225,13 +225,14 @@ class RobustRows:
 
     def links_of(self, multipliers: sparse.csr_array) -> FloatArray:
         """λ per link; multipliers of rows and inequalities that are not linked are left out."""
-        if not self.links:
-            return np.zeros(0)
-        shape = (self.rows.num_rows, self.known.q.size)
-        number = _table(np.arange(1, self.links + 1), (self.link_row, self.link_inequality), shape)
-        given, found = sparse.coo_array(multipliers), np.zeros(self.links + 1)
-        found[np.asarray(number[given.coords[0], given.coords[1]]).ravel()] = given.data
-        return np.maximum(found[1:], 0.0)
+        given, count = sparse.coo_array(multipliers), self.known.q.size
+        keys = self.link_row * count + self.link_inequality
+        wanted = given.coords[0].astype(np.int64) * count + given.coords[1]
+        order, found = np.argsort(keys), np.zeros(keys.size)
+        kept = np.isin(wanted, keys)
+        place = order[np.searchsorted(keys[order], wanted[kept])]
+        found[place] = given.data[kept]
+        return np.maximum(found, 0.0)
 
     def best_links(self, x: FloatArray) -> FloatArray:
         """λ that bound the rows well at a given x; zeros where the solver finds none."""
@@ -241,7 +242,7 @@ class RobustRows:
         m, none = self.rows.num_rows, np.zeros(self.extra)
         right, own = b - A[:, : x.size] @ x, sparse.csr_array(A[:, x.size :])
         lp = LinearProgram(
-            -np.asarray(own[:m].sum(axis=0)).ravel(),
+            -np.asarray(own[:m].sum(axis=0), dtype=np.float64).ravel(),
             sparse.csr_array(own[m:]),
             right[m:],
             sparse.csr_array((0, self.extra)),
@@ -261,8 +262,8 @@ def spans(first: NDArray[np.integer], count: NDArray[np.integer]) -> tuple[IntAr
     return span, first[span] + np.arange(span.size) - (np.cumsum(count) - count)[span]
 
 
-def _table(data: Any, at: Any, shape: tuple[int, int]) -> Any:
-    return sparse.csr_array((data, at), shape=shape)
+def _table(data: Any, at: Any, shape: tuple[int, int], *indptr: Any) -> Any:
+    return sparse.csr_array((data, at, *indptr), shape=shape)
 
 
 def _links(rows: UncertainRows, W: sparse.csr_array) -> tuple[IntArray, IntArray, bool]:
@@ -324,7 +325,7 @@ def check_consistent(known: UncertaintySet) -> FloatArray:
     one = np.ones(width.size + 1)
     deepest = LinearProgram(
         np.append(np.zeros(width.size), 1.0),
-        sparse.csr_array(sparse.hstack([parts, np.ones((unit.size, 1))])),
+        sparse.csr_array(sparse.hstack([parts, sparse.csr_array(np.ones((unit.size, 1)))])),
         left / unit,
         sparse.csr_array((0, one.size)),
         np.zeros(0),
