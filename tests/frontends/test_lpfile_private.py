@@ -383,3 +383,11 @@ def test_a_table_that_does_not_fit_is_refused_after_the_debit_in_one_text(tmp_pa
         assert refused.value.__context__ is refused.value.__cause__ is None
         assert account.spent.epsilon == 1
     assert len(texts) == 1
+
+
+def test_a_column_that_can_grow_without_limit_has_the_files_name(tmp_path):
+    text = planning(tmp_path).read_text().replace("CHAIR WOOD 4", "CHAIR WOOD -4")
+    path = tmp_path / "free.mps"
+    path.write_text(text.replace("L HOURS", "G HOURS"))
+    with pytest.raises(RefusedError, match="CHAIR can grow without limit"):
+        dp.answer(made(path, {**HOURS, "side": "lower"}))

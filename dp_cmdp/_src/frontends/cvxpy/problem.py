@@ -3,7 +3,6 @@ the way back to the user's variables."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from scipy import sparse
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.labels import labels_of
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.frontends.constant import with_constant
 from dp_cmdp._src.frontends.cvxpy.canonical import Canonical, canonical
@@ -180,9 +180,8 @@ class CvxpyProblem:
         return self.answer(self.envelope.uncertainty)
 
     def _renamed(self, error: RefusedError) -> RefusedError:
-        """The refusal by the names of the user's variables, with what else a model can do."""
-        names = variable_names(self.canonical)
-        text = re.sub(r"\bx\[(\d+)\]", lambda found: names[int(found[1])], str(error))
+        """The refusal, with what else a model can do."""
+        text = str(error)
         if error.repairs:
             text = text.replace(
                 ". No data was read",
@@ -362,6 +361,7 @@ def _linear_program(
         lower=lower,
         upper=upper,
         minimizes=not made.maximizes,
+        variables=labels_of({"variable": variable_names(canon)}, name="variables"),
         row_names=row_names(canon, rows),
     )
     if last.row.size:
@@ -459,10 +459,13 @@ def _index(shape: tuple[int, ...], place: int) -> str:
 
 
 def variable_names(canon: Canonical) -> list[str]:
-    """Name and index of every variable of the cone program, as the user knows it."""
+    """Name and index of every variable of the cone program, as the user knows it; each once."""
     found = [""] * canon.cone.size
+    taken: dict[str, int] = {}
     for variable in canon.cone.variables:
-        first = canon.cone.variable_start[variable.id]
+        first, name = canon.cone.variable_start[variable.id], variable.name()
+        taken[name] = taken.get(name, 0) + 1
+        name += f" ({taken[name]})" if taken[name] > 1 else ""
         for place in range(variable.size):
-            found[first + place] = variable.name() + _index(variable.shape, place)
+            found[first + place] = name + _index(variable.shape, place)
     return found
