@@ -19,6 +19,7 @@ from scipy import sparse
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.documents import read_document, write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import MOST_ROWS, facts_table, rows_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope
@@ -125,6 +126,10 @@ class Certificate:
             "subject": self.subject,
             "everywhere": self.everywhere,
         }
+
+
+#: Of answers that were asked for without a proof.
+NOT_ASKED = Certificate(False, np.zeros(0), (), reason="no certificate was asked for")
 
 
 class _Robust:
@@ -302,9 +307,7 @@ class Answer(Generic[D]):
     @validated
     def plot(self, **options: Any) -> Any:
         """A picture of the decision (needs matplotlib)."""
-        from dp_cmdp._src.figures.answer import answer_figure
-
-        return answer_figure(self, **options)
+        return lazily("dp_cmdp._src.figures.answer", "answer_figure")(self, **options)
 
     def _facts(self) -> list[tuple[str, Any]]:
         facts: list[tuple[str, Any]] = [("value", self.value)]

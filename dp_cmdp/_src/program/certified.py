@@ -159,22 +159,20 @@ def _corrected(lp: LinearProgram, point: Point, engine: HighsEngine, *, slack_of
 
 def _missed_equalities(point: Point, engine: HighsEngine) -> SolverError:
     """Why equality rows are missed: the whole program, centred at the point, is asked again."""
-    worst = point.worst_eq
+    worst = f"misses {point.worst_eq:.2g} of the terms of an equality row"
     try:
         engine.correct(point.x, point.slack, point.gap_eq)
     except InfeasibleError:
         return InfeasibleError(
             "the equality rows contradict each other, the inequality rows or the bounds, by less "
-            f"than the solver's tolerance: the best point found misses {worst:.2g} of the "
-            "terms of an equality row. Relax a row or a bound, or leave out equality rows that "
-            "follow from others"
+            f"than the solver's tolerance: the best point found {worst}. Relax a row or a bound, "
+            "or leave out equality rows that follow from others"
         )
     except SolverError:
         pass
     return SolverError(
-        f"an equality row is missed by {worst:.2g} of its terms, although corrected; "
-        f"{EQUALITY_TOLERANCE:.2g} is asked for. Leave out equality rows that nearly follow from "
-        "others, or rescale rows and variables so that coefficients and values are near 1"
+        f"the corrected point {worst}; {EQUALITY_TOLERANCE:.2g} is asked for. Leave out equality "
+        "rows that nearly follow from others, or rescale so that coefficients and values are near 1"
     )
 
 
@@ -234,12 +232,11 @@ def _no_interior(width: float, size: float) -> SolverError:
         )
     if width > narrow:
         return SolverError(
-            f"the rows have an interior (the widest cube within them has half-width {width:.2g}), "
-            "but no point of it could be computed accurately enough; rescale rows and variables "
-            "so that coefficients and values are near 1"
+            f"the rows have an interior, of half-width {width:.2g}, but no point of it could be "
+            "computed accurately enough; rescale rows and variables so that coefficients and "
+            "values are near 1"
         )
     return SolverError(
-        "no point satisfies the inequality rows in exact arithmetic with any margin: the feasible "
-        "set has no interior. State rows that always bind together as equalities (A_eq, b_eq), or "
-        "relax them"
+        "no point satisfies the inequality rows with any margin: the feasible set has no interior. "
+        "State rows that always bind together as equalities (A_eq, b_eq), or relax them"
     )

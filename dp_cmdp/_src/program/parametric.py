@@ -28,14 +28,16 @@ from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.labels import Labels, flat_index, labels_of, pack_labels, unpack_labels
 from dp_cmdp._src.data.uncertainty import UncertaintySet
-from dp_cmdp._src.program.answer import Certificate, LPAnswer
+from dp_cmdp._src.program.answer import NOT_ASKED, Certificate, LPAnswer
 from dp_cmdp._src.program.bound import upper_bound
 from dp_cmdp._src.program.certified import (
     EQUALITY_TOLERANCE,
     equality_residuals,
     solve_certified,
 )
+from dp_cmdp._src.program.entrywise import entrywise
 from dp_cmdp._src.program.highs import HighsEngine
+from dp_cmdp._src.program.refusals import check_boundedness, refusal
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows, check_consistent
 
 
@@ -224,24 +226,11 @@ class ParametricLP:
         start: LPAnswer | None = None,
         certify: bool = True,
     ) -> LPAnswer:
-        """The best x for the estimate among those that hold for every database of the set.
+        """The best x for the estimate (the middle of the set) of all that hold for the whole set.
 
-        Parameters
-        ----------
-        known : UncertaintySet
-        estimate : float array, optional
-            The database of the objective; the middle of the set's box by default.
-        start : LPAnswer, optional
-            An earlier answer, from whose solver's state to start.
-        certify : bool
-            Correct x until its rows hold exactly; otherwise to the solver's accuracy.
-
-        Raises
-        ------
-        RefusedError
-            When `known` is the whole envelope and there is no answer.
-        InfeasibleError, UnboundedError, SolverError
-            When there is none otherwise.
+        `start` is an earlier answer, from whose solver's state to start; without `certify` the rows
+        hold to the solver's accuracy. Raises RefusedError where `known` is the whole envelope and
+        has no answer, and a SolverError where another set has none.
         """
         everywhere = self._is_everything(known)
         if not (everywhere and certify and self.envelope.size):
@@ -251,8 +240,6 @@ class ParametricLP:
         try:
             return self._answer(known, estimate, start=start, certify=True)
         except SolverError as error:
-            from dp_cmdp._src.program.refusals import refusal
-
             raise refusal(self, error) from None
 
     @cached_property
@@ -278,7 +265,7 @@ class ParametricLP:
         warm = {} if start is None or start._warm is None else start._warm
         shape = (lp.b.size, lp.c.size)
         if certify:
-            found = solve_certified(lp, _slack_of(robust), start=warm.get(shape))
+            found = solve_certified(lp, robust.slack_at, start=warm.get(shape))
             point, raw, basis = found.x, found.raw, found.basis
         else:
             engine = HighsEngine(lp).started(warm.get(shape))
@@ -293,7 +280,7 @@ class ParametricLP:
             value=value,
             estimate=check.frozen(np.array(theta, dtype=np.float64)),
             bound=sense * bound,
-            certificate=self._proof(robust, x, links) if certify else _NOT_ASKED,
+            certificate=self._proof(robust, x, links) if certify else NOT_ASKED,
             weights=self._rows.table(self._rows.weights(x)),
             multipliers=robust.multipliers(links),
             problem=self,
@@ -313,7 +300,7 @@ class ParametricLP:
         none = sparse.csr_array((0, x.size))
         fixed = robust.program(0.0 * x, lower=x, upper=x, A_eq=none, b_eq=np.zeros(0))
         try:  # multipliers that are corrected until they prove every row
-            found = solve_certified(fixed, _slack_of(robust))
+            found = solve_certified(fixed, robust.slack_at)
         except SolverError:
             return proof
         return self._proof(robust, x, robust.split(found.x)[1])
@@ -351,23 +338,15 @@ class ParametricLP:
         return known.is_box and same
 
     def refuse_if_unanswerable(self) -> None:
-        """Raise unless there is an answer for every database of the envelope, from public data.
+        """Raise RefusedError unless some x holds, and the program is bounded, for every database.
 
-        Raises
-        ------
-        RefusedError
-            If no x is feasible for all of them (`repairs` says how far which row must be relaxed),
-            or the objective may grow without limit for one.
+        From public data; `repairs` of the error says how far which row must be relaxed.
         """
-        from dp_cmdp._src.program.refusals import check_boundedness
-
         _ = self._robust
         check_boundedness(self)
 
     def entrywise(self) -> tuple[ParametricLP, sparse.csr_array, FloatArray]:
         """The problem over its own coefficients, and θ ↦ Mθ + m, which computes them."""
-        from dp_cmdp._src.program.entrywise import entrywise
-
         return entrywise(self)
 
     def document(self) -> dict[str, Any]:
@@ -430,16 +409,6 @@ class ParametricLP:
             f"{self.b.shape[0] - private + self.b_eq.size} public rows, "
             f"{self.envelope.size} private numbers)"
         )
-
-
-_NOT_ASKED = Certificate(
-    verified=False, slack=np.zeros(0), names=(), reason="no certificate was asked for"
-)
-
-
-def _slack_of(robust: RobustRows) -> Any:
-    """The exact slack of the rows at a point of the robust program."""
-    return lambda point: robust.slack(*robust.split(point))
 
 
 def _one_objective(maximize: Any, minimize: Any) -> Any:

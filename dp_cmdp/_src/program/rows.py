@@ -218,6 +218,10 @@ class RobustRows:
             num_rows=rows.num_rows,
         )
 
+    def slack_at(self, point: FloatArray) -> FloatArray:
+        """:meth:`slack` at a point of the program."""
+        return self.slack(*self.split(point))
+
     def multipliers(self, links: FloatArray) -> sparse.csr_array:
         """λ as rows × inequalities."""
         shape = (self.rows.num_rows, self.known.q.size)
