@@ -164,3 +164,19 @@ def test_a_certificate_names_what_it_is_about_and_what_breaks_it():
 def test_a_policy_of_another_shape_is_refused():
     with pytest.raises(dp.errors.InvalidArgumentError, match="policy must have probabilities of"):
         dp.certify(private_way(), dp.Policy.uniform(2, 2))
+
+
+def test_visits_that_underflow_are_no_obstacle():
+    """State k of a line is visited γ^k times: 2^-599 in the end, far below what products take."""
+    n = 600
+    T = np.zeros((n, 1, n))
+    T[np.arange(n), 0, np.minimum(np.arange(n) + 1, n - 1)] = 1.0
+    states = [1, 2, 590, 599]
+    cost = dp.PrivateCost(states=states, cost=dp.Envelope(0.0, 1.0), limit=0.5)
+    model = dp.ParametricCMDP(T, np.zeros((n, 1)), gamma=0.5, costs=cost)
+    only = dp.Policy(np.ones((n, 1)))
+    known = known_set(np.zeros(4), np.ones(4), [[1.0, 1.0, 1.0, 1.0]], [0.9])
+    certificate = model.certify(only, known)
+    assert certificate.verified
+    assert certificate.slack[0] == pytest.approx(0.5 - 0.9 / 2)
+    assert not model.certify(only, known_set(np.zeros(4), np.ones(4)))

@@ -402,3 +402,15 @@ def test_arrivals_are_kept_in_files(tmp_path):
     plain = charged(line(), [1], on="entering")
     loaded = dp.ParametricCMDP.load(plain.save(tmp_path / "line.npz"))
     assert loaded.mdp.arrivals is loaded.mdp.T
+
+
+def test_policies_need_no_row_for_the_time_after_the_end():
+    facts = tables(lake()) | {"gamma": 0.9}
+    model = charged(facts, [5, 7], on="entering", limit=(0.2, 0.5))
+    whole, part = dp.Policy.uniform(17, 4), dp.Policy.uniform(16, 4)
+    known = model.envelope.uncertainty
+    assert model.certify(part, known).slack.tolist() == model.certify(whole, known).slack.tolist()
+    assert model.value(part, known.lower) == model.value(whole, known.lower)
+    plain = charged(line(), [1], on="entering")
+    with pytest.raises(InvalidArgumentError, match="policy must have probabilities"):
+        plain.certify(dp.Policy.uniform(2, 1), plain.envelope.uncertainty)

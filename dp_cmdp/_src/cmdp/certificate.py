@@ -54,6 +54,8 @@ UNIT = 2.0**-53
 UNDERFLOW = 2.0**-1000
 #: Attempts to raise the approximate cost function to a supersolution.
 LIFTS = 3
+#: Occupancies below this are left to the residual: products with them would underflow.
+LEAST = 2.0**-400
 #: Corrections of the approximate occupancy by its own residual.
 CORRECTIONS = 2
 
@@ -189,6 +191,7 @@ def occupancy_within(mdp: MDP, policy: Policy, chain: DiscountedChain) -> tuple[
             gap = arrivals(visits[:, None] * weight) - visits
             visits = np.maximum(visits + chain.visits(gap), 0.0)
         x = visits[:, None] * weight
+        x[x < LEAST] = 0.0
         image = arrivals(x)[:, None] * weight
         into = np.bincount(mdp.T.indices, minlength=mdp.num_states)
         factors = (into + int(np.diff(mdp.T.indptr).max()) + mdp.num_actions + 10) * UNIT

@@ -26,6 +26,7 @@ from scipy.sparse.linalg import bicgstab, splu
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.cmdp.charges import after_the_end
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.cmdp.solvers.compiled_chain import CompiledChain
@@ -138,15 +139,22 @@ def occupancy(
     return visits[:, None] * policy.probabilities
 
 
-def check_fits(policy: Any, mdp: MDP) -> None:
-    """Raise unless this is a policy with the states and actions of a model."""
+def fitted(policy: Any, mdp: MDP) -> Policy:
+    """The policy, if it has the states and actions of a model.
+
+    A row for the time after an episode's end, where no action matters, may be left out.
+    """
     if not isinstance(policy, Policy):
         raise InvalidTypeError(f"policy must be a Policy, got {type(policy).__name__}")
-    if policy.probabilities.shape != mdp.r.shape:
+    table, shape = policy.probabilities, mdp.r.shape
+    if table.shape == (shape[0] - 1, shape[1]) and after_the_end(mdp)[-1]:
+        return Policy(np.vstack([table, np.full(shape[1], 1.0 / shape[1])]))
+    if table.shape != shape:
         raise InvalidArgumentError(
-            f"policy must have probabilities of shape {mdp.r.shape} (states, actions) to match the "
-            f"model, got {policy.probabilities.shape}"
+            f"policy must have probabilities of shape {shape} (states, actions) to match the "
+            f"model, got {table.shape}"
         )
+    return policy
 
 
 def choice_matrix(policy: Policy) -> sparse.csr_array:

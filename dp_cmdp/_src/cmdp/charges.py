@@ -114,7 +114,7 @@ def _refuse_unmet(mdp: MDP, states: IntArray, places: Places) -> None:
             f"{places.listed(never)}, so a cost there would be certified as 0; leave them out or "
             "correct start or T"
         )
-    after = _after_the_end(mdp)[states]
+    after = after_the_end(mdp)[states]
     if after.any():
         raise InvalidArgumentError(
             f"{places.what}s must be places where something can happen: {places.listed(after)} "
@@ -144,7 +144,7 @@ def met_states(mdp: MDP, *, on: str) -> Mask:
     acting = acting_states(mdp)
     if on == ENTERING:
         return _entered(mdp, acting) > 0
-    return acting & ~_after_the_end(mdp)
+    return acting & ~after_the_end(mdp)
 
 
 def acting_states(mdp: MDP) -> Mask:
@@ -170,7 +170,7 @@ def _ending_states(mdp: MDP, acting: Mask) -> Mask:
     return ending
 
 
-def _after_the_end(mdp: MDP) -> Mask:
+def after_the_end(mdp: MDP) -> Mask:
     """States that no move enters and none starts in: where time goes on after an episode."""
     return (_entered(mdp, acting_states(mdp)) == 0) & (mdp.start == 0.0)
 

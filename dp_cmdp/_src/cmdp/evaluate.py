@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dp_cmdp._src.base.validation import FloatArray, frozen, validated
-from dp_cmdp._src.cmdp.chain import DiscountedChain, check_fits
+from dp_cmdp._src.cmdp.chain import DiscountedChain, fitted
 from dp_cmdp._src.cmdp.model import CMDP
 from dp_cmdp._src.cmdp.policy import Policy
 
@@ -57,7 +57,7 @@ def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
     cmdp : CMDP
         The model to evaluate in; it need not be the one the policy was computed from.
     policy : Policy
-        One row per state of `cmdp`.
+        One row per state of `cmdp`; that of the time after an episode's end may be left out.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
     >>> round(found.value, 6), found.costs.round(6), found.slack.round(6)
     (1.0, array([1.]), array([0.5]))
     """
-    check_fits(policy, cmdp)
+    policy = fitted(policy, cmdp)
     chain = DiscountedChain(cmdp, policy)
     value_function = chain.values(chain.average(cmdp.r))
     cost_functions = np.array([chain.values(chain.average(cost)) for cost in cmdp.cost])

@@ -26,7 +26,7 @@ from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp import synthesis
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certify import corner, excess_of
-from dp_cmdp._src.cmdp.chain import DiscountedChain, check_fits, occupancy
+from dp_cmdp._src.cmdp.chain import DiscountedChain, fitted, occupancy
 from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
@@ -236,13 +236,12 @@ class ParametricCMDP:
 
     def value(self, decision: Policy, values: FloatArray) -> float:
         """The discounted reward of a policy, which no private number changes."""
-        check_fits(decision, self.mdp)
-        chain = DiscountedChain(self.mdp, decision)
+        chain = DiscountedChain(self.mdp, fitted(decision, self.mdp))
         return float(chain.average(self.mdp.r) @ chain.visits(self.mdp.start))
 
     def certify(self, decision: Policy, known: UncertaintySet) -> Certificate:
         """What is proved of a policy for every database of a set."""
-        check_fits(decision, self.mdp)
+        decision = fitted(decision, self.mdp)
         chain = DiscountedChain(self.mdp, decision)
         return synthesis.proof(self, decision, RobustRows(self.rows, known), chain=chain)[0]
 
