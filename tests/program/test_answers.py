@@ -289,7 +289,7 @@ def test_answers_say_what_they_are():
     assert "no data read" in repr(found)
     html = found._repr_html_()
     assert "<table>" in html
-    assert "every row holds" in html
+    assert "A(θ)x ≤ b(θ) for every database" in html
     copied = pickle.loads(pickle.dumps(found))
     assert copied.x.tolist() == found.x.tolist()
     assert copied._warm is None
@@ -359,3 +359,18 @@ def test_terms_of_sums_that_are_no_floats_are_kept_exactly():
     assert not lp.certify([1.0], UncertaintySet.box(np.array([1.0]), np.array([1.0])))
     found = lp.answer(theta.uncertainty)
     assert min(certain_slack(lp, theta.uncertainty, found.x, found.multipliers)) >= 0
+
+
+def test_answers_to_a_release_are_saved_with_it(tmp_path):
+    import dp_cmdp as dp
+
+    lp = knapsack(3, low=0.2)
+    found = dp.solve(lp, [0.3, 0.5, 0.9], epsilon=1, delta=1e-3, strategy="queries")
+    loaded = Answer.load(found.save(tmp_path / "answer"))
+    assert loaded.release is not None
+    assert loaded.certificate.slack.tolist() == found.certificate.slack.tolist()
+    assert loaded.multipliers.toarray().tolist() == found.multipliers.toarray().tolist()
+    assert (loaded.epsilon, loaded.delta) == (1, Fraction(1, 1000))
+    assert loaded.robust.value <= loaded.value + 1e-9
+    robust = lp.answer(lp.envelope.uncertainty)
+    assert Answer.load(robust.save(tmp_path / "answer")).release is None  # no file is left behind
