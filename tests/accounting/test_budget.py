@@ -86,7 +86,7 @@ def test_a_budget_is_split_into_shares_that_sum_to_at_most_one_exactly() -> None
         with pytest.raises(InvalidArgumentError, match="shares"):
             budget.split(shares)
     with pytest.raises(InvalidArgumentError, match="divisor"):
-        budget / 0
+        _ = budget / 0
 
 
 def test_a_loss_is_never_shown_too_small() -> None:

@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ from dp_cmdp._src.base.errors import LedgerBusyError, LedgerCorruptError, Ledger
 TENTH = PrivacyBudget("1/10", "1/10000")
 
 
-def create(path: Path, account: str, **more: float) -> PrivacyLedger:
+def create(path: Path, account: str, **more: Any) -> PrivacyLedger:
     return PrivacyLedger.create(path, account, epsilon=1, delta="1/1000", **more)
 
 

@@ -222,9 +222,9 @@ def test_the_unit_of_an_old_account_can_be_added_once(tmp_path: Path) -> None:
     path = Path(shutil.copy(BEFORE_UNITS, tmp_path / "old.sqlite"))
     total: dict[str, Any] = {"epsilon": 2, "delta": "1/1000"}
     assert PrivacyLedger(path, "clinic 2024").unit == ""
-    for _ in range(2):
-        made = PrivacyLedger.create(path, "clinic 2024", **total, unit="one patient")
-        assert made.unit == "one patient"
+    made = PrivacyLedger.create(path, "clinic 2024", **total, unit="one patient")
+    assert PrivacyLedger.create(path, "clinic 2024", **total, unit="one patient") == made
+    assert made.unit == "one patient"
     assert made.verify(HEAD_BEFORE_UNITS).head.count == 8
     with pytest.raises(errors.InvalidArgumentError, match=r"one patient.*one visit"):
         PrivacyLedger.create(path, "clinic 2024", **total, unit="one visit")
@@ -252,6 +252,6 @@ def test_an_adjacency_is_written_as_version_0_1_wrote_it(tmp_path: Path) -> None
         '[{"labels":[["Bern","Basel"]],"levels":[[""]],"name":"price","radius":[0.1,0.1],'
         '"records":[0,1],"shape":[2]}]'
     )
-    assert envelope.adjacency.text == said
+    assert envelope.adjacency().text == said
     dated = Envelope(0, 1, radius=0.1, labels={"day": [10.0, 11]})
-    assert '"labels":[[10,11]],"levels":[["day"]]' in dated.adjacency.text
+    assert '"labels":[[10,11]],"levels":[["day"]]' in dated.adjacency().text

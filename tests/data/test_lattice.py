@@ -19,9 +19,9 @@ def moves_by_hand(envelope: Envelope) -> dict[tuple[int, int], int]:
     """⌈C/h⌉, and no more than the cells between the bounds, in fractions."""
     table, found = envelope.change.tocoo(), {}
     for record, entry, far in zip(*table.coords, table.data, strict=True):
-        h = Fraction(envelope.step[entry])
-        top = math.floor(Fraction(envelope.upper[entry]) / h)
-        bottom = math.floor(Fraction(envelope.lower[entry]) / h)
+        ends = envelope.step, envelope.upper, envelope.lower
+        h, high, low = (Fraction(part.tolist()[entry]) for part in ends)
+        top, bottom = math.floor(high / h), math.floor(low / h)
         found[record, entry] = min(math.ceil(Fraction(far) / h), top - bottom)
     return found
 

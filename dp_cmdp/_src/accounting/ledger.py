@@ -58,7 +58,6 @@ UNIT = "one record"
 class Protected(Protocol):
     """What states an adjacency: an Envelope."""
 
-    @property
     def adjacency(self) -> Adjacency: ...
 
 
@@ -246,11 +245,12 @@ class PrivacyLedger:
         **Paper.** ``lem:comp``. **Privacy.** *Spends the budget*.
         """
         requested, said = storable(budget), _line("note", note, MAX_NOTE, blank=True)
+        protected = None if envelope is None else envelope.adjacency()
 
         def step(database: sqlite3.Connection) -> LedgerEntry:
             chain = self._chain(database)
             remaining = self._balance(chain).remaining
-            protects = "" if envelope is None else stated(envelope.adjacency, self._stated(chain))
+            protects = "" if protected is None else stated(protected, self._stated(chain))
             if not requested.fits(remaining):
                 raise BudgetExceededError(
                     f"a debit of {requested} exceeds what remains of account {self.account!r}, "

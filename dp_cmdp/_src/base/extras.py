@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
+from typing import Any
 
 from dp_cmdp._src.base.errors import MissingExtraError
 
@@ -36,6 +38,11 @@ def require(package: str) -> None:
     """
     if not is_installed(package):
         raise MissingExtraError(f"{package} is needed here: {_command(package)}")
+
+
+def lazily(module: str, name: str) -> Any:
+    """What a module of a higher layer calls `name`, for `plot()`: imported when it is asked for."""
+    return getattr(import_module(module), name)
 
 
 def _command(package: str) -> str:

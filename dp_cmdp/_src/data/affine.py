@@ -142,6 +142,15 @@ class Affine:
         shape : pair of int
         constant : number, array or sparse matrix
             The public part.
+
+        Returns
+        -------
+        Affine
+
+        Raises
+        ------
+        InvalidArgumentError
+            Places outside the shape, or another number of them than of terms.
         """
         if len(at) != 2 or len(shape) != 2 or len(terms.shape) != 1:
             raise InvalidArgumentError(

@@ -483,7 +483,6 @@ class Envelope:
             columns["record"] = self.owners
         return entries_frame(self, columns, group)
 
-    @cached_property
     def adjacency(self) -> accounting.Adjacency:
         """What a ledger records: names, radii and records of the entries; bounds are no part."""
         owners, limit = self.owners, self.entries_per_record
