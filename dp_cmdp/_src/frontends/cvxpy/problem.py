@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -452,10 +453,13 @@ def _places(canon: Canonical, rows: IntArray) -> list[_Place]:
 
 def _index(shape: tuple[int, ...], place: int) -> str:
     """[i, j] of a place in Fortran order; nothing for a single number."""
-    if int(np.prod(shape)) <= 1:
+    if prod(shape) <= 1:
         return ""
-    index = np.unravel_index(place, shape, order="F")
-    return f"[{', '.join(str(int(i)) for i in index)}]"
+    index = []
+    for size in shape:
+        place, at = divmod(place, size)
+        index.append(str(at))
+    return f"[{', '.join(index)}]"
 
 
 def variable_names(canon: Canonical) -> list[str]:

@@ -52,11 +52,6 @@ class Group:
         return self.row.size
 
     @property
-    def sign(self) -> FloatArray:
-        """1 for upper sides, −1 for lower ones: lower ≤ A x is −A x ≤ −lower."""
-        return np.full(self.size, 1.0 if self.side == "upper" else -1.0)
-
-    @property
     def tight(self) -> FloatArray:
         """The ends of the public bounds at which a side or bound is hardest to keep."""
         return self.lower if self.side == "upper" else self.upper

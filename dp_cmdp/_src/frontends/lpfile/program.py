@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
@@ -202,118 +201,91 @@ def _labels(model: Model, group: Group) -> Any:
 
 
 def _program(model: Model, groups: Sequence[Group], envelope: Envelope) -> ParametricLP:
-    """Rows A(θ)x ≤ b(θ): one for each finite side of a row, and one for each private bound."""
-    number = _entries(envelope, groups)
+    """Rows A(θ)x ≤ b(θ): one for each finite side of a row, and one for each private bound.
+
+    Bounds are sides of the rows of a unit matrix below the file's own.
+    """
+    m, n = model.num_rows, model.num_columns
+    start = {group.name: group.start for group in envelope.groups}
     c, A = _without_private(model, groups)
-    costs = [g for g in groups if g.kind == "objective"]
-    at, read = _joined([(g.column, number[g.name]) for g in costs], 2)
-    objective = Affine._of(envelope, c.shape, at, 0 * at, read, np.ones(at.size), c.reshape(-1, 1))
-    sides = _Sides(model)
-    bounds = [group for group in groups if group.kind == "bound"]
+
+    def affine(shape: tuple[int, ...], constant: Any, kinds: tuple[str, ...], side: Any) -> Affine:
+        """The constant, and the numbers of these kinds (of one side) at their places."""
+        own = [g for g in groups if g.kind in kinds and side in (None, g.side)]
+        row, column, entry = (
+            np.concatenate([_NONE, *part])
+            for part in (
+                [m + g.column if g.kind == "bound" else g.row for g in own],
+                [g.column for g in own],
+                [start[g.name] + np.arange(g.size) for g in own],
+            )
+        )
+        at = {"objective": (column, 0 * column), "coefficient": (row, column)}
+        place = at.get(kinds[0], (row, 0 * row))
+        return Affine._of(envelope, shape, *place, entry, np.ones(entry.size), constant)
+
+    whole = sparse.vstack([A, sparse.eye_array(n)], format="csr")
+    matrix = affine((m + n, n), whole, ("coefficient",), None)
     lower, upper = model.lower.copy(), model.upper.copy()
-    for group in bounds:  # public bounds that hold for every database
-        loose = group.upper if group.side == "upper" else group.lower
-        (upper if group.side == "upper" else lower)[group.column] = loose
-    of_bound = _joined([(g.column, number[g.name], g.sign) for g in bounds], 3)
+    for group in groups:
+        if group.kind == "bound":  # public bounds hold for every database
+            loose = group.upper if group.side == "upper" else group.lower
+            (upper if group.side == "upper" else lower)[group.column] = loose
+    sides = {
+        "upper": _side(model, groups, "upper", model.row_upper),
+        "lower": _side(model, groups, "lower", model.row_lower),
+    }
+    count, first = sum(place.size for place, _ in sides.values()), 0
+    units, right, names = sparse.csr_array((count, m + n)), [], []
+    for side, (place, known) in sides.items():
+        at = first + np.arange(place.size)
+        unit = sparse.csr_array((np.full(at.size, _SIGNS[side]), (at, place)), shape=units.shape)
+        vector = affine((m + n,), known.reshape(-1, 1), ("rhs", "bound"), side)
+        right.append(vector.__rmatmul__(unit))
+        names += _names(model, side, place.tolist())
+        units, first = sparse.csr_array(units + unit), first + place.size
     equal = np.flatnonzero(model.equal)
     made = ParametricLP._of(
         envelope,
-        objective=objective,
-        A=sides.matrix(A, groups, number, of_bound, envelope),
-        b=sides.right(groups, number, of_bound, envelope),
+        objective=affine((n,), c.reshape(-1, 1), ("objective",), None),
+        A=matrix.__rmatmul__(units),
+        b=right[0] + right[1],
         A_eq=sparse.csr_array(A[equal]),
         b_eq=model.row_upper[equal],
         lower=lower,
         upper=upper,
         minimizes=not model.maximize,
         variables=labels_of({"column": model.column_names}, name="variables"),
-        row_names=sides.names(bounds),
+        row_names=names,
     )
     return made if model.offset == 0.0 else with_constant(made, model.offset)
 
 
-class _Sides:
-    """Every finite side of an inequality row as a row of its own: upper sides, then lower ones."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        up = np.flatnonzero(np.isfinite(model.row_upper) & ~model.equal)
-        down = np.flatnonzero(np.isfinite(model.row_lower) & ~model.equal)
-        self.row = np.concatenate([up, down])
-        self.sign = np.concatenate([np.ones(up.size), -np.ones(down.size)])
-        self.constant = np.concatenate([model.row_upper[up], -model.row_lower[down]])
-        self.number = {side: np.full(model.num_rows, -1) for side in _SIGNS}
-        self.number["upper"][up] = np.arange(up.size)
-        self.number["lower"][down] = up.size + np.arange(down.size)
-
-    def matrix(
-        self,
-        A: sparse.csr_array,
-        groups: Sequence[Group],
-        number: Mapping[str, IntArray],
-        of_bound: tuple[NDArray, ...],
-        envelope: Envelope,
-    ) -> Affine:
-        """A(θ), with a row ±x_j for each private bound below."""
-        parts = []
-        for group in groups:
-            for side in _SIGNS if group.kind == "coefficient" else ():
-                at = self.number[side][group.row]
-                kept = at >= 0
-                parts.append((at[kept], group.column[kept], number[group.name][kept]))
-        row, column, entry = _joined(parts, 3)
-        columns, _, sign = of_bound
-        limits = sparse.csr_array(
-            (sign, (np.arange(columns.size), columns)), shape=(columns.size, A.shape[1])
-        )
-        whole = sparse.vstack([sparse.diags_array(self.sign) @ A[self.row], limits])
-        terms = row, column, entry, self.sign[row]
-        return Affine._of(envelope, whole.shape, *terms, whole)
-
-    def right(
-        self,
-        groups: Sequence[Group],
-        number: Mapping[str, IntArray],
-        of_bound: tuple[NDArray, ...],
-        envelope: Envelope,
-    ) -> Affine:
-        """b(θ), with the private bounds below."""
-        sides = [g for g in groups if g.kind == "rhs"]
-        row, entry = _joined([(self.number[str(g.side)][g.row], number[g.name]) for g in sides], 2)
-        columns, read, sign = of_bound
-        constant = np.concatenate([self.constant, np.zeros(columns.size)])
-        constant[row] = 0.0
-        at = np.concatenate([row, self.row.size + np.arange(columns.size)])
-        entries = np.concatenate([entry, read])
-        factor = np.concatenate([self.sign[row], sign])
-        return Affine._of(
-            envelope, constant.shape, at, 0 * at, entries, factor, constant.reshape(-1, 1)
-        )
-
-    def names(self, bounds: Sequence[Group]) -> list[str]:
-        """The file's names, with the side where a row has two."""
-        model = self._model
-        two = np.isfinite(model.row_lower) & np.isfinite(model.row_upper)
-        found = [
-            model.row_names[row]
-            + (f" ({'upper' if sign > 0 else 'lower'} side)" if two[row] else "")
-            for row, sign in zip(self.row.tolist(), self.sign.tolist(), strict=True)
-        ]
-        return found + [
-            f"{g.side} bound of {model.column_names[j]}" for g in bounds for j in g.column
-        ]
+def _side(
+    model: Model, groups: Sequence[Group], side: str, limit: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """The rows that have a side, and the columns with a private bound, below each other; and what
+    is public of these sides, 0 elsewhere."""
+    place = np.flatnonzero(np.isfinite(limit) & ~model.equal)
+    known = np.zeros(model.num_rows + model.num_columns)
+    known[place] = limit[place]
+    mine = [group for group in groups if group.side == side]
+    for group in mine:
+        if group.kind == "rhs":
+            known[group.row] = 0.0
+    bounds = [model.num_rows + group.column for group in mine if group.kind == "bound"]
+    return np.concatenate([place, *bounds]), known
 
 
-def _entries(envelope: Envelope, groups: Sequence[Group]) -> dict[str, IntArray]:
-    """Which database entries each group has."""
-    found = {group.name: group for group in envelope.groups}
-    return {g.name: np.arange(found[g.name].start, found[g.name].stop) for g in groups}
-
-
-def _joined(parts: list[tuple[NDArray, ...]], width: int) -> tuple[NDArray, ...]:
-    """Arrays of several groups, one after the other."""
-    columns = zip(*parts, strict=True) if parts else [()] * width
-    return tuple(np.concatenate([_NONE, *column]) for column in columns)
+def _names(model: Model, side: str, places: list[int]) -> list[str]:
+    """The file's names, with the side where a row has two."""
+    two = np.isfinite(model.row_lower) & np.isfinite(model.row_upper)
+    own = [
+        name + (f" ({side} side)" if both else "")
+        for name, both in zip(model.row_names, two, strict=True)
+    ]
+    bounds = [f"{side} bound of {name}" for name in model.column_names]
+    return [[*own, *bounds][place] for place in places]
 
 
 def _without_private(model: Model, groups: Sequence[Group]) -> tuple[FloatArray, sparse.csr_array]:
