@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import dp_cmdp as dp
@@ -29,8 +30,8 @@ class Study:
         ``sweeps(draws, quick)``: what is run; a quick run may have fewer settings.
     table : callable
         From records to the rows of the table.
-    figure : callable
-        From the rows to the picture.
+    figure : str
+        ``"module:function"`` in :mod:`paper.figures`: from the rows to the picture.
     draws, quick_draws : int
         Per setting.
     summary : callable
@@ -45,12 +46,17 @@ class Study:
     about: str
     sweeps: Callable[[int, bool], tuple[Sweep, ...]]
     table: Callable[[pd.DataFrame], list[Row]]
-    figure: Callable[[list[Row]], Figure]
+    figure: str
     draws: int
     quick_draws: int
     summary: Callable[[list[Row]], dict[str, Any]] = _nothing
     columns: tuple[str, ...] = ()
     fewest_draws: int = 2
+
+    def picture(self, rows: list[Row]) -> Figure:
+        """The figure of a table."""
+        module, name = self.figure.split(":")
+        return getattr(import_module(f"paper.figures.{module}"), name)(rows)
 
     def planned(self, *, quick: bool = False, draws: int | None = None) -> tuple[Sweep, ...]:
         """What is to be run."""

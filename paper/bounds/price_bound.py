@@ -174,7 +174,9 @@ class _ReleasedRows:
         of_b &= np.isin(b.row, number)
         w = part.weights((case.span[0] + case.span[1]) / 2)
         ends = _end_means(case)
-        moved = np.where(at_places(w, b.row, b.entry) > 0, ends[0][b.entry], -ends[1][b.entry])[of_b]
+        moved = np.where(at_places(w, b.row, b.entry) > 0, ends[0][b.entry], -ends[1][b.entry])[
+            of_b
+        ]
         shift = np.zeros(A.shape[0])
         np.add.at(shift, b.row[of_b], b.coefficient[of_b] * moved)
         return cls(

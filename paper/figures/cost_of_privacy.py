@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.patches import Rectangle
 
-from paper.figures.bands import curve
-from paper.figures.style import GUIDE, column_beside, legend_below
+from paper.figures.style import GUIDE, column_beside, curve, legend_below
+from paper.layouts import scenario
+from paper.studies.cost_of_privacy import published_curves, summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,16 +30,10 @@ PUBLISHED: Any = {"color": "black", "linewidth": 1.0, "linestyle": "--"}
 WALL, GOAL, START, HAZARD, HARMLESS = "#374151", "#15803d", "#b91c1c", "#dc2626", "#fecaca"
 
 
-def cost_of_privacy_figure(
-    rows: Sequence[dict[str, Any]],
-    *,
-    published: Mapping[str, Floats],
-    layout: Any,
-    severity: Floats,
-    note: str,
-) -> Figure:
+def cost_of_privacy_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     """All methods, Munoz's curve enlarged, and the grid; bands are 95 % intervals of the mean."""
     figure, main, (enlarged, grid) = column_beside(7.0, 5.8, beside=3.3, heights=(1.0, 1.2))
+    published, grid_world = published_curves(), scenario()
     eps = published["epsilon"]
     main.plot(eps, published["algorithm1_percent"], label="published", zorder=3, **PUBLISHED)
     main.plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
@@ -53,9 +48,9 @@ def cost_of_privacy_figure(
     enlarged.set_ylim(0, 0.0115)
     enlarged.set_title("Munoz 2021, enlarged", loc="left", fontsize=9)
     enlarged.set_xlabel("ε", fontsize=8)
-    _grid(grid, layout, severity)
+    _grid(grid, grid_world.layout, grid_world.values[:-1])
     legend_below(figure, main, columns=3, loc="outside upper center")  # the note is below
-    figure.supxlabel(textwrap.fill(note, 150), x=0.01, ha="left", fontsize=7)
+    figure.supxlabel(textwrap.fill(summary(rows)["note"], 150), x=0.01, ha="left", fontsize=7)
     return figure
 
 

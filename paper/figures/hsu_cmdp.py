@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from paper.figures.style import COLOURS, legend_below, log_numbers, new_figure
+from paper.studies.hsu_cmdp import CONVERGED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def hsu_cmdp_figure(rows: Sequence[dict[str, Any]], *, converged: float) -> Figure:
-    """Missed balance (median and least) against ε, with what counts as `converged`."""
+def hsu_cmdp_figure(rows: Sequence[dict[str, Any]]) -> Figure:
+    """Missed balance (median and least) against ε, with what counts as converged."""
     figure, place = new_figure(6.5, 4.2)
     eps = [row["epsilon"] for row in rows]
     colour = COLOURS["hsu2014"]
@@ -20,8 +21,8 @@ def hsu_cmdp_figure(rows: Sequence[dict[str, Any]], *, converged: float) -> Figu
     place.plot(
         eps, [r["balance_missed_least"] for r in rows], "s--", color=colour, label="best draw"
     )
-    bottom = converged / 4  # enough to see that nothing is there
-    place.axhspan(bottom, converged, color="#d1fae5", label="would count as converged")
+    bottom = CONVERGED / 4  # enough to see that nothing is there
+    place.axhspan(bottom, CONVERGED, color="#d1fae5", label="would count as converged")
     log_numbers(place)
     place.set(xscale="log", ylim=(bottom, None))
     place.set_xticks(eps, [f"{epsilon:g}" for epsilon in eps])

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from paper.studies import (
-    ad_budget,
-    ad_epsilon,
-    ad_headline,
-    ad_size,
+    auctions,
     bounds,
     cost_of_privacy,
     hsu_cmdp,
@@ -17,19 +14,7 @@ from paper.studies import (
 )
 from paper.study import Study
 
+_others = (cost_of_privacy, hsu_cmdp, table1, munoz_ads, mean_shift, bounds, scale)
 STUDIES: dict[str, Study] = {
-    module.STUDY.name: module.STUDY
-    for module in (
-        ad_headline,
-        ad_epsilon,
-        ad_size,
-        ad_budget,
-        cost_of_privacy,
-        hsu_cmdp,
-        table1,
-        munoz_ads,
-        mean_shift,
-        bounds,
-        scale,
-    )
+    study.name: study for study in (*auctions.STUDIES, *(module.STUDY for module in _others))
 }

@@ -38,7 +38,6 @@ from paper.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 #: The δ of the paper's experiments.
 DELTA = "1/10"
@@ -250,18 +249,12 @@ def _percent(column: pd.Series[Any]) -> float | None:
     return None if values.size == 0 or np.isnan(values).all() else float(100 * np.mean(values))
 
 
-def figure(rows: list[Row]) -> Figure:
-    from paper.figures.bounds import bounds_figure
-
-    return bounds_figure(rows)
-
-
 STUDY = Study(
     name="bounds",
     about="accuracy bounds and what is lost: certified, repaired, printed",
     sweeps=sweeps,
     table=table,
-    figure=figure,
+    figure="bounds:bounds_figure",
     draws=20,
     quick_draws=3,
     summary=summary,

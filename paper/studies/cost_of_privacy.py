@@ -43,7 +43,6 @@ from paper.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 DELTA = Fraction(1, 10)
 ALPHAS = {"A": Fraction(99, 100), "b": Fraction(1, 100)}
@@ -200,25 +199,12 @@ def _sentence(found: dict[str, Any]) -> str:
     )
 
 
-def figure(rows: list[Row]) -> Figure:
-    from paper.figures.cost_of_privacy import cost_of_privacy_figure
-
-    grid = scenario()
-    return cost_of_privacy_figure(
-        rows,
-        published=published_curves(),
-        layout=grid.layout,
-        severity=grid.values[:-1],
-        note=summary(rows)["note"],
-    )
-
-
 STUDY = Study(
     name="cost-of-privacy",
     about="hazard grid: what private safe policies lose, beside the published curves",
     sweeps=sweeps,
     table=table,
-    figure=figure,
+    figure="cost_of_privacy:cost_of_privacy_figure",
     draws=200,
     quick_draws=40,
     summary=summary,

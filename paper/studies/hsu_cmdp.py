@@ -24,7 +24,6 @@ from paper.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 #: As in the experiment on the cost of privacy.
 DELTA = "1/10"
@@ -76,18 +75,12 @@ def table(frame: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def figure(rows: list[Row]) -> Figure:
-    from paper.figures.hsu_cmdp import hsu_cmdp_figure
-
-    return hsu_cmdp_figure(rows, converged=CONVERGED)
-
-
 STUDY = Study(
     name="hsu-cmdp",
     about="Hsu 2014 on the hazard grid: how far its answers are from being policies",
     sweeps=sweeps,
     table=table,
-    figure=figure,
+    figure="hsu_cmdp:hsu_cmdp_figure",
     draws=200,
     quick_draws=20,
 )

@@ -29,7 +29,6 @@ from paper.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 #: From strong to weak privacy.
 EPSILONS = ("1/4", "1/2", "1", "2", "3", "5", "10")
@@ -92,18 +91,12 @@ def table(frame: pd.DataFrame) -> list[Row]:
     return sorted(rows, key=lambda row: (-row["delta"], row["epsilon"]))
 
 
-def figure(rows: list[Row]) -> Figure:
-    from paper.figures.mean_shift import mean_shift_figure
-
-    return mean_shift_figure(rows)
-
-
 STUDY = Study(
     name="mean-shift",
     about="what certainty costs: mean shift of each noise against the universal bound",
     sweeps=sweeps,
     table=table,
-    figure=figure,
+    figure="mean_shift:mean_shift_figure",
     draws=1,
     quick_draws=1,
     fewest_draws=1,

@@ -25,7 +25,6 @@ from paper.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 #: Groups and advertisers, the most a budget moves, and δ: all of their experiment.
 N, M = 200, 10
@@ -97,18 +96,12 @@ def table(frame: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def figure(rows: list[Row]) -> Figure:
-    from paper.figures.munoz_ads import munoz_ads_figure
-
-    return munoz_ads_figure(rows)
-
-
 STUDY = Study(
     name="munoz-ads",
     about="the ad experiment of Muñoz Medina et al. 2021: independent ground truth",
     sweeps=sweeps,
     table=table,
-    figure=figure,
+    figure="munoz_ads:munoz_ads_figure",
     draws=400,
     quick_draws=40,
 )

@@ -26,7 +26,6 @@ from paper.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 METHODS = ("benvenuti2025", "database", "planned")
 AUCTIONS = (10, 30, 100, 300, 1000)
@@ -256,18 +255,12 @@ def _sentence(said: dict[str, Any]) -> str:
     return text
 
 
-def figure(rows: list[Row]) -> Figure:
-    from paper.figures.scale import scale_figure
-
-    return scale_figure(rows)
-
-
 STUDY = Study(
     name="scale",
     about="what privacy costs as problems grow: auctions, grids, layouts, the limit",
     sweeps=sweeps,
     table=table,
-    figure=figure,
+    figure="scale:scale_figure",
     draws=100,
     quick_draws=6,
     summary=summary,

@@ -24,7 +24,6 @@ from paper.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 #: The ticks of the paper's table: private blocks, and whether the constraints are satisfied.
 PAPER_TICKS: dict[str, tuple[str, bool]] = {
@@ -105,18 +104,12 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
     return {"note": NOTE, "differs_from_paper": differs}
 
 
-def figure(rows: list[Row]) -> Figure:
-    from paper.figures.table1 import table1_figure
-
-    return table1_figure(rows)
-
-
 STUDY = Study(
     name="table1",
     about="the paper's Table 1, with a measurement under every tick",
     sweeps=sweeps,
     table=table,
-    figure=figure,
+    figure="table1:table1_figure",
     draws=400,
     quick_draws=15,
     summary=summary,

@@ -282,11 +282,11 @@ def test_the_command_lists_the_studies_and_refuses_others(capsys):
 @pytest.mark.parametrize("name", ["ad-epsilon", "ad-size", "ad-budget"])
 def test_pictures_of_the_auction_are_drawn_from_a_few_draws(name):
     rows = rows_of(name, draws=2, kept=lambda s: not s["method"].startswith("hsu"))
-    assert STUDIES[name].figure(rows).axes
+    assert STUDIES[name].picture(rows).axes
 
 
 def test_the_picture_of_the_scale_leaves_empty_panels_out(table):
-    figure = STUDIES["scale"].figure(table)
+    figure = STUDIES["scale"].picture(table)
     titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_visible()]
     assert titles == ["Auction, radius 0.1"]
 
