@@ -414,3 +414,18 @@ def test_policies_need_no_row_for_the_time_after_the_end():
     plain = charged(line(), [1], on="entering")
     with pytest.raises(InvalidArgumentError, match="policy must have probabilities"):
         plain.certify(dp.Policy.uniform(2, 1), plain.envelope.uncertainty)
+
+
+def test_models_at_private_numbers_take_all_forms_of_data_and_quote_none():
+    T, r = two_ways()
+    cost = dp.PrivateCost(states=[1, 2], cost=dp.Envelope(0, 1), limit=dp.Envelope(1, 2))
+    model = dp.ParametricCMDP(T, r, gamma=0.9, costs=cost)
+    values = {"cost": [0.25, 0.5], "limit": 1.5}
+    for given in ([0.25, 0.5, 1.5], values, dp.Database(values, model)):
+        at = model.at(given)
+        assert at.cost[0, :, 0].tolist() == [0, 0.25, 0.5]
+        assert at.limit.tolist() == [1.5]
+    for wrong in ([0.12345], {"cost": [0.12345, 7.0], "limit": 1.5}, ["0.12345"] * 3):
+        with pytest.raises(dp.errors.Error) as caught:
+            model.at(wrong)
+        assert "12345" not in str(caught.value)

@@ -31,6 +31,7 @@ from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constrai
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Certificate
@@ -194,7 +195,10 @@ class ParametricCMDP:
         >>> dp.ParametricCMDP([[[1]]], [[1]], gamma=0.5, costs=cost).at([0.5]).cost
         array([[[0.5]]])
         """
-        theta = check.vector("values", values, size=self.envelope.size, private=True)
+        if check.float_array(values) is None:  # a table, a mapping, a path or a Database
+            theta = Database.of(values, self.envelope).read()
+        else:
+            theta = check.vector("values", values, size=self.envelope.size, private=True)
         cost = self.cost.at(theta).toarray().reshape(-1, *self.mdp.r.shape)
         return self.mdp.with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
 
