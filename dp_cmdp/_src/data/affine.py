@@ -221,16 +221,10 @@ class Affine:
         wide = self._broadcast(shape)
         if not check.is_sparse(table):
             table = np.broadcast_to(table, shape).reshape(table_shape(shape))
-        weight = values_at(table, wide.row, wide.col)
-        return Affine._of(
-            wide.envelope,
-            shape,
-            wide.row,
-            wide.col,
-            wide.entry,
-            wide.coefficient * weight,
-            wide.constant.multiply(table),
-        )
+        coefficient = wide.coefficient * values_at(table, wide.row, wide.col)
+        constant = wide.constant.multiply(table)
+        terms = wide.row, wide.col, wide.entry, coefficient
+        return Affine._of(wide.envelope, shape, *terms, constant)
 
     __rmul__ = __mul__
 
@@ -238,17 +232,11 @@ class Affine:
         divisor = self._numbers(other)
         if check.is_sparse(divisor) or (divisor == 0).any():
             raise InvalidArgumentError("an Affine must be divided by numbers that are not 0")
-        if divisor.ndim == 0:  # as it is written: 1/3 of a coefficient is rounded once
-            return Affine._of(
-                self.envelope,
-                self.shape,
-                self.row,
-                self.col,
-                self.entry,
-                self.coefficient / divisor,
-                self.constant / float(divisor),
-            )
-        return self * (1.0 / divisor)
+        if divisor.ndim:
+            return self * (1.0 / divisor)
+        terms = self.row, self.col, self.entry, self.coefficient / divisor  # rounded once
+        constant = self.constant / float(divisor)
+        return Affine._of(self.envelope, self.shape, *terms, constant)
 
     def __matmul__(self, other: Any) -> Affine:
         right = self._numbers(other)

@@ -245,7 +245,13 @@ class Envelope:
             table = _disjoint(owners, radius)
         else:
             named = [name for name, part in groups.items() if part._states_records]
-            _refuse_several(named)
+            if len(named) > 1:
+                raise InvalidArgumentError(
+                    f"records must say again whose entries are whose: {', '.join(named)} state "
+                    "records, and one person may be in several of them; give records={group: "
+                    "names, …} for every group, a level of the labels, entries_per_record, or "
+                    "change"
+                )
             entries_per_record = groups[named[0]].entries_per_record if named else None
             table = sparse.csr_array(sparse.block_diag([part.change for part in parts]))
         made = cls.__new__(cls)
@@ -678,12 +684,3 @@ def _refuse_beside_change(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise InvalidArgumentError(f"{name} must be left out where change is given")
-
-
-def _refuse_several(named: list[str]) -> None:
-    if len(named) > 1:
-        raise InvalidArgumentError(
-            f"records must say again whose entries are whose: {', '.join(named)} state records, "
-            "and one person may be in several of them; give records={group: names, …} for every "
-            "group, a level of the labels, entries_per_record, or change"
-        )
