@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import dp_cmdp as dp
 
@@ -265,12 +267,8 @@ def test_a_problem_of_ones_own_whose_answers_are_unsafe_is_refused_unpaid() -> N
 def test_weights_and_multipliers_of_ones_own_problem_come_from_its_slack() -> None:
     own = Speed(dp.Envelope(30, 120, radius=5, shape=3))
     box = own.envelope.uncertainty
-    known = dp.extend.UncertaintySet(
-        box.lower, box.upper, -np.ones((1, 3)) * 1.0, np.array([-300.0])
-    )
-    import scipy.sparse as sp
-
-    known = dp.extend.UncertaintySet(box.lower, box.upper, sp.csr_array(-np.ones((1, 3))), known.q)
+    W = sparse.csr_array(-np.ones((1, 3)))
+    known = dp.extend.UncertaintySet(box.lower, box.upper, W, np.array([-300.0]))
     found = dp.extend.certified(own, 59.0, known)  # each is at least 300 − 240 = 60
     assert found.certificate
     assert found.weights.toarray() == pytest.approx(-np.eye(3))
@@ -323,7 +321,5 @@ def test_values_are_checked_before_a_budget_is_spent(values: Any, text: str | No
     if text is not None:
         with pytest.raises(dp.errors.RefusedError):
             dp.publish(program(), values, **ASKED)
-        import re
-
         assert re.search(text, repr(report))
         assert "do not publish" in repr(report)

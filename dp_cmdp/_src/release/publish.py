@@ -60,7 +60,8 @@ def publish(
     if first is None:
         return release  # public data show that there is nothing to measure: nothing is spent
     release = _debited(release, database, budget, strategy)
-    with _carrying(release) as paid:
+    paid = _Paid(release)
+    with carrying(lambda: paid.release):
         values = database.read()
         paid.add(first, values, source)
         for later in strategy.steps[step + 1 :]:
@@ -90,11 +91,9 @@ def _debited(
     ledger: Any = database.ledger
     if ledger is None:
         return release
-    reference = str(ledger.debit(budget, release.envelope, note=f"publish {strategy.name}"))
-    earlier = release.ledger_reference
-    return replace(
-        release, ledger_reference=reference if earlier is None else f"{earlier}, {reference}"
-    )
+    reference = ledger.debit(budget, release.envelope, note=f"publish {strategy.name}")
+    references = filter(None, (release.ledger_reference, str(reference)))
+    return replace(release, ledger_reference=", ".join(references))
 
 
 def _first(
@@ -106,11 +105,6 @@ def _first(
         measurement = step.propose(problem, release, part)
         if measurement is None:
             continue
-        if not isinstance(measurement, Measurement):
-            raise InvalidArgumentError(
-                f"strategy: step {number} must propose a Measurement or None, got "
-                f"{type(measurement).__name__}"
-            )
         why = _unfit(problem, measurement, part)
         if why is not None:
             raise InvalidArgumentError(f"strategy: step {number} {why}; nothing was spent")
@@ -219,13 +213,6 @@ class _Paid:
         document = dict(self.release.strategy_document or {})
         document["skipped"] = [*document.get("skipped", []), step.document() | {"why": why}]
         self.release = replace(self.release, strategy_document=document)
-
-
-@contextmanager
-def _carrying(release: Release) -> Iterator[_Paid]:
-    paid = _Paid(release)
-    with carrying(lambda: paid.release):
-        yield paid
 
 
 @contextmanager

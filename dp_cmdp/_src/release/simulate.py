@@ -23,7 +23,7 @@ from dp_cmdp._src.release.belief import Prior
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Simulated
 from dp_cmdp._src.release.publish import answered, proposed
 from dp_cmdp._src.release.release import Release
-from dp_cmdp._src.release.strategy import LinearQueries, Step, Strategy, replace_propose
+from dp_cmdp._src.release.strategy import LinearQueries, Step, Strategy
 
 FloatArray = NDArray[np.float64]
 
@@ -55,16 +55,7 @@ class Middle:
 
 
 class Simulator:
-    """A problem, the robust answer to it, and invented databases of it.
-
-    Parameters
-    ----------
-    problem : Problem
-    prior : Prior
-    seed : int
-    robust : Answer, optional
-        The robust answer, where it is known already.
-    """
+    """A problem, the robust answer to it, and invented databases of it."""
 
     def __init__(
         self, problem: Problem, prior: Prior, *, seed: int = 0, robust: Answer | None = None
@@ -194,9 +185,9 @@ class Trial:
     ) -> Measurement | None:
         step, propose = steps[-1], steps[-1].propose
         if isinstance(propose, LinearQueries):
-            step = replace_propose(
+            step = replace(
                 step,
-                lambda problem, seen, part: propose.measurement(
+                propose=lambda problem, seen, part: propose.measurement(
                     problem, self._proposal(steps, budget), seen, part
                 ),
             )

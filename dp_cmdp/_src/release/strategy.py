@@ -214,7 +214,7 @@ class Strategy:
         >>> [str(step.epsilon) for step in dp.Strategy.queries(share="1/4").steps]
         ['1/4', '3/4']
         """
-        return cls._two("queries", LinearQueries, share, safety, shift, law)
+        return cls._two(LinearQueries, share, safety, shift, law)
 
     @classmethod
     @validated
@@ -238,13 +238,12 @@ class Strategy:
         >>> dp.Strategy.worst_row().name
         'worst row(share=7/20, safety=1.25, shift=0.5)'
         """
-        return cls._two("worst row", WorstRow, share, safety, shift, law)
+        return cls._two(WorstRow, share, safety, shift, law)
 
     @classmethod
     def _two(
-        cls, word: str, kind: type[LinearQueries], share: Number, safety: float, shift: float,
-        law: Any,
-    ) -> Strategy:  # fmt: skip
+        cls, kind: type[LinearQueries], share: Number, safety: float, shift: float, law: Any
+    ) -> Strategy:
         part = exact("share", share)
         if not 0 <= part <= 1:
             raise InvalidArgumentError(
@@ -253,12 +252,9 @@ class Strategy:
         noise, rest = _law(law), 1 - part
         safety = check.real("safety", safety, low=0.0, high=100.0)
         shift = check.real("shift", shift, low=0.0, high=100.0)
-        steps = []
-        if part:
-            steps.append(Step(Entries(noise), epsilon=part, delta=part))
-        if rest:
-            steps.append(Step(kind(safety, shift, noise), epsilon=rest, delta=rest))
-        return cls(*steps, name=f"{word}(share={part}, safety={safety:g}, shift={shift:g})")
+        proposals = ((Entries(noise), part), (kind(safety, shift, noise), rest))
+        steps = (Step(propose, epsilon=each, delta=each) for propose, each in proposals if each)
+        return cls(*steps, name=f"{kind.word}(share={part}, safety={safety:g}, shift={shift:g})")
 
     @classmethod
     def named(cls, name: str) -> Strategy:
@@ -268,7 +264,7 @@ class Strategy:
     def given(self, prior: Prior) -> Strategy:
         """The same strategy, whose own proposals believe in `prior`."""
         steps = [
-            replace_propose(step, replace(step.propose, prior=prior))
+            replace(step, propose=replace(step.propose, prior=prior))
             if isinstance(step.propose, LinearQueries)
             else step
             for step in self.steps
@@ -282,10 +278,6 @@ class Strategy:
     def __repr__(self) -> str:
         count = len(self.steps)
         return f"Strategy({self.name!r}: {count} step{'' if count == 1 else 's'})"
-
-
-def replace_propose(step: Step, propose: Propose) -> Step:
-    return Step(propose, epsilon=step.epsilon, delta=step.delta)
 
 
 def _law(law: Any) -> Any:
@@ -314,18 +306,13 @@ class Entries:
         if not entry.size:
             return None
         weight = np.maximum((1 << ENTRY_BITS) // moves[entry], 1)
-        query = Query(envelope, _diagonal(weight, entry, envelope.size))
+        weight[helping(problem)[entry]] *= -1  # one-sided noise is tight at the sign of the weight
+        place = np.arange(entry.size), entry
+        query = Query(envelope, sparse.csr_array((weight, place), (entry.size, envelope.size)))
         law = self.law
-        if law == "auto":
-            law = "one-sided" if _one_sided_pays(problem, query, budget) else "laplace"
-        if law == "one-sided":
-            signed = np.where(helping(problem)[entry], -weight, weight)
-            query = Query(envelope, _diagonal(signed, entry, envelope.size))
+        if law == "auto" and _one_sided_pays(problem, query, budget):
+            law = "one-sided"
         return Measurement(query, _class(law), budget, name="entries")
-
-
-def _diagonal(weight: Any, entry: Any, size: int) -> sparse.csr_array:
-    return sparse.csr_array((weight, (np.arange(entry.size), entry)), (entry.size, size))
 
 
 def _one_sided_pays(problem: Problem, query: Query, budget: PrivacyBudget) -> bool:
@@ -349,6 +336,8 @@ class LinearQueries:
     shift: float = 0.5
     law: Any = "auto"
     prior: Prior = NOTHING_KNOWN
+
+    word: ClassVar[str] = "queries"
 
     def __call__(
         self, problem: Problem, release: Release, budget: PrivacyBudget
@@ -378,10 +367,7 @@ class LinearQueries:
         if weights is None or not weights.nnz:
             return None
         query = self._query(problem, weights, release)
-        return Measurement(query, _class(self.law), budget, name=self._name())
-
-    def _name(self) -> str:
-        return "queries"
+        return Measurement(query, _class(self.law), budget, name=self.word)
 
     def _query(self, problem: Problem, weights: sparse.csr_array, release: Release) -> Query:
         return Query(problem.envelope, weights)
@@ -391,8 +377,7 @@ class LinearQueries:
 class WorstRow(LinearQueries):
     """One integer: how far the worst row is beyond what is believed. One noise proves all rows."""
 
-    def _name(self) -> str:
-        return "worst row"
+    word: ClassVar[str] = "worst row"
 
     def _query(self, problem: Problem, weights: sparse.csr_array, release: Release) -> Query:
         belief = believed(problem, release, self.prior).mean

@@ -1,0 +1,143 @@
+"""The adviser predicts what the default call does."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dp_cmdp as dp
+from dp_cmdp._src.advice.advise import ratio, reference_databases
+from dp_cmdp._src.release.belief import NOTHING_KNOWN, Prior
+
+from .cases import SMALL, dense, small
+
+ASKED: dict[str, Any] = {"epsilon": "1/2", "delta": "1/1000"}
+DRAWS = 10
+#: Of the simulated intervals, so that a miss is a contradiction and not chance.
+CONFIDENCE = 0.999
+
+
+def auction(groups: int) -> Any:
+    """Groups buy from 5 advertisers at private prices; budgets grow with the groups."""
+    count = 5
+    theta = dp.Envelope(0, 1, radius=1, shape=(groups, count))
+    entry = np.arange(groups * count)
+    one_each = np.kron(np.eye(groups), np.ones(count))  # a group buys one unit
+    A = dp.Affine.sparse(
+        theta[:].reshape(-1),
+        (entry % count, entry),
+        (count + groups, groups * count),
+        constant=np.vstack([np.zeros((count, groups * count)), one_each]),
+    )
+    return dp.ParametricLP(
+        maximize=np.random.default_rng(3).uniform(0.5, 1, groups * count),
+        A=A,
+        b=np.concatenate([np.full(count, groups / 10), np.ones(groups)]),
+        upper=1,
+    )
+
+
+@pytest.fixture(scope="module")
+def values() -> np.ndarray:
+    """Per draw of the default call: value of the best, of the robust and of its own answer."""
+    lp, rng = auction(60), np.random.default_rng(0)
+    rows = []
+    for draw in range(DRAWS):
+        prices = rng.uniform(0, 1, lp.envelope.size)
+        (found,) = dp.simulate(lp, prices.reshape(60, 5), **ASKED, draws=1, seed=draw)
+        best = dp.answer(lp.at(prices)).value
+        rows.append([best, *(lp.value(x, prices) for x in (found.robust.x, found.x))])
+    return np.array(rows)
+
+
+@pytest.fixture(scope="module")
+def advice() -> Any:
+    return dp.advise(auction(60), **ASKED, draws=16)
+
+
+def interval_of_ratio(numerator: np.ndarray, denominator: np.ndarray) -> tuple[float, float]:
+    """Student's interval of a ratio of means, linearised around it."""
+    found = numerator.mean() / denominator.mean()
+    error = stats.sem(numerator - found * denominator) / denominator.mean()
+    half = stats.t.ppf((1 + CONFIDENCE) / 2, numerator.size - 1) * error
+    return found - half, found + half
+
+
+def test_advice_predicts_the_share_that_the_default_call_wins_back(
+    values: np.ndarray, advice: Any
+) -> None:
+    best, without, achieved = values.T
+    low, high = interval_of_ratio(achieved - without, best - without)
+    row = advice.to_frame().iloc[0]
+    assert row["recovered_low"] <= high
+    assert low <= row["recovered_high"]
+
+
+def test_the_smallest_epsilon_advised_is_not_above_one_that_serves(
+    values: np.ndarray, advice: Any
+) -> None:
+    best, without, achieved = values.T
+    _, high = interval_of_ratio(best - achieved, best)
+    loss = 1.05 * high
+    assert high < (best - without).mean() / best.mean()  # ε = ½ serves better than no data
+    assert advice.smallest_epsilon(loss=loss) <= 0.5
+
+
+def test_the_strategy_is_that_of_the_default_call(advice: Any) -> None:
+    lp = auction(60)
+    found = dp.simulate(lp, np.full((60, 5), 0.5), **ASKED, draws=1)
+    assert advice.strategy == found.strategy
+
+
+def test_advice_is_the_same_whoever_computes_it() -> None:
+    asked: dict[str, Any] = {"epsilon": [1, 4], "delta": "1/1000", "draws": 6}
+    one, two = (dp.advise(small(), **asked, workers=workers) for workers in (1, 2))
+    assert one.rows == two.rows
+    assert dp.advise(small(), **asked, seed=1).rows != one.rows
+    assert [row.epsilon for row in one.rows] == [1.0, 4.0]
+    assert str(one).count("\n") == 3
+    assert one.strategy == one.rows[1].strategy
+
+
+def test_the_smallest_epsilon_is_between_one_that_serves_and_one_that_does_not() -> None:
+    advice = dp.advise(small(), epsilon=[1, 4], delta="1/1000", draws=8)
+    robust = advice.rows[0].robust_loss
+    assert advice.smallest_epsilon(loss=robust + 1e-9) == 0.0
+    assert advice.smallest_epsilon(loss=0.0) == math.inf
+    goal = (advice.rows[0].loss + advice.rows[1].loss) / 2
+    found = advice.smallest_epsilon(loss=goal)
+    assert 1 < found <= 4
+    assert dp.advise(small(), epsilon=found, delta="1/1000", draws=8).rows[0].loss <= goal
+
+
+def test_no_data_are_wanted_and_none_are_taken() -> None:
+    with pytest.raises(TypeError):
+        dp.advise(small(), SMALL, epsilon=1, delta="1/1000")  # type: ignore[call-arg]
+    with pytest.raises(dp.errors.InvalidTypeError, match="got a Database"):
+        dp.advise(small(), epsilon=1, delta="1/1000", prior=dp.Database(SMALL, small()))  # type: ignore
+
+
+def test_reference_databases_come_in_pairs_on_opposite_sides() -> None:
+    problem = dense(2, 5)
+    found = reference_databases(problem, NOTHING_KNOWN, 6, 0)
+    assert found.shape == (6, 10)
+    assert found[::2] + found[1::2] == pytest.approx(np.ones((3, 10)))
+    around = reference_databases(problem, Prior(np.full(10, 0.5)), 5, 0)
+    assert around.shape == (5, 10)
+    assert np.abs(around - 0.5).mean() < 0.15
+
+
+def test_intervals_of_ratios_hold_as_often_as_they_say() -> None:
+    """False alarms: 400 intervals of 95 % miss 20 on average, more than 40 once in 10⁴."""
+    rng, missed = np.random.default_rng(0), 0
+    for _ in range(400):
+        whole = rng.uniform(1, 2, 32)
+        part = 0.3 * whole + rng.normal(0, 0.2, 32)
+        _, low, high = ratio(part, whole)
+        missed += not low <= 0.3 <= high
+    assert missed <= 40
+    assert ratio(np.zeros(8), np.zeros(8)) == (0.0, 0.0, 0.0)
