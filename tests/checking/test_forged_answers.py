@@ -172,7 +172,7 @@ def test_a_decision_a_hair_beyond_what_is_proved_is_refused(folder: Path, found:
 
 
 def test_multipliers_prove_what_bounds_alone_do_not(tmp_path: Path) -> None:
-    """Without them the same decision is refused: the proof is the multipliers', not the solver's."""
+    """Without them the same decision is refused: they are the proof."""
     folder = answer().save(tmp_path / "answer")
     said = content(folder / "answer.npz")
     none = said["multipliers"] * 0
@@ -261,13 +261,22 @@ def test_a_policy_file_needs_its_model_and_perhaps_its_release(tmp_path: Path) -
     assert verify(robust, problem=found.problem)
 
 
-def test_a_policy_that_needs_queries_needs_the_folder_of_its_answer(tmp_path: Path) -> None:
-    found = policy_answer("queries", 1.23)
-    if not found.multipliers.nnz:
-        pytest.skip("its proof needs no query")
-    policy = found.policy.save(tmp_path / "policy.npz")
-    report = verify(policy, found.release, problem=found.problem)
-    assert "FAILED" not in repr(report)
+def test_a_policy_is_proved_by_queries_without_its_answers_multipliers(tmp_path: Path) -> None:
+    for limit in (1.5, 1.23):
+        found = policy_answer("queries", limit)
+        assert found.release.uncertainty.q.size
+        policy = found.policy.save(tmp_path / "policy.npz")
+        assert verify(policy, found.release, problem=found.problem)
+    greedy = replace_policy(found)
+    assert refused(verify(greedy, found.release, problem=found.problem))
+
+
+def replace_policy(found: Any) -> Any:
+    """The policy that always takes the action which the answer takes least."""
+    table = found.policy.probabilities
+    worst = np.zeros_like(table)
+    worst[np.arange(len(table)), table.argmin(axis=1)] = 1.0
+    return type(found.policy)(worst)
 
 
 def test_answers_of_the_same_problem_are_not_mixed_up(tmp_path: Path) -> None:

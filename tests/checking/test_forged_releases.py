@@ -293,3 +293,14 @@ def test_a_law_of_ones_own_is_proved_only_where_it_is_trusted(
 def test_a_release_of_nothing_states_nothing(tmp_path: Path) -> None:
     made = Release(envelope()).save(tmp_path / "release.npz")
     assert verify(made, problem=envelope())
+
+
+def test_algorithm_1_is_a_release_of_the_problem_of_its_coefficients(tmp_path: Path) -> None:
+    coefficients, M, m = program().entrywise()
+    values = M @ np.full(SIZE, 0.4) + m
+    values = np.clip(values, coefficients.envelope.lower, coefficients.envelope.upper)
+    database = Database.of(values, coefficients.envelope)
+    made = publish(coefficients, database, BUDGET, Strategy.entries(law="laplace"), System())
+    path = made.save(tmp_path / "release.npz")
+    assert verify(path, problem=coefficients)
+    assert not verify(path, problem=program())  # another database than that of the program

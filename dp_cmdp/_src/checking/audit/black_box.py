@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta
 
+from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.checking.report import Finding
 
@@ -110,9 +111,8 @@ def black_box(
     subject: str,
     mechanism: Mechanism,
     pair: tuple[FloatArray, FloatArray],
+    claim: PrivacyBudget,
     *,
-    epsilon: float,
-    delta: float,
     runs: int,
     rng: np.random.Generator,
     alpha: float,
@@ -123,6 +123,7 @@ def black_box(
     `alpha` is the probability of accusing a private mechanism; `representation`: look at the bits
     of floats, too. A mechanism that raised in every run, and so never answered, is refused.
     """
+    epsilon, delta = float(claim.epsilon), float(claim.delta)
     one, two = repeated(mechanism, pair, runs=2 * runs, rng=rng)
     chosen = [
         (event, a, b)

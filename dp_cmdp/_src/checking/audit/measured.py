@@ -248,7 +248,7 @@ class Measured:
         self, pair: tuple[FloatArray, FloatArray], *, runs: int, rng: np.random.Generator
     ) -> Finding:
         """What is published of two databases, in many runs."""
-        budget, source = self.measurement.budget, Recorded(int(rng.integers(2**31)))
+        source = Recorded(int(rng.integers(2**31)))
         start = self.integers(pair[0].tolist())
 
         def published(values: FloatArray, rng: np.random.Generator) -> list[float]:
@@ -259,8 +259,7 @@ class Measured:
             self.subject,
             published,
             pair,
-            epsilon=float(budget.epsilon),
-            delta=float(budget.delta),
+            self.measurement.budget,
             runs=runs,
             rng=rng,
             alpha=FALSE_ALARM / 2,

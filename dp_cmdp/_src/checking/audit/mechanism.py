@@ -74,31 +74,8 @@ def audit(mechanism: Any, pair: Any, *, epsilon: Number, delta: Number, seed: in
         return Report(tuple(subject.judge(sides, runs=MEASURED_RUNS, rng=rng)), HEADING)
     if not callable(mechanism):
         raise InvalidArgumentError("mechanism must be a function of (values, rng) or a Measurement")
-    return audit_callable("mechanism", mechanism, sides, claim, runs=RUNS, rng=rng)
-
-
-def audit_callable(
-    subject: str,
-    mechanism: Any,
-    pair: tuple[FloatArray, FloatArray],
-    claim: PrivacyBudget,
-    *,
-    runs: int,
-    rng: np.random.Generator,
-    representation: bool = True,
-) -> Report:
-    """The black box alone: all that can be said of a function."""
-    found = black_box(
-        subject,
-        mechanism,
-        pair,
-        epsilon=float(claim.epsilon),
-        delta=float(claim.delta),
-        runs=runs,
-        rng=rng,
-        alpha=FALSE_ALARM,
-        representation=representation,
-    )
+    function: Any = mechanism
+    found = black_box("mechanism", function, sides, claim, runs=RUNS, rng=rng, alpha=FALSE_ALARM)
     return Report((found,), HEADING)
 
 

@@ -50,8 +50,7 @@ def judge_policy(
     problem: ProblemFile, table: np.ndarray, known: Known, multipliers: Multipliers | None = None
 ) -> Judged:
     """The costs of a policy."""
-    none: Multipliers = [[] for _ in range(problem.rows.A.shape[0])]
-    return Judged(*problem.judge_policy(table, known, multipliers or none))
+    return Judged(*problem.judge_policy(table, known, multipliers))
 
 
 def answer_findings(
@@ -77,7 +76,8 @@ def answer_findings(
     x: list[float] = []
     if problem.kind == LINEAR:
         x = numbers(member(decision, "x"), "the decision")
-        judged = Judged(problem.judge_point(x, known, multipliers), point(x))
+        refuse_unless(len(x) == problem.rows.A.shape[1], "it has another number of variables")
+        judged = Judged(problem.rows.excess(point(x), known, multipliers), point(x))
     else:
         judged = judge_policy(problem, policy_table(decision), known, multipliers)
     scope = ", whatever the data" if given is None else ""

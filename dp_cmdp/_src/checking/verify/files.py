@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dp_cmdp._src.base.documents import document_digest, read_document
+from dp_cmdp._src.base.documents import read_document
 from dp_cmdp._src.base.errors import Error, InvalidArgumentError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.checking.report import Finding, Report
@@ -80,34 +80,25 @@ def verify(*what: Any, problem: Any = None, trusted_laws: Sequence[Any] = ()) ->
         raise InvalidArgumentError("what must name at least one file to verify")
     with TemporaryDirectory() as folder:
         own = None if problem is None else _own(problem, Path(folder))
-        shelf = Shelf(own, trusting(trusted_laws))
+        whole = own if isinstance(own, ProblemFile) else None
+        yours = own.adjacency if isinstance(own, ProblemFile) else own
+        shelf = Shelf(yours, whole, trusting(trusted_laws))
         for number, each in enumerate(what):
             shelf.place(each, Path(folder) / str(number))
         shelf.judge_all()
     return Report(tuple(shelf.findings), THEIRS if own is None else YOURS)
 
 
-@dataclass(frozen=True)
-class Own:
-    """What the verifier knows for himself: an adjacency, and perhaps the rest of a problem."""
-
-    adjacency: Adjacency
-    problem: ProblemFile | None
-    digest: str | None
-
-
-def _own(problem: Any, folder: Path) -> Own:
+def _own(problem: Any, folder: Path) -> Adjacency | ProblemFile:
+    """What the verifier knows for himself: an adjacency, or a whole problem."""
     try:
         if hasattr(problem, "adjacency_digest"):  # an envelope alone
-            return Own(Adjacency.read(problem.document()), None, None)
-        path = _saved(problem, folder / "yours.npz")
-        content = read_document(path, "problem")[2]
-        made = ProblemFile.read(content)
+            return Adjacency.read(problem.document())
+        return ProblemFile.read(_content(_saved(problem, folder / "yours.npz"), "problem"))
     except (*DAMAGE, Error) as error:
         raise InvalidArgumentError(
-            f"problem must be a problem, an envelope or the path of one; {error}"
+            f"problem must be a problem, an envelope or the path of one; {_words(error)}"
         ) from None
-    return Own(made.adjacency, made, document_digest("problem", content))
 
 
 def _saved(what: Any, path: Path) -> Path:
@@ -126,7 +117,8 @@ def _saved(what: Any, path: Path) -> Path:
 class Shelf:
     """What the given files hold, and what was found."""
 
-    own: Own | None
+    yours: Adjacency | None
+    own: ProblemFile | None
     trust: Trust
     releases: list[ReleaseFile] = field(default_factory=list[ReleaseFile])
     problems: list[ProblemFile] = field(default_factory=list[ProblemFile])
@@ -174,23 +166,21 @@ class Shelf:
         made = ProblemFile.read(content)
         self.say(subject, IN_ORDER, True, f"a {made.kind}: public")
         self._compare(subject, made.adjacency)
-        if self.own is not None and self.own.problem is not None:
-            same = document_digest("problem", content) == self.own.digest
+        if self.own is not None:
+            same = made.digest == self.own.digest
             why = "" if same else "rows or objective are others"
             self.say(subject, "it is your problem", same, why)
         return made
 
     def _compare(self, subject: str, theirs: Adjacency) -> None:
-        if self.own is not None:
+        if self.yours is not None:
             claim = "bounds, records and entries_per_record are those of your problem"
-            off = theirs.difference(self.own.adjacency)
+            off = theirs.difference(self.yours)
             self.say(subject, claim, off is None, off or "")
 
     def judge_all(self) -> None:
         """Policies are judged last: by then their problem and release are read."""
-        problems = [*self.problems]
-        if self.own is not None and self.own.problem is not None:
-            problems = [self.own.problem]
+        problems = self.problems if self.own is None else [self.own]
         for subject, content in self.policies:
             try:
                 self._policy(subject, content, problems)
@@ -210,11 +200,9 @@ class Shelf:
             missing = "" if near else "not proved over the envelope: its release is not given"
             for known in [release.known for release in near] or [Known.box(model.adjacency)]:
                 judged = judge_policy(model, table, known)
-                if judged.holds or not (known.rows or missing):
+                if judged.holds or near:
                     self.say(subject, claim, judged.holds, judged.words)
                     missing = ""
-                else:
-                    missing = missing or "not proved by bounds alone: give its answer's folder"
         if missing:
             self.say(subject, claim, None, missing, word="missing", open=True)
 
@@ -230,9 +218,7 @@ class Shelf:
             self.say(subject, "its release is of a database of its problem", off is None, off or "")
             if off is not None:
                 return
-        if self.own is not None and self.own.problem is not None:
-            problem = self.own.problem
-        self.findings += answer_findings(subject, content, problem, release)
+        self.findings += answer_findings(subject, content, self.own or problem, release)
 
 
 def _content(path: Path, kind: str | None = None) -> dict[str, Any]:

@@ -64,48 +64,44 @@ class Known:
         self.limits.append(limit * unit)
 
     def is_empty(self) -> bool:
-        """Whether it is proved that no database is in the set."""
+        """Whether it is proved that no database is in the set: Σλ(row·θ) > Σλ·limit in the box."""
         if any(low > high for low, high in zip(self.lower, self.upper, strict=True)):
             return True
-        return bool(self.rows) and self._contradicts(self._multipliers())
-
-    def _contradicts(self, multipliers: Sequence[float]) -> bool:
-        """Whether Σλ(row·θ) > Σλ·limit for every θ of the box: an exact proof, whatever λ ≥ 0."""
         total, combined = Fraction(0), Row()
-        for factor, row, limit in zip(multipliers, self.rows, self.limits, strict=True):
-            if factor > 0:
-                total += Fraction(factor) * limit
-                for entry, weight in row.items():
-                    combined[entry] = combined.get(entry, Fraction(0)) + Fraction(factor) * weight
+        for place, factor in self.multipliers({}):
+            total += factor * self.limits[place]
+            for entry, weight in self.rows[place].items():
+                combined[entry] = combined.get(entry, Fraction(0)) + factor * weight
         least = sum(
             weight * (self.lower[entry] if weight > 0 else self.upper[entry])
             for entry, weight in combined.items()
         )
         return least > total
 
-    def _multipliers(self) -> list[float]:
-        """Of the program that breaks the rows least, each row in its own unit: only a guess."""
-        unit = [max(map(abs, row.values())) for row in self.rows]
-        entries = [
-            (i, k, float(weight / size))
-            for i, (row, size) in enumerate(zip(self.rows, unit, strict=True))
-            for k, weight in row.items()
-        ]
-        i, k, weight = zip(*entries, strict=True)
+    def multipliers(self, weights: Row) -> list[tuple[int, Fraction]]:
+        """λ ≥ 0 that bound Σ w θ well over the set; without weights, that may prove it empty.
+
+        They are guessed in floats: any λ proves a bound.
+        """
         n, m = len(self.lower), len(self.rows)
+        if not m:
+            return []
         span = float(max(high - low for low, high in zip(self.lower, self.upper, strict=True))) or 1
-        matrix = sparse.coo_array((weight, (i, k)), shape=(m, n))
-        rows: Any = sparse.hstack([matrix, sparse.coo_array(np.full((m, 1), -span))], format="csr")
+        entries = [(i, k, float(w)) for i, row in enumerate(self.rows) for k, w in row.items()]
+        i, k, weight = zip(*entries, *((row, n, -span) for row in range(m)), strict=True)
+        rows: Any = sparse.csr_array((weight, (i, k)), shape=(m, n + 1))
+        cost = np.append(np.zeros(n), float(not weights))
+        for entry, size in weights.items():
+            cost[entry] = -float(size)
+        broken = (0, 0) if weights else (0, None)
         found: Any = linprog(
-            np.append(np.zeros(n), 1.0),
+            cost,
             A_ub=rows,
-            b_ub=[float(limit / size) for limit, size in zip(self.limits, unit, strict=True)],
-            bounds=[*zip(map(float, self.lower), map(float, self.upper), strict=True), (0, None)],
+            b_ub=list(map(float, self.limits)),
+            bounds=[*zip(map(float, self.lower), map(float, self.upper), strict=True), broken],
             method="highs",
         )
         if found.status != 0:
-            return [0.0] * m
-        duals = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
-        return [
-            float(Fraction(dual) / size) for dual, size in zip(duals.tolist(), unit, strict=True)
-        ]
+            return []
+        guessed = enumerate((-np.asarray(found.ineqlin.marginals)).tolist())
+        return [(place, Fraction(dual)) for place, dual in guessed if dual > 0]

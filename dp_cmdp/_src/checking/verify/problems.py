@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from dp_cmdp._src.base.documents import document_digest
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
 from dp_cmdp._src.checking.verify.known import Known
 from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Visits
 from dp_cmdp._src.checking.verify.reading import Refused, member, numbers, refuse_unless, triples
-from dp_cmdp._src.checking.verify.rows import Multipliers, Point, Rows, Table, matrix, point
+from dp_cmdp._src.checking.verify.rows import Multipliers, Point, Rows, Table, matrix
 
 LINEAR, CMDP = "linear program", "constrained MDP"
 
@@ -50,16 +51,14 @@ class ProblemFile:
         return Rows(A, b)
 
     @cached_property
+    def digest(self) -> str:
+        """By which two problems are compared."""
+        return document_digest("problem", self.said)
+
+    @cached_property
     def names(self) -> list[str]:
         """Of the constraints."""
         return [*member(self.said, "row_names" if self.kind == LINEAR else "names")]
-
-    def judge_point(
-        self, x: Sequence[float], known: Known, multipliers: Multipliers
-    ) -> list[Fraction]:
-        """Certain upper bounds on what every row of a linear program is exceeded by."""
-        refuse_unless(len(x) == self.rows.A.shape[1], "the point has another number of variables")
-        return self.rows.excess(point(x), known, multipliers)
 
     def within(self, x: Sequence[float]) -> bool:
         """Whether every variable lies in its bounds."""
@@ -95,7 +94,7 @@ class ProblemFile:
         return sum(products, Fraction(0)), sum(map(abs, products), Fraction(0))
 
     def judge_policy(
-        self, probabilities: np.ndarray, known: Known, multipliers: Multipliers
+        self, probabilities: np.ndarray, known: Known, multipliers: Multipliers | None
     ) -> tuple[list[Fraction], Point, str]:
         """Certain bounds on costs over limits, the occupancy, and how exact it is."""
         states, actions = (int(size) for size in probabilities.shape)
@@ -108,7 +107,8 @@ class ProblemFile:
         def excess(found: Visits) -> tuple[list[Fraction], Point]:
             x = chain.occupancy(found, actions)
             costs = self.rows.largest_costs(x, known)
-            at = self.rows.excess(x, known, multipliers)
+            chosen = multipliers or [known.multipliers(row) for row in self.rows.weights(x)]
+            at = self.rows.excess(x, known, chosen)
             return [each + cost * found.missed for each, cost in zip(at, costs, strict=True)], x
 
         found = chain.visits()

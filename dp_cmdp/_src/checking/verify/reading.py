@@ -58,10 +58,9 @@ def integers(value: Any, what: str) -> list[int]:
     """A vector of integers, as an array or as a list of texts."""
     if hasattr(value, "dtype"):
         refuse_unless(value.ndim == 1 and value.dtype.kind == "i", f"{what} must be integers")
-        return value.tolist()
+        return [int(each) for each in value]
     refuse_unless(type(value) is list, f"{what} must be a list of integers")
-    found: list[Any] = value
-    return [integer(each, what) for each in found]
+    return [integer(each, what) for each in value]  # pyright: ignore[reportUnknownArgumentType]
 
 
 def numbers(value: Any, what: str) -> list[float]:
