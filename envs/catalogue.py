@@ -33,29 +33,14 @@ def data_file(folder: str, name: str) -> Path:
 
 
 def layout_names() -> tuple[str, ...]:
-    """Names of the layouts that come with the package.
-
-    Examples
-    --------
-    >>> from dp_cmdp.envs import layout_names
-    >>> layout_names()
-    ('cliff', 'corridor', 'crossing', 'islands', 'paper', 'rooms', 'two_hazards')
-    """
+    """Names of the layouts that come with the package."""
     folder = data_file("layouts", "any").parent
     return tuple(sorted(path.stem for path in folder.glob("*.json")))
 
 
 @validated
 def named_layout(name: str) -> Layout:
-    """One of the layouts of :func:`layout_names`.
-
-    Examples
-    --------
-    >>> from dp_cmdp.envs import named_layout
-    >>> corridor = named_layout("corridor")
-    >>> corridor.rows, corridor.cols, len(corridor.candidates)
-    (5, 9, 3)
-    """
+    """One of the layouts of :func:`layout_names`."""
     if name not in layout_names():
         raise InvalidArgumentError(
             f"layout must be one of {', '.join(layout_names())}, a file, or a map of several "
@@ -69,16 +54,6 @@ def as_layout(layout: Layout | Mapping[str, Any] | str | Path) -> Layout:
     """A layout from itself, from the content of a JSON file, from a name, a path or a text map.
 
     A text of several lines is a map (:mod:`dp_cmdp.envs.layout_files`), with one kind of hazard.
-
-    Examples
-    --------
-    >>> from dp_cmdp.envs import as_layout
-    >>> layout = as_layout('''S?G
-    ... #.#''')
-    >>> layout.rows, layout.cols, layout.candidates
-    (2, 3, (1,))
-    >>> as_layout("corridor").name
-    'corridor'
     """
     if isinstance(layout, Layout):
         return layout

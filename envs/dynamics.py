@@ -36,22 +36,15 @@ STEP_PRICE = 0.1
 IMPROVEMENT = 1e-10
 
 
+class GridCMDP(ParametricCMDP):
+    """A ParametricCMDP that knows the grid it was made of (`layout`): its pictures are maps."""
+
+    layout: Layout
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GridModel:
     """Transitions, rewards and cost positions of a layout.
-
-    Attributes
-    ----------
-    layout : Layout
-    T : csr_array, (num_states·4, num_states)
-    levels : (number of non-zeros of T,)
-        Cumulative sums of each row of T, beside its data.
-    r : (num_states, 4)
-        Expected reward of each pair.
-    absorbing : (num_states,) bool
-        Goals and walls.
-    kinds, cells : (num_candidates,) int
-        Which constraint and which state the k-th severity of the database belongs to.
 
     Notes
     -----
@@ -60,18 +53,17 @@ class GridModel:
     Examples
     --------
     >>> from dp_cmdp.envs import GridModel, named_layout
-    >>> grid = GridModel(named_layout("corridor"))
-    >>> grid.T.shape, grid.r.shape
-    ((180, 45), (45, 4))
+    >>> GridModel(named_layout("corridor")).T.shape
+    (180, 45)
     """
 
     layout: Layout
-    T: sparse.csr_array
-    levels: FloatArray
-    r: FloatArray
-    absorbing: NDArray[np.bool_]
-    kinds: NDArray[np.int64]
-    cells: NDArray[np.int64]
+    T: sparse.csr_array  # (num_states·4, num_states)
+    levels: FloatArray  # cumulative sums of each row of T, beside its data
+    r: FloatArray  # expected reward of each pair
+    absorbing: NDArray[np.bool_]  # goals and walls
+    kinds: NDArray[np.int64]  # the constraint of each candidate …
+    cells: NDArray[np.int64]  # … and its state
 
     @validated
     def __init__(self, layout: Layout) -> None:
@@ -123,12 +115,14 @@ class GridModel:
         )
 
     def parametric(self) -> ParametricCMDP:
-        """The constrained MDP as a function of the private database."""
+        """The constrained MDP as a function of the private database; it knows its `layout`."""
         layout, cols = self.layout, self.layout.cols
         start = layout.start_distribution
         mdp = MDP(self.T, self.r, gamma=layout.gamma, start=start)
         at = lambda row, col: np.array([row * cols + col])  # noqa: E731
-        return ParametricCMDP._of(mdp, self.costs(), states_at=at)
+        model = GridCMDP._of(mdp, self.costs(), states_at=at)
+        model.layout = layout
+        return model
 
     def sample(self, state: int, action: int, *, rng: np.random.Generator) -> int:
         """Draw a successor from the row of T."""

@@ -84,15 +84,7 @@ class Hazards:
     def place(
         cls, layout: Layout, severities: Severities | Sequence[Severities], *, limit: ArrayLike
     ) -> Hazards:
-        """Hazards at given (row, column) cells: one mapping, or one per kind.
-
-        Examples
-        --------
-        >>> import dp_cmdp as dp
-        >>> layout = dp.envs.parse_map(["S?G", ".?."])
-        >>> dp.envs.Hazards.place(layout, {(0, 1): 0.7}, limit=0.8)
-        Hazards(<private>, layout='custom')
-        """
+        """Hazards at given (row, column) cells: one mapping, or one per kind."""
         per_kind: Any = (severities,) if check.is_mapping(severities) else tuple(severities)
         if len(per_kind) != layout.num_kinds:
             raise InvalidArgumentError(

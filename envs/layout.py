@@ -259,13 +259,6 @@ class Layout:
         """The same layout with some parts changed; everything is checked again."""
         return replace(self, **changes)
 
-    def document(self) -> dict[str, Any]:
-        """Everything about the layout, ready for JSON: the content of its file."""
-        from dp_cmdp.envs.layout_files import layout_to_dict
-
-        whole: Any = self
-        return layout_to_dict(whole)
-
 
 def connected(
     cells: Iterable[int],

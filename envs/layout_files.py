@@ -261,12 +261,5 @@ def layout_to_dict(layout: Layout) -> dict[str, Any]:
 
 @validated
 def save_layout(layout: Layout, path: str | Path) -> Path:
-    """Write a layout to a JSON file, atomically.
-
-    Examples
-    --------
-    >>> from dp_cmdp.envs import parse_map, save_layout
-    >>> save_layout(parse_map("S?G"), "mine.json").name
-    'mine.json'
-    """
+    """Write a layout to a JSON file, atomically."""
     return write_text(path, json.dumps(layout_to_dict(layout), indent=2, ensure_ascii=False) + "\n")
