@@ -62,19 +62,8 @@ class Places:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Charges:
-    """One term per place and pair that is charged for it.
-
-    Attributes
-    ----------
-    pair : (terms,) int
-        state·num_actions + action.
-    place : (terms,) int
-        Position of the state among the given ones.
-    count : (terms,)
-        Expected number of charges per time the pair is played; not rounded down.
-    excess : (terms,)
-        At least what `count` has more than the expected number; 0 where it is exact.
-    """
+    """Per term: a pair, the position of the state it is charged for, the expected number of charges
+    (never rounded down), and at least what that number has too much."""
 
     pair: IntArray
     place: IntArray

@@ -146,20 +146,9 @@ class PrivateCost:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Places of one kind of cost, and the candidate that each belongs to.
+    """Places of one kind of cost, the candidate that owns each, and one label per candidate.
 
-    Attributes
-    ----------
-    on : str
-    states : (places,) int
-    actions : (places,) int, or None
-        Of costs on acting.
-    owner : (places,) int
-        The candidate, in the order in which they were given.
-    names : tuple of str
-        Of the levels of labels: ("state",), ("row", "col"), ("action",) or ("state", "action").
-    labels : list
-        One label per candidate.
+    `actions` are those of costs on acting; `names` are the levels of the labels, as ("row", "col").
     """
 
     on: str

@@ -52,14 +52,7 @@ Episode = tuple[float, FloatArray, int, float]
 class StepCosts:
     """``cost(state, action, next_state)``: one number per constraint, at known databases.
 
-    Attributes
-    ----------
-    taken : (K, num_states, num_actions)
-        For acting in a state, whatever comes of it.
-    entered : (K, num_states)
-        For entering one.
-    charged : str
-        Whose numbers these are.
+    `taken` (K, states, actions) is paid for acting, `entered` (K, states) for entering.
     """
 
     taken: FloatArray

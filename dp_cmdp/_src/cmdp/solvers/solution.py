@@ -17,28 +17,12 @@ FEASIBILITY = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """An occupancy measure x(s, a) that keeps its rows up to rounding, and how far it is from best.
+    """An occupancy measure that keeps its rows up to rounding, and how far it is from the best.
 
-    Attributes
-    ----------
-    occupancy : (num_states, num_actions)
-    value : float
-        Discounted reward Σ r x.
-    dual : (rows,)
-        Multipliers ≥ 0 of the rows, at which `bound` was found.
-    bound : float
-        No policy that keeps the rows earns more: the Lagrangian bound at `dual`.
-    gap : float
-        (bound − value)/max(|value|, max|r|); what was asked for is not always reached.
-    engine : str
-        ``"policies"`` or ``"lp"``.
-    iterations : int
-    auxiliary : (auxiliary variables,)
-        Of rows over a polytope.
-    policies, occupancies : (m, num_states)
-        Deterministic policies that are mixed, and their state occupancies, if it was found so.
-    basis
-        Of a linear program with auxiliary variables: a start for one of the same shape.
+    `dual` are the multipliers ≥ 0 of the rows at which the Lagrangian `bound` was found, and `gap`
+    is (bound − value)/max(|value|, max|r|): what was asked for is not always reached. `auxiliary`
+    are the variables beside x of rows over a set, `policies` and `occupancies` what is mixed if it
+    was found so, `basis` a start for a linear program of the same shape.
     """
 
     occupancy: FloatArray
