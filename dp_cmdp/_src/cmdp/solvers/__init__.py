@@ -1,1 +1,1 @@
-"""Solvers of constrained MDPs behind one door, :func:`~dp_cmdp.cmdp.solvers.door.solve_cmdp`."""
+"""Solvers of constrained MDPs: compiled policies (`pool`), and HiGHS (`occupancy_lp`, `row_solver`)."""

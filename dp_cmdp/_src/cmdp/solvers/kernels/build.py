@@ -1,4 +1,4 @@
-"""Compiles the kernels: ``python dp_cmdp/cmdp/solvers/kernels/build.py``.
+"""Compiles the kernels: ``python dp_cmdp/_src/cmdp/solvers/kernels/build.py``.
 
 Run when the package is built. One shared library without any dependency, called through ctypes: it
 does not depend on the version of Python. Needs a C compiler (``CC``, or cc, gcc, clang) where the
