@@ -1,1 +1,1 @@
-"""Solvers of constrained MDPs: compiled policies (`pool`), and HiGHS (`occupancy_lp`, `row_solver`)."""
+"""Solvers of constrained MDPs: compiled policies (`pool`), HiGHS (`occupancy_lp`, `row_solver`)."""
