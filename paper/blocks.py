@@ -159,14 +159,7 @@ def form(program: dp.ParametricLP) -> Form:
     if program.minimizes:
         raise dp.errors.InvalidArgumentError("state the program with maximize=, of −c")
     parts = (Block.of(part) for part in (program.A, program.b, program.objective))
-    return Form(
-        program.envelope,
-        *parts,
-        program.A_eq,
-        program.b_eq,
-        program.lower,
-        program.upper,
-    )
+    return Form(program.envelope, *parts, program.A_eq, program.b_eq, program.lower, program.upper)
 
 
 def equal_shares(program: dp.ParametricLP) -> dict[str, Fraction]:
@@ -190,15 +183,7 @@ def allocated(
 
 @dataclass(frozen=True, eq=False)
 class Entrywise:
-    """A program over its own coefficients, which are what Algorithm 1 perturbs.
-
-    Attributes
-    ----------
-    program : ParametricLP
-        Its database is (A, b, c), place by place, where they read the old one.
-    part : Form
-        Of the old program.
-    """
+    """A program over its own coefficients, which are what Algorithm 1 perturbs."""
 
     program: dp.ParametricLP
     part: Form

@@ -68,12 +68,7 @@ class Solution:
 
 
 def solve(lp: LinearProgram) -> Solution:
-    """A float optimum.
-
-    Raises
-    ------
-    InfeasibleError, UnboundedError, SolverError
-    """
+    """A float optimum."""
     found = _run(lp, lp.c, 1.0)
     if found.status == 4:  # undecided: in other units, then without an objective
         unit = max(float(np.abs(side).max(initial=0.0)) for side in (lp.b, lp.b_eq)) or 1.0

@@ -23,15 +23,7 @@ from paper.linear import Floats
 
 @dataclass(frozen=True, eq=False)
 class EntrywisePolicies:
-    """A model over its own costs and limits.
-
-    Attributes
-    ----------
-    model : ParametricCMDP
-        Its database is (A, b): the costs and limits that read the old one.
-    whole : Entrywise
-        How they follow from it.
-    """
+    """A model over its own costs and limits."""
 
     model: dp.ParametricCMDP
     whole: Entrywise

@@ -28,11 +28,7 @@ from paper.linear import Floats
 
 
 def answer(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
-    *,
-    rng: np.random.Generator,
+    program: dp.ParametricLP, values: Floats, budget: dp.PrivacyBudget, *, rng: np.random.Generator
 ) -> Answer:
     """Perturb A, solve with the true b and c."""
     alphas = {} if form(program).A.is_public else {"A": Fraction(1)}

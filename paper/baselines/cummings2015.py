@@ -35,11 +35,7 @@ from scipy import sparse
 import dp_cmdp as dp
 from paper.baselines.composition import epsilon_per_step
 from paper.baselines.method import Answer, Method
-from paper.baselines.optimistic import (
-    optimistic_program,
-    optimistic_value,
-    require_nonnegative,
-)
+from paper.baselines.optimistic import optimistic_program, optimistic_value, require_nonnegative
 from paper.baselines.players import Players, split
 from paper.baselines.simplex_rows import ROUND_UP
 from paper.blocks import Form, form

@@ -123,11 +123,7 @@ def _objective_share(part: Form, share: Number) -> Fraction:
 
 
 def _private_objective(
-    part: Form,
-    values: Floats,
-    budget: dp.PrivacyBudget,
-    alpha: Fraction,
-    rng: np.random.Generator,
+    part: Form, values: Floats, budget: dp.PrivacyBudget, alpha: Fraction, rng: np.random.Generator
 ) -> tuple[float, Floats]:
     """ε left for the rows, and ĉ."""
     c = part.c.at(values).toarray().ravel()

@@ -35,13 +35,7 @@ def answer(
 ) -> Answer:
     """Algorithm 1 without truncation, shifted by `shift`·s; 0 is plain Laplace noise."""
     return perturbed(
-        program,
-        values,
-        budget,
-        alphas=equal_shares(program),
-        rng=rng,
-        truncated=False,
-        shift=shift,
+        program, values, budget, alphas=equal_shares(program), rng=rng, truncated=False, shift=shift
     )
 
 

@@ -88,11 +88,7 @@ def _method(name: str, label: str, strategy: Any) -> Method:
         return Answer(found.x, outcomes=found.release.outcomes, known=found.release.uncertainty)
 
     return Method(
-        name=name,
-        label=label,
-        private=("A", "b", "c"),
-        promises_feasibility=True,
-        solver=answer,
+        name=name, label=label, private=("A", "b", "c"), promises_feasibility=True, solver=answer
     )
 
 

@@ -33,22 +33,14 @@ def robust_point(program: dp.ParametricLP) -> Floats:
 
 
 def robust(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
-    *,
-    rng: np.random.Generator,
+    program: dp.ParametricLP, values: Floats, budget: dp.PrivacyBudget, *, rng: np.random.Generator
 ) -> Answer:
     """The best for every database; `values`, `budget` and `rng` are not used."""
     return Answer(robust_point(program))
 
 
 def nonprivate(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
-    *,
-    rng: np.random.Generator,
+    program: dp.ParametricLP, values: Floats, budget: dp.PrivacyBudget, *, rng: np.random.Generator
 ) -> Answer:
     """The true optimum, feasible in exact arithmetic; `budget` and `rng` are not used."""
     known = dp.extend.UncertaintySet.box(values, values)
@@ -57,11 +49,7 @@ def nonprivate(
 
 
 def worst_case(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
-    *,
-    rng: np.random.Generator,
+    program: dp.ParametricLP, values: Floats, budget: dp.PrivacyBudget, *, rng: np.random.Generator
 ) -> Answer:
     """Solve with Â and the true b and c; `budget` and `rng` are not used."""
     found = perturbed(program, values, budget, alphas={}, rng=rng, unread="A")

@@ -24,24 +24,15 @@ ROUND_UP = 1.0 + 2.0**-40
 
 @dataclass(frozen=True, slots=True)
 class SimplexRows:
-    """Rows a·y ≤ β; the first `num_own` are those of A x ≤ b.
-
-    Attributes
-    ----------
-    width : float
-        Public bound on |a_ij|.
-    mask : sparse.csr_array
-        Ones at the positions of the own rows that read the database.
-    term_row, term_col, term_pair, term_size : arrays
-        For each place where a record meets a row: row, column (the slack column stands for β),
-        the pair (record, row), and how far it can move.
-    """
+    """Rows a·y ≤ β; the first `num_own` are those of A x ≤ b."""
 
     a: sparse.csr_array
     beta: Floats
-    width: float
+    width: float  # public bound on |a_ij|
     num_own: int
-    mask: sparse.csr_array
+    mask: sparse.csr_array  # ones where the own rows read the database
+    # where a record meets a row: row, column (the slack column stands for β), the pair (record,
+    # row), and how far it moves
     term_row: Integers
     term_col: Integers
     term_pair: Integers

@@ -27,20 +27,7 @@ from paper.linear import Floats, LinearProgram, solve
 def coordinate_ranges(
     lp: LinearProgram, directions: sparse.csr_array | None = None
 ) -> tuple[Floats, Floats]:
-    """Smallest and largest value of linear functions over the feasible set.
-
-    Parameters
-    ----------
-    lp : LinearProgram
-        Its objective is not used.
-    directions : matrix, optional
-        One linear function per row; the coordinates of x by default.
-
-    Returns
-    -------
-    low, high : Floats
-        Infinite where the set is unbounded.
-    """
+    """Smallest and largest value of linear functions over the feasible set."""
     n = lp.c.size
     matrix = sparse.eye_array(n, format="csr") if directions is None else directions
     low, high = np.empty(matrix.shape[0]), np.empty(matrix.shape[0])

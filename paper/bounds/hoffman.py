@@ -40,17 +40,7 @@ ZERO_RESIDUAL = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class HoffmanConstant:
-    """lower ≤ H ≤ upper; equal when `exact`.
-
-    Attributes
-    ----------
-    lower, upper : float
-    log10_upper : float
-        Of the upper bound, which may be too large for a float.
-    exact : bool
-    sets : int
-        Number of largest surjective sets found (exact case), or of sets tried.
-    """
+    """lower ≤ H ≤ upper; equal when `exact`. `sets` were found, or tried, on the way."""
 
     lower: float
     upper: float
@@ -62,16 +52,9 @@ class HoffmanConstant:
 def hoffman_constant(
     G: Any, C: Any = None, *, max_programs: int = 3000, max_supports: int = 300_000
 ) -> HoffmanConstant:
-    """The Hoffman constant of G z ≤ g, C z = d in Euclidean norms.
+    """The Hoffman constant of G z ≤ g, C z = d in Euclidean norms; C has independent rows.
 
-    Parameters
-    ----------
-    G : (m, n) array_like
-    C : (p, n) array_like, optional
-        Linearly independent rows.
-    max_programs, max_supports : int
-        Work allowed for the exact value: linear programs and eigenvalue problems. Beyond it,
-        bounds are returned.
+    Beyond so many programs and eigenvalue problems, bounds are returned.
     """
     rows = np.atleast_2d(np.asarray(G, dtype=float))
     equal = np.zeros((0, rows.shape[1])) if C is None else np.atleast_2d(np.asarray(C, dtype=float))
@@ -139,7 +122,7 @@ def _certificate(unit: Floats, equal: Floats, chosen: Rows) -> Rows | None:
             A_eq=np.concatenate([np.ones(k), np.zeros(p + 1)])[None],
             b_eq=[1.0],
             lower=np.concatenate([np.zeros(k), np.full(p, -np.inf), [0.0]]),
-        ),
+        )
     )
     if found.x[-1] > ZERO_RESIDUAL:
         return None

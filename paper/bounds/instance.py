@@ -33,16 +33,8 @@ def instance_bound(
 ) -> float:
     """A bound of cᵀx* − cᵀx̃ for one release, in floats; ∞ where there is no interior point.
 
-    Parameters
-    ----------
-    target : ParametricLP
-        The program over the released entries (entrywise for Algorithm 1).
-    known : UncertaintySet
-        What the release allows of them.
-    entries, estimate : array
-        Their true numbers, and those that the answer took for its objective.
-    x : array
-        The private answer x̃ (it matters only when the objective is private).
+    `target` is the program over the released `entries` (entrywise for Algorithm 1), `known` what
+    the release allows of them, and `estimate` what the answer x̃ took for its objective.
     """
     part = form(target)
     truth = part.at(entries)

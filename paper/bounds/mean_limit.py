@@ -34,22 +34,7 @@ RATIO = math.sqrt(2.0)
 
 
 def mean_upper_limit(samples: ArrayLike, *, top: float, failure: float) -> float:
-    """A number that the mean exceeds with probability at most `failure`.
-
-    Parameters
-    ----------
-    samples : array_like
-        Independent draws of one variable, all in [0, top].
-    top : float
-        The largest value that is possible, known beforehand.
-    failure : float
-        Probability, over the samples, that the limit is too small.
-
-    Returns
-    -------
-    float
-        At most `top`.
-    """
+    """A number that the mean exceeds with probability at most `failure`."""
     values, high = np.asarray(samples, dtype=float), float(top)
     if not values.size or (values < 0.0).any() or (values > high).any():
         raise dp.errors.InvalidArgumentError("samples must lie in [0, top], and there must be some")

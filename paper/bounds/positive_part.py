@@ -15,8 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from paper.bounds.laws import Law
-from paper.bounds.noise import ReleaseNoise
+from paper.bounds.noise import Law, ReleaseNoise
 from paper.linear import Floats, Integers
 
 
@@ -43,9 +42,7 @@ class EntryNoise:
     def of(cls, noise: ReleaseNoise, entries: Floats, *, which: Integers) -> EntryNoise:
         cut, room = noise.error_room(entries), noise.room(entries)
         return cls(
-            noise.law.only(which),
-            (cut[0][which], cut[1][which]),
-            (room[0][which], room[1][which]),
+            noise.law.only(which), (cut[0][which], cut[1][which]), (room[0][which], room[1][which])
         )
 
     def positive_part(self, a: Floats, *, p: Floats, q: Floats, r: Floats) -> PositivePart:

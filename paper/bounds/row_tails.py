@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.signal import fftconvolve
 
-from paper.bounds.laws import Law
+from paper.bounds.noise import Law
 from paper.linear import Floats
 
 #: Cells into which the slack is cut; each rounds a term by at most one cell, to the safe side.
@@ -33,21 +33,11 @@ TRANSFORM_ERROR = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowTerms:
-    """The random terms of one row at one point.
-
-    Attributes
-    ----------
-    law : Law
-        The noise of the released entries in the row.
-    weight : Floats
-        |w_k| > 0.
-    room : Floats
-        Distance from the value to the envelope on the harmful side.
-    """
+    """The random terms of one row at one point."""
 
     law: Law
-    weight: Floats
-    room: Floats
+    weight: Floats  # |w_k| > 0
+    room: Floats  # from the value to the envelope, on the harmful side
 
     def failure(self, slack: float) -> float:
         """Bound of P(S > slack)."""

@@ -31,25 +31,13 @@ ROW_ROOM = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorstAnswer:
-    """The true program and the errors its objective may carry: *curator only*.
-
-    Attributes
-    ----------
-    truth : LinearProgram
-    optimum : float
-    direction : csr_array
-        The h_k as rows.
-    span : pair of Floats
-        χ⁻ and χ⁺ of the h_kᵀx.
-    limits : pair of Floats
-        The largest e_k⁺ and e_k⁻.
-    """
+    """The true program and the errors its objective may carry: *curator only*."""
 
     truth: LinearProgram
     optimum: float
-    direction: sparse.csr_array
-    span: tuple[Floats, Floats]
-    limits: tuple[Floats, Floats]
+    direction: sparse.csr_array  # the h_k as rows
+    span: tuple[Floats, Floats]  # χ⁻ and χ⁺ of the h_kᵀx
+    limits: tuple[Floats, Floats]  # the largest e_k⁺ and e_k⁻
 
     def loss(self, y: Floats) -> float:
         """No answer that is at least as good as y under c̃ loses more; ∞ when nothing bounds it."""
@@ -90,9 +78,7 @@ def objective_directions(objective: Block, num_variables: int) -> tuple[Integers
 
 
 def direction_ranges(
-    truth: LinearProgram,
-    direction: sparse.csr_array,
-    ranges: tuple[Floats, Floats] | None = None,
+    truth: LinearProgram, direction: sparse.csr_array, ranges: tuple[Floats, Floats] | None = None
 ) -> tuple[Floats, Floats]:
     """χ⁻, χ⁺ of the h_kᵀx: from the coordinates where h_k has one non-zero, else by programs."""
     if direction.shape[0] == 0:

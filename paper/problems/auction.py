@@ -68,18 +68,7 @@ def growing_auction(
 def auction(
     private: Mapping[str, dp.Affine], *, prices: Any, budget: float = 1.0, visitors: float = 1.0
 ) -> dp.ParametricLP:
-    """An auction in which some of A, b and c are private and the others public.
-
-    Parameters
-    ----------
-    private : mapping
-        The price of each place, (groups, advertisers), in "A" and in "c", and the budgets,
-        (advertisers,), as "b"; a block without a key is public.
-    prices : (groups, advertisers) array
-        Of the public ones among A and c.
-    budget, visitors : float
-        Of every advertiser, if b is public, and of every group.
-    """
+    """An auction in which the prices in "A" and "c" and the budgets "b" are private, or public."""
     public = np.asarray(prices, dtype=float)
     N, M = public.shape
     group, advertiser = np.indices((N, M))

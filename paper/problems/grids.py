@@ -32,17 +32,7 @@ OF_FASTEST, OF_SAFEST = 0.5, 1.02
 def random_grid(
     size: int, rng: np.random.Generator, *, radius: float = 0.1, start: str = "corner"
 ) -> tuple[dp.ParametricCMDP, Floats]:
-    """A grid of `size` × `size` cells with one private severity per candidate, and its truth.
-
-    Parameters
-    ----------
-    size : int
-    rng : numpy.random.Generator
-        Draws candidates and severities.
-    radius : float
-        How much a severity in [0, 1] may change between adjacent databases; 1: to anything.
-    start : {"corner", "uniform"}
-    """
+    """A grid of `size` × `size` cells with one private severity per candidate, and its truth."""
     cells = size * size
     found = np.sort(rng.permutation(np.arange(1, cells - 1))[: int(CANDIDATES * cells)])
     is_hazard = rng.uniform(size=found.size) < HAZARDS

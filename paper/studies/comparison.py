@@ -50,22 +50,7 @@ def auction_setting(
     alpha: str | None = None,
     rounds: int | None = None,
 ) -> Setting:
-    """What one curve or row runs.
-
-    Parameters
-    ----------
-    method : str
-        A method or a variant.
-    epsilon : str
-    case : {"i", "ii"}
-        Private prices, or private prices and budgets.
-    size : (int, int)
-        Groups and advertisers.
-    alpha : str, optional
-        Share of ε for the objective, the rest going to A and b alike (Algorithm 1 only).
-    rounds : int, optional
-        Of multiplicative weights.
-    """
+    """What one curve or row runs: `size` is (groups, advertisers), `alpha` the share of c."""
     return {
         "method": method,
         "epsilon": epsilon,

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from paper.runner import Row, Sweep
 from paper.studies import exposure
-from paper.studies.comparison import (
-    auction_setting,
-    comparison_rows,
-    draw_auction,
-    variant,
-)
+from paper.studies.comparison import auction_setting, comparison_rows, draw_auction, variant
 from paper.studies.exposure import HIDDEN
 from paper.study import Study
 

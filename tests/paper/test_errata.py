@@ -10,10 +10,8 @@ import dp_cmdp as dp
 from paper.baselines import METHODS
 from paper.blocks import entrywise, form
 from paper.bounds.feasible_set import concentration_radius, diameter_bound
-from paper.bounds.laws import Law
-from paper.bounds.noise import release_noise
-from paper.bounds.standard_form import StandardForm
-from paper.bounds.theorem import optimality_system, paper_bound, repaired_terms
+from paper.bounds.noise import Law, release_noise
+from paper.bounds.theorem import StandardForm, optimality_system, paper_bound, repaired_terms
 from paper.linear import LinearProgram, solve
 from paper.metrics import relative_loss
 from paper.policies import occupancy_program

@@ -15,7 +15,7 @@ from paper.problems.auction import growing_auction
 from paper.problems.families import knapsack, staffing
 from paper.problems.grids import random_grid
 from paper.runner import run, stream
-from paper.studies import STUDIES, cost_of_privacy, mean_shift, scale, scale_cases
+from paper.studies import STUDIES, cost_of_privacy, mean_shift, scale
 from paper.studies.comparison import VARIANTS, auction_setting, draw_auction
 from paper.studies.exposure import verdict
 
@@ -192,19 +192,16 @@ def test_queries_halve_the_loss_where_the_menu_was_chosen_and_no_limit_is_underc
 
 def test_every_method_meets_the_same_fresh_problem_of_a_draw_and_draws_differ():
     one, same, other = (
-        scale_cases.grid_case(12, radius=0.1, start="corner", seed=0, draw=draw)
-        for draw in (0, 0, 1)
+        scale.grid_case(12, radius=0.1, start="corner", seed=0, draw=draw) for draw in (0, 0, 1)
     )
     assert one is same
     assert not np.array_equal(one.values, other.values)
-    first, second = (
-        scale_cases.auction_case(10, radius=radius, seed=0, draw=0) for radius in (0.1, 1.0)
-    )
+    first, second = (scale.auction_case(10, radius=radius, seed=0, draw=0) for radius in (0.1, 1.0))
     np.testing.assert_array_equal(first.values, second.values)
 
 
 def test_the_known_grid_is_the_one_that_strategies_were_developed_on():
-    known = scale_cases.grid_case(12, radius=1.0, start="uniform")
+    known = scale.grid_case(12, radius=1.0, start="uniform")
     _, values = random_grid(12, np.random.default_rng(0), radius=1.0, start="uniform")
     np.testing.assert_array_equal(known.values, values)
     assert values.size == 43
@@ -292,6 +289,6 @@ def test_the_picture_of_the_scale_leaves_empty_panels_out(table):
 
 
 def test_streams_of_a_case_are_those_of_its_draw():
-    case = scale_cases.auction_case(10, radius=0.1, seed=0, draw=0)
-    again = scale_cases.random_auction(case.problem, stream(0, scale_cases.FIRST))
+    case = scale.auction_case(10, radius=0.1, seed=0, draw=0)
+    again = scale.random_auction(case.problem, stream(0, scale.FIRST))
     np.testing.assert_array_equal(case.values, again)
