@@ -102,5 +102,11 @@ def relative(program: Path, folder: Path) -> None:
             own = own.replace("0.9", low, 1).replace("1.1", high, 1).replace("0.01", radius, 1)
             spec = f'{head}name = "{name}"{own}'
         (folder / "spec.toml").write_text(spec)
-        rows = [("capacity", 103.5), ("capacity", 231.0), ("hours", 2.05), ("hours", 2.9)]
-        pd.DataFrame(rows, columns=["group", "value"]).to_csv("values.csv", index=False)
+        rows = [
+            ("capacity", "LAND", None, 103.5),
+            ("capacity", "WORK", None, 231.0),
+            ("hours", "WORK", "x", 2.05),
+            ("hours", "WORK", "y", 2.9),
+        ]
+        columns = ["group", "row", "column", "value"]
+        pd.DataFrame(rows, columns=columns).to_csv("values.csv", index=False)

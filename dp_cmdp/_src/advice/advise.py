@@ -20,6 +20,7 @@ import numpy as np
 from dp_cmdp._src.accounting.budget import Number, PrivacyBudget
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyWarning
+from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import rows_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.release.belief import AROUND_PRIOR, Prior
@@ -165,9 +166,7 @@ class Advice:
         -------
         matplotlib.figure.Figure
         """
-        from dp_cmdp._src.figures.advice import advice_figure
-
-        return advice_figure(self, **options)
+        return lazily("dp_cmdp._src.figures.advice", "advice_figure")(self, **options)
 
     def _lines(self) -> list[tuple[str, ...]]:
         return [

@@ -12,8 +12,9 @@ from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.checking.report import Finding, Report
 from dp_cmdp._src.data.database import Database, _flat
-from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.envelope import Envelope, Group
 from dp_cmdp._src.data.frames import is_table
+from dp_cmdp._src.data.labels import level_names
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.verbs.arguments import database_of, kind_of
@@ -162,7 +163,10 @@ def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
     except Exception as error:
         return [(fits, str(error) or type(error).__name__)]
     if found is None:
-        return [(fits, f"not the {envelope.size} numbers of the envelope's groups and labels")]
+        wanted = ", ".join(
+            f"{group.name} ({group.size}{_levels(group)})" for group in envelope.groups
+        )
+        return [(fits, f"wanted are the numbers of {wanted}, each once")]
     away = np.flatnonzero(~((found >= envelope.lower) & (found <= envelope.upper)))
     shown = [
         f"entry {k}: {found[k]:g} outside [{envelope.lower[k]:g}, {envelope.upper[k]:g}]"
@@ -170,3 +174,8 @@ def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
     ]
     more = f" and {away.size - SHOWN} more" if away.size > SHOWN else ""
     return [(fits, ""), ("every value lies within its public bounds", "; ".join(shown) + more)]
+
+
+def _levels(group: Group) -> str:
+    names = [str(name) for name in level_names(group.labels) if name]
+    return f", by {', '.join(names)}" if names else ""
