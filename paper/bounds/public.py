@@ -28,7 +28,8 @@ def public_interval(program: dp.ParametricLP) -> tuple[float, float]:
         optimistic = solve(optimistic_program(part, best)).objective
     except dp.errors.UnboundedError:
         optimistic = float("inf")
-    return float(dp.answer(worst_objective(program)).x[-1]), optimistic
+    robust = worst_objective(program).answer(program.envelope.uncertainty)
+    return float(robust.x[-1]), optimistic
 
 
 def worst_objective(program: dp.ParametricLP) -> dp.ParametricLP:

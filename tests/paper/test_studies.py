@@ -14,7 +14,7 @@ from paper.layouts import scenario
 from paper.problems.auction import growing_auction
 from paper.problems.families import knapsack, staffing
 from paper.problems.grids import random_grid
-from paper.runner import run, stream
+from paper.runner import run
 from paper.studies import STUDIES, cost_of_privacy, mean_shift, scale
 from paper.studies.comparison import VARIANTS, auction_setting, draw_auction
 from paper.studies.exposure import verdict
@@ -88,14 +88,9 @@ def test_what_a_method_shows_of_a_block_is_measured(name, block, expected):
     assert verdict(name, block) == expected
 
 
-def test_a_draw_does_not_depend_on_the_method_beside_it():
-    one, other = (
-        draw_auction(auction_setting("robust", case=case), 0, 5)["suboptimality"]
-        for case in ("ii", "ii")
-    )
-    assert one == other
-    variants = [draw_auction(auction_setting(name), 0, 5) for name in VARIANTS]
-    assert all(row["worst_violation"] >= 0 for row in variants)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_answers_the_auction(name):
+    assert draw_auction(auction_setting(name), 0, 5)["worst_violation"] >= 0
 
 
 def test_the_scenario_of_the_cost_of_privacy_is_the_published_one():
@@ -286,9 +281,3 @@ def test_the_picture_of_the_scale_leaves_empty_panels_out(table):
     figure = STUDIES["scale"].picture(table)
     titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_visible()]
     assert titles == ["Auction, radius 0.1"]
-
-
-def test_streams_of_a_case_are_those_of_its_draw():
-    case = scale.auction_case(10, radius=0.1, seed=0, draw=0)
-    again = scale.random_auction(case.problem, stream(0, scale.FIRST))
-    np.testing.assert_array_equal(case.values, again)
