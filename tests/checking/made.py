@@ -26,6 +26,8 @@ from dp_cmdp._src.release.publish import publish
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import Step, Strategy
 
+#: Weights as arrays: what `Query` takes, and its annotation does not say.
+array: Any = np.array
 BUDGET = PrivacyBudget(10, "1/1000")
 SIZE = 6
 
@@ -56,12 +58,12 @@ def program() -> ParametricLP:
 
 
 def _both(problem: Any, release: Release, budget: PrivacyBudget) -> Measurement:
-    weights = np.array([[3, 2, 1, 4, 0, 1], [0, 1, 0, 1, -2, 5]])
+    weights = array([[3, 2, 1, 4, 0, 1], [0, 1, 0, 1, -2, 5]])
     return Measurement(Query(problem.envelope, weights), Laplace, budget, "queries")
 
 
 def _largest(problem: Any, release: Release, budget: PrivacyBudget) -> Measurement:
-    query = LargestQuery(problem.envelope, np.array([[1] * 6, [5, 6, 7, 8, 9, 10]]), (70000, -3))
+    query = LargestQuery(problem.envelope, array([[1] * 6, [5, 6, 7, 8, 9, 10]]), (70000, -3))
     return Measurement(query, Laplace, budget, "worst row")
 
 
@@ -105,7 +107,7 @@ def model(limit: float = 1.5) -> ParametricCMDP:
 
 
 @cache
-def policy_answer(strategy: str = "queries", limit: float = 1.5) -> Answer[Any]:
+def policy_answer(strategy: str = "queries", limit: float = 1.5) -> Any:
     problem = model(limit)
     values = {"cost": [0.3, 0.5, 0.2], "limit": limit + 0.5}
     source = System(np.random.default_rng(7).bytes)
@@ -151,6 +153,7 @@ def changed(said: Any, place: tuple[Any, ...], value: Any) -> Any:
 
 def edits(leaf: Any) -> Iterator[Any]:
     """Other values of a leaf: of numbers, one at a time."""
+    matrix: Any = leaf
     if isinstance(leaf, bool):
         yield not leaf
     elif isinstance(leaf, int):
@@ -167,10 +170,10 @@ def edits(leaf: Any) -> Iterator[Any]:
                 yield other
         yield leaf[:-1]
         yield np.concatenate([leaf, leaf[-1:]])
-    elif sparse.issparse(leaf) and leaf.nnz:
-        for number in range(min(leaf.nnz, 5)):
-            other = leaf.copy()
+    elif hasattr(matrix, "indptr") and matrix.nnz:
+        for number in range(min(matrix.nnz, 5)):
+            other = matrix.copy()
             other.data[number] = other.data[number] * 2 + 3
             yield other
-        yield leaf[:-1]
-        yield leaf[:, :-1]
+        yield matrix[:-1]
+        yield matrix[:, :-1]

@@ -29,7 +29,7 @@ from dp_cmdp._src.noise import Laplace, OneSided, Sensitivity, UnboundedLaplace
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query
 from dp_cmdp._src.verbs import suite
 from dp_cmdp._src.verbs.suite import BUDGET, RECORDS
-from tests.checking.made import envelope
+from tests.checking.made import array, envelope
 
 CLAIM = {"epsilon": 1, "delta": "1/10"}
 
@@ -159,7 +159,7 @@ def test_what_is_neither_a_function_nor_a_measurement_is_refused() -> None:
 def measurement(
     weights: Any = ((1, 1, 0, 2, 0, 1), (0, 3, 1, 0, 1, 0)), **more: Any
 ) -> Measurement:
-    return Measurement(Query(envelope(), np.array(weights)), Laplace, BUDGET, "queries", **more)
+    return Measurement(Query(envelope(), array(weights)), Laplace, BUDGET, "queries", **more)
 
 
 def layers(found: Any, pair: Any = None, runs: int = 300) -> dict[str, bool | None]:
@@ -214,13 +214,13 @@ def halved_count() -> Any:
 
 def one_short() -> Any:
     """A support that is short by one step in a million."""
-    law = measurement().law
+    law: Any = measurement().law
     return broken(measurement(), law=Laplace(law.support - 1, law.thresholds))
 
 
 def other_sampler() -> Any:
     """One law certified, another sampled: four fifths of its scale."""
-    law = measurement().law
+    law: Any = measurement().law
     narrow = Laplace.calibrate(Sensitivity(*([law.support // 12] * 4)), BUDGET)
     told = SimpleNamespace(
         **{n: getattr(law, n) for n in ("low", "high", "variance", "document", "delta")},
@@ -233,7 +233,7 @@ def other_sampler() -> Any:
 def realised_mask() -> Any:
     """No noise where the true integer is 0."""
     theta = Envelope([0] * 6, [1] * 6, change=envelope().change)
-    honest = Measurement(Query(theta, np.array([[1, 0, 0, 0, 0, 0]])), Laplace, BUDGET)
+    honest = Measurement(Query(theta, array([[1, 0, 0, 0, 0, 0]])), Laplace, BUDGET)
 
     def draw(values: Any, source: Any) -> Any:
         true = honest.query.true_integers(values)
@@ -286,7 +286,7 @@ def weights_of_the_data() -> Any:
     honest, pair = measurement(), neighbours(0, 0.38, 0.42)
 
     def draw(values: Any, source: Any) -> Any:
-        weights = np.zeros((2, 6), dtype=np.int64)
+        weights: Any = np.zeros((2, 6), dtype=np.int64)
         weights[:, int(np.argmax(values))] = 1
         return Measurement(Query(honest.query.envelope, weights), honest.law, BUDGET).draw(
             values, source
@@ -298,7 +298,7 @@ def weights_of_the_data() -> Any:
 def half_a_cell() -> Any:
     """A query of 3/2 cells, rounded after reading: it moves by one cell more than is counted."""
     theta = Envelope(0, 1, radius=2.0**-16 * 3, shape=1)
-    honest = Measurement(Query(theta, np.array([[2]])), Laplace, BUDGET)
+    honest = Measurement(Query(theta, array([[2]])), Laplace, BUDGET)
     s = Sensitivity(*([honest.query.sensitivity().l1 * 3 // 4] * 4))
     query = SimpleNamespace(
         envelope=theta,
@@ -313,7 +313,7 @@ def half_a_cell() -> Any:
 def which_row_attained_it() -> Any:
     """Half-integer centres: the parity of the published integer tells which row was largest."""
     theta = envelope()
-    honest = Measurement(LargestQuery(theta, np.array([[1] * 6, [2] * 6]), (0, 7)), Laplace, BUDGET)
+    honest = Measurement(LargestQuery(theta, array([[1] * 6, [2] * 6]), (0, 7)), Laplace, BUDGET)
 
     def draw(values: Any, source: Any) -> Any:
         rows = Query.true_integers(honest.query, values)
@@ -357,10 +357,10 @@ def test_the_audit_catches_every_mutant(mutant: Any) -> None:
     "kind", [Laplace, OneSided, UnboundedLaplace], ids=lambda kind: kind.__name__
 )
 def test_the_honest_ones_pass_every_layer(kind: Any) -> None:
-    weights = np.array([[1, 0, 2, -1, 0, 3]])
+    weights = array([[1, 0, 2, -1, 0, 3]])
     made = Measurement(Query(envelope(), weights), kind, BUDGET)
     assert not [name for name, holds in layers(made).items() if holds is False]
-    largest = LargestQuery(envelope(), np.array([[1] * 6, [-2] * 6]), (7, -9))
+    largest = LargestQuery(envelope(), array([[1] * 6, [-2] * 6]), (7, -9))
     assert not [k for k, v in layers(Measurement(largest, kind, BUDGET)).items() if v is False]
 
 
@@ -385,13 +385,14 @@ def test_worst_records_are_made_for_every_record_and_sign() -> None:
         entry = np.concatenate(own)
         change = sparse.csr_array((np.full(entry.size, 0.25), (record, entry)), shape=(len(own), 5))
         theta = Envelope([0] * 5, [1] * 5, change=change, entries_per_record=limit)
-        query = Query(theta, np.array([[3, -2, 0, 0, 5]]))
+        query = Query(theta, array([[3, -2, 0, 0, 5]]))
         subject = Measured("queries", Measurement(query, Laplace, BUDGET))
         finding = subject.worst_records()
         assert finding.holds
         assert finding.numbers["reached"] == 1.0
         first, second = subject.farthest_pair()
-        apart = [abs(a - b) for a, b in zip(*map(subject.integers, (first, second)), strict=True)]
+        ends = [subject.integers(side.tolist()) for side in (first, second)]
+        apart = [abs(a - b) for a, b in zip(*ends, strict=True)]
         assert sum(apart) == query.sensitivity().l1
         assert subject.integers(first.tolist()) == query.true_integers(first)
 

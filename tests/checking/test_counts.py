@@ -7,6 +7,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from dp_cmdp._src.checking.verify.adjacency import Adjacency, Moved
 from dp_cmdp._src.checking.verify.reading import Refused
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.release.measurement import LargestQuery, Query
+from tests.checking.made import array
 
 RADII = [2.0**-20, 1e-9, 0.1, 0.25, 1 / 3, 0.7, 1.0, 7.0]
 
@@ -33,7 +35,7 @@ def queries(draw: st.DrawFn, largest: bool = False) -> Query:
     change = sparse.csr_array(np.minimum(owners * np.array(radius) / 3, upper - lower))
     limit = draw(st.one_of(st.none(), st.integers(1, 5)))
     envelope = Envelope(lower, upper, change=change, entries_per_record=limit)
-    weights = np.array([[draw(st.integers(-3, 5)) for _ in range(size)] for _ in range(rows)])
+    weights = array([[draw(st.integers(-3, 5)) for _ in range(size)] for _ in range(rows)])
     if largest:
         centres = tuple(draw(st.integers(-9, 9)) for _ in range(rows))
         return LargestQuery(envelope, weights, centres)
@@ -103,7 +105,7 @@ def test_moves_are_exact_where_floats_are_not() -> None:
         assert ours.cells[0][1] == floor(Fraction(upper) / ours.step[0])
 
 
-def document(**changes: object) -> dict[str, object]:
+def document(**changes: Any) -> dict[str, Any]:
     return Envelope([0, 0], [1, 1], radius=0.1).document() | changes
 
 
@@ -128,7 +130,7 @@ def document(**changes: object) -> dict[str, object]:
         ({"step": np.array([1.0, 1.0])}, "step"),
     ],
 )
-def test_a_forged_adjacency_is_refused(changes: dict[str, object], why: str) -> None:
+def test_a_forged_adjacency_is_refused(changes: dict[str, Any], why: str) -> None:
     with pytest.raises(Refused, match=why):
         Adjacency.read(document(**changes))
 

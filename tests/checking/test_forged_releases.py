@@ -20,6 +20,7 @@ from dp_cmdp._src.release.strategy import Strategy
 from tests.checking.made import (
     BUDGET,
     SIZE,
+    array,
     changed,
     content,
     edits,
@@ -114,8 +115,8 @@ def test_integers_that_no_database_gives_are_refused(path: Path, said: dict[str,
 
 def test_the_ends_of_what_noise_and_bounds_allow_are_exact(tmp_path: Path) -> None:
     bounds = Envelope(0, 1, radius=0.25, shape=1)
-    law = Measurement(Query(bounds, np.array([[-3]])), Laplace, BUDGET).law
-    measurement = Measurement(Query(bounds, np.array([[-3]])), law, BUDGET, "one")
+    law: Any = Measurement(Query(bounds, array([[-3]])), Laplace, BUDGET).law
+    measurement = Measurement(Query(bounds, array([[-3]])), law, BUDGET, "one")
     outcome = measurement.draw(np.array([0.3]), System())
     top = int(1 / bounds.step[0])
     path = Release(bounds, (outcome,)).save(tmp_path / "release.npz")
@@ -218,7 +219,7 @@ def test_noise_for_half_of_what_a_record_moves_is_seen_by_the_checkers_own_count
         return type(found)(*(-(-part // 2) for part in parts))
 
     theta = envelope()
-    weights = np.array([[1] * SIZE, [2] * SIZE])
+    weights = array([[1] * SIZE, [2] * SIZE])
     for count, proved in ((honest, True), (halved, False)):
         monkeypatch.setattr(Query, "sensitivity", count)
         measurement = Measurement(Query(theta, weights), Laplace, BUDGET)
@@ -230,7 +231,7 @@ def test_noise_for_half_of_what_a_record_moves_is_seen_by_the_checkers_own_count
 def test_noise_for_single_entries_does_not_protect_records_of_two(tmp_path: Path) -> None:
     alone = envelope([[k] for k in range(SIZE)])
     together = envelope([[0, 1], [2, 3], [4, 5]])
-    for weights in (np.eye(SIZE, dtype=np.int64), np.ones((1, SIZE), dtype=np.int64)):
+    for weights in (array(np.eye(SIZE, dtype=np.int64)), array([[1] * SIZE])):
         measurement = Measurement(Query(alone, weights), Laplace, BUDGET)
         outcome = measurement.draw(np.full(SIZE, 0.5), System())
         path = Release(alone, (outcome,)).save(tmp_path / "release.npz")

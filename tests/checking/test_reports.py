@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,6 +105,7 @@ def test_the_verdict_is_that_of_the_findings() -> None:
 
 
 def test_bad_calls_are_refused(path: Path) -> None:
+    bad: Any
     for bad in ({}, {"problem": path}, {"problem": path.with_name("no.npz")}, {"problem": 3}):
         with pytest.raises(InvalidArgumentError):
             verify(*([path] if bad else []), **bad)

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from dp_cmdp._src.base.extras import lazily
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -109,3 +111,7 @@ class Report:
         columns = ["subject", "claim", "outcome", "holds", "why"]
         table = [[getattr(found, name) for name in columns] for found in self.findings]
         return pd.DataFrame(table, columns=columns)
+
+    def plot(self) -> Any:
+        """A picture of the outcomes, subject by subject (needs matplotlib)."""
+        return lazily("dp_cmdp._src.figures.report", "report_figure")(self)

@@ -46,10 +46,7 @@ def integer(value: Any, what: str, low: int | None = None) -> int:
             f"{what} must be an integer",
         )
         value = int(value)
-    refuse_unless(
-        isinstance(value, int | np.integer) and not isinstance(value, bool),
-        f"{what} must be an integer",
-    )
+    refuse_unless(type(value) in (int, np.int64), f"{what} must be an integer")
     refuse_unless(low is None or value >= low, f"{what} must be at least {low}")
     return int(value)
 
@@ -60,7 +57,7 @@ def integers(value: Any, what: str) -> list[int]:
         refuse_unless(value.ndim == 1 and value.dtype.kind == "i", f"{what} must be integers")
         return [int(each) for each in value]
     refuse_unless(type(value) is list, f"{what} must be a list of integers")
-    return [integer(each, what) for each in value]  # pyright: ignore[reportUnknownArgumentType]
+    return [integer(each, what) for each in value]
 
 
 def numbers(value: Any, what: str) -> list[float]:
