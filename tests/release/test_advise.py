@@ -48,6 +48,7 @@ def values() -> np.ndarray:
     rows = []
     for draw in range(DRAWS):
         prices = rng.uniform(0, 1, lp.envelope.size)
+        found: Any
         (found,) = dp.simulate(lp, prices.reshape(60, 5), **ASKED, draws=1, seed=draw)
         best = dp.answer(lp.at(prices)).value
         rows.append([best, *(lp.value(x, prices) for x in (found.robust.x, found.x))])

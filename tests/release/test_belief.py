@@ -124,4 +124,4 @@ def test_float_noise_is_no_other_belief() -> None:
     assert release.simulated
     exact = Release(problem.envelope, release.outcomes)
     means = [believed(problem, part, NOTHING_KNOWN).mean for part in (release, exact)]
-    assert np.array_equal(*means)
+    assert np.array_equal(means[0], means[1])

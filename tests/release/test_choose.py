@@ -92,7 +92,8 @@ def test_a_prior_is_handed_to_the_strategy() -> None:
     problem = dense(2, 60)
     prior = Prior(np.full(120, 0.4))
     strategy = choose(Simulator(problem, prior), budget()).strategy
-    believing = [s.propose.prior for s in strategy.steps if hasattr(s.propose, "prior")]
+    proposals: list[Any] = [step.propose for step in strategy.steps]
+    believing = [part.prior for part in proposals if hasattr(part, "prior")]
     assert believing
     assert all(part is prior for part in believing)
 

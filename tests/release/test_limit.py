@@ -103,7 +103,8 @@ def best_mechanism(
     c[where * count : (where + 1) * count] = np.array(answers) @ worth
     upper = np.concatenate([np.array(feasible).ravel().astype(float), np.ones(last - first)])
     bounds = np.stack([np.zeros(last), upper], axis=1)
-    found = linprog(-c, A_ub=A.tocsr(), b_ub=b, A_eq=one, b_eq=np.ones(size), bounds=bounds)
+    engine: Any = linprog
+    found = engine(-c, A_ub=A.tocsr(), b_ub=b, A_eq=one, b_eq=np.ones(size), bounds=bounds)
     assert found.status == 0
     return -found.fun
 
@@ -199,7 +200,7 @@ def test_no_strategy_loses_less_on_average(seed: int) -> None:
     least = dp.curator.limit(program, theta, epsilon=1, delta=1e-3)
     for strategy in ("entries", "queries"):
         runs = dp.simulate(program, theta, epsilon=1, delta=1e-3, strategy=strategy, draws=20)
-        loss = runs.to_frame()["loss"]
+        loss: Any = runs.to_frame()["loss"]
         assert least <= loss.mean() + 3 * loss.sem() + CLOSE
 
 
@@ -264,7 +265,7 @@ def test_the_bound_of_guarded_rows_is_proved_by_the_databases_it_names(seed: int
         A = np.vstack([program.A.at(part).toarray() for part in kept])
         b = np.concatenate([program.b.at(part) for part in kept])
         c = program.objective.at(theta)
-        best = linprog(-c, A_ub=A, b_ub=b, bounds=(0, 1))
+        best: Any = linprog(-c, A_ub=A, b_ub=b, bounds=(0, 1))
         assert -best.fun <= bound + CLOSE
         assert bound <= -best.fun + 1e-6
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -383,7 +383,9 @@ class Affine:
             "state a constraint with ParametricLP or PrivateCost"
         )
 
-    __bool__ = __float__ = __int__ = __complex__ = __index__ = _refuse
+    if not TYPE_CHECKING:  # a type checker refuses float(theta[0]) by itself
+        __float__ = __int__ = __complex__ = __index__ = _refuse
+    __bool__ = _refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __pow__ = __rpow__ = __rtruediv__ = __abs__ = _refuse
 

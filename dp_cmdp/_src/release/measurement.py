@@ -80,11 +80,11 @@ class Query:
     """
 
     envelope: Envelope
-    weights: sparse.csr_array
+    weights: Any
 
     def __post_init__(self) -> None:
         instance("envelope", self.envelope, Envelope)
-        given = self.weights if sparse.issparse(self.weights) else np.asarray(self.weights)
+        given: Any = self.weights if sparse.issparse(self.weights) else np.asarray(self.weights)
         if given.dtype.kind not in "iu" or given.ndim != 2:
             raise InvalidArgumentError("weights must be a matrix of integers (queries × entries)")
         if given.shape[1] != self.envelope.size:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from os import PathLike
 
     import cvxpy as cp
     import pandas as pd
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from dp_cmdp._src.program.parametric import ParametricLP
     from dp_cmdp._src.verbs.problems import UserProblem
 
-    Data: TypeAlias = ArrayLike | pd.DataFrame | pd.Series | Mapping[Any, Any] | Database
+    Numbers: TypeAlias = ArrayLike | pd.DataFrame | pd.Series | Mapping[Any, Any] | PathLike[str]
+    Data: TypeAlias = Numbers | Callable[[], Any] | Database
     Problem: TypeAlias = ParametricLP | ParametricCMDP | cp.Problem | UserProblem
 else:
-    Data = Problem = Numbers = object
+    Data = Problem = object

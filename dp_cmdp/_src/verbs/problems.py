@@ -134,6 +134,8 @@ class Nothing:
 
     certify: Any = answer
     value: Any = answer
+    save: Any = answer
+    refuse_if_unanswerable: Any = answer
 
 
 class Own:
