@@ -158,8 +158,16 @@ def form(program: dp.ParametricLP) -> Form:
     """The blocks of a program that maximises."""
     if program.minimizes:
         raise dp.errors.InvalidArgumentError("state the program with maximize=, of −c")
-    parts = (Block.of(part) for part in (program.A, program.b, program.objective))
-    return Form(program.envelope, *parts, program.A_eq, program.b_eq, program.lower, program.upper)
+    return Form(
+        envelope=program.envelope,
+        A=Block.of(program.A),
+        b=Block.of(program.b),
+        c=Block.of(program.objective),
+        A_eq=program.A_eq,
+        b_eq=program.b_eq,
+        lower=program.lower,
+        upper=program.upper,
+    )
 
 
 def equal_shares(program: dp.ParametricLP) -> dict[str, Fraction]:

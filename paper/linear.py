@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import linprog
+from scipy import optimize, sparse
 
 from dp_cmdp.errors import InfeasibleError, SolverError, UnboundedError
 
@@ -47,11 +46,14 @@ class LinearProgram:
         objective = np.asarray(c, dtype=float)
         n = objective.size
         empty = sparse.csr_array((0, n))
+        rows: list[Any] = [
+            empty if part is None else sparse.csr_array(part, dtype=float) for part in (A, A_eq)
+        ]
         return cls(
             objective,
-            empty if A is None else sparse.csr_array(A, dtype=float),
+            rows[0],
             np.asarray(b, dtype=float),
-            empty if A_eq is None else sparse.csr_array(A_eq, dtype=float),
+            rows[1],
             np.asarray(b_eq, dtype=float),
             np.broadcast_to(np.asarray(lower, dtype=float), n),
             np.broadcast_to(np.asarray(upper, dtype=float), n),
@@ -84,7 +86,8 @@ def solve(lp: LinearProgram) -> Solution:
 
 def _run(lp: LinearProgram, c: Floats, unit: float) -> Any:
     """HiGHS, with x counted in a unit."""
-    found = linprog(
+    engine: Any = optimize.linprog  # its stubs know no sparse rows
+    found = engine(
         -c,
         A_ub=lp.A if lp.b.size else None,
         b_ub=lp.b / unit if lp.b.size else None,

@@ -32,7 +32,7 @@ from dp_cmdp.extend import (
 )
 from paper.baselines.method import Answer, unprotected
 from paper.blocks import Entrywise, allocated, entrywise
-from paper.linear import Floats, Integers
+from paper.linear import Floats
 
 #: Lattice steps that one record moves an entry by, in bits.
 ENTRY_BITS = 27
@@ -48,17 +48,6 @@ class Simulated:
 
     def draw(self, law: dp.extend.Law, size: int) -> list[int]:
         return [int(z) for z in law.sample_floats(self.rng, size).tolist()]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Published:
-    """What is published of one block, entry by entry."""
-
-    entry: Integers
-    estimate: Floats
-    lower: Floats
-    upper: Floats
-    outcome: Any
 
 
 def support(sensitivity: Sensitivity, budget: dp.PrivacyBudget, count: int) -> float:
@@ -90,14 +79,14 @@ def measurement(
     return Measurement(query, law, budget, name=name)
 
 
-def publish(made: Measurement, values: Floats, half: float, rng: np.random.Generator) -> Published:
-    """Noisy entries, and intervals that reach `half` integers to either side."""
-    outcome, query = made.draw(values, Simulated(rng)), made.query
-    entry, weight = query.weights.indices, query.weights.data.astype(float)
-    y, step = np.array([float(n) for n in outcome.integers]), query.envelope.step[entry]
-    low, high = (step * (y - half) / weight, step * ((y + half) / weight + 1.0))
+def intervals(outcome: Any, half: float) -> tuple[Floats, Floats, Floats]:
+    """Noisy entries, and the ends of intervals that reach `half` integers to either side."""
+    query = outcome.measurement.query
+    weight, step = query.weights.data.astype(float), query.envelope.step[query.weights.indices]
+    y = np.array([float(n) for n in outcome.integers])
+    low, high = step * (y - half) / weight, step * ((y + half) / weight + 1.0)
     pad = 2.0**-50 * (np.abs(low) + np.abs(high))  # more than the rounding of the sums
-    return Published(entry, step * (y / weight + 0.5), low - pad, high + pad, outcome)
+    return step * (y / weight + 0.5), low - pad, high + pad
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,14 +152,13 @@ def perturb(
         made = measurement(envelope, tuple(at.tolist()), shares[block], count=k, name=block)
         half = math.inf
         if k is not None:
-            half = float(made.law.high)
+            half = float(made.law.high or 0)
         elif block != "c":
             half = shift * support(made.sensitivity, shares[block], count or counts[block])
-        found = publish(made, entries, half, rng)
-        lower[at] = np.clip(found.lower, envelope.lower[at], envelope.upper[at])
-        upper[at] = np.clip(found.upper, envelope.lower[at], envelope.upper[at])
-        estimate[at] = found.estimate
-        outcomes.append(found.outcome)
+        outcomes.append(made.draw(entries, Simulated(rng)))
+        estimate[at], low, high = intervals(outcomes[-1], half)
+        lower[at] = np.clip(low, envelope.lower[at], envelope.upper[at])
+        upper[at] = np.clip(high, envelope.lower[at], envelope.upper[at])
     known = UncertaintySet.box(lower, upper)
     return Perturbed(known, estimate, tuple(outcomes), tuple(leaks))
 

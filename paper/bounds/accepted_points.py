@@ -125,7 +125,7 @@ class _Rows:
         w, entry = weights.data, weights.indices
         row = np.repeat(np.arange(A.shape[0]), np.diff(weights.indptr))
         room = np.where(w > 0, up[entry], down[entry])
-        law, b = case.noise.law.only(entry), part.b.constant.toarray().ravel()
+        law, b = case.noise.law.only(entry.astype(np.int64)), part.b.constant.toarray().ravel()
         slack = b - A.constant @ y - weights @ case.entries
         slack -= 1e-9 * (np.abs(b) + abs(A.constant) @ np.abs(y) + 1e-12)
         moved = np.flatnonzero(w)  # pairs are sorted by row

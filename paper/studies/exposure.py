@@ -93,18 +93,16 @@ def _run(name: str, program: dp.ParametricLP, values: Floats, seed: int) -> Answ
 def _same(one: Answer, other: Answer) -> bool:
     """Whether two answers show the same."""
     integers = [[outcome.integers for outcome in answer.outcomes] for answer in (one, other)]
-    return integers[0] == integers[1] and np.array_equal(one.x, other.x)
+    return integers[0] == integers[1] and bool(np.all(one.x == other.x))
 
 
-def _coupled(
-    program: dp.ParametricLP, values: tuple[Floats, Floats], answers: Sequence[Answer]
-) -> bool:
+def _coupled(program: dp.ParametricLP, values: Sequence[Floats], answers: Sequence[Answer]) -> bool:
     """Whether the same noise moved the first published integers as the data moved."""
     queries = [answer.outcomes[0].measurement.query for answer in answers]
     if queries[0].weights.shape != queries[1].weights.shape:
         return False
     if queries[0].envelope != program.envelope:
-        values = tuple(entrywise(program).values(part) for part in values)
+        values = [entrywise(program).values(part) for part in values]
     true = [query.true_integers(part) for query, part in zip(queries, values, strict=True)]
     noise = [
         [y - n for y, n in zip(answer.outcomes[0].integers, numbers, strict=True)]
