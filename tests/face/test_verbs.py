@@ -216,6 +216,8 @@ def test_an_envelope_alone_is_published_without_a_question() -> None:
         release = dp.publish(theta, [3, 4, 5], **ASKED, strategy=strategy)
         assert np.array([3.0, 4, 5]) in release.uncertainty
         assert (release.strategy_document or {})["name"] == "entries"
+    with pytest.raises(dp.errors.InvalidArgumentError, match="strategy must be 'entries'"):
+        dp.publish(theta, lambda: pytest.fail("data were read"), **ASKED, strategy="queries")
     with pytest.raises(dp.errors.InvalidArgumentError, match="ask something"):
         dp.answer(theta, release)  # type: ignore[call-overload]
 

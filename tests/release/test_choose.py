@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +20,8 @@ from dp_cmdp._src.release.simulate import Simulator
 from dp_cmdp._src.release.strategy import MENU, Strategy
 
 from .cases import budget, demand, dense, small
+
+ROOT = Path(__file__).parents[2]
 
 
 def chosen(problem: Any, epsilon: Any = 1) -> Choice:
@@ -42,6 +49,20 @@ def test_a_choice_depends_on_public_data_and_the_seed_only() -> None:
     assert first == second
     assert first.document() == second.document()
     assert len({score.strategy for score in first.scores}) == len(first.scores)
+
+
+def test_a_choice_does_not_depend_on_the_process() -> None:
+    code = (
+        "from tests.release.test_choose import *\n"
+        "print(json.dumps(chosen(dense(2, 30)).document()))"
+    )
+    found = set()
+    for seed, threads in (("1", "1"), ("2", "2")):
+        env = {**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": threads, "LC_ALL": "C"}
+        run = [sys.executable, "-c", code]
+        done = subprocess.run(run, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+        found.add(done.stdout)
+    assert found == {json.dumps(chosen(dense(2, 30)).document()) + "\n"}
 
 
 def test_the_chosen_strategy_loses_clearly_less_in_the_trials() -> None:

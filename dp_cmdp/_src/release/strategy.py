@@ -275,6 +275,9 @@ class Strategy:
         """The strategy as JSON, for the files of its releases."""
         return {"name": self.name, "steps": [step.document() for step in self.steps]}
 
+    def __str__(self) -> str:
+        return self.name
+
     def __repr__(self) -> str:
         count = len(self.steps)
         return f"Strategy({self.name!r}: {count} step{'' if count == 1 else 's'})"

@@ -126,7 +126,7 @@ class Nothing:
         self.signs = sparse.csr_array((0, envelope.size))
         self.objective_entries = np.arange(envelope.size)
 
-    def answer(self, known: UncertaintySet, estimate: Any = None, **how: Any) -> Answer[Any]:
+    def answer(self, *given: Any, **how: Any) -> Answer[Any]:
         raise InvalidArgumentError(
             "problem must ask something, an Envelope does not; publish(envelope, …, "
             "strategy='entries') publishes its entries"

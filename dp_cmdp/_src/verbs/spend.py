@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, overload
 
 from dp_cmdp._src.accounting.budget import Number, PrivacyBudget
-from dp_cmdp._src.base.errors import PrivacyWarning, SolverError
+from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyWarning, SolverError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.program.answer import Answer, LPAnswer
@@ -19,7 +19,7 @@ from dp_cmdp._src.release.publish import amended, answered, carrying
 from dp_cmdp._src.release.publish import publish as published
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.simulate import Simulator
-from dp_cmdp._src.release.strategy import Strategy
+from dp_cmdp._src.release.strategy import LinearQueries, Strategy
 from dp_cmdp._src.verbs.arguments import (
     budget_of,
     database_of,
@@ -228,7 +228,13 @@ def _chosen(
 ) -> Choice:
     """The strategy, and a warning where simulation says that it will tell nothing."""
     if robust is None:  # an envelope alone
-        return Choice(wanted or Strategy.entries())
+        chosen = wanted or Strategy.entries()
+        if any(isinstance(step.propose, LinearQueries) for step in chosen.steps):
+            raise InvalidArgumentError(
+                f"strategy must be 'entries' for an Envelope, got {chosen}: queries are proposed "
+                "for a problem; pass one"
+            )
+        return Choice(chosen)
     simulator = Simulator(asked, prior, robust=robust)
     choice = choose(simulator, budget, progress=progress) if wanted is None else Choice(wanted)
     with suppress(SolverError):
