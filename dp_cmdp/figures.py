@@ -1,5 +1,5 @@
-"""Figures: what `plot()` of answers and releases draws, to be saved."""
+"""Pictures: what `plot()` of answers, releases and reports draws, to be saved (extra figures)."""
 
-import lazy_loader
+from dp_cmdp._src.figures.style import save_figure as save_figure
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["save_figure"]

@@ -159,14 +159,14 @@ class Advice:
         return good
 
     @validated
-    def plot(self, **options: Any) -> Any:
+    def plot(self) -> Any:
         """The loss by ε, between that of the robust answer and none (needs matplotlib).
 
         Returns
         -------
         matplotlib.figure.Figure
         """
-        return lazily("dp_cmdp._src.figures.advice", "advice_figure")(self, **options)
+        return lazily("dp_cmdp._src.figures.advice", "advice_figure")(self)
 
     def _lines(self) -> list[tuple[str, ...]]:
         return [

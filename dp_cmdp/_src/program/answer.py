@@ -105,7 +105,7 @@ class Certificate:
     def __repr__(self) -> str:
         if not self.verified:
             return f"not verified: {self.reason or 'nothing was proved'}"
-        what = "every row holds" if self.subject == "row" else "cost ≤ limit"
+        what = "A(θ)x ≤ b(θ)" if self.subject == "row" else "cost ≤ limit"
         scope = "of the envelope" if self.everywhere else "the release allows"
         slack = f" (slack {self.worst_slack:.2g})" if self.slack.size else ""
         return f"verified: {what} for every database {scope}{slack}"
@@ -305,9 +305,9 @@ class Answer(Generic[D]):
         raise NotImplementedError
 
     @validated
-    def plot(self, **options: Any) -> Any:
+    def plot(self) -> Any:
         """A picture of the decision (needs matplotlib)."""
-        return lazily("dp_cmdp._src.figures.answer", "answer_figure")(self, **options)
+        return lazily("dp_cmdp._src.figures.answer", "answer_figure")(self)
 
     def _facts(self) -> list[tuple[str, Any]]:
         facts: list[tuple[str, Any]] = [("value", self.value)]

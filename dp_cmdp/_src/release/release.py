@@ -23,7 +23,7 @@ from scipy import sparse
 from dp_cmdp._src.accounting.budget import PrivacyBudget, shown_up
 from dp_cmdp._src.base.documents import loaded, write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.base.extras import require
+from dp_cmdp._src.base.extras import lazily, require
 from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope
@@ -263,16 +263,14 @@ class Release:
         )
 
     @validated
-    def plot(self, **options: Any) -> Any:
+    def plot(self) -> Any:
         """A picture of the intervals within the public bounds, and of the queries.
 
         Returns
         -------
         matplotlib.figure.Figure
         """
-        from dp_cmdp._src.figures.release import release_figure
-
-        return release_figure(self, **options)
+        return lazily("dp_cmdp._src.figures.release", "release_figure")(self)
 
     def __repr__(self) -> str:
         names = [outcome.measurement.name or "measurement" for outcome in self.outcomes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,24 @@ class Comparison:
     value: float
     best: float
     robust: float
+    _found: Any = field(default=None, repr=False, compare=False)
+    _best: Any = field(default=None, repr=False, compare=False)
+
+    def plot(self) -> Any:
+        """The answer beside the robust and the best one, with the true data: curator only.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            ``dp_cmdp.figures.save_figure`` writes it for the owner of the file only.
+        """
+        from dp_cmdp._src.figures.answer import comparison_figure
+
+        return comparison_figure(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickles hold the numbers alone; the answers stay in their process."""
+        return {**self.__dict__, "_found": None, "_best": None}
 
     def _repr_html_(self) -> str:
         facts = [("loss", self.loss), ("violated", self.violated), ("value", self.value)]
@@ -92,7 +110,8 @@ def compare(found: Answer[Any], data: Data) -> Comparison:
     asked = as_problem(found.problem)
     truth = database_of(data, asked.envelope).read()
     exactly = UncertaintySet.box(truth, truth)
-    best = asked.value(asked.answer(exactly, truth, certify=False).decision, truth)
+    optimal = asked.answer(exactly, truth, certify=False)
+    best = asked.value(optimal.decision, truth)
     value = asked.value(found.decision, truth)
     return Comparison(
         loss=relative_loss(best, value),
@@ -100,6 +119,8 @@ def compare(found: Answer[Any], data: Data) -> Comparison:
         value=value,
         best=best,
         robust=asked.value(found.robust.decision, truth),
+        _found=found,
+        _best=optimal,
     )
 
 

@@ -1,0 +1,87 @@
+"""What is proved of an answer, and what it is worth beside others."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dp_cmdp._src.cmdp.answer import PolicyAnswer
+from dp_cmdp._src.cmdp.chain import occupancy
+from dp_cmdp._src.figures.style import BAD, ENTRIES, GUIDE, INK, PRIVATE, ROBUST, panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Constraints drawn at most: those with the least room.
+MOST_COSTS = 12
+#: Least part of the largest value that the axis of values spans: less would exaggerate.
+LEAST_SPAN = 0.05
+#: Characters of the title of a small panel, per line.
+TITLE = 50
+
+
+def statement(found: Any, width: int = TITLE) -> str:
+    """What is proved, in one sentence that is folded into lines, never inside brackets."""
+    return textwrap.fill(repr(found.certificate).replace("(slack ", "(slack\u00a0"), width)
+
+
+def costs_at_worst(found: PolicyAnswer) -> tuple[np.ndarray, np.ndarray]:
+    """Cost and limit of each constraint, both in the database that leaves it the least room."""
+    x = occupancy(found.problem.mdp, found.policy).ravel()
+    cost, limit = np.empty((2, len(found.problem.names)))
+    for k, theta in enumerate(found.worst_databases()):
+        cost[k] = (found.problem.cost.at(theta) @ x)[k]
+        limit[k] = found.problem.limit.at(theta)[k]
+    return cost, limit
+
+
+def draw_costs(ax: Axes, found: PolicyAnswer) -> None:
+    """Bars of costs in shares of their limits, each pair in one database: the one with least room.
+
+    The highest cost and the lowest limit that a release allows may belong to different databases;
+    a bar never compares those.
+    """
+    cost, limit = costs_at_worst(found)
+    room, slack = limit - cost, found.certificate.slack
+    if found.certificate.verified:  # certain, where the costs above are rounded
+        room = np.maximum(room, slack)
+    scale = np.where(limit == 0.0, np.maximum(np.abs(cost), 1.0), np.abs(limit))
+    share = 1.0 - room / scale
+    chosen = np.sort(np.argsort(-share, kind="stable")[:MOST_COSTS])
+    place, names = np.arange(chosen.size), found.problem.names
+    shade = ENTRIES if found.certificate.verified else BAD
+    ax.barh(place, share[chosen], 0.5, color=shade)
+    ax.axvline(1.0, color=INK, linewidth=1.5)
+    told = [f"{names[k]}\n{cost[k]:.4g} of {limit[k]:.4g}" for k in chosen.tolist()]
+    ax.set_yticks(place, told)
+    ax.set_ylim(chosen.size - 0.5, -0.5)
+    ax.set_xlim(min(0.0, 1.05 * share[chosen].min()), max(1.05, 1.05 * share[chosen].max()))
+    ax.set_xlabel("share of the limit, where the release leaves it the least room", fontsize=8)
+    panel(ax, statement(found), along="x")
+
+
+def draw_values(ax: Axes, found: Any) -> None:
+    """Values as dots on one line: without data, of this answer, and the most that is possible.
+
+    The axis spans a twentieth of the values at least, so that what is nearly equal looks so.
+    """
+    rows = [("this answer", found.value, "s", PRIVATE), ("bound", found.bound, "|", INK)]
+    if found.source != "robust":
+        robust = found.robust
+        worth = float(robust.problem.value(robust.decision, found.estimate))
+        rows.insert(0, ("robust, no data", worth, "d", ROBUST))
+    rows = [row for row in rows if np.isfinite(row[1])]
+    values = [value for _, value, _, _ in rows]
+    middle, largest = (max(values) + min(values)) / 2, max(map(abs, values))
+    half = 0.6 * max(max(values) - min(values), LEAST_SPAN * largest) or 1.0
+    for at, (_, value, sign, shade) in enumerate(rows):
+        ax.axhline(at, color=GUIDE, linewidth=0.5)
+        ax.plot(value, at, sign, color=shade, markersize=8, markeredgewidth=2)
+    ax.set_yticks(range(len(rows)), [f"{name}: {value:.5g}" for name, value, *_ in rows])
+    ax.set(xlim=(middle - half, middle + half), ylim=(len(rows) - 0.5, -0.5))
+    ax.locator_params(axis="x", nbins=4)
+    ax.ticklabel_format(axis="x", useOffset=False)
+    kind = "value (discounted reward)" if isinstance(found, PolicyAnswer) else "value"
+    panel(ax, f"{kind} at the estimate", along="x")

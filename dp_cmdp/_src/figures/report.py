@@ -1,0 +1,67 @@
+"""A report as a table: which claim about which subject was proved, passed, failed or is open."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from dp_cmdp._src.figures.style import BAD, ENTRIES, INK, PUBLIC, heading, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: More kinds of claims than this are listed below each other, not side by side.
+MOST_COLUMNS = 7
+LONGEST = 60
+
+
+def report_figure(report: Any) -> Figure:
+    """Subjects by layers of an audit; of other reports, all claims with their outcomes."""
+    heads = list(dict.fromkeys(_head(finding) for finding in report))
+    several = len(heads) <= MOST_COLUMNS
+    columns = heads if several else ["outcome"]
+    rows: dict[str, dict[str, list[Any]]] = {}
+    for finding in report:
+        row = finding.subject if several else f"{finding.subject}: {finding.claim}"
+        column = _head(finding) if several else "outcome"
+        rows.setdefault(row, {}).setdefault(column, []).append(finding)
+    width = 0.075 * min(max(map(len, rows), default=1), LONGEST) + 1.15 * len(columns) + 0.6
+    lines = [textwrap.fill(textwrap.shorten(name, 2 * LONGEST, placeholder=" …"), LONGEST)
+             for name in rows]  # fmt: skip
+    height = 1.6 + 0.16 * sum(1 + line.count("\n") for line in lines) + 0.12 * len(lines)
+    figure, ax = new_figure(max(width, 6.0), height)
+    for at, found in enumerate(rows.values()):
+        for column, name in enumerate(columns):
+            if name in found:
+                _draw_outcome(ax, column, at, found[name])
+    ax.grid(visible=False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.tick_params(length=0)
+    ax.set_xlim(-0.5, len(columns) - 0.5)
+    ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
+    ax.xaxis.tick_top()
+    ax.set_xticks(range(len(columns)), [textwrap.fill(name, 13) for name in columns], fontsize=8)
+    ax.set_yticks(range(len(rows)), lines, fontsize=8)
+    word = "all that can be judged holds" if report else "NOT all holds"
+    told = f"{word}; {report.heading}" if report.heading else word
+    heading(figure, told, alarming=not report)
+    return figure
+
+
+def _head(finding: Any) -> str:
+    """What a claim is called: "black box: runs do not …"."""
+    return finding.claim.partition(":")[0]
+
+
+def _draw_outcome(ax: Any, column: int, row: int, findings: list[Any]) -> None:
+    """The worst outcome of several findings, and the largest ε that runs prove, if any."""
+    from matplotlib.patches import Rectangle
+
+    worst = min(findings, key=lambda found: {False: 0, None: 1, True: 2}[found.holds])
+    shade = {False: BAD, None: PUBLIC, True: ENTRIES}[worst.holds]
+    ax.add_patch(Rectangle((column - 0.47, row - 0.42), 0.94, 0.84, facecolor=shade, linewidth=0))
+    bounds = [found.numbers["epsilon_lower_bound"] for found in findings
+              if "epsilon_lower_bound" in found.numbers]  # fmt: skip
+    text = worst.outcome + (f", ε ≥ {max(bounds):.2g}" if bounds else "")
+    ink = INK if worst.holds is None else "white"
+    ax.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
