@@ -7,34 +7,27 @@ Run it:  python examples/lagrangian_q_learning.py --quick
 """
 
 import argparse
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 
-from dp_cmdp import PrivacyBudget, envs, release_database
-from dp_cmdp.cmdp.certificate import certify_policy
-from dp_cmdp.cmdp.evaluation import evaluate
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.policy import Policy
-from dp_cmdp.data.curator import report_to_curator
+import dp_cmdp as dp
 
-#: Share of the tolerance the learner aims at: its estimates are noisy.
+#: Share of the limit the learner aims at: its estimates are noisy.
 MARGIN = 0.9
 
 
-def learn(env: envs.PrivateCostWrapper, public: CMDP, *, episodes: int, seed: int) -> Policy:
-    """max_π min_λ  E[Σ γ^t r] − λ(E[Σ γ^t cost] − tolerance), by sampling.
+def learn(env: dp.gymnasium.ReleasedCosts, *, gamma: float, episodes: int, seed: int) -> dp.Policy:
+    """max_π min_λ  E[Σ γ^t r] − λ(E[Σ γ^t cost] − limit), by sampling.
 
     Two tables are learnt for the greedy policy of Q_r − λ·Q_c; λ follows the estimated cost from
-    the start. Of `public` only the sizes and γ are used. The greedy actions of the second half of
-    the training are averaged state by state: a heuristic, since with a binding constraint no
-    deterministic policy is optimal.
+    the start. The greedy actions of the second half of the training are averaged state by state: a
+    heuristic, since with a binding constraint no deterministic policy is optimal.
     """
     rng = np.random.default_rng(seed)
-    shape = (public.num_states, public.num_actions)
+    shape = (env.problem.num_states, env.problem.num_actions)
     reward_table, cost_table, visits = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    price, target_cost = 0.0, MARGIN * float(env.tolerance[0])
+    price, target_cost = 0.0, MARGIN * float(env.limit[0])
     votes = np.full(shape, 1e-9)
     for episode in range(episodes):
         state, _ = env.reset(seed=seed if episode == 0 else None)
@@ -45,7 +38,7 @@ def learn(env: envs.PrivateCostWrapper, public: CMDP, *, episodes: int, seed: in
             action = int(rng.integers(shape[1])) if rng.random() < explore else int(blend.argmax())
             following, reward, terminated, truncated, info = env.step(action)
             best = int((reward_table[following] - price * cost_table[following]).argmax())
-            ahead = 0.0 if terminated else public.gamma
+            ahead = 0.0 if terminated else gamma
             visits[state, action] += 1
             rate = 1.0 / visits[state, action] ** 0.6
             for table, gain in ((reward_table, reward), (cost_table, info["cost"])):
@@ -56,57 +49,38 @@ def learn(env: envs.PrivateCostWrapper, public: CMDP, *, episodes: int, seed: in
         price = max(0.0, price + 0.05 * (cost_table[start, greedy[start]] - target_cost))
         if episode >= episodes // 2:
             votes[np.arange(shape[0]), greedy] += 1.0
-    return Policy(votes / votes.sum(axis=1, keepdims=True))
+    return dp.Policy(votes / votes.sum(axis=1, keepdims=True))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Lagrangian Q-learning on private costs")
-    parser.add_argument("--layout", default="corridor", help="a layout with one hazard kind")
-    parser.add_argument("--epsilon", default="4")
-    parser.add_argument("--delta", default="1/1000")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="train for a few seconds only")
-    parser.add_argument("--compare", action="store_true", help="curator only: OUT/curator_only/")
-    parser.add_argument("--out", type=Path, default=Path("out/lagrangian"))
-    options = parser.parse_args()
+parser = argparse.ArgumentParser(description="Lagrangian Q-learning on private costs")
+parser.add_argument("--layout", default="corridor", help="a layout with one hazard kind")
+parser.add_argument("--epsilon", default="4")
+parser.add_argument("--delta", default="1/1000")
+parser.add_argument("--seed", type=int, default=0)
+parser.add_argument("--quick", action="store_true", help="train for a few seconds only")
+options = parser.parse_args()
 
-    # The curator's side: it alone holds the hazards, and spends the budget once.
-    curator = envs.HazardGridEnv(options.layout, access="curator", hazards=options.seed)
-    release = release_database(
-        curator.database(),
-        PrivacyBudget(options.epsilon, options.delta),
-        rng=np.random.default_rng(options.seed),  # a simulation; leave it out for real data
-    )
+# The curator's side: it alone holds the hazards, and spends the budget once.
+curator = dp.envs.HazardGridEnv(options.layout, access="curator", hazards=options.seed)
+model = curator.model()  # public
+release = dp.publish(model, curator.database(), epsilon=options.epsilon, delta=options.delta)
 
-    # The public side: environment, release, learner.
-    grid = gym.make("dp_cmdp/HazardGrid-v0", layout=options.layout)
-    env = envs.PrivateCostWrapper(grid, release)
-    public = envs.HazardGridEnv(options.layout).model().tightened(release)
-    episodes = 3000 if options.quick else 20_000
-    policy = learn(env, public, episodes=episodes, seed=options.seed)
-    walks = {"uniform": Policy.uniform(public.num_states, 4), "learner": policy}
+# The public side: environment, release, learner.
+grid = gym.make("dp_cmdp/HazardGrid-v0", layout=options.layout)
+env = dp.gymnasium.ReleasedCosts(grid, model, release)
+gamma = curator.layout.gamma
+policy = learn(env, gamma=gamma, episodes=3000 if options.quick else 20_000, seed=options.seed)
 
-    # What the learner's policy costs for everything the release allows.
-    print(f"{release.guarantee}")
-    print(f"{'policy':12}{'value':>10}{'released cost':>16}")
-    for name, walk in walks.items():
-        seen = evaluate(public, walk)
-        print(f"{name:12}{seen.value:10.3f}{seen.costs[0]:16.4f}")
-    print(f"{'tolerance':22}{public.f0[0]:16.4f}")
-    certified = certify_policy(public, policy).verified
+# What policies are worth, and what is proved of them for everything the release allows.
+print(release)
+best = dp.answer(model, release)
+policies = {
+    "uniform": dp.Policy.uniform(model.num_states, model.num_actions),
+    "learner": policy,
+    "solved": best.policy,
+}
+for name, each in policies.items():
     print(
-        f"learner certified safe for everything the release allows: {'yes' if certified else 'no'}"
+        f"{name}: value {model.value(each, best.estimate):.3f}, {dp.certify(model, each, release)}"
     )
-
-    def compared(_: Path) -> dict[str, float]:
-        """Curator only: what the policies truly cost."""
-        truth = curator.cmdp()
-        costs = {name: float(evaluate(truth, walk).costs[0]) for name, walk in walks.items()}
-        return {**costs, "tolerance": float(truth.f0[0])}
-
-    if options.compare:
-        print("curator only", report_to_curator(options.out, "comparison.json", compared))
-
-
-if __name__ == "__main__":
-    main()
+print(dp.rollout(env, policy, episodes=50, seed=0, gamma=gamma))

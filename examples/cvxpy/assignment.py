@@ -18,6 +18,6 @@ rows = [cp.sum(share, axis=1) <= 1, cp.sum(share, axis=0) + unfilled == 1]
 problem = cp.Problem(cp.Minimize(paid + 10 * cp.sum(unfilled)), [*rows, paid <= 8])
 
 bids = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
-answer = dp.cvxpy.solve(problem, {bid: bids}, epsilon=2, delta="1/1000")
-print(share.value.round(3), answer.certificate)
-print(f"cost {problem.value:.2f}; without the bids {answer.robust_value:.2f}")
+found = dp.solve(problem, {bid: bids}, epsilon=2, delta=1e-3)
+print(share.value.round(3), found.certificate)
+print(f"cost {problem.value:.2f}; without the bids {found.robust.value:.2f}")

@@ -20,8 +20,8 @@ content = dp.cvxpy.PrivateParameter(
 grams = cp.Variable(6, nonneg=True)
 short = cp.Variable(2, nonneg=True)  # label not reached: relabelled at a price
 label = [content @ grams + short >= [8, 6], fibre @ grams <= 2, salt @ grams <= 0.4]
-can = cp.Problem(cp.Minimize(price @ grams + cp.sum(short)), [cp.sum(grams) == 100, *label])
+problem = cp.Problem(cp.Minimize(price @ grams + cp.sum(short)), [cp.sum(grams) == 100, *label])
 
-answer = dp.cvxpy.solve(can, {content: measured}, epsilon=2, delta="1/1000")
-print(grams.value.round(1), answer.certificate)
-print(f"price {can.value:.3f}; without the measurements {answer.robust_value:.3f}")
+found = dp.solve(problem, {content: measured}, epsilon=2, delta=1e-3)
+print(grams.value.round(1), found.certificate)
+print(f"price {problem.value:.3f}; without the measurements {found.robust.value:.3f}")

@@ -15,6 +15,6 @@ centre, radius = cp.Variable(2), cp.Variable()
 inside = normals @ centre + np.linalg.norm(normals, axis=1) * radius <= distance
 problem = cp.Problem(cp.Maximize(radius), [inside])
 
-answer = dp.cvxpy.solve(problem, {distance: np.ones(4)}, epsilon=2, delta="1/1000")
-print(centre.value.round(3), answer.certificate)
-print(f"radius {problem.value:.3f}; without the survey {answer.robust_value:.3f}")
+found = dp.solve(problem, {distance: np.ones(4)}, epsilon=2, delta=1e-3)
+print(centre.value.round(3), found.certificate)
+print(f"radius {problem.value:.3f}; without the survey {found.robust.value:.3f}")

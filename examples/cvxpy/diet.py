@@ -20,8 +20,8 @@ content = np.array(  # vitamins A, C, B1, B2 per package
 )
 need = dp.cvxpy.PrivateParameter(4, lower=300, upper=900, radius=10, name="need")
 packages = cp.Variable(8, bounds=[0, 100])
-menu = cp.Problem(cp.Minimize(cost @ packages), [content @ packages >= need])
+problem = cp.Problem(cp.Minimize(cost @ packages), [content @ packages >= need])
 
-answer = dp.cvxpy.solve(menu, {need: [700, 700, 700, 700]}, epsilon=2, delta="1/1000")
-print(packages.value.round(2), answer.certificate)
-print(f"cost {menu.value:.2f}; without looking at the file {answer.robust_value:.2f}")
+found = dp.solve(problem, {need: [700, 700, 700, 700]}, epsilon=2, delta=1e-3)
+print(packages.value.round(2), found.certificate)
+print(f"cost {problem.value:.2f}; without looking at the file {found.robust.value:.2f}")

@@ -16,7 +16,7 @@ capacity = dp.cvxpy.PrivateParameter(9, lower=0, upper=25, radius=0.1, name="cap
 flow = cp.Variable(9, nonneg=True)
 problem = cp.Problem(cp.Maximize(flow[0] + flow[1]), [balance @ flow == 0, flow <= capacity])
 truth = [16, 13, 12, 4, 14, 9, 20, 7, 4]
-answer = dp.cvxpy.solve(problem, {capacity: truth}, epsilon=2, delta="1/1000")
+found = dp.solve(problem, {capacity: truth}, epsilon=2, delta=1e-3)
 
-print(dict(zip(edges, flow.value.round(2), strict=True)), answer.certificate)
-print(f"flow {problem.value:.2f} of 23; without the carriers' data {answer.robust_value:.2f}")
+print(dict(zip(edges, flow.value.round(2), strict=True)), found.certificate)
+print(f"flow {problem.value:.2f} of 23; without the carriers' data {found.robust.value:.2f}")

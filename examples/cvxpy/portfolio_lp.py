@@ -18,6 +18,6 @@ w = cp.Variable(3, nonneg=True)
 limits = [w <= most, cp.norm1(w - today) <= turnover]
 problem = cp.Problem(cp.Maximize(mean @ w), [cp.sum(w) == 1, *limits])
 mandate = {most: [0.7, 0.6, 1], turnover: 0.6}
-answer = dp.cvxpy.solve(problem, mandate, epsilon=2, delta="1/1000")
-print(w.value.round(4), answer.certificate)
-print(f"return {problem.value:.4f}; without the mandate {answer.robust_value:.4f}")
+found = dp.solve(problem, mandate, epsilon=2, delta=1e-3)
+print(w.value.round(4), found.certificate)
+print(f"return {problem.value:.4f}; without the mandate {found.robust.value:.4f}")

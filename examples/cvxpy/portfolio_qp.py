@@ -19,7 +19,7 @@ w = cp.Variable(3, nonneg=True)
 rows = [cp.sum(w) == 1, w <= most, mean @ w >= needed]
 problem = cp.Problem(cp.Minimize(cp.quad_form(w, covariance)), rows)
 investor = {most: [0.6, 0.9, 0.8], needed: 0.075}
-answer = dp.cvxpy.solve(problem, investor, epsilon=2, delta="1/1000")
+found = dp.solve(problem, investor, epsilon=2, delta=1e-3)
 
-print(w.value.round(4), answer.certificate)
-print(f"variance {problem.value:.5f}; without the investor's data {answer.robust_value:.5f}")
+print(w.value.round(4), found.certificate)
+print(f"variance {problem.value:.5f}; without the investor's data {found.robust.value:.5f}")

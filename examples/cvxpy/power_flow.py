@@ -25,6 +25,6 @@ flow = cp.multiply(100 / reactance, incidence.T @ angle)
 surplus = at_bus @ dispatch + shed - incidence @ flow
 rows = [surplus[1:4] >= load, surplus[[0, 4]] >= 0, cp.abs(flow) <= rating, angle[3] == 0]
 problem = cp.Problem(cp.Minimize(offers @ dispatch + 1000 * cp.sum(shed)), rows)
-answer = dp.cvxpy.solve(problem, {load: [300, 300, 400]}, epsilon=2, delta="1/1000")
-print(dispatch.value.round(1), answer.certificate)
-print(f"cost {problem.value:.0f}; without the loads {answer.robust_value:.0f}")
+found = dp.solve(problem, {load: [300, 300, 400]}, epsilon=2, delta=1e-3)
+print(dispatch.value.round(1), found.certificate)
+print(f"cost {problem.value:.0f}; without the loads {found.robust.value:.0f}")

@@ -17,8 +17,8 @@ market = dp.cvxpy.PrivateParameter(3, lower=1500, upper=8000, radius=50, name="m
 
 tons = cp.Variable(3)
 rows = [(1 / rate) @ tons <= hours, tons >= committed, tons <= market]
-plan = cp.Problem(cp.Maximize(profit @ tons), rows)
+problem = cp.Problem(cp.Maximize(profit @ tons), rows)
 books = {hours: [35, 40], market: [6000, 4000, 3500]}
-answer = dp.cvxpy.solve(plan, books, epsilon=2, delta="1/1000")
-print(tons.value.round(), answer.certificate)
-print(f"profit {plan.value:.0f}; without the books {answer.robust_value:.0f}")
+found = dp.solve(problem, books, epsilon=2, delta=1e-3)
+print(tons.value.round(), found.certificate)
+print(f"profit {problem.value:.0f}; without the books {found.robust.value:.0f}")

@@ -15,10 +15,10 @@ orders = dp.cvxpy.PrivateParameter(
     3, lower=[150, 150, 150], upper=[340, 310, 290], radius=1, name="orders"
 )
 shipped = cp.Variable((2, 3), nonneg=True)
-plan = cp.Problem(
+problem = cp.Problem(
     cp.Minimize(0.09 * cp.sum(cp.multiply(miles, shipped))),
     [cp.sum(shipped, axis=1) <= capacity, cp.sum(shipped, axis=0) >= orders],
 )
-answer = dp.cvxpy.solve(plan, {orders: [325, 300, 275]}, epsilon=2, delta="1/1000")
-print(shipped.value.round(1), answer.certificate)
-print(f"cost {plan.value:.2f}; without the orders {answer.robust_value:.2f}")
+found = dp.solve(problem, {orders: [325, 300, 275]}, epsilon=2, delta=1e-3)
+print(shipped.value.round(1), found.certificate)
+print(f"cost {problem.value:.2f}; without the orders {found.robust.value:.2f}")

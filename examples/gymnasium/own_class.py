@@ -1,7 +1,7 @@
 """Your own environment: a pump between two tanks, without a table.
 
 Private: how much wear each state of the small tank causes. Public: its states, that wear lies in
-[0, 1], and that a discounted wear of 10 is tolerated. The radius says that the wear of one state
+[0, 1], and that a discounted wear of 10 is allowed. The radius says that the wear of one state
 could as well be 0.05 higher or lower, for all that the release tells.
 Run it:  python examples/gymnasium/own_class.py
 """
@@ -9,7 +9,6 @@ Run it:  python examples/gymnasium/own_class.py
 import gymnasium as gym
 
 import dp_cmdp as dp
-from dp_cmdp import envs
 
 
 class Pump(gym.Env):
@@ -37,18 +36,16 @@ class Pump(gym.Env):
 
 
 env = Pump()
-pump = dp.import_gymnasium(env, gamma=0.95)
-worn = pump.where(lambda state: state >= 2)  # the public candidates: every level but empty
-model = pump.with_private_costs(
-    states=worn, severity=dp.Envelope(0, 1, radius=0.05, shape=worn.size), tolerance=10.0
-)
-wear = [[0.0, 0.5, 0.1, 0.2, 0.6, 0.9][state // 2] for state in worn]  # the curator's
-private = dp.release_and_synthesize(model, model.database(wear), dp.PrivacyBudget(2, "1/1000"))
-print(private.safe.certificate.verified, private.safe.value, "without data:", private.robust.value)
+worn = [2, 4, 5, 6, 7, 8, 9, 10, 11]  # the public candidates: every state but the empty ones
+wear = dp.PrivateCost(states=worn, cost=dp.Envelope(0, 1, radius=0.05), limit=10.0)
+model = dp.gymnasium.load(env, gamma=0.95, costs=wear)
+truth = [[0.0, 0.5, 0.1, 0.2, 0.6, 0.9][state // 2] for state in worn]  # the curator's
+found = dp.solve(model, {"cost": truth}, epsilon=2, delta=1e-3)
+print(found, found.certificate, sep="\n")
 
-env = envs.PrivateCostWrapper(env, private.release, model)  # reports info["cost"]
+env = dp.gymnasium.ReleasedCosts(env, model, found.release)  # reports info["cost"]
 observation, info = env.reset(seed=0)
 for _ in range(5):
-    action, _ = private.safe.policy.predict(observation)
+    action, _ = found.policy.predict(observation)
     observation, reward, terminated, truncated, info = env.step(action)
     print(observation, reward, round(info["cost"], 3))

@@ -1,9 +1,9 @@
 """A deep safe-RL learner on private costs: PPO with a Lagrange multiplier (needs the extra `rl`).
 
-Private: how bad a fall into each hole of FrozenLake is. Public: where holes are, that severities
-lie in [0, 1], and the tolerance. The radius says that one severity could as well be 0.1 higher or
-lower, for all that the learner ever sees. Its policy carries no promise of its own: it is read as a
-table and certified, or not, for everything the release allows. It trains for a minute or two.
+Private: how bad a fall into each hole of FrozenLake is. Public: where holes are, that costs lie in
+[0, 1], and the limit. The radius says that one cost could as well be 0.1 higher or lower, for all
+that the learner ever sees. Its policy carries no promise of its own: it is read as a table and
+certified, or not, for everything the release allows. It trains for a minute or two.
 Run it:  python examples/gymnasium/ppo_lagrangian.py
 """
 
@@ -13,15 +13,13 @@ import gymnasium as gym
 import numpy as np
 
 import dp_cmdp as dp
-from dp_cmdp import envs
-from dp_cmdp.cmdp.certificate import certify_policy
 
 try:
     from stable_baselines3 import PPO  # pyright: ignore[reportMissingImports]
 except ImportError:
     sys.exit("this example needs Stable-Baselines3: pip install '.[rl]'")
 
-GAMMA, ROUNDS, STEPS = 0.95, 6, 2048
+GAMMA, LIMIT, ROUNDS, STEPS = 0.95, 0.1, 6, 2048
 
 
 class Priced(gym.Wrapper):
@@ -44,26 +42,25 @@ class Priced(gym.Wrapper):
 
 
 lake = gym.make("FrozenLake-v1", is_slippery=False)
-holes = np.flatnonzero(lake.get_wrapper_attr("desc") == b"H")
-model = dp.import_gymnasium(lake, gamma=GAMMA).with_private_costs(
-    states=holes,
+falls = dp.PrivateCost(
+    states=np.flatnonzero(lake.get_wrapper_attr("desc") == b"H"),
     on="entering",
-    severity=dp.Envelope(0, 1, radius=0.1, shape=holes.size),
-    tolerance=0.1,
+    cost=dp.Envelope(0, 1, radius=0.1),
+    limit=LIMIT,
 )
-database = model.database([1.0, 0.3, 0.9, 0.6])  # the curator's
-release = dp.release_database(database, dp.PrivacyBudget(4, "1/1000"))
+model = dp.gymnasium.load(lake, gamma=GAMMA, costs=falls)
+private = {"cost": [1.0, 0.3, 0.9, 0.6]}  # the curator's
+release = dp.publish(model, private, epsilon=4, delta=1e-3)
 
-env = Priced(envs.PrivateCostWrapper(lake, release, model))  # public from here on
+env = Priced(dp.gymnasium.ReleasedCosts(lake, model, release))  # public from here on
 learner = PPO("MlpPolicy", env, gamma=GAMMA, n_steps=512, ent_coef=0.02, seed=0, device="cpu")
 for _ in range(ROUNDS):
     env.costs.clear()
     learner.learn(STEPS, reset_num_timesteps=False)
-    env.price = max(0.0, env.price + 2.0 * (float(np.mean(env.costs)) - 0.1))
+    env.price = max(0.0, env.price + 2.0 * (float(np.mean(env.costs)) - LIMIT))
 
-policy = dp.Policy.from_sb3(learner, num_states=model.public.num_states)
-tight = model.tightened(release)
-proof = certify_policy(tight, policy)
-print("learned", dp.evaluate(tight, policy).value, "certified safe:", proof.verified)
-print("synthesized", dp.synthesize(model, release).value, "certified safe: True")
+policy = dp.Policy.from_sb3(learner, num_states=model.num_states)
+best = dp.answer(model, release)
+print("learned", model.value(policy, best.estimate), dp.certify(model, policy, release))
+print("solved", best.value, best.certificate)
 print(dp.rollout(env, policy, episodes=20, seed=0, gamma=GAMMA))
