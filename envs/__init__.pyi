@@ -9,6 +9,7 @@ from .hazard_grid import random_hazard_grid as random_hazard_grid
 from .hazards import Hazards as Hazards
 from .layout import HazardKind as HazardKind
 from .layout import Layout as Layout
+from .layout_files import format_map as format_map
 from .layout_files import load_layout as load_layout
 from .layout_files import parse_map as parse_map
 from .layout_files import save_layout as save_layout
