@@ -1,8 +1,7 @@
 """The one file through which the tests of promises reach the package.
 
-Tests beside this file say what users are promised and import from here only. Names, arguments and
-attributes are those of the public face as it is designed; what the package spells differently today
-is translated here, so that a change of the package's inside changes this file and no test.
+Tests beside this file say what users are promised and import from here only: a change of the
+package's inside changes this file and no test.
 """
 
 from __future__ import annotations
@@ -22,29 +21,45 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from scipy import sparse
 
 import dp_cmdp as dp
-from dp_cmdp import Database as Database
-from dp_cmdp import Envelope as Envelope
 from dp_cmdp import ParametricCMDP as ParametricCMDP
 from dp_cmdp import ParametricLP as ParametricLP
 from dp_cmdp import Policy as Policy
 from dp_cmdp import PrivacyBudget as PrivacyBudget
-from dp_cmdp import PrivacyLedger as PrivacyLedger
 from dp_cmdp import Release as Release
 from dp_cmdp import errors as errors
-from dp_cmdp.cli import main
-from dp_cmdp.cmdp.facts_certificate import certify_for
-from dp_cmdp.cmdp.rollout import Rollout
+from dp_cmdp._src.base.documents import write_document
+from dp_cmdp._src.release.measurement import Query, System
 from dp_cmdp.envs import HazardGridEnv as HazardGridEnv
-from dp_cmdp.envs import PrivateCostWrapper
-from dp_cmdp.problems.ad_auction import growing_auction
 
 # --------------------------------------------------------------------------------------- building
 
 
+class Envelope(dp.Envelope):
+    """`Envelope`, and with a name the same as a group of that name."""
+
+    def __new__(cls, lower: Any, upper: Any, *, name: str | None = None, **facts: Any) -> Any:
+        made = dp.Envelope(lower, upper, **facts)
+        return made if name is None else dp.Envelope.join({name: made})
+
+    join = dp.Envelope.join
+    from_frame = dp.Envelope.from_frame
+
+
+def reloaded(envelope: dp.Envelope, path: Path) -> dp.Envelope:
+    """An envelope that was in a file."""
+    return Release.load(Release(envelope).save(path)).envelope
+
+
+def largest_record(envelope: dp.Envelope) -> int:
+    """How many entries the record has that has most."""
+    return int(np.diff(envelope.change.indptr).max())
+
+
 def linear_program(
-    envelope: Envelope,
+    envelope: dp.Envelope,
     *,
     maximize: Any,
     rows: list[dict[int, int]],
@@ -57,25 +72,130 @@ def linear_program(
     A row maps variables to database entries; a limit that is an int is a database entry, a limit
     that is a float is public. A private objective names database entries too.
     """
-    n = len(maximize)
     at = [(i, variable, entry) for i, row in enumerate(rows) for variable, entry in row.items()]
     row, col, entry = (list(part) for part in zip(*at, strict=True))
     private = [(i, entry) for i, entry in enumerate(limits) if isinstance(entry, int)]
     constant = np.array([0.0 if isinstance(b, int) else b for b in limits])
+    b: Any = constant
+    for i, k in private:
+        b = b + np.eye(1, len(limits), i)[0] * envelope[k]
     return dp.ParametricLP(
-        envelope,
-        c=dp.Affine(n, at=[range(n)], entry=maximize) if private_objective else maximize,
-        A=dp.Affine((len(rows), len(maximize)), at=(row, col), entry=entry),
-        b=dp.Affine(
-            len(limits),
-            constant=constant,
-            at=[[i for i, _ in private]],
-            entry=[entry for _, entry in private],
-        )
-        if private
-        else constant,
+        maximize=envelope[list(maximize)] if private_objective else maximize,
+        A=dp.Affine.sparse(envelope[entry], (row, col), (len(rows), len(maximize))),
+        b=b,
         upper=upper,
     )
+
+
+def table_database(table: Any, envelope: dp.Envelope) -> dp.Database:
+    """A database of a table, read at once."""
+    made = dp.Database(table, envelope)
+    made.read()
+    return made
+
+
+def hidden(database: dp.Database) -> Any:
+    """The private numbers of an invented database."""
+    return database.read()
+
+
+# ----------------------------------------------------------------------------------------- ledgers
+
+
+@dataclass(frozen=True)
+class PrivacyLedger:
+    """A file of accounts; `unit` is that of the program that opens it, if it states one."""
+
+    path: Path
+    unit: str | None = None
+
+    def opened(self, account: str = "account") -> dp.PrivacyLedger:
+        """The account: one that states a unit creates it, which changes none that exists."""
+        found = dp.PrivacyLedger(self.path, account)
+        if self.unit is None:
+            return found
+        total = {"epsilon": found.total.epsilon, "delta": found.total.delta}
+        return dp.PrivacyLedger.create(self.path, account, **total, unit=self.unit)
+
+    def create(self, account: str, total: PrivacyBudget, unit: str) -> None:
+        """`PrivacyLedger.create`."""
+        limits = {"epsilon": total.epsilon, "delta": total.delta}
+        dp.PrivacyLedger.create(self.path, account, **limits, unit=unit)
+
+    def verify(self, account: str, head: str) -> Any:
+        """What `verify` finds of the whole file."""
+        return self.opened(account).verify(head)
+
+    def debit(self, account: str, budget: PrivacyBudget) -> None:
+        """Spend without saying what is protected."""
+        self.opened(account).debit(budget)
+
+    def entries(self) -> Any:
+        """The debits of the account."""
+        return self.opened().entries()
+
+
+def new_account(
+    path: Path, epsilon: Any = 8, delta: Any = "1/100", *, unit: Any = "one person"
+) -> PrivacyLedger:
+    """`PrivacyLedger.create`: a ledger whose account is named "account"."""
+    dp.PrivacyLedger.create(path, "account", epsilon=epsilon, delta=delta, unit=unit)
+    return PrivacyLedger(path)
+
+
+def protecting(ledger: PrivacyLedger, *, unit: str) -> PrivacyLedger:
+    """The same account, opened by a program whose records are of this unit."""
+    return replace(ledger, unit=unit)
+
+
+def spent(ledger: PrivacyLedger) -> float:
+    """The ε that was debited from the account."""
+    return float(dp.PrivacyLedger(ledger.path, "account").spent.epsilon)
+
+
+def paid_entry(release: Release) -> int:
+    """The entry of the ledger that a release names."""
+    assert release.ledger_reference is not None
+    return int(release.ledger_reference.split(":")[0])
+
+
+class Database(dp.Database):
+    """`Database`: numbers, or a function that reads them."""
+
+    def __new__(cls, values: Any, envelope: Any) -> Any:
+        return dp.Database(values, envelope)
+
+    @staticmethod
+    def deferred(read: Callable[[], Any], envelope: Any) -> dp.Database:
+        """A database that is read after its debit."""
+        return dp.Database(read, envelope)
+
+
+def of_account(values: Any, problem: Any, ledger: PrivacyLedger | None) -> Any:
+    """Data whose releases are paid from an account."""
+    if ledger is None:
+        return values
+    source = values._source if isinstance(values, dp.Database) else values
+    return dp.Database(source, problem, ledger=ledger.opened())
+
+
+def account(path: Path, problem: Any, read: Callable[[], Any]) -> tuple[Any, PrivacyLedger]:
+    """A new account with room for (8, 1/100), and a database that is read after its debit."""
+    return dp.Database(read, problem), new_account(path, unit="one person")
+
+
+def publish(
+    envelope: dp.Envelope,
+    read: Callable[[], Any],
+    *,
+    ledger: PrivacyLedger,
+    epsilon: Any,
+    delta: Any,
+    name: str = "account",
+) -> Release:
+    """Spend from the account of this name, read, release the entries."""
+    database = dp.Database(read, envelope, ledger=ledger.opened(name))
+    return dp.publish(envelope, database, epsilon=epsilon, delta=delta, strategy="entries")
 
 
 # ------------------------------------------------------------------------------------------ verbs
@@ -83,7 +203,7 @@ def linear_program(
 
 @dataclass(frozen=True)
 class Answer:
-    """What `solve` returns, by the names of the designed face."""
+    """What `solve` returns."""
 
     decision: Any
     value: float
@@ -92,10 +212,28 @@ class Answer:
     certificate: Any
     inner: Any
 
+    @classmethod
+    def of(cls, found: Any) -> Answer:
+        robust = found.problem.value(found.robust.decision, found.estimate)
+        return cls(found.decision, found.value, robust, found.release, found.certificate, found)
+
     @property
     def estimate(self) -> Any:
         """The entries at which `value` is `problem.value(decision, estimate)`."""
-        return self.release.estimate
+        return self.inner.estimate
+
+    @property
+    def problem(self) -> Any:
+        """What was asked."""
+        return self.inner.problem
+
+    @property
+    def robust(self) -> Any:
+        """The decision that needs no data."""
+        return self.inner.robust.decision
+
+
+Found = Answer
 
 
 def solve(
@@ -105,45 +243,13 @@ def solve(
     epsilon: Any,
     delta: Any,
     ledger: PrivacyLedger | None = None,
-    strategy: str = "auto",
+    strategy: Any = "auto",
     prior: Any = None,
-    simulated: int | None = None,
 ) -> Answer:
-    """Refuse, spend, read, answer; with a seed, the noise is `simulated` and not private."""
-    plan = {"auto": "auto", "entries": "database", "queries": "totals"}[strategy]
-    rng = None if simulated is None else np.random.default_rng(simulated)
-    budget = PrivacyBudget(epsilon, delta)
-    database = values if isinstance(values, Database) else Database(values, problem.envelope)
-    options: Mapping[str, Any] = {"plan": plan, "guess": prior, "rng": rng, "ledger": ledger}
-    if isinstance(problem, ParametricCMDP):
-        made = dp.release_and_synthesize(problem, database, budget, **options)
-        safe, robust = made.safe, made.robust
-        return Answer(safe.policy, safe.value, robust.value, made.release, safe.certificate, made)
-    answer = dp.release_and_solve(problem, database, budget, **options)
-    return Answer(
-        answer.solution.x,
-        answer.solution.objective,
-        answer.robust.objective,
-        answer.release,
-        answer.solution.certificate,
-        answer,
-    )
-
-
-# --------------------------------------------------- advice, certificates, play, warnings, imports
-
-
-@dataclass(frozen=True)
-class Found(Answer):
-    """An answer that also knows its problem, as those of the designed face do."""
-
-    problem: Any
-
-    @property
-    def robust(self) -> Any:
-        """The decision that needs no data."""
-        robust = self.inner.robust
-        return robust.policy if isinstance(self.problem, ParametricCMDP) else robust.x
+    """Refuse, spend, read, answer."""
+    data = of_account(values, problem, ledger)
+    options = {"epsilon": epsilon, "delta": delta, "strategy": strategy, "prior": prior}
+    return Answer.of(dp.solve(problem, data, **options))
 
 
 def simulate(
@@ -158,64 +264,50 @@ def simulate(
     seed: int = 0,
 ) -> list[Found]:
     """What `solve` would give, as often as asked, with noise that anybody can draw again."""
-    private = {"epsilon": epsilon, "delta": delta, "strategy": strategy, "prior": prior}
-    made = [solve(problem, values, **private, simulated=seed + draw) for draw in range(draws)]
-    return [Found(**vars(answer), problem=problem) for answer in made]
+    numbers = values.read() if isinstance(values, dp.Database) else values
+    options: dict[str, Any] = {"strategy": strategy, "prior": prior, "draws": draws, "seed": seed}
+    found = dp.simulate(problem, numbers, epsilon=epsilon, delta=delta, **options)
+    return [Answer.of(each) for each in found]
 
 
 def auction(groups: int, *, radius: float) -> ParametricLP:
     """An ad auction with five advertisers, private prices in [0, 1] and public budgets."""
+    from paper.problems.auction import growing_auction
+
     return growing_auction(groups, radius=radius)
 
 
 def optimum(problem: ParametricLP, values: Any) -> float:
-    """What the best decision is worth without privacy: `answer(problem.at(values)).value`."""
-    return float(dp.solve(problem.at(values), certify=False).objective)
+    """What the best decision is worth without privacy."""
+    return dp.answer(problem.at(values)).value
 
 
 def value(problem: ParametricLP, decision: Any, values: Any) -> float:
     """What a decision is worth when the private numbers are `values`."""
-    return float(problem.c.at(np.asarray(values)) @ decision)
+    return problem.value(decision, np.asarray(values))
 
 
-@dataclass(frozen=True)
-class Advised:
-    """What `advise` returns, for one ε and one δ."""
-
-    problem: Any
-    options: Mapping[str, Any]
-
-    def to_frame(self) -> Any:
-        return dp.advise(self.problem, **self.options).to_frame()
-
-    def smallest_epsilon(self, *, loss: float) -> float:
-        """The least ε at which at most this share of the optimum is lost; ∞ where none is."""
-        trials = dp.advise(self.problem, **self.options)
-        best, without = trials.reference_optimum, trials.reference_robust
-        won_back = 1.0 - loss * best / (best - without)
-        (found,) = dp.advise(self.problem, **self.options, worth=won_back).thresholds
-        return np.inf if found.epsilon is None else found.epsilon
+Advised = Any
 
 
 def advise(problem: Any, *, epsilon: Any, delta: Any, draws: int = 16, seed: int = 0) -> Advised:
     """What releases would be worth, from public data only."""
-    options = {"epsilons": [epsilon], "deltas": [delta], "draws": draws, "seed": seed}
-    return Advised(problem, options)
+    return dp.advise(problem, epsilon=[epsilon], delta=delta, draws=draws, seed=seed)
 
 
 def certify(problem: ParametricCMDP, policy: Any, release: dp.Release) -> Any:
     """What is proved of a policy for every database that a release allows."""
-    return certify_for(problem, policy, release)
+    return dp.certify(problem, policy, release)
 
 
 def highest_cost(problem: ParametricCMDP, policy: Any, release: dp.Release) -> float:
     """The highest cost of a policy over all databases that a release allows."""
-    return float(certify_for(problem, policy, release).worst_case_cost[0])
+    return float(problem.highest_costs(policy, release.uncertainty)[0])
 
 
 def lowest_limit(problem: ParametricCMDP, release: dp.Release) -> float:
     """The lowest limit over all databases that a release allows."""
-    return float(problem.tightened(release).f0[0])
+    return float(problem.lowest_limits(release.uncertainty)[0])
 
 
 def shown(found: Found | Release) -> str:
@@ -230,8 +322,7 @@ def shown_in_notebook(found: Found | Release) -> str:
 
 def picture(found: Found) -> Any:
     """`found.plot()`: a matplotlib figure."""
-    inner = found.inner
-    return inner.safe.plot() if isinstance(found.problem, ParametricCMDP) else inner.solution.plot()
+    return found.inner.plot()
 
 
 def bars_against_limit(figure: Any) -> list[float]:
@@ -239,88 +330,60 @@ def bars_against_limit(figure: Any) -> list[float]:
     return [bar.get_width() for bar in figure.axes[0].patches]
 
 
+def command(*words: str) -> int:
+    """`dp-cmdp`: its exit code."""
+    from dp_cmdp._src.cli.main import main
+
+    return main(list(words))
+
+
 def command_for_grid(folder: Path, *, layout: str, as_json: bool = False) -> int:
-    """`dp-cmdp synthesize` with linear queries and simulated noise: its exit code."""
-    options = ["--layout", layout, *_SIMULATED, "--out", str(folder)]
-    return main(["synthesize", *options, *(["--json"] if as_json else [])])
+    """`dp-cmdp solve LAYOUT` with linear queries: its exit code."""
+    options = [layout, *_SPENDING, "--out", str(folder)]
+    return command("solve", *options, *(["--json"] if as_json else []))
 
 
 def command_for_program(folder: Path, *, model: Path, private: Path) -> int:
-    """`dp-cmdp lp`, in the same way."""
-    return main(["lp", str(model), "--private", str(private), *_SIMULATED, "--out", str(folder)])
+    """`dp-cmdp solve MODEL`, in the same way."""
+    return command("solve", str(model), "--private", str(private), *_SPENDING, "--out", str(folder))
 
 
-_SIMULATED = ("--epsilon", "2", "--delta", "1/1000", "--plan", "totals", "--seed", "0")
+_SPENDING = ("--epsilon", "2", "--delta", "1/1000", "--strategy", "queries")
 
 
 def load_answer(folder: Path) -> tuple[Policy, dp.Release]:
     """The policy and the release that a command wrote."""
-    return Policy.load(folder / "policy.npz"), dp.Release.load(folder / "release.npz")
+    found = dp.Answer.load(folder)
+    return found.decision, found.release
 
 
-def private_cost(cost: Any, limit: Any, *, states: Any, on: str | None = None) -> dp.PrivateCost:
-    """`PrivateCost` of the designed face."""
-    charged = {} if on is None else {"on": on}
-    return dp.PrivateCost(severity=cost, tolerance=limit, states=states, **charged)
+def private_cost(cost: Any, limit: Any, *, states: Any, on: Any = None) -> dp.PrivateCost:
+    """`PrivateCost`."""
+    return dp.PrivateCost(cost, limit, states=states, on=on)
 
 
 def load_environment(env: Any, *, gamma: float, costs: Any = None, **options: Any) -> Any:
     """`dp.gymnasium.load`: the problem that an environment is, with private costs or without."""
-    model = dp.import_gymnasium(env, gamma=gamma, **options)
-    return model if costs is None else model.with_private_costs({"cost": costs})
+    return dp.gymnasium.load(env, gamma=gamma, costs=costs, **options)
 
 
-def rollout(env: Any, found: Found, *, episodes: int, seed: int) -> Rollout:
+def rollout(env: Any, found: Found, *, episodes: int, seed: int) -> Any:
     """The found policy played, with the costs that the call charges by default."""
-    gamma = found.problem.public.gamma
-    cost = found.problem.cost_at(found.release)
-    return dp.rollout(env, found.decision, episodes=episodes, seed=seed, gamma=gamma, cost=cost)
+    return dp.rollout(env, found.inner, episodes=episodes, seed=seed)
 
 
-def rollout_reported(env: Any, found: Found, *, episodes: int, seed: int) -> Rollout:
+def rollout_reported(env: Any, found: Found, *, episodes: int, seed: int) -> Any:
     """The found policy played, with the costs that the environment itself reports."""
-    gamma = found.problem.public.gamma
-    return dp.rollout(env, found.decision, episodes=episodes, seed=seed, gamma=gamma)
+    return dp.rollout(env, found.inner, episodes=episodes, seed=seed, cost="reported")
 
 
 def released_costs(env: Any, problem: Any, release: dp.Release) -> Any:
     """`dp.gymnasium.ReleasedCosts`: the environment, with released costs in `info["cost"]`."""
-    return PrivateCostWrapper(env, release, problem)
+    return dp.gymnasium.ReleasedCosts(env, problem, release)
 
 
 #: What `solve` warns with when a release will tell nothing.
 UselessReleaseWarning: type[Warning] = errors.PrivacyWarning
-
-
-def protecting(ledger: PrivacyLedger, *, unit: str) -> PrivacyLedger:
-    """The same account, opened by a program whose records are of this unit."""
-    return PrivacyLedger(ledger.path, unit=unit)
-
-
-def publish(
-    envelope: Envelope,
-    read: Callable[[], Any],
-    *,
-    ledger: PrivacyLedger,
-    epsilon: Any,
-    delta: Any,
-    name: str = "account",
-) -> Release:
-    """Spend from the account of this name, read, release the entries."""
-    database = Database.deferred(read, envelope, identity=name)
-    return dp.release_database(database, PrivacyBudget(epsilon, delta), ledger=ledger)
-
-
-def account(path: Path, problem: Any, read: Callable[[], Any]) -> tuple[Database, PrivacyLedger]:
-    """A new account with room for (8, 1/100), and a database that is read after its debit."""
-    ledger = new_account(path, unit="one person")
-    return Database.deferred(read, problem.envelope, identity="account"), ledger
-
-
-def spent(ledger: PrivacyLedger) -> float:
-    """The ε that was debited from the account."""
-    return float(ledger.spent("account").epsilon)
-
 
 # ------------------------------------------------------------- cvxpy, models, environments, robust
 
@@ -333,39 +396,32 @@ def private_parameter(shape: Any = (), **facts: Any) -> Any:
 def solve_cvxpy(
     problem: Any, values: Mapping[Any, Any], *, epsilon: Any, delta: Any, simulated: int
 ) -> Answer:
-    """`solve` of a cvxpy problem, whose variables hold the answer afterwards."""
-    rng = np.random.default_rng(simulated)
-    found = dp.cvxpy.solve(problem, values, epsilon=epsilon, delta=delta, rng=rng, plan="database")
-    values_of = {variable: variable.value for variable in problem.variables()}
-    return Answer(
-        values_of, found.value, found.robust_value, found.release, found.certificate, found
-    )
+    """What `solve` of a cvxpy problem leaves in its variables, with noise of a seed."""
+    options: dict[str, Any] = {"strategy": "entries", "draws": 1, "seed": simulated}
+    (found,) = dp.simulate(problem, values, epsilon=epsilon, delta=delta, **options)
+    for variable, value in found.decision.items():
+        variable.save_value(value)
+    return Answer.of(found)
 
 
 def model_of_arrays(
     T: Any, r: Any, *, gamma: float, start: Any, cost: Any, limit: Any, arrivals: Any = None
 ) -> dp.CMDP:
-    """`CMDP` of the designed face, without private numbers."""
-    return dp.CMDP(T, r, f=cost, f0=limit, mu=start, gamma=gamma, arrivals=arrivals)
+    """`CMDP`, without private numbers."""
+    return dp.CMDP(T, r, cost=cost, limit=limit, start=start, gamma=gamma, arrivals=arrivals)
 
 
 def private_model(T: Any, r: Any, *, gamma: float, start: Any) -> ParametricCMDP:
     """A model of arrays in which the first action of the first state costs a private number."""
-    pairs = int(np.size(r))
-    return ParametricCMDP(
-        Envelope([0.0, 1.0], [1.0, 2.0], radius=0.1),
-        T=T,
-        r=r,
-        mu=start,
-        gamma=gamma,
-        cost=dp.Affine((1, pairs), at=([0], [0]), entry=[0]),
-        tolerance=dp.Affine(1, at=[0], entry=[1]),
+    cost = dp.PrivateCost(
+        dp.Envelope(0, 1, radius=0.1), dp.Envelope(1, 2, radius=0.1), states=[0], actions=[0]
     )
+    return ParametricCMDP(T, r, gamma=gamma, start=start, costs=cost)
 
 
 def optimal_value(model: dp.CMDP) -> float:
-    """`answer(model).value` of a model without private numbers."""
-    return dp.solve_cmdp(model).value
+    """The value of the best policy of a model without private numbers."""
+    return dp.answer(model).value
 
 
 def entering_costs(
@@ -375,14 +431,13 @@ def entering_costs(
     gamma: float,
     start: Any,
     states: list[int],
-    cost: Envelope,
-    limit: Envelope,
+    cost: dp.Envelope,
+    limit: dp.Envelope,
     arrivals: Any = None,
 ) -> ParametricCMDP:
     """A model that pays a private cost whenever a move enters one of some states."""
-    zero = np.zeros((1, *np.shape(r)))
-    public = dp.CMDP(T, r, f=zero, f0=[0.0], mu=start, gamma=gamma, arrivals=arrivals)
-    return ParametricCMDP.for_states(public, states, severity=cost, tolerance=limit, on="entering")
+    costs = dp.PrivateCost(cost, limit, states=states, on="entering")
+    return ParametricCMDP(T, r, gamma=gamma, start=start, costs=costs, arrivals=arrivals)
 
 
 @dataclass(frozen=True)
@@ -396,39 +451,32 @@ class RobustPolicy:
 
 def robust_policy(model: ParametricCMDP) -> RobustPolicy:
     """`answer` without a release: the best policy that is safe whatever the data are."""
-    found = dp.robust_policy(model)
-    worst = float(found.certificate.worst_case_cost[0])
-    return RobustPolicy(found.policy.probs, worst, found.certificate.verified)
+    found = dp.answer(model)
+    worst = float(model.highest_costs(found.policy, model.envelope.uncertainty)[0])
+    return RobustPolicy(found.policy.probabilities, worst, found.certificate.verified)
 
 
 # ------------------------------------------------------------------- several costs, refusals, texts
 
-#: Raised before anything is spent when no answer could be certain.
-RefusedError: type[Exception] = errors.AssumptionError
+#: Raised before anything is spent when no answer could be certain, and where values are no use.
+RefusedError: type[Exception] = errors.RefusedError
 
 
-def database(model: Any, data: Mapping[str, Any]) -> Database:
-    """`Database` of several kinds of cost, by the keys "kind.cost" and "kind.limit"."""
-    parts: dict[str, dict[str, Any]] = {"cost": {}, "limit": {}}
-    for key, numbers in data.items():
-        kind, _, part = key.rpartition(".")
-        parts[part][kind] = numbers
-    return model.database(parts["cost"], tolerance=parts["limit"])
+def database(model: Any, data: Mapping[str, Any]) -> dp.Database:
+    """`Database` of several kinds of cost, by the keys "kind.cost" and "kind.limit", and read."""
+    made = dp.Database(data, model)
+    made.read()
+    return made
 
 
 def load_environment_of_kinds(env: Any, *, gamma: float, costs: Mapping[str, Any]) -> Any:
     """`dp.gymnasium.load` with several kinds of private costs."""
-    return dp.import_gymnasium(env, gamma=gamma).with_private_costs(costs)
-
-
-def command(*words: str) -> int:
-    """`dp-cmdp`: its exit code."""
-    return main(list(words))
+    return dp.gymnasium.load(env, gamma=gamma, costs=costs)
 
 
 def save_policy(found: Found, path: Path) -> Path:
-    """The policy of an answer as a file that names its release and its model."""
-    return found.decision.save(path, release=found.release, model=found.problem)
+    """The policy of an answer as a file."""
+    return found.decision.save(path)
 
 
 def verify(*paths: Path) -> Any:
@@ -437,9 +485,9 @@ def verify(*paths: Path) -> Any:
 
 
 #: The modules that check files, which count for themselves what a record can move.
-CHECKER = "dp_cmdp/verification"
+CHECKER = "dp_cmdp/_src/checking"
 #: The module in which whoever measures linear queries counts that.
-COUNT_OF_PRODUCER = "dp_cmdp.release.totals"
+COUNT_OF_PRODUCER = "dp_cmdp._src.release.measurement"
 
 
 @contextmanager
@@ -448,19 +496,18 @@ def halved_count() -> Iterator[None]:
 
     A checker with a count of its own is not changed by it.
     """
-    from dp_cmdp.release.totals import record_moves
+    usual = Query.sensitivity
 
-    def halved(*given: Any) -> tuple[int, ...]:
-        return tuple(-(-moved // 2) for moved in record_moves(*given))
+    def halved(query: Any) -> Any:
+        found = usual(query)
+        half = {name: -(-getattr(found, name) // 2) for name in ("l1", "largest")}
+        return replace(found, **half, l2_squared=-(-found.l2_squared // 4))
 
-    sharing = [m for m in sys.modules.values() if getattr(m, "record_moves", None) is record_moves]
-    for module in sharing:
-        setattr(module, "record_moves", halved)  # noqa: B010
+    Query.sensitivity = halved
     try:
         yield
     finally:
-        for module in sharing:
-            setattr(module, "record_moves", record_moves)  # noqa: B010
+        Query.sensitivity = usual
 
 
 # ------------------------------------------------------------------------------------ forged files
@@ -468,62 +515,64 @@ def halved_count() -> Iterator[None]:
 
 def is_proved(path: Path) -> bool:
     """Whether `verify` finds nothing wrong with a file."""
-    return dp.verify(path).passed
+    return bool(dp.verify(path))
+
+
+def _edited(release: Release, which: int, **changes: Any) -> Release:
+    """A release with other integers, or another query, of one of its outcomes."""
+    outcomes = list(release.outcomes)
+    outcome = outcomes[which]
+    query, integers = changes.get("query"), changes.get("integers", outcome.integers)
+    if query is not None:
+        measurement = object.__new__(type(outcome.measurement))
+        measurement.__dict__.update(outcome.measurement.__dict__ | {"query": query})
+        outcome = replace(outcome, measurement=measurement)
+    outcomes[which] = replace(outcome, integers=tuple(integers))
+    return replace(release, outcomes=tuple(outcomes))
 
 
 def redrawn(release: Release, entry: int, *, lowest: float) -> Release:
-    """A forged release: its noise put the lower end of an entry's interval at about `lowest`.
-
-    The interval is then cut to the public bounds, as an honest one is. Its ends fit the noise if
-    the interval of `release` is not cut, the radius a power of two and the noise symmetric.
-    """
-    assert release.envelope is not None
-    assert release.draws is not None
-    shift = np.zeros(release.draws.size)
-    cells = np.rint((lowest - release.lower[entry]) / release.step[entry])
-    shift[entry] = cells * release.step[entry]
-    moved = [np.array(part) + shift for part in (release.draws, release.lower, release.upper)]
-    bounds = release.envelope.lower, release.envelope.upper
-    cut = [np.clip(part, *bounds) for part in moved]
-    return replace(release, draws=moved[0], estimate=cut[0], lower=cut[1], upper=cut[2])
+    """A forged release: its noise put the lower end of an entry's interval at about `lowest`."""
+    (outcome,) = release.outcomes
+    query = outcome.measurement.query
+    cells = round((lowest - release.lower[entry]) / query.envelope.step[entry])
+    moved = query.weights.toarray()[:, entry] * cells
+    return _edited(release, 0, integers=map(int.__add__, outcome.integers, moved.tolist()))
 
 
-def claimed_for(release: Release, records: Any) -> Release:
+@dataclass(frozen=True)
+class Forged:
+    """The content of a release file that no release has."""
+
+    document: dict[str, Any]
+
+    def save(self, path: Path) -> Path:
+        return write_document(path, "release", self.document)
+
+
+def claimed_for(release: Release, records: Any) -> Any:
     """A forged release: it says that it protects records of several entries."""
-    assert release.envelope is not None
-    (group,) = (name for name, _ in release.envelope.groups)
-    joined = Envelope(
-        release.envelope.lower,
-        release.envelope.upper,
-        radius=release.envelope.radius,
-        records=records,
-        name=group,
-    )
-    guarantee = replace(release.guarantee, record_size=joined.record_size)
-    return replace(release, envelope=joined, guarantee=guarantee)
+    kept = release.envelope
+    bounds = {"radius": kept.radius, "records": records}
+    joined = dp.Envelope(kept.lower, kept.upper, **bounds)
+    return Forged(release.to_dict() | {"envelope": joined.document()})
 
 
 def query_weights(release: Release) -> Any:
     """Weights of the measured linear queries, as a dense array."""
-    assert release.totals is not None
-    return release.totals.W.toarray()
+    return release.outcomes[-1].measurement.query.weights.toarray()
 
 
-def reweighted(release: Release, entry: int, *, factor: float) -> Release:
+def reweighted(release: Release, entry: int, *, factor: int) -> Release:
     """A forged release: its measured queries weigh one entry by another factor.
 
-    What was measured, integer by integer, is left as it is: the entry's rounding is changed.
+    What was measured, integer by integer, is left as it is.
     """
-    from dp_cmdp.data.totals import Totals
-
-    totals = release.totals
-    assert totals is not None
-    grid = np.array(totals.grid)
-    grid[entry] /= factor
-    forged = Totals(
-        totals.counts, totals.index, support=totals.support, step=totals.step, grid=grid
-    )
-    return replace(release, totals=forged)
+    query = release.outcomes[-1].measurement.query
+    weights = query.weights.toarray()
+    weights[:, entry] *= factor
+    other = Query(query.envelope, sparse.csr_array(weights))
+    return _edited(release, len(release.outcomes) - 1, query=other)
 
 
 # ------------------------------------------------------------------------- releases of the explorer
@@ -603,24 +652,19 @@ class Interrupted(BaseException):
     """What a test raises in the place of Control-C, an error of a solver or a full disk."""
 
 
-#: Where the answer is found from a release, by the kind of the problem.
-_ANSWERING = {
-    "program": "dp_cmdp.release.solve.solve_private",
-    "model": "dp_cmdp.cmdp.private_policy.synthesize",
-    "cvxpy": "dp_cmdp.release.solve.solve_private",
-    "curved": "dp_cmdp.frontends.cvxpy.solve.curved_over",
-    "values": "dp_cmdp.frontends.cvxpy.solve._unpacked",
-}
-
-
 def breaking_answers(monkeypatch: Any, kind: str, error: BaseException) -> None:
     """From now on `error` is raised when an answer is to be found from a release."""
 
     def broken(*given: Any, **named: Any) -> Any:
         raise error
 
-    module, _, name = _ANSWERING[kind].rpartition(".")
-    monkeypatch.setattr(importlib.import_module(module), name, broken)
+    if kind == "values":
+        module = "dp_cmdp._src.frontends.cvxpy.problem"
+        problem = importlib.import_module(module).CvxpyProblem
+        monkeypatch.setattr(problem, "apply", broken)
+        return
+    for module in ("spend", "free"):
+        monkeypatch.setattr(f"dp_cmdp._src.verbs.{module}.answered", broken)
 
 
 def breaking_second_look(monkeypatch: Any, error: BaseException) -> None:
@@ -629,53 +673,40 @@ def breaking_second_look(monkeypatch: Any, error: BaseException) -> None:
     def broken(*given: Any, **named: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("dp_cmdp.release.looks.plan_look", broken)
+    monkeypatch.setattr("dp_cmdp._src.release.publish.proposed", broken)
 
 
 def pressing_during_noise(monkeypatch: Any, press: Callable[[], None]) -> None:
     """From now on `press` is called while noise is drawn."""
-    from dp_cmdp.release import entries
-
-    usual = entries.lattice_step
+    usual = System.draw
 
     def drawn(*given: Any, **named: Any) -> Any:
         press()
         return usual(*given, **named)
 
-    monkeypatch.setattr(entries, "lattice_step", drawn)
+    monkeypatch.setattr(System, "draw", drawn)
 
 
 def spend(
-    problem: Any, database: Database, ledger: PrivacyLedger | None, *, strategy: str = "entries"
+    problem: Any, database: dp.Database, ledger: PrivacyLedger | None, *, strategy: Any = "entries"
 ) -> Answer:
     """`solve` on the account of the database, with exact noise: ε = 1, δ = 1/1000."""
     return solve(problem, database, epsilon=1, delta="1/1000", ledger=ledger, strategy=strategy)
 
 
-def spend_two_looks(problem: ParametricLP, database: Database, ledger: PrivacyLedger) -> Any:
+def spend_two_looks(problem: ParametricLP, database: dp.Database, ledger: PrivacyLedger) -> Any:
     """The same, measured in two looks of a quarter and of three quarters of the budget."""
-    budget, plan = PrivacyBudget(1, "1/1000"), dp.Plan("1/4")
-    return dp.release_and_solve(problem, database, budget, plan=plan, ledger=ledger)
+    return spend(problem, database, ledger, strategy=dp.Strategy.queries(share="1/4"))
 
 
 def spend_cvxpy(problem: Any, values: Mapping[Any, Any], ledger: PrivacyLedger) -> Any:
     """`solve` of a cvxpy problem on the account, with exact noise."""
-    facts = {"epsilon": 1, "delta": "1/1000", "identity": "account", "ledger": ledger}
-    return dp.cvxpy.solve(problem, values, plan="database", **facts)
+    return solve(problem, values, epsilon=1, delta="1/1000", ledger=ledger, strategy="entries")
 
 
 def answer(problem: ParametricLP, release: Release) -> Any:
     """The best decision for what a release says; spends nothing."""
-    return dp.solve_private(problem, release)
-
-
-def new_account(
-    path: Path, epsilon: Any = 8, delta: Any = "1/100", *, unit: Any = "one person"
-) -> PrivacyLedger:
-    """`PrivacyLedger.create`: a ledger whose account is named "account"."""
-    ledger = PrivacyLedger(path)
-    ledger.create("account", PrivacyBudget(epsilon, delta), unit)
-    return ledger
+    return dp.answer(problem, release)
 
 
 def auction_database(folder: Path, ledger: Path, prices: str) -> Any:

@@ -12,11 +12,6 @@ from scipy import stats
 
 from tests.promises.adapter import Advised, advise, auction, optimum, simulate, value
 
-BROKEN = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="advise simulates the release of the entries only; the default call may measure queries",
-)
 EPSILON, DELTA = "1/2", "1/1000"
 DRAWS = 10
 #: Of the simulated intervals, so that a miss is a contradiction and not chance.
@@ -29,7 +24,7 @@ def values() -> np.ndarray:
     lp, rng = auction(60, radius=1), np.random.default_rng(0)
     rows = []
     for draw in range(DRAWS):
-        prices = rng.uniform(0, 1, lp.envelope.num_entries)
+        prices = rng.uniform(0, 1, lp.envelope.size)
         (found,) = simulate(lp, prices, epsilon=EPSILON, delta=DELTA, draws=1, seed=draw)
         decisions = (found.robust, found.decision)
         rows.append([optimum(lp, prices), *(value(lp, x, prices) for x in decisions)])
@@ -49,7 +44,6 @@ def interval_of_ratio(numerator: np.ndarray, denominator: np.ndarray) -> tuple[f
     return ratio - half, ratio + half
 
 
-@BROKEN
 def test_advice_predicts_the_share_that_the_default_call_wins_back(
     values: np.ndarray, advice: Advised
 ) -> None:
@@ -60,7 +54,6 @@ def test_advice_predicts_the_share_that_the_default_call_wins_back(
     assert low <= row["recovered_high"]
 
 
-@BROKEN
 def test_the_smallest_epsilon_advised_is_not_above_one_that_serves(
     values: np.ndarray, advice: Advised
 ) -> None:

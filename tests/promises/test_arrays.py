@@ -86,11 +86,13 @@ def test_transposed_transitions_and_rewards_are_refused_together() -> None:
 
 
 def test_transposed_costs_are_refused_with_the_transposition_to_do() -> None:
-    with pytest.raises(errors.InvalidArgumentError, match=r"f must .*pass f\.transpose\(0, 2, 1\)"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"cost must .*pass cost\.transpose\(0, 2, 1\)"
+    ):
         made(cost=COST.transpose(0, 2, 1))
-    with pytest.raises(errors.InvalidArgumentError, match=r"f must .*pass f\.T"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"cost must .*pass cost\.T"):
         made(cost=COST[0].T)
-    with pytest.raises(errors.InvalidArgumentError, match=r"f must have shape \(K, 3, 2\)"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"cost must have shape \(K, 3, 2\)"):
         made(cost=COST.transpose(1, 2, 0))
 
 

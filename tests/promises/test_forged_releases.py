@@ -49,7 +49,7 @@ def test_an_interval_that_lies_beyond_the_public_bounds_is_refused(
         assert proved(redrawn(entries, entry, lowest=lowest), tmp_path)
     for lowest in (HIGH + beyond, LOW - width - beyond):
         forged = redrawn(entries, entry, lowest=lowest)
-        assert forged.lower[entry] == forged.upper[entry]
+        assert forged.lower[entry] >= forged.upper[entry]
         assert not proved(forged, tmp_path)
 
 

@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.promises.adapter import Database, Envelope, errors, private_cost, private_parameter
+from tests.promises.adapter import (
+    Envelope,
+    RefusedError,
+    errors,
+    largest_record,
+    private_cost,
+    private_parameter,
+    reloaded,
+    table_database,
+)
 
 MIDNIGHT = "2024-01-31"
 #: Names that a person may take for one, and that are not.
@@ -82,16 +91,16 @@ def test_groups_are_not_joined_by_a_level_that_is_written_in_two_ways(
 
 @ids(SAME)
 def test_two_ways_to_write_a_name_are_one_record(names: tuple[Any, Any], tmp_path: Path) -> None:
-    assert Envelope(0, 1, shape=2, records=list(names)).record_size == 2
+    assert largest_record(Envelope(0, 1, shape=2, records=list(names))) == 2
     part = Envelope(0, 1, shape=1)
     owners = {"x": [names[0]], "y": [names[1]]}
-    assert Envelope.join({"x": part, "y": part}, records=owners).record_size == 2
+    assert largest_record(Envelope.join({"x": part, "y": part}, records=owners)) == 2
     with pytest.raises(errors.InvalidArgumentError, match="distinct"):
         Envelope(0, 1, labels=list(names))
     one, other = (Envelope(0, 1, labels=[name]) for name in names)
     assert one == other
-    assert Envelope.load(one.save(tmp_path / "one.npz")) == other
-    assert Envelope.load(other.save(tmp_path / "other.npz")) == one
+    assert reloaded(one, tmp_path / "one.npz") == other
+    assert reloaded(other, tmp_path / "other.npz") == one
 
 
 @ids(SAME, flat=True)
@@ -99,7 +108,7 @@ def test_a_private_table_is_read_by_either_way_to_write_a_label(names: tuple[Any
     one, other = names
     envelope = Envelope(0, 1, labels=[one], name="value")
     table = pd.DataFrame({"value": [0.5]}, index=pd.Index([other], dtype=object))
-    assert Database.from_frame(table, envelope).envelope == envelope
+    assert table_database(table, envelope).envelope == envelope
 
 
 @ids(DOUBTFUL)
@@ -107,8 +116,8 @@ def test_a_private_table_with_labels_of_another_kind_is_refused(names: tuple[Any
     one, other = names
     envelope = Envelope(0, 1, labels=[one], name="value")
     index = pd.Index([other], dtype=object, tupleize_cols=isinstance(other, tuple))
-    with pytest.raises(errors.InvalidArgumentError) as told:
-        Database.from_frame(pd.DataFrame({"value": [0.5]}, index=index), envelope)
+    with pytest.raises(RefusedError) as told:
+        table_database(pd.DataFrame({"value": [0.5]}, index=index), envelope)
     assert told.value.__context__ is None
 
 

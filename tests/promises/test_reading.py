@@ -269,7 +269,7 @@ def test_values_of_a_callable_are_refused_after_the_debit_in_one_text(tmp_path: 
     texts = set()
     for number, read in enumerate(reads):
         ledger = new_account(tmp_path / f"{number}.sqlite")
-        database = Database.deferred(read, envelope, identity="account")
+        database = Database.deferred(read, envelope)
         with pytest.raises(Exception, match="cannot be used") as refused:
             spend(problem, database, ledger)
         texts.add(str(refused.value))
