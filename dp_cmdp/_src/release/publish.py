@@ -65,9 +65,11 @@ def publish(
         values = database.read()
         paid.add(first, values, source)
         for later in strategy.steps[step + 1 :]:
-            measurement = proposed(problem, paid.release, later, budget, skipped=paid.skip)
+            measurement, why = attempted(problem, paid.release, later, budget)
             if measurement is not None:
                 paid.add(measurement, values, source)
+            elif why is not None:
+                paid.skip(later, why)
         if after is not None and is_empty(paid.release.uncertainty):
             raise AnswerError(CONTRADICTION, release=paid.release)
         return paid.release
@@ -101,49 +103,38 @@ def _first(
 ) -> tuple[int, Measurement | None]:
     """The first step with something to measure: what is wrong with it is raised, unpaid."""
     for number, step in enumerate(strategy.steps):
-        part = step.part(budget)
-        measurement = step.propose(problem, release, part)
-        if measurement is None:
-            continue
-        why = _unfit(problem, measurement, part)
+        measurement, why = _proposed(problem, release, step, budget)
         if why is not None:
             raise InvalidArgumentError(f"strategy: step {number} {why}; nothing was spent")
-        return number, measurement
+        if measurement is not None:
+            return number, measurement
     return len(strategy.steps), None
 
 
-def proposed(
-    problem: Problem,
-    release: Release,
-    step: Step,
-    budget: PrivacyBudget,
-    *,
-    skipped: Callable[[Step, str], object] = lambda step, why: None,
-) -> Measurement | None:
-    """What a later step proposes; None where it raises, proposes nothing or asks for too much."""
-    part = step.part(budget)
+def attempted(
+    problem: Problem, release: Release, step: Step, budget: PrivacyBudget
+) -> tuple[Measurement | None, str | None]:
+    """What a later step proposes, if anything, and why it counts as none where it is wrong."""
     try:
-        measurement = step.propose(problem, release, part)
+        return _proposed(problem, release, step, budget)
     except Exception as error:  # it saw public data only, and refusing now would cost the budget
-        skipped(step, f"raised {type(error).__name__}")
-        return None
+        return None, f"raised {type(error).__name__}"
+
+
+def _proposed(
+    problem: Problem, release: Release, step: Step, budget: PrivacyBudget
+) -> tuple[Measurement | None, str | None]:
+    part = step.part(budget)
+    measurement: Any = step.propose(problem, release, part)
     if measurement is None:
-        return None
-    why = _unfit(problem, measurement, part)
-    if why is not None:
-        skipped(step, why)
-        return None
-    return measurement
-
-
-def _unfit(problem: Problem, measurement: Any, part: PrivacyBudget) -> str | None:
+        return None, None
     if not isinstance(measurement, Measurement):
-        return f"proposes a {type(measurement).__name__}, no Measurement"
+        return None, f"proposes a {type(measurement).__name__}, no Measurement"
     if not measurement.budget.fits(part):
-        return "asks for more than its share of the budget"
+        return None, "asks for more than its share of the budget"
     if measurement.query.envelope != problem.envelope:
-        return "measures another envelope than the problem's"
-    return None
+        return None, "measures another envelope than the problem's"
+    return measurement, None
 
 
 def answered(

@@ -21,7 +21,7 @@ from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Answer, Problem
 from dp_cmdp._src.release.belief import Prior
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Simulated
-from dp_cmdp._src.release.publish import answered, proposed
+from dp_cmdp._src.release.publish import answered, attempted
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import LinearQueries, Step, Strategy
 
@@ -191,7 +191,7 @@ class Trial:
                     problem, self._proposal(steps, budget), seen, part
                 ),
             )
-        return proposed(self._simulator.problem, before, step, budget)
+        return attempted(self._simulator.problem, before, step, budget)[0]
 
     def _source(self, measurement: Measurement, step: int) -> Any:
         weights = measurement.query.weights
