@@ -284,7 +284,7 @@ def test_answers_say_what_they_are():
     assert robust.robust is robust
     assert found.robust.source == "robust"  # made when asked for
     assert found.robust.estimate.tolist() == found.estimate.tolist()
-    assert "proved" in repr(found)
+    assert "verified: A(θ)x ≤ b(θ)" in repr(found)
     assert f"robust {found.robust.value:.6g}" in repr(found)
     assert "no data read" in repr(found)
     html = found._repr_html_()

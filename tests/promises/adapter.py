@@ -722,9 +722,10 @@ def auction_database(folder: Path, ledger: Path, prices: str) -> Any:
 
 def grid_database(folder: Path, ledger: Path, hazards: str, tolerances: str) -> Any:
     """The explorer's real database of the layout islands, with tables of hazards and limits."""
-    from dp_cmdp.envs import named_layout
     from dp_cmdp.explorer.custody import Custody
     from dp_cmdp.explorer.sources import GridSource
+
+    from dp_cmdp.envs import named_layout
 
     (folder / "hazards.csv").write_text(hazards)
     (folder / "limits.csv").write_text(tolerances)

@@ -226,13 +226,13 @@ def test_what_is_refused_before_the_debit_carries_nothing(tmp_path: Path) -> Non
     ledger = new_account(tmp_path / "ledger.sqlite", epsilon="1/2")
     with pytest.raises(Exception, match="remain") as raised:
         a_program(ledger)
-    assert not hasattr(raised.value, "release")
+    assert getattr(raised.value, "release", None) is None
     problem = small_program()
     unread = Database.deferred(lambda: [9, 9, 9], problem.envelope)
     rich = new_account(tmp_path / "rich.sqlite")
     with pytest.raises(Exception, match="cannot be used") as refused:
         spend_two_looks(problem, unread, rich)
-    assert not hasattr(refused.value, "release")
+    assert getattr(refused.value, "release", None) is None
     assert spent(rich) == 1.0
 
 

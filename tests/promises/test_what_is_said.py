@@ -20,7 +20,6 @@ from tests.promises.adapter import (
     value,
 )
 
-
 PRIVATE: dict[str, Any] = {"epsilon": 1, "delta": "1/1000"}
 VALUES = [1.1, 1.2, 1.5, 10]
 STRATEGIES = pytest.mark.parametrize("strategy", ["entries", "queries"])

@@ -16,7 +16,6 @@ from tests.promises.adapter import (
     command,
     database,
     entering_costs,
-    errors,
     load_environment_of_kinds,
     private_cost,
     robust_policy,

@@ -206,7 +206,7 @@ def _judged(archive: zipfile.ZipFile, source: Path) -> dict[str, zipfile.ZipInfo
     if {"format", "facts", "digest"} <= set(names):
         raise InvalidArgumentError(
             f"{source} was written by version 0.1 of dp_cmdp, which opens and verifies it "
-            "(pip install dp-cmdp==0.1); this version reads the ledgers of that version only"
+            "(a checkout of it); this version reads the ledgers of that version only"
         )
     if "header" not in names:
         raise InvalidArgumentError(f"{source} has no header")

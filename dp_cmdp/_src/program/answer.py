@@ -324,10 +324,9 @@ class Answer(Generic[D]):
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name} {number:.6g}" for name, number in self._facts())
-        proof = "proved" if self.certificate else "not proved"
         same = self.source == "robust" and self.release is not None
         source = ", equals the robust answer, which needs no data" if same else ""
-        return f"{type(self).__name__}({facts}, {proof}, {self._guarantee()}{source})"
+        return f"{type(self).__name__}({facts}, {self.certificate!r}, {self._guarantee()}{source})"
 
     def _repr_html_(self) -> str:
         facts = [*self._facts(), ("bound", self.bound), ("certificate", repr(self.certificate))]
