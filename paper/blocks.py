@@ -170,10 +170,9 @@ def form(program: dp.ParametricLP) -> Form:
     )
 
 
-def equal_shares(program: dp.ParametricLP) -> dict[str, Fraction]:
+def equal_shares(part: Form) -> dict[str, Fraction]:
     """One share of ε for each block that reads the database."""
-    sensitive = form(program).sensitive
-    return {name: Fraction(1, len(sensitive)) for name in sensitive}
+    return {name: Fraction(1, len(part.sensitive)) for name in part.sensitive}
 
 
 def allocated(

@@ -18,21 +18,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
-import dp_cmdp as dp
-from paper.baselines.method import Answer, Method
+from paper.baselines.method import Answer, Method, Task
 from paper.baselines.perturb import perturbed
-from paper.blocks import form
-from paper.linear import Floats
 
 
-def answer(
-    program: dp.ParametricLP, values: Floats, budget: dp.PrivacyBudget, *, rng: np.random.Generator
-) -> Answer:
+def answer(task: Task) -> Answer:
     """Perturb A, solve with the true b and c."""
-    alphas = {} if form(program).A.is_public else {"A": Fraction(1)}
-    return perturbed(program, values, budget, alphas=alphas, rng=rng)
+    alphas = {} if task.part.A.is_public else {"A": Fraction(1)}
+    return perturbed(task, alphas=alphas)
 
 
 METHOD = Method(

@@ -23,21 +23,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-import numpy as np
-
-import dp_cmdp as dp
-from paper.baselines.method import Answer, Method
+from paper.baselines.method import Answer, Method, Task
 from paper.baselines.perturb import perturbed
 from paper.blocks import equal_shares
-from paper.linear import Floats
 
 
 def answer(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
+    task: Task,
     *,
-    rng: np.random.Generator,
     alphas: Mapping[str, Fraction] | None = None,
     realised_mask_NOT_PRIVATE: bool = False,
 ) -> Answer:
@@ -51,11 +44,8 @@ def answer(
         Leave the zeros of A and c unprotected, as the published numbers suggest.
     """
     return perturbed(
-        program,
-        values,
-        budget,
-        alphas=alphas or equal_shares(program),
-        rng=rng,
+        task,
+        alphas=alphas or equal_shares(task.part),
         realised_mask_NOT_PRIVATE=realised_mask_NOT_PRIVATE,
     )
 

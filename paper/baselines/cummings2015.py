@@ -34,23 +34,15 @@ from scipy import sparse
 
 import dp_cmdp as dp
 from paper.baselines.composition import epsilon_per_step
-from paper.baselines.method import Answer, Method
+from paper.baselines.method import Answer, Method, Task
 from paper.baselines.optimistic import optimistic_program, optimistic_value, require_nonnegative
 from paper.baselines.players import Players, split
 from paper.baselines.simplex_rows import ROUND_UP
-from paper.blocks import Form, form
+from paper.blocks import Form
 from paper.linear import Floats, LinearProgram, solve
 
 
-def answer(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
-    *,
-    rng: np.random.Generator,
-    rounds: int = 100,
-    players: ArrayLike | None = None,
-) -> Answer:
+def answer(task: Task, *, rounds: int = 100, players: ArrayLike | None = None) -> Answer:
     """Distributed multiplicative weights.
 
     Parameters
@@ -60,12 +52,12 @@ def answer(
     players : int array, optional
         Player of each variable; by default the record that the variable reads.
     """
-    part = form(program)
+    part, budget = task.part, task.budget
     require_nonnegative(part, method="cummings2015")
     market = _Market.of(part, split(part, players))
     T = rounds
     step = epsilon_per_step(float(budget.epsilon), float(budget.delta), steps=T)
-    truth = part.at(values)
+    truth = part.at(task.values)
     rows = sparse.csr_array(sparse.diags_array(1 / market.magnitude) @ truth.A[market.coupling])
     b = truth.b[market.coupling] / market.magnitude
     rate = math.sqrt(math.log(b.size + 1) / T) / market.width
@@ -77,7 +69,7 @@ def answer(
         total += x
         excess = rows @ x - b
         if market.sensitivity > 0:
-            excess += rng.laplace(scale=market.sensitivity / step, size=b.size)
+            excess += task.rng.laplace(scale=market.sensitivity / step, size=b.size)
         log_weight[:-1] += rate * excess
     return Answer(total / T, converged=True, note=f"joint privacy; {T} rounds, no test")
 

@@ -38,8 +38,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
 import dp_cmdp as dp
-from paper.baselines.method import Answer, Method, unprotected
-from paper.blocks import Form, form
+from paper.baselines.method import Answer, Method, Task, unprotected
+from paper.blocks import Form
 from paper.linear import Floats, LinearProgram, solve
 
 #: Databases at which the sensitivity is estimated; each costs one solve per record.
@@ -47,11 +47,8 @@ PROBES = 8
 
 
 def answer(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
+    task: Task,
     *,
-    rng: np.random.Generator,
     violation_probability: float = 0.05,
     sensitivity: float | None = None,
     released: ArrayLike | None = None,
@@ -67,24 +64,24 @@ def answer(
     released : int array, optional
         Variables that are published; all by default. The others are not private.
     """
-    part = form(program)
+    part = task.part
     fixed = None if released is None else np.asarray(released)
-    truth = part.at(values)
+    truth = part.at(task.values)
     query = _query(truth, fixed)
     if part.b.is_public:
         movement = 0.0
     elif sensitivity is None:
-        movement = _estimated_sensitivity(part, values, truth, query)
+        movement = _estimated_sensitivity(part, task.values, query)
     else:
         movement = float(sensitivity)
-    sigma = movement / float(budget.epsilon)
+    sigma = movement / float(task.budget.epsilon)
     mean, reaction = _decision_rule(
         truth, query, fixed, math.sqrt(2 / (9 * violation_probability)) * sigma
     )
     x = mean
     if sigma > 0:
-        x = mean + reaction @ rng.laplace(scale=sigma, size=(reaction.shape[1],))
-    leaks = [unprotected(block) for block in METHOD.leaks(program)]
+        x = mean + reaction @ task.rng.laplace(scale=sigma, size=(reaction.shape[1],))
+    leaks = [unprotected(block) for block in METHOD.leaks(task.program)]
     if movement > 0 and sensitivity is None:
         leaks.append("sensitivity estimated, not proven")
     return Answer(x, converged=True, note="; ".join(leaks))
@@ -98,11 +95,9 @@ def _query(truth: LinearProgram, released: NDArray[np.int64] | None) -> Floats:
     return np.eye(n)[:, released]
 
 
-def _estimated_sensitivity(
-    part: Form, values: Floats, truth: LinearProgram, query: Floats
-) -> float:
+def _estimated_sensitivity(part: Form, values: Floats, query: Floats) -> float:
     """Largest ℓ1 change of the released optimum over a few one-record changes of b."""
-    envelope = part.envelope
+    envelope, truth = part.envelope, part.at(values)
     public = np.random.default_rng(0)  # where to look is public and always the same
     entries = np.unique(part.b.entry)
     records = np.flatnonzero(part.change[:, entries].sum(axis=1))

@@ -37,10 +37,10 @@ import numpy as np
 
 import dp_cmdp as dp
 from paper.baselines.composition import epsilon_per_step
-from paper.baselines.method import Answer, Method
+from paper.baselines.method import Answer, Method, Task
 from paper.baselines.optimistic import optimistic_value, require_nonnegative
 from paper.baselines.simplex_rows import SimplexRows, simplex_rows
-from paper.blocks import Form, form
+from paper.blocks import Form
 from paper.linear import Floats, solve
 
 Number = int | str | Fraction
@@ -50,11 +50,8 @@ TEST_SHARE = 0.25
 
 
 def answer(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
+    task: Task,
     *,
-    rng: np.random.Generator,
     rounds: int = 100,
     guesses: int = 3,
     tolerance: float = 0.25,
@@ -80,30 +77,28 @@ def answer(
     realised_optimum_NOT_PRIVATE : bool
         Take K from the true data, and run once.
     """
-    part = form(program)
+    part = task.part
     require_nonnegative(part, method="hsu2014")
     ones = np.ones(part.num_variables)
     S = optimistic_value(part, ones, method="hsu2014") if scale is None else scale
     runs = 1 if realised_optimum_NOT_PRIVATE else guesses
-    alpha = _objective_share(part, objective_share)
-    epsilon, c_hat = _private_objective(part, values, budget, alpha, rng)
-    rows = simplex_rows(part, values, scale=S)
-    steps = 2 * rounds * runs
+    epsilon, c_hat = _private_objective(task, _objective_share(part, objective_share))
+    rows, delta = simplex_rows(part, task.values, scale=S), float(task.budget.delta)
     game = _Game(
         rows=rows,
         row_sensitivity=rows.row_sensitivity(),
         reward=np.append(S * c_hat, 0.0),
         rounds=rounds,
-        step=epsilon_per_step((1 - TEST_SHARE) * epsilon, float(budget.delta), steps=steps),
+        step=epsilon_per_step((1 - TEST_SHARE) * epsilon, delta, steps=2 * rounds * runs),
         test=TEST_SHARE * epsilon / runs,
         tolerance=tolerance,
-        rng=rng,
+        rng=task.rng,
     )
     if realised_optimum_NOT_PRIVATE:
-        y, passed = game.play(solve(part.at(values)).objective)
+        y, passed = game.play(solve(part.at(task.values)).objective)
         notes = ["NOT PRIVATE: the guess of the optimum is the true one"]
     else:
-        y, passed = _bisect(game, *_interval(program, part, c_hat), guesses=guesses)
+        y, passed = _bisect(game, *_interval(task.program, part, c_hat), guesses=guesses)
         notes = []
     if not passed:
         notes.append("no guess of the optimum passed the test of its rows")
@@ -122,17 +117,16 @@ def _objective_share(part: Form, share: Number) -> Fraction:
     return alpha
 
 
-def _private_objective(
-    part: Form, values: Floats, budget: dp.PrivacyBudget, alpha: Fraction, rng: np.random.Generator
-) -> tuple[float, Floats]:
+def _private_objective(task: Task, alpha: Fraction) -> tuple[float, Floats]:
     """ε left for the rows, and ĉ."""
-    c = part.c.at(values).toarray().ravel()
+    part, epsilon = task.part, task.budget.epsilon
+    c = part.c.at(task.values).toarray().ravel()
     if part.c.is_public:
-        return float(budget.epsilon), c
+        return float(epsilon), c
     positions = part.c.places[0]
-    scale = part.sensitivity("c") / float(alpha * budget.epsilon)
-    c[positions] += rng.laplace(scale=scale, size=positions.size)
-    return float((1 - alpha) * budget.epsilon) if alpha < 1 else math.inf, c
+    scale = part.sensitivity("c") / float(alpha * epsilon)
+    c[positions] += task.rng.laplace(scale=scale, size=positions.size)
+    return float((1 - alpha) * epsilon) if alpha < 1 else math.inf, c
 
 
 def _interval(program: dp.ParametricLP, part: Form, c_hat: Floats) -> tuple[float, float]:

@@ -16,27 +16,14 @@ Differences from the publication
 
 from __future__ import annotations
 
-import numpy as np
-
-import dp_cmdp as dp
-from paper.baselines.method import Answer, Method
+from paper.baselines.method import Answer, Method, Task
 from paper.baselines.perturb import perturbed
 from paper.blocks import equal_shares
-from paper.linear import Floats
 
 
-def answer(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
-    *,
-    rng: np.random.Generator,
-    shift: float = 1.0,
-) -> Answer:
+def answer(task: Task, *, shift: float = 1.0) -> Answer:
     """Algorithm 1 without truncation, shifted by `shift`·s; 0 is plain Laplace noise."""
-    return perturbed(
-        program, values, budget, alphas=equal_shares(program), rng=rng, truncated=False, shift=shift
-    )
+    return perturbed(task, alphas=equal_shares(task.part), truncated=False, shift=shift)
 
 
 METHOD = Method(

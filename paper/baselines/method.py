@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import dp_cmdp as dp
-from paper.blocks import form
+from paper.blocks import Form, form
 from paper.linear import Floats
 
 
@@ -39,7 +39,22 @@ class Answer:
     estimate: Floats | None = None
 
 
-#: The body of a method: (program, values, budget, *, rng, its own options) → Answer.
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What a method is to answer: a program, its true database, a budget, and randomness."""
+
+    program: dp.ParametricLP
+    values: Floats
+    budget: dp.PrivacyBudget
+    rng: np.random.Generator
+
+    @property
+    def part(self) -> Form:
+        """The blocks of the program."""
+        return form(self.program)
+
+
+#: The body of a method: (task, its own options by keyword) → Answer.
 Solver = Callable[..., Answer]
 
 
@@ -86,7 +101,7 @@ class Method:
             When the method does not apply to this program. No data was read.
         """
         try:
-            return self.solver(program, values, budget, rng=rng, **options)
+            return self.solver(Task(program, values, budget, rng), **options)
         except dp.errors.SolverError as error:
             return Answer(None, converged=False, note=f"{type(error).__name__}: {error}")
 

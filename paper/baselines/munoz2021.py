@@ -21,23 +21,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
 import dp_cmdp as dp
-from paper.baselines.method import Answer, Method
+from paper.baselines.method import Answer, Method, Task
 from paper.baselines.perturb import perturbed
-from paper.blocks import form
-from paper.linear import Floats
 
 
 def answer(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
-    *,
-    rng: np.random.Generator,
-    truncated: bool = True,
-    objective_share: int | str | Fraction = 0,
+    task: Task, *, truncated: bool = True, objective_share: int | str | Fraction = 0
 ) -> Answer:
     """Perturb b, solve with the true A and c.
 
@@ -51,13 +41,10 @@ def answer(
     alpha_c = Fraction(objective_share)
     if not 0 <= alpha_c < 1:
         raise dp.errors.InvalidArgumentError("objective_share must lie in [0, 1): b needs the rest")
-    shares, part = {"b": 1 - alpha_c, "c": alpha_c}, form(program)
+    shares, part = {"b": 1 - alpha_c, "c": alpha_c}, task.part
     return perturbed(
-        program,
-        values,
-        budget,
+        task,
         alphas={block: share for block, share in shares.items() if block in part.sensitive},
-        rng=rng,
         truncated=truncated,
         count=part.b.places[0].size,
     )

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import dp_cmdp as dp
-from paper.baselines.method import Answer, Method
+from paper.baselines.method import Answer, Method, Task
 from paper.linear import Floats
 
 #: What linear queries are measured with: no entries first, or a share for them.
@@ -77,14 +77,9 @@ def totals(problem: Any, budget: dp.PrivacyBudget) -> dp.Strategy:
 
 
 def _method(name: str, label: str, strategy: Any) -> Method:
-    def answer(
-        program: dp.ParametricLP,
-        values: Floats,
-        budget: dp.PrivacyBudget,
-        *,
-        rng: np.random.Generator,
-    ) -> Answer:
-        found = simulated(program, values, budget, strategy(program, budget), rng)
+    def answer(task: Task) -> Answer:
+        chosen = strategy(task.program, task.budget)
+        found = simulated(task.program, task.values, task.budget, chosen, task.rng)
         return Answer(found.x, outcomes=found.release.outcomes, known=found.release.uncertainty)
 
     return Method(

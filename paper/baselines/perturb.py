@@ -30,7 +30,7 @@ from dp_cmdp.extend import (
     UnboundedLaplace,
     UncertaintySet,
 )
-from paper.baselines.method import Answer, unprotected
+from paper.baselines.method import Answer, Task, unprotected
 from paper.blocks import Entrywise, allocated, entrywise
 from paper.linear import Floats
 
@@ -163,22 +163,13 @@ def perturb(
     return Perturbed(known, estimate, tuple(outcomes), tuple(leaks))
 
 
-def perturbed(
-    program: dp.ParametricLP,
-    values: Floats,
-    budget: dp.PrivacyBudget,
-    *,
-    alphas: Mapping[str, Fraction],
-    rng: np.random.Generator,
-    **options: Any,
-) -> Answer:
+def perturbed(task: Task, *, alphas: Mapping[str, Fraction], **options: Any) -> Answer:
     """The answer for blocks perturbed with shares `alphas` of ε; A and b share δ."""
-    whole = entrywise(program)
-    envelope, shares = whole.program.envelope, allocated(budget, alphas)
-    found = perturb(whole, values, shares, envelope=envelope, rng=rng, **options)
-    answer = whole.program.answer(found.known, found.estimate)
+    whole, shares = entrywise(task.program), allocated(task.budget, alphas)
+    target = whole.program
+    found = perturb(whole, task.values, shares, envelope=target.envelope, rng=task.rng, **options)
     return Answer(
-        answer.x,
+        target.answer(found.known, found.estimate).x,
         note="; ".join(found.leaks),
         outcomes=found.outcomes,
         known=found.known,

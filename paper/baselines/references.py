@@ -17,12 +17,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import numpy as np
-
 import dp_cmdp as dp
-from paper.baselines.method import Answer, Method, unprotected
+from paper.baselines.method import Answer, Method, Task, unprotected
 from paper.baselines.perturb import perturbed
-from paper.blocks import form
 from paper.linear import Floats
 
 
@@ -32,27 +29,21 @@ def robust_point(program: dp.ParametricLP) -> Floats:
     return dp.answer(program).x
 
 
-def robust(
-    program: dp.ParametricLP, values: Floats, budget: dp.PrivacyBudget, *, rng: np.random.Generator
-) -> Answer:
-    """The best for every database; `values`, `budget` and `rng` are not used."""
-    return Answer(robust_point(program))
+def robust(task: Task) -> Answer:
+    """The best for every database: no data, no budget."""
+    return Answer(robust_point(task.program))
 
 
-def nonprivate(
-    program: dp.ParametricLP, values: Floats, budget: dp.PrivacyBudget, *, rng: np.random.Generator
-) -> Answer:
-    """The true optimum, feasible in exact arithmetic; `budget` and `rng` are not used."""
-    known = dp.extend.UncertaintySet.box(values, values)
-    leaks = "; ".join(map(unprotected, form(program).sensitive))
-    return Answer(program.answer(known, values).x, note=leaks)
+def nonprivate(task: Task) -> Answer:
+    """The true optimum, feasible in exact arithmetic."""
+    known = dp.extend.UncertaintySet.box(task.values, task.values)
+    leaks = "; ".join(map(unprotected, task.part.sensitive))
+    return Answer(task.program.answer(known, task.values).x, note=leaks)
 
 
-def worst_case(
-    program: dp.ParametricLP, values: Floats, budget: dp.PrivacyBudget, *, rng: np.random.Generator
-) -> Answer:
-    """Solve with Â and the true b and c; `budget` and `rng` are not used."""
-    found = perturbed(program, values, budget, alphas={}, rng=rng, unread="A")
+def worst_case(task: Task) -> Answer:
+    """Solve with Â and the true b and c."""
+    found = perturbed(task, alphas={}, unread="A")
     return Answer(found.x, note=found.note)
 
 

@@ -169,7 +169,7 @@ def release_noise(
 ) -> ReleaseNoise:
     """The noise that a release of this program's database would carry: *public*."""
     if mechanism == "blocks":
-        return _blocks(program, budget, alphas or equal_shares(program))
+        return _blocks(program, budget, alphas or equal_shares(form(program)))
     envelope, epsilon, delta = program.envelope, float(budget.epsilon), float(budget.delta)
     radius = envelope.radius
     share = envelope.change.data / radius[envelope.change.indices]

@@ -78,7 +78,7 @@ class StandardForm:
                 "the paper's theorem needs x ≥ 0 and inequality rows only (its Slater point cannot "
                 "be strict in an equality); use accuracy_bound"
             )
-        noise = block_noise(program, budget, alphas or equal_shares(program))
+        noise = block_noise(program, budget, alphas or equal_shares(part))
         box = part.envelope.lower, part.envelope.upper
         below = np.eye(part.num_variables)[np.isfinite(part.upper)]
         sides, truth = part.upper[np.isfinite(part.upper)], part.at(values)

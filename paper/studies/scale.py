@@ -191,7 +191,7 @@ class PolicyCase:
         if method == "robust":
             return _robust(model)
         if method == "benvenuti2025":
-            alphas = equal_shares(occupancy_program(model))
+            alphas = equal_shares(form(occupancy_program(model)))
             made, found = perturbed_costs(model, self.values, budget, alphas=alphas, rng=rng)
             return made.answer(found.known)
         strategy = (chosen if method == "planned" else entries)(model, budget)
