@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
+from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.uncertainty import UncertaintySet
@@ -202,8 +204,13 @@ class Own:
         )
 
 
+@validated
 def certified(
-    problem: UserProblem, decision: Any, known: UncertaintySet, *, estimate: Any = None
+    problem: UserProblem,
+    decision: Any,
+    known: UncertaintySet,
+    *,
+    estimate: ArrayLike | None = None,
 ) -> Answer[Any]:
     """The answer that a user's problem gives: its decision, and what is proved of it.
 
@@ -246,7 +253,9 @@ def certified(
     own = Own(problem)
     rows = own.rows(decision)
     certificate = rows.certify([1.0], known)
-    middle = (known.lower + known.upper) / 2 if estimate is None else np.asarray(estimate, float)
+    middle = (known.lower + known.upper) / 2
+    if estimate is not None:
+        middle = check.vector("estimate", estimate, size=middle.size)
     shape = (rows.signs.shape[0], known.q.size)
     weights, multipliers = rows.signs * 0.0, sparse.csr_array(shape)
     if certificate:
