@@ -10,60 +10,32 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: One colour per method, in every figure; told apart by normal, deuteran and protan eyes (tested).
-COLOURS = {
-    "planned": "#0767a5",
-    "totals": "#7567f3",
-    "database": "#0d764f",
-    "benvenuti2025": "#d96208",
-    "benvenuti2025-realised-mask": "#edb05a",
-    "benvenuti2025-as-published": "#edb05a",
-    "benvenuti2024": "#7b4b00",
-    "munoz2021": "#292e8c",
-    "dvorkin2020": "#b977e4",
-    "cummings2015": "#d86aa4",
-    "hsu2014": "#555b68",
-    "robust": "#121826",
-    "nonprivate": "#c5baaf",
-    "laplace": "#810120",
-    "sup_A_exact_c": "#25c0d4",
+#: Colour, mark and name of every method; colours are told apart by normal, deuteran and protan eyes,
+#: marks without them. Variants without a colour share their method's.
+LOOKS: dict[str, tuple[str | None, str, str]] = {
+    "hsu2014": ("#555b68", "X", "Hsu 2014"),
+    "hsu2014-true-optimum": (None, "x", "Hsu 2014, told the optimum (leaks)"),
+    "cummings2015": ("#d86aa4", "o", "Cummings 2015 (joint privacy)"),
+    "dvorkin2020": ("#b977e4", "o", "Dvorkin 2020 (b only)"),
+    "munoz2021": ("#292e8c", "p", "Munoz 2021 (b only)"),
+    "munoz2021-private-c": (None, "P", "Munoz 2021 (b, and noise on c)"),
+    "benvenuti2024": ("#7b4b00", "v", "Benvenuti 2024 (A only)"),
+    "benvenuti2025": ("#d96208", "o", "Algorithm 1, public mask"),
+    "benvenuti2025-realised-mask": ("#edb05a", "^", "Algorithm 1, realised mask (leaks)"),
+    "benvenuti2025-as-published": ("#edb05a", "^", "Algorithm 1, Δ = 0.1 per entry (not private)"),
+    "database": ("#0d764f", "s", "database release (ours)"),
+    "planned": ("#0767a5", "D", "planned release (ours)"),
+    "totals": ("#7567f3", "h", "totals (ours)"),
+    "robust": ("#121826", "d", "robust, no data (ε = 0)"),
+    "nonprivate": ("#c5baaf", "o", "no privacy"),
+    "laplace": ("#810120", "o", "Laplace, shifted"),
+    "laplace-unshifted": (None, "o", "Laplace, no shift"),
+    "sup_A_exact_c": ("#25c0d4", "o", "worst-case A, exact b and c"),
 }
-#: A mark per method besides, for prints without colour; others have a circle.
-MARKS = {
-    "planned": "D",
-    "totals": "h",
-    "database": "s",
-    "benvenuti2025-realised-mask": "^",
-    "benvenuti2025-as-published": "^",
-    "benvenuti2024": "v",
-    "munoz2021": "p",
-    "munoz2021-private-c": "P",
-    "hsu2014": "X",
-    "hsu2014-true-optimum": "x",
-    "robust": "d",
-}
+COLOURS = {method: shade for method, (shade, _, _) in LOOKS.items() if shade}
+NAMES = {method: name for method, (_, _, name) in LOOKS.items()}
 #: What is public and says little, lines that only guide the eye, and small print.
 PUBLIC, GUIDE, INK = "#d1d5db", "#9ca3af", "#374151"
-NAMES = {
-    "hsu2014": "Hsu 2014",
-    "hsu2014-true-optimum": "Hsu 2014, told the optimum (leaks)",
-    "cummings2015": "Cummings 2015 (joint privacy)",
-    "dvorkin2020": "Dvorkin 2020 (b only)",
-    "munoz2021": "Munoz 2021 (b only)",
-    "munoz2021-private-c": "Munoz 2021 (b, and noise on c)",
-    "benvenuti2024": "Benvenuti 2024 (A only)",
-    "benvenuti2025": "Algorithm 1, public mask",
-    "benvenuti2025-realised-mask": "Algorithm 1, realised mask (leaks)",
-    "benvenuti2025-as-published": "Algorithm 1, Δ = 0.1 per entry (not private)",
-    "database": "database release (ours)",
-    "planned": "planned release (ours)",
-    "totals": "totals (ours)",
-    "robust": "robust, no data (ε = 0)",
-    "nonprivate": "no privacy",
-    "laplace": "Laplace, shifted",
-    "laplace-unshifted": "Laplace, no shift",
-    "sup_A_exact_c": "worst-case A, exact b and c",
-}
 #: A number that a paper states.
 CROSS: Any = {
     "marker": "x",
@@ -80,8 +52,8 @@ def colour(method: str) -> str:
 
 
 def mark(method: str) -> str:
-    """The mark of a method; that of its variants is their own, or a circle."""
-    return MARKS.get(method, "o")
+    """The mark of a method."""
+    return LOOKS[method][1]
 
 
 def new_figure(width: float = 7.0, height: float = 4.2, **subplots):

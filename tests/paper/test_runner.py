@@ -129,3 +129,8 @@ def test_the_quick_run_of_a_study_is_a_part_of_it_and_names_every_chunk_once(nam
     assert 0 < len(quick) <= len(chunks)
     with pytest.raises(dp.errors.InvalidArgumentError, match="interval"):
         study.planned(draws=study.fewest_draws - 1)
+
+
+def test_the_laboratory_uses_the_public_face_only():
+    sources = Path("paper").rglob("*.py")
+    assert not [path for path in sources if "dp_cmdp._src" in path.read_text(encoding="utf-8")]

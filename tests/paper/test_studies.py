@@ -9,7 +9,7 @@ import pytest
 
 import dp_cmdp as dp
 from paper.__main__ import main
-from paper.figures.style import COLOURS, MARKS, NAMES, colour
+from paper.figures.style import COLOURS, NAMES, colour
 from paper.layouts import scenario
 from paper.problems.auction import growing_auction
 from paper.problems.families import knapsack, staffing
@@ -35,7 +35,6 @@ def test_every_method_of_a_study_has_a_name_and_a_colour():
                for s in sweep.settings if "method" in s} - {"limit"}  # fmt: skip
     assert methods <= set(NAMES)
     assert all(colour(method) for method in methods)
-    assert set(MARKS) <= set(NAMES)
     assert len(set(COLOURS.values())) >= len(COLOURS) - 1
 
 
