@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.records import select
-from dp_cmdp.figures.style import new_figure, save_figure
+from dp_cmdp._src.figures.style import new_figure, save_figure
 
 #: From short to long horizons, and from one to many costs.
 COLOURS = ("#00734d", "#1d4ed8", "#c2410c", "#7c3aed", "#be185d")

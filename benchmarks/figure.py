@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.records import select
-from dp_cmdp.figures.style import new_figure, save_figure
+from dp_cmdp._src.figures.style import new_figure, save_figure
 
 COLOURS = {
     "ours": "#00734d",

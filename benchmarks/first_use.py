@@ -22,8 +22,8 @@ FIRST_SOLVE = """
 import time
 begin = time.perf_counter()
 import numpy as np
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.solvers.door import solve_cmdp
+from dp_cmdp._src.cmdp.model import CMDP
+from dp_cmdp._src.cmdp.solvers.door import solve_cmdp
 T = np.full((16, 4, 16), 1 / 16)
 r = np.arange(64.0).reshape(16, 4)
 model = CMDP(T, r, f=r[::-1], f0=1e9, mu=np.full(16, 1 / 16), gamma=0.9)

@@ -17,7 +17,7 @@ from benchmarks import peers
 from benchmarks.measurement import Clock, measure
 from benchmarks.problems import grid_cmdp
 from benchmarks.records import Records
-from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp import CMDP
 
 DISCOUNTS = (0.9, 0.97, 0.99, 0.997, 0.999)
 COSTS = (1, 2, 3, 4, 5)

@@ -4,7 +4,7 @@
     python benchmarks/largest.py --family grid --size 4000000 --limit 1200
 
 Every model is built and solved in a process of its own, to a gap of 1e-6, with a time limit. Its
-tolerance lies half-way between the costs of two policies that cost little to evaluate. Bytes are
+limit lies half-way between the costs of two policies that cost little to evaluate. Bytes are
 the peak of building and solving, without the interpreter. Lines go to out/bench/largest.jsonl; the
 same command goes on from there.
 """
@@ -23,10 +23,10 @@ from benchmarks.families import FAMILIES
 from benchmarks.families.structure import Structure, distribution
 from benchmarks.measurement import Clock, measure
 from benchmarks.records import Records, machine
-from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp import CMDP
 
 SIZES = (10_000, 100_000, 1_000_000, 4_000_000, 10_000_000)
-#: Sweeps after which the cost of a fixed policy is known well enough for a tolerance.
+#: Sweeps after which the cost of a fixed policy is known well enough for a limit.
 SWEEPS = 400
 GAMMA, GAP = 0.99, 1e-6
 #: Seconds for building a model.
@@ -40,15 +40,17 @@ def build(work: Work) -> tuple[CMDP, float]:
     family, size = work
     begin = time.perf_counter()
     structure = FAMILIES[family](size, 1, np.random.default_rng([100, size]))
-    mu = distribution((~structure.ends).astype(float))
-    tolerance = 0.5 * (cost(structure, mu, careful=True) + cost(structure, mu, careful=False))
-    model = CMDP(structure.T, structure.r, f=structure.f, f0=tolerance, mu=mu, gamma=GAMMA)
+    start = distribution((~structure.ends).astype(float))
+    limit = 0.5 * (cost(structure, start, careful=True) + cost(structure, start, careful=False))
+    model = CMDP(
+        structure.T, structure.r, cost=structure.cost, limit=limit, start=start, gamma=GAMMA
+    )
     return model, time.perf_counter() - begin
 
 
-def cost(structure: Structure, mu: np.ndarray, *, careful: bool) -> float:
+def cost(structure: Structure, start: np.ndarray, *, careful: bool) -> float:
     """Discounted cost of a policy that sweeps find for the cost, or for the reward."""
-    r, f = structure.r, structure.f[0]
+    r, f = structure.r, structure.cost[0]
     gain, v, own = (-f if careful else r - 1e-3 * f), np.zeros(len(r)), np.arange(len(r))
     for _ in range(SWEEPS // 4):
         v = (gain + GAMMA * (structure.T @ v).reshape(r.shape)).max(axis=1)
@@ -56,21 +58,21 @@ def cost(structure: Structure, mu: np.ndarray, *, careful: bool) -> float:
     chain, u = structure.T[own * r.shape[1] + actions], np.zeros(len(r))
     for _ in range(SWEEPS):
         u = f[own, actions] + GAMMA * (chain @ u)
-    return float(mu @ u)
+    return float(start @ u)
 
 
 def solve(work: Work) -> Callable[[], dict[str, float]]:
     """Prepared: the model; run: the solve."""
-    from dp_cmdp.cmdp.solvers.door import solve_cmdp
+    from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 2**10
     model, build_s = build(work)
 
     def run() -> dict[str, float]:
         begin = time.process_time()
-        solution = solve_cmdp(model, engine="policies", gap=GAP)
+        solution = PolicyPool(model).solve(model.cost, model.limit, gap=GAP)
         cpu_s = time.process_time() - begin  # on a busy machine less than the clock says
-        own = [model.T.data, model.T.indices, model.T.indptr, model.r, model.f, model.mu]
+        own = [model.T.data, model.T.indices, model.T.indptr, model.r, model.cost, model.start]
         return {
             "gap": solution.gap,
             "states": model.num_states,

@@ -1,7 +1,7 @@
 """The families, ours against the best of HiGHS's methods and Storm, side by side.
 
 A line per case: ``{"name": "family", "family", "size", "gamma", "costs", "seed", "ours_s", "peer",
-"peer_s", "ratio", "gap"}``, its kind of tolerance and start, and the seconds of every method. A
+"peer_s", "ratio", "gap"}``, its kind of limits and start, and the seconds of every method. A
 method is stopped once it has taken longer than another one that finished (``> `` in `methods`); a
 status other than "ok" says that no peer finished, or none agrees.
 """
@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.families import FAMILIES, GAMMAS, REPORTING, STARTS, TOLERANCES, Case
+from benchmarks.families import FAMILIES, GAMMAS, REPORTING, STARTS, LIMITS, Case
 from benchmarks.measurement import Child, Clock, Measured
 from benchmarks.records import Records
-from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp import CMDP
 
-#: Relative difference of two values that is more than their tolerances explain.
+#: Relative difference of two values that is more than their precision explains.
 DISAGREEMENT = 1e-5
 #: A method is stopped at so many times the best time so far: then it is not the best.
 BEHIND = 1.1
@@ -72,9 +72,9 @@ def main_cases(seeds: Sequence[int] = REPORTING) -> Iterator[Case]:
 
 
 def further_cases(seeds: Sequence[int] = REPORTING) -> Iterator[Case]:
-    """Other tolerances, starts and sizes; then more seeds."""
+    """Other limits, starts and sizes; then more seeds."""
     one, *others = seeds
-    for kind, gamma, family in product(TOLERANCES[1:], (0.99, 0.9999), FAMILIES):
+    for kind, gamma, family in product(LIMITS[1:], (0.99, 0.9999), FAMILIES):
         yield Case(family, 1000, gamma, 2, kind, seed=one)
     for start, family in product(STARTS[1:], FAMILIES):
         yield Case(family, 3000, 0.999, 1, start=start, seed=one)
@@ -97,7 +97,7 @@ class Stable:
         small = Case("grid", 16).build()
         self.records, self.clock, self.most = records, clock, most
         self.ours = {
-            gap: Child(partial(peers.ours, gap=gap, engine="auto"), small=small)
+            gap: Child(partial(peers.ours, gap=gap), small=small)
             for gap in (1e-8, 1e-6)
         }
         self.highs = {
@@ -156,7 +156,7 @@ class Stable:
             gamma=case.gamma,
             costs=case.costs,
             seed=case.seed,
-            tolerance=case.tolerance,
+            limits=case.limits,
             start=case.start,
             key=case.key,
             peak_gib=mine.peak_gib,
@@ -198,7 +198,7 @@ def told(mine: Measured, theirs: Measured, model: CMDP) -> str:
 
 def storm_applies(case: Case) -> bool:
     """One binding cost, up to 10⁵ states; it needs a discount that is not too close to 1."""
-    plain = case.tolerance == "tight" and case.start == "uniform" and case.gamma <= 0.99
+    plain = case.limits == "tight" and case.start == "uniform" and case.gamma <= 0.99
     return case.costs == 1 and plain and case.size <= 100_000
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.occupancy import flow_matrix
+from dp_cmdp import CMDP
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 
 Answer = tuple[float, float | None]
 Run = Callable[[], Answer]
@@ -28,16 +28,14 @@ ASKED, CLOCK = 1.0, 4.0
 STORM_PRECISION = "1/1000000"
 
 
-def ours(model: CMDP, *, gap: float = 1e-8, engine: str = "policies") -> Run:
-    """Mixing policies, or what ``auto`` makes of it, from nothing."""
-    from dp_cmdp.cmdp.solvers.door import solve_cmdp
+def ours(model: CMDP, *, gap: float = 1e-8) -> Run:
+    """Mixing policies, from nothing."""
+    from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
     from dp_cmdp.errors import InfeasibleError
-
-    load_compiled()
 
     def run() -> Answer:
         try:
-            solution = solve_cmdp(model, engine=engine, gap=gap)
+            solution = PolicyPool(model).solve(model.cost, model.limit, gap=gap)
         except InfeasibleError:
             return -np.inf, 0.0
         return solution.value, solution.gap
@@ -45,24 +43,13 @@ def ours(model: CMDP, *, gap: float = 1e-8, engine: str = "policies") -> Run:
     return run
 
 
-@cache
-def load_compiled() -> None:
-    """Load what the solver compiles, which `auto` does not need for a small warm-up problem."""
-    from dp_cmdp.cmdp.solvers.door import solve_cmdp
-
-    for K in (1, 2):
-        r = np.array([[1.0, 0.0], [0.0, 1.0]])
-        f, T = np.array([r] * K), np.full((2, 2, 2), 0.5)
-        solve_cmdp(CMDP(T, r, f=f, f0=[0.7] * K, mu=[0.5, 0.5], gamma=0.5), engine="policies")
-
-
 def highs_program(model: CMDP) -> Any:
-    """The occupancy program as a HighsLp; the K cost rows come last."""
+    """The occupancy program as a HighsLp; the K rows of costs come last."""
     import highspy
 
     K = model.num_constraints
     rows = sparse.vstack(
-        [flow_matrix(model), sparse.csr_array(model.f.reshape(K, -1))], format="csr"
+        [flow_matrix(model), sparse.csr_array(model.cost.reshape(K, -1))], format="csr"
     )
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = rows.shape
@@ -70,8 +57,8 @@ def highs_program(model: CMDP) -> Any:
     lp.col_cost_ = model.r.ravel()
     lp.col_lower_ = np.zeros(model.r.size)
     lp.col_upper_ = np.full(model.r.size, highspy.kHighsInf)
-    lp.row_lower_ = np.concatenate([model.mu, np.full(K, -highspy.kHighsInf)])
-    lp.row_upper_ = np.concatenate([model.mu, model.f0])
+    lp.row_lower_ = np.concatenate([model.start, np.full(K, -highspy.kHighsInf)])
+    lp.row_upper_ = np.concatenate([model.start, model.limit])
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_, lp.a_matrix_.index_ = rows.indptr, rows.indices
     lp.a_matrix_.value_ = rows.data
@@ -144,10 +131,10 @@ def scipy_linprog(model: CMDP) -> Run:
     from scipy.optimize import linprog
 
     flow: Any = flow_matrix(model)
-    gain, costs = model.r.ravel(), model.f.reshape(model.num_constraints, -1)
+    gain, costs = model.r.ravel(), model.cost.reshape(model.num_constraints, -1)
 
     def run() -> Answer:
-        result: Any = linprog(-gain, A_ub=costs, b_ub=model.f0, A_eq=flow, b_eq=model.mu)
+        result: Any = linprog(-gain, A_ub=costs, b_ub=model.limit, A_eq=flow, b_eq=model.start)
         return -float(result.fun), None
 
     return run
@@ -158,11 +145,11 @@ def clarabel(model: CMDP) -> Run:
     import cvxpy as cp
 
     flow, gain = flow_matrix(model), model.r.ravel()
-    costs = model.f.reshape(model.num_constraints, -1)
+    costs = model.cost.reshape(model.num_constraints, -1)
 
     def run() -> Answer:
         x = cp.Variable(gain.size, nonneg=True)
-        rows = [flow @ x == model.mu, costs @ x <= model.f0]
+        rows = [flow @ x == model.start, costs @ x <= model.limit]
         problem = cp.Problem(cp.Maximize(gain @ x), rows)
         return float(problem.solve(solver=cp.CLARABEL)), None  # pyright: ignore[reportArgumentType]
 
@@ -174,7 +161,7 @@ def storm(model: CMDP) -> Run:
     import stormpy  # pyright: ignore[reportMissingImports]
 
     mdp = _storm_model(stormpy, model)
-    bounds = "".join(f', R{{"cost{i}"}}<={b:.17g} [C]' for i, b in enumerate(model.f0))
+    bounds = "".join(f', R{{"cost{i}"}}<={b:.17g} [C]' for i, b in enumerate(model.limit))
     query = stormpy.parse_properties(f'multi(R{{"loss"}}min=? [C]{bounds})')[0]
     shift = float(model.r.max()) / (1.0 - model.gamma)
 
@@ -193,7 +180,7 @@ def _storm_model(stormpy: Any, model: CMDP) -> Any:
     stop = sparse.csr_array(np.full((pairs, 1), 1.0 - model.gamma))
     moves = sparse.hstack([model.gamma * model.T, stop, sparse.csr_array((pairs, 1))])
     sink = sparse.csr_array(([1.0], ([0], [S])), shape=(1, S + 2))
-    start = sparse.hstack([sparse.csr_array(model.mu[None]), sparse.csr_array((1, 2))])
+    start = sparse.hstack([sparse.csr_array(model.start[None]), sparse.csr_array((1, 2))])
     T = sparse.csr_array(sparse.vstack([moves, sink, start], format="csr"))
     T.sort_indices()
     builder = stormpy.datastructures.SparseMatrixBuilder[float](
@@ -209,7 +196,7 @@ def _storm_model(stormpy: Any, model: CMDP) -> Any:
     labels = stormpy.models.StateLabeling(S + 2)
     labels.add_label("init")
     labels.add_label_to_state("init", S + 1)
-    tables = {"loss": model.r.max() - model.r} | {f"cost{i}": f for i, f in enumerate(model.f)}
+    tables = {"loss": model.r.max() - model.r} | {f"cost{i}": f for i, f in enumerate(model.cost)}
     rewards = {
         name: stormpy.models.SparseRewardModel[float](
             optional_state_action_reward_vector=[*table.ravel().tolist(), 0.0, 0.0]

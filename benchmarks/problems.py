@@ -1,35 +1,31 @@
 """The benchmark model, an n×n grid with hazards, and private draws of its hazard row.
 
-Four slippery moves, an absorbing goal, a cost for every step (the same everywhere, or rough
-terrain) and K rows of hazards. The tolerance of each row lies half-way between the cost of the
+Four slippery moves, an absorbing goal, a loss for every step (the same everywhere, or rough
+terrain) and K costs of hazards. The limit of each lies half-way between the cost of the
 policy that ignores hazards and that of the policy that heeds nothing else, so it binds, and half of
 either policy shows that it can be kept.
 """
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.data.database import Database
-from dp_cmdp.data.envelope import Envelope
-from dp_cmdp.errors import PrivacyWarning
-from dp_cmdp.release.entries import release_database
+import dp_cmdp as dp
+from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
+from dp_cmdp._src.release.measurement import Simulated, System
 
 SLIP = 0.2
 HAZARDS = 0.15
 #: Weight of hazards for the policy that is nearly indifferent to them.
 TIE = 1e-3
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
-#: Radius of a severity, and of the tolerance relative to itself: those of the shipped layouts.
+#: Radius of a cost, and of the limit relative to itself: those of the shipped layouts.
 RADIUS = 0.1
 
-#: Costs (K, S, A) and tolerances (K,).
+#: Costs (K, S, A) and limits (K,).
 Draw = tuple[np.ndarray, np.ndarray]
 
 
@@ -41,8 +37,8 @@ def grid_cmdp(
     num_constraints: int = 1,
     rough: bool = False,
     binding: bool = True,
-) -> CMDP:
-    """The grid with binding tolerances, or with tolerance 0 where nobody solves it.
+) -> dp.CMDP:
+    """The grid with binding limits, or with limit 0 where nobody solves it.
 
     On `rough` terrain a step costs between 1/2 and 3/2 instead of 1; large rough grids have valleys
     in which it pays to stay, which slows every iterative method down.
@@ -56,12 +52,12 @@ def grid_cmdp(
     for _ in range(num_constraints):
         hazard = moving & (rng.random(cells) < HAZARDS)
         rows.append(np.where(hazard, rng.uniform(0.5, 1.0, cells), 0.0))
-    f = np.repeat(np.array(rows)[:, :, None], len(MOVES), axis=2)
-    mu = np.where(moving, 1.0 / goal, 0.0)
+    cost = np.repeat(np.array(rows)[:, :, None], len(MOVES), axis=2)
+    start = np.where(moving, 1.0 / goal, 0.0)
     reward = np.repeat(r[:, None], len(MOVES), axis=1)
     free = np.zeros(num_constraints)
-    model = CMDP(_transitions(n), reward, f=f, f0=free, mu=mu, gamma=gamma)
-    return model.with_constraints(f, _binding_tolerances(model)) if binding else model
+    model = dp.CMDP(_transitions(n), reward, cost=cost, limit=free, start=start, gamma=gamma)
+    return model.with_costs(model.cost, _binding_limits(model)) if binding else model
 
 
 def _transitions(n: int) -> sparse.csr_array:
@@ -84,52 +80,66 @@ def _transitions(n: int) -> sparse.csr_array:
     return sparse.csr_array(entries, shape=(4 * n * n, n * n))
 
 
-def _binding_tolerances(model: CMDP) -> np.ndarray:
+def _binding_limits(model: dp.CMDP) -> np.ndarray:
     """Half-way between the costs of indifference and of utmost caution.
 
     Ties of the indifferent policy are broken towards low cost, so that the problem does not depend
     on which of its optimal policies a solver finds.
     """
-    total = model.f.sum(axis=0)
+    total = model.cost.sum(axis=0)
     return 0.5 * (_costs(model, model.r - TIE * total) + _costs(model, -total))
 
 
-def _costs(model: CMDP, reward: np.ndarray) -> np.ndarray:
+def _costs(model: dp.CMDP, reward: np.ndarray) -> np.ndarray:
     """Costs of the policy that is best for one reward."""
-    from dp_cmdp.cmdp.solvers.pool import PolicyPool
-
     free = np.full(model.num_constraints, 1e9)
-    other = CMDP(model.T, reward, f=model.f, f0=free, mu=model.mu, gamma=model.gamma)
-    return PolicyPool(other).solve(model.f, free, gap=1e-7).costs
-
-
-def private_grid(model: CMDP, *, radius: float = RADIUS) -> tuple[ParametricCMDP, Database]:
-    """The severities of a grid and its tolerance as a private database."""
-    severity = model.f[0, :, 0]
-    candidates = np.flatnonzero(severity)
-    f0 = float(model.f0[0]) or 1.0
-    program = ParametricCMDP.for_states(
-        model,
-        candidates,
-        severity=Envelope(0.0, 1.0, radius=radius, shape=candidates.size),
-        tolerance=Envelope(0.5 * f0, 1.5 * f0, radius=radius * f0, shape=1),
+    other = dp.CMDP(
+        model.T, reward, cost=model.cost, limit=free, start=model.start, gamma=model.gamma
     )
-    values = {"severity": severity[candidates], "tolerance": [f0]}
-    return program, Database(values, program.envelope)
+    found = PolicyPool(other).solve(model.cost, free, gap=1e-7).occupancy
+    return model.cost.reshape(free.size, -1) @ found.ravel()
 
 
-def private_draws(model: CMDP, number: int, *, radius: float = RADIUS) -> list[Draw]:
-    """(f, f0) of the tightened models of simulated releases, each row at ε = 1, δ = 1/10."""
+def private_grid(
+    model: dp.CMDP, *, radius: float = RADIUS
+) -> tuple[dp.ParametricCMDP, np.ndarray]:
+    """A grid with one cost, of which the hazards and the limit are private; and its numbers."""
+    hazard = np.flatnonzero(model.cost[0, :, 0])
+    limit = float(model.limit[0]) or 1.0
+    cost = dp.PrivateCost(
+        states=hazard,
+        cost=dp.Envelope(0.0, 1.0, radius=radius, shape=hazard.size),
+        limit=dp.Envelope(0.5 * limit, 1.5 * limit, radius=radius * limit),
+    )
+    problem = dp.ParametricCMDP(model.T, model.r, gamma=model.gamma, start=model.start, costs=cost)
+    return problem, np.append(model.cost[0, hazard, 0], limit)
+
+
+def releases(
+    problem: dp.ParametricLP | dp.ParametricCMDP,
+    values: np.ndarray,
+    budget: dp.PrivacyBudget,
+    rng: np.random.Generator | None = None,
+) -> Iterator[dp.Release]:
+    """Releases of all entries: with exact noise, or simulated by a generator."""
+    known = dp.Release(problem.envelope)
+    measurement = dp.Strategy.entries().steps[0].propose(problem, known, budget)
+    assert measurement is not None
+    while True:
+        yield known + measurement.draw(values, System() if rng is None else Simulated(rng))
+
+
+def private_draws(model: dp.CMDP, number: int, *, radius: float = RADIUS) -> list[Draw]:
+    """Models at their worst over simulated releases, each cost at ε = 1, δ = 1/10."""
     rng = np.random.default_rng(1)
     rows = []
-    for f, f0 in zip(model.f, model.f0, strict=True):
-        program, database = private_grid(model.with_constraints(f, f0), radius=radius)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)
-            budget = PrivacyBudget(1, "1/10")
-            releases = (release_database(database, budget, rng=rng) for _ in range(number))
-            rows.append([program.tightened(release) for release in releases])
+    for k in range(model.num_constraints):
+        problem, values = private_grid(
+            model.with_costs(model.cost[k : k + 1], model.limit[k : k + 1]), radius=radius
+        )
+        drawn = releases(problem, values, dp.PrivacyBudget(1, "1/10"), rng)
+        rows.append([problem.worst(next(drawn).uncertainty) for _ in range(number)])
     return [
-        (np.concatenate([m.f for m in draw]), np.concatenate([m.f0 for m in draw]))
+        (np.concatenate([m.cost for m in draw]), np.concatenate([m.limit for m in draw]))
         for draw in zip(*rows, strict=True)
     ]

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.family_figure import families_in, family_figures
 from benchmarks.records import read_lines, select
 from benchmarks.required import cell_medians, requirement_rows
-from dp_cmdp._storage import write_text
+from dp_cmdp._src.base.storage import write_text
 
 Lines = list[dict[str, Any]]
 #: Folder of the families' figures, beside the page.
@@ -67,7 +67,7 @@ def family_table(lines: Lines) -> str:
     """Median ratios over seeds, to the best of HiGHS's methods: a row per family and size."""
     usual = [
         line
-        for line in select(lines, "family", tolerance="tight", start="uniform")
+        for line in select(lines, "family", limits="tight", start="uniform")
         if line["peer"] != "storm" and line["ratio"]
     ]
     cells = cell_medians(usual, ("family", "size", "costs", "gamma"))
@@ -93,15 +93,15 @@ def figures(lines: Lines) -> str:
 
 
 def variants(lines: Lines) -> str:
-    """Other tolerances and starts, one line per case."""
+    """Other limits and starts, one line per case."""
     rows = [
         [line["family"], f"{line['size']:,}", f"{line['gamma']:g}", str(line["costs"]),
-         line["tolerance"], line["start"], seconds(line["ours_s"]), line["peer"] or "–",
+         line["limits"], line["start"], seconds(line["ours_s"]), line["peer"] or "–",
          _bound(line, seconds(line["peer_s"])), _bound(line, number(line["ratio"], unit="×"))]
         for line in select(lines, "family")
-        if (line["tolerance"], line["start"]) != ("tight", "uniform")
+        if (line["limits"], line["start"]) != ("tight", "uniform")
     ]  # fmt: skip
-    head = ["family", "states", "γ", "K", "tolerances", "start", "ours", "best peer", "its time",
+    head = ["family", "states", "γ", "K", "limits", "start", "ours", "best peer", "its time",
             "ratio"]  # fmt: skip
     return table(head, rows)
 

@@ -25,7 +25,7 @@ def requirement_rows(lines: Lines) -> list[Row]:
     """One row per requirement."""
     usual = [
         line
-        for line in select(lines, "family", tolerance="tight", start="uniform")
+        for line in select(lines, "family", limits="tight", start="uniform")
         if line["peer"] != "storm" and line["ratio"]
     ]
     return [

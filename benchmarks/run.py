@@ -34,7 +34,6 @@ from benchmarks.matrix import (
     required_cases,
 )
 from benchmarks.measurement import Clock
-from benchmarks.privatizer import privatizer
 from benchmarks.problems import RADIUS
 from benchmarks.records import Records, machine
 from benchmarks.single import single
@@ -60,7 +59,6 @@ def quick(records: Records, clock: Clock, lps: Path, seeds: tuple[int, ...]) -> 
         ("sweep", "sweep 2", partial(warm, radius=RADIUS, costs=2)),
         ("synthesis", "synthesis", partial(synthesis, (1_000,), seed=seeds[0], turns=1, **kit)),
         ("first-use", "first use", partial(first_use, **kit)),
-        ("privatizer", "privatizer", partial(privatizer, 316, **kit)),
         ("single", "single 32", partial(single, 32, limit=5.0, **kit)),
     ]  # fmt: skip
 
@@ -88,7 +86,6 @@ def full(records: Records, clock: Clock, lps: Path, seeds: tuple[int, ...]) -> l
         ("sweep", "sweep peers 32", partial(many, 32)),
         ("sweep", "sweep calm 10", partial(calm, 10, peer_number=1000)),
         ("general", "general", partial(general_lp, 1000, 200, limit=60.0, enough=10.0, **kit)),
-        *(("privatizer", f"privatizer {n}", partial(privatizer, n, **kit)) for n in (316, 1000)),
         ("growth", "growth", partial(growth, 100, limit=60.0, **kit)),
         ("million", "million", partial(one, 1000, limit=60.0, general=False, gap=1e-6)),
         ("limit", "limit", partial(physical_limit, (32, 100, 316, 1000), records=records)),

@@ -8,9 +8,9 @@ from benchmarks import peers
 from benchmarks.measurement import Clock, Measured, measure
 from benchmarks.problems import grid_cmdp
 from benchmarks.records import Records
-from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp import CMDP
 
-#: Relative difference of two values that is more than their tolerances explain.
+#: Relative difference of two values that is more than their precision explains.
 DISAGREEMENT = 1e-5
 
 

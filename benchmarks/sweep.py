@@ -33,7 +33,7 @@ def sweep(
     """`number` draws with a pool of policies; peers solve the first `peer_number` or more."""
     model, tiny = grid_cmdp(n), grid_cmdp(4)
     draws = private_draws(model, number, radius=radius)
-    small = (tiny, [(tiny.f, tiny.f0)] * 2)
+    small = (tiny, [(tiny.cost, tiny.limit)] * 2)
     mine = measure(pool, (model, draws), small=small, limit=1200, clock=clock, repeats=2)
     counts = {name: peer_number * (QUICK_PEERS.get(name, 1)) for name in PEERS if name in only}
     found = {
@@ -82,7 +82,7 @@ def grids(
 ) -> None:
     """Random grids against the warm simplex: a line per grid, and one with the medians."""
     tiny = grid_cmdp(4, num_constraints=costs)
-    small, times = (tiny, [(tiny.f, tiny.f0)] * 2), []
+    small, times = (tiny, [(tiny.cost, tiny.limit)] * 2), []
     for seed in seeds:
         model = grid_cmdp(n, seed=seed, num_constraints=costs)
         draws = private_draws(model, number, radius=radius)

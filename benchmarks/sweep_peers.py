@@ -1,6 +1,6 @@
 """Solvers of a sweep: ``prepare((model, draws))`` returns a run that solves every draw.
 
-A draw is (f, f0) on the dynamics of the model. A run returns (values, largest gap or None).
+A draw is (costs, limits) on the dynamics of the model. A run returns (values, largest gap or None).
 Preparing solves a first draw where a solver keeps state, so that compilation, canonicalization and
 the first basis are not counted; the runs of the stateful ones are made once.
 """
@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks import peers
 from benchmarks.problems import Draw
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.occupancy import flow_matrix
+from dp_cmdp import CMDP
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 
 Problem = tuple[CMDP, list[Draw]]
 Run = Callable[[], tuple[list[float], float | None]]
@@ -24,13 +24,13 @@ Run = Callable[[], tuple[list[float], float | None]]
 
 def pool(problem: Problem) -> Run:
     """Ours: a pool of policies, empty at the start of every run."""
-    from dp_cmdp.cmdp.solvers.pool import PolicyPool
+    from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 
     model, draws = problem
-    f, f0 = (np.array(part) for part in zip(*draws, strict=True))
 
     def run() -> tuple[list[float], float]:
-        answers = PolicyPool(model).solve_many(f, f0).all()
+        own = PolicyPool(model)
+        answers = [own.solve(cost, limit) for cost, limit in draws]
         return [answer.value for answer in answers], max(answer.gap for answer in answers)
 
     return run
@@ -39,7 +39,7 @@ def pool(problem: Problem) -> Run:
 def each_cold(problem: Problem, *, solver: Callable[[CMDP], peers.Run]) -> Run:
     """Every draw as a new problem."""
     model, draws = problem
-    runs = [solver(model.with_constraints(f, f0)) for f, f0 in draws]
+    runs = [solver(model.with_costs(cost, limit)) for cost, limit in draws]
     return lambda: ([run()[0] for run in runs], None)
 
 
@@ -55,10 +55,10 @@ def highs_warm(problem: Problem) -> Run:
     solver.passModel(peers.highs_program(model))
     solver.run()
     rows = [model.num_states + k for k in range(model.num_constraints)]
-    sensitive = [np.flatnonzero(table.ravel()).tolist() for table in model.f]
+    sensitive = [np.flatnonzero(table.ravel()).tolist() for table in model.cost]
 
-    def solve(f: np.ndarray, f0: np.ndarray) -> float:
-        for row, pairs, table, limit in zip(rows, sensitive, f, f0, strict=True):
+    def solve(cost: np.ndarray, limits: np.ndarray) -> float:
+        for row, pairs, table, limit in zip(rows, sensitive, cost, limits, strict=True):
             costs = table.ravel()
             for pair in pairs:
                 solver.changeCoeff(row, pair, float(costs[pair]))
@@ -66,7 +66,7 @@ def highs_warm(problem: Problem) -> Run:
         solver.run()
         return float(solver.getInfo().objective_function_value)
 
-    return lambda: ([solve(f, f0) for f, f0 in draws], None)
+    return lambda: ([solve(cost, limit) for cost, limit in draws], None)
 
 
 def cvxpy_parameters(problem: Problem, *, solver: str) -> Run:
@@ -74,18 +74,18 @@ def cvxpy_parameters(problem: Problem, *, solver: str) -> Run:
     import cvxpy as cp
 
     model, draws = problem
-    gain, chosen = model.r.ravel(), np.flatnonzero(model.f[0].ravel())
+    gain, chosen = model.r.ravel(), np.flatnonzero(model.cost[0].ravel())
     x = cp.Variable(gain.size, nonneg=True)
-    costs, tolerance = cp.Parameter(chosen.size, nonneg=True), cp.Parameter()
-    rows = [flow_matrix(model) @ x == model.mu, costs @ x[chosen] <= tolerance]
+    costs, highest = cp.Parameter(chosen.size, nonneg=True), cp.Parameter()
+    rows = [flow_matrix(model) @ x == model.start, costs @ x[chosen] <= highest]
     program: Any = cp.Problem(cp.Maximize(gain @ x), rows)
 
-    def solve(f: np.ndarray, f0: np.ndarray) -> float:
-        costs.value, tolerance.value = f.ravel()[chosen], float(f0[0])
+    def solve(cost: np.ndarray, limit: np.ndarray) -> float:
+        costs.value, highest.value = cost.ravel()[chosen], float(limit[0])
         return float(program.solve(solver=solver, warm_start=False))
 
     solve(*draws[0])
-    return lambda: ([solve(f, f0) for f, f0 in draws], None)
+    return lambda: ([solve(cost, limit) for cost, limit in draws], None)
 
 
 #: The peers of a sweep, the one to beat first.

@@ -19,7 +19,7 @@ from benchmarks.measurement import Clock, measure
 from benchmarks.problems import private_grid
 from benchmarks.records import Records
 from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp import CMDP
 from dp_cmdp.cmdp.parametric import ParametricCMDP
 from dp_cmdp.data.release import Release
 from dp_cmdp.release.entries import release_database

@@ -1,4 +1,4 @@
-"""Families of CMDPs: structures of every kind and size, with costs, tolerances and starts.
+"""Families of CMDPs: structures of every kind and size, with costs, limits and starts.
 
     from benchmarks.families import Case
     model = Case("corridor", 10_000, gamma=0.999, costs=2, seed=100).build()
@@ -14,8 +14,8 @@ from benchmarks.families.case import (
     GAMMAS,
     REPORTING,
     STARTS,
-    TOLERANCES,
+    LIMITS,
     Case,
 )
 
-__all__ = ["CHOOSING", "FAMILIES", "GAMMAS", "REPORTING", "STARTS", "TOLERANCES", "Case"]
+__all__ = ["CHOOSING", "FAMILIES", "GAMMAS", "REPORTING", "STARTS", "LIMITS", "Case"]

@@ -1,6 +1,6 @@
 """Policy iteration in plain scipy, which shares no code with the solver that is measured.
 
-Its policies and bounds decide where tolerances lie: mixtures of two policies that were evaluated
+Its policies and bounds decide where limits lie: mixtures of two policies that were evaluated
 keep them, and what is below a certain bound nobody keeps.
 """
 
@@ -36,7 +36,7 @@ class Dynamics:
 
     structure: Structure
     gamma: float
-    mu: Floats
+    start: Floats
 
     def action_values(self, reward: Floats, v: Floats) -> Floats:
         return reward + self.gamma * (self.structure.T @ v).reshape(reward.shape)
@@ -55,7 +55,7 @@ class Dynamics:
 
     def best(self, reward: Floats) -> tuple[Ints, float, float]:
         """A policy that maximises `reward`, or nearly, and certain bounds of the largest value."""
-        v = np.zeros(self.mu.size)
+        v = np.zeros(self.start.size)
         for _ in range(SWEEPS):
             v = self.action_values(reward, v).max(axis=1)
         actions = self.action_values(reward, v).argmax(axis=1)
@@ -74,15 +74,15 @@ class Dynamics:
 
     def _bounds(self, v: Floats, gain: Floats, known: tuple[float, float]) -> tuple[float, float]:
         """The best value lies between these, whatever v is; with room for rounding."""
-        reached, horizon = float(self.mu @ v), 1.0 / (1.0 - self.gamma)
+        reached, horizon = float(self.start @ v), 1.0 / (1.0 - self.gamma)
         room = 1e-12 * float(np.abs(v).max()) * horizon
         low = reached + float(gain.min()) * horizon - room
         high = reached + float(gain.max()) * horizon + room
         return max(low, known[0]), min(high, known[1])
 
-    def costs(self, actions: Ints, f: Floats) -> Floats:
+    def costs(self, actions: Ints, cost: Floats) -> Floats:
         """(K,) discounted costs of a deterministic policy."""
-        return self.values(actions, f) @ self.mu
+        return self.values(actions, cost) @ self.start
 
 
 def _iterate(equations: sparse.csc_array, side: Floats, *, plain: bool) -> Floats:

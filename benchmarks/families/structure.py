@@ -26,13 +26,13 @@ HAZARDS = 0.15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Structure:
-    """Dynamics, rewards and costs of a model without start, discount and tolerances.
+    """Dynamics, rewards and costs of a model without start, discount and limits.
 
     Attributes
     ----------
     T : (S·A, S)
     r : (S, A)
-    f : (K, S, A)
+    cost : (K, S, A)
     far : int
         The state from which there is most to decide, for starts in a single state.
     tangled : bool
@@ -41,7 +41,7 @@ class Structure:
 
     T: sparse.csr_array
     r: Floats
-    f: Floats
+    cost: Floats
     far: int = 0
     tangled: bool = False
 

@@ -22,9 +22,13 @@ def main() -> int:
         print(json.dumps(line, indent=1, ensure_ascii=False))
         return 1 if line["faults"] else 0
     lines = run(options.problems, options.out, limit=options.limit)
-    faulty = [line for line in lines if line["faults"]]
-    print(f"{len(lines):,} problems, {len(faulty):,} with faults; see {options.out}")
-    return 1 if faulty else 0
+    count = {name: sum(bool(line[name]) for line in lines)
+             for name in ("faults", "unanswered", "short")}  # fmt: skip
+    print(
+        f"{len(lines):,} problems: {count['faults']:,} with faults, {count['unanswered']:,} left "
+        f"without an answer, {count['short']:,} short of the gap; see {options.out}"
+    )
+    return 1 if count["faults"] else 0
 
 
 if __name__ == "__main__":

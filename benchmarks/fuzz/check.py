@@ -1,4 +1,8 @@
-"""What is wrong with the answers to one problem: an empty list, or a sentence per fault."""
+"""What is wrong with the answers to one problem: an empty list, or a sentence per fault.
+
+A model may be left without an answer, which is counted, and an answer may be further from the best
+than was asked, if it says so: neither is a fault.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.families.planning import Dynamics
+from benchmarks.families.structure import Structure
 from benchmarks.fuzz.exact_model import exact_optimum, exact_worth, least_exactly, scaled
 from benchmarks.fuzz.problem import Problem, problem
 from benchmarks.peers import highs
-from dp_cmdp.cmdp.model import CMDP
-from dp_cmdp.cmdp.occupancy import policy_from_occupancy
-from dp_cmdp.cmdp.solvers.compiled import Workspace
-from dp_cmdp.cmdp.solvers.door import solve_cmdp
-from dp_cmdp.cmdp.solvers.exact_columns import Worth
-from dp_cmdp.cmdp.solvers.pool import PolicyPool
-from dp_cmdp.cmdp.solvers.solution import FEASIBILITY, CMDPSolution
-from dp_cmdp.cmdp.solvers.whole_numbers import WholeModel
+from dp_cmdp import CMDP
+from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
+from dp_cmdp._src.cmdp.solvers.solution import FEASIBILITY, Solution
 from dp_cmdp.errors import InfeasibleError, SolverError
 
 #: What rounding may add to a value, relative to max|r|/(1 − γ): the solver's own for costs.
@@ -28,98 +29,84 @@ ROUNDING = FEASIBILITY
 TIGHTEST = 1e-10
 #: Seconds for HiGHS, which circles for ever on some infeasible models.
 PATIENCE = 10.0
-#: Relative difference from HiGHS that its tolerances do not explain.
+#: Relative difference from HiGHS that its precision does not explain.
 DISAGREEMENT = 1e-6
 
-Answer = CMDPSolution | SolverError
+Answer = Solution | SolverError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Verdict:
-    """Faults of a problem, with the seconds of the solver and, of larger models, of HiGHS."""
+    """Faults of a problem, why draws are left without an answer, how many are short of the gap."""
 
     key: str
     words: str
     faults: list[str]
+    unanswered: list[str]
+    short: int
     ours_s: float
-    highs_s: float | None
+    highs_s: float | None = None
 
     @property
     def line(self) -> dict[str, Any]:
-        return {
-            "key": self.key,
-            "words": self.words,
-            "faults": self.faults,
-            "ours_s": round(self.ours_s, 6),
-            "highs_s": None if self.highs_s is None else round(self.highs_s, 6),
-        }
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def check(key: str) -> Verdict:
     """Solve the problem of a key and judge every answer."""
     own = problem(key)
     answers, seconds = answers_of(own)
-    faults, highs_s = [], None
+    found = Verdict(key, own.words, [], [], 0, round(seconds, 6))
     for model, answer in zip(own.draws, answers, strict=True):
+        if isinstance(answer, SolverError) and not isinstance(answer, InfeasibleError):
+            found.unanswered.append(f"{type(answer).__name__}: {str(answer)[:80]}")
+            continue
+        found.short += isinstance(answer, Solution) and answer.gap > own.gap
         if key.startswith("small"):
-            faults += small_faults(model, answer, gap=own.gap)
+            found.faults += small_faults(model, answer)
         else:
-            value, highs_s = float_optimum(model)
-            faults += large_faults(model, answer, value, gap=own.gap)
-    return Verdict(key, own.words, faults, seconds, highs_s)
+            value, found.highs_s = float_optimum(model)
+            found.faults += large_faults(model, answer, value)
+    return found
 
 
 def answers_of(own: Problem) -> tuple[list[Answer], float]:
     """One answer per draw, and the seconds per draw."""
-    draws = own.draws
+    pool, answers = PolicyPool(own.model), []
     begin = time.perf_counter()
-    if own.engine == "pool":
-        f, f0 = (np.array([getattr(draw, name) for draw in draws]) for name in ("f", "f0"))
-        found = PolicyPool(own.model).solve_many(f, f0, gap=own.gap)
-        answers: list[Answer] = [
-            found.errors[d] if answer is None else answer
-            for d, answer in enumerate(found.solutions)
-        ]
-    else:
+    for draw in own.draws:
         try:
-            answers = [solve_cmdp(own.model, engine=own.engine, gap=own.gap)]
+            answers.append(pool.solve(draw.cost, draw.limit, gap=own.gap))
         except SolverError as error:
-            answers = [error]
-    return answers, (time.perf_counter() - begin) / len(draws)
+            answers.append(error)
+    return answers, (time.perf_counter() - begin) / len(answers)
 
 
-def small_faults(model: CMDP, answer: Answer, *, gap: float) -> list[str]:
+def small_faults(model: CMDP, answer: Answer) -> list[str]:
     """Everything that is claimed, in rational numbers."""
     if isinstance(answer, InfeasibleError):
         return ray_faults(model, answer)
-    if isinstance(answer, SolverError):
-        return [f"no answer ({type(answer).__name__}: {str(answer)[:80]})"]
-    scale = np.abs(model.f).max(axis=(1, 2)) / (1.0 - model.gamma)
-    policy = policy_from_occupancy(model, answer.occupancy, noise=0.0)
-    value, *costs = exact_worth(model, policy.probs)
-    excess = [cost - Fraction(float(f0)) for cost, f0 in zip(costs, model.f0, strict=True)]
-    allowed = [Fraction(FEASIBILITY * float(s)) * 2 for s in scale]
+    assert isinstance(answer, Solution)
+    value, *costs = exact_worth(model, weights_of(answer))
+    excess = [cost - Fraction(float(b)) for cost, b in zip(costs, model.limit, strict=True)]
     faults = [
-        f"cost {k} exceeds its tolerance by {float(more):.3g}, allowed {float(most):.3g}"
-        for k, (more, most) in enumerate(zip(excess, allowed, strict=True))
-        if more > most
+        f"cost {k} exceeds its limit by {float(more):.3g}, allowed {most:.3g}"
+        for k, (more, most) in enumerate(zip(excess, allowed(model), strict=True))
+        if more > Fraction(most)
     ]
-    if answer.gap > gap:
-        faults.append(f"gap {answer.gap:.3g} above the {gap:g} asked for")
-    room = Fraction(ROUNDING * float(np.abs(model.r).max()) / (1.0 - model.gamma))
+    room = rounding(model)
     if abs(Fraction(answer.value) - value) > room:
         faults.append(f"its policy is worth {float(value):.15g}, it says {answer.value:.15g}")
     try:
         optimum = exact_optimum(model)
     except ArithmeticError:  # too many exact pivots
-        return faults if _bounds(model, answer) else [*faults, "an upper bound without proof"]
+        return faults if bounds(model, answer) else [*faults, "an upper bound without proof"]
     if optimum is None:
         return faults  # infeasible by so little that the documented excess allows an answer
-    bound = Fraction(answer.upper_bound)
-    if bound < optimum:
-        short = float(optimum - bound)
-        relative = short / max(abs(float(optimum)), 1e-300)
-        faults.append(f"upper bound below the optimum by {short:.3g} ({relative:.2g}, relative)")
+    if Fraction(answer.bound) < optimum:
+        missing = float(optimum - Fraction(answer.bound))
+        relative = missing / max(abs(float(optimum)), 1e-300)
+        faults.append(f"upper bound below the optimum by {missing:.3g} ({relative:.2g}, relative)")
     if Fraction(answer.value) > optimum + room:
         own = exact_optimum(raised(model, excess))  # the best at what its policy costs
         assert own is not None
@@ -129,13 +116,30 @@ def small_faults(model: CMDP, answer: Answer, *, gap: float) -> list[str]:
     return faults
 
 
+def weights_of(answer: Solution) -> np.ndarray:
+    """Weights of the actions in every state: its occupancies, the first action elsewhere."""
+    weights = np.maximum(answer.occupancy, 0.0)
+    weights[weights.sum(axis=1) == 0.0, 0] = 1.0
+    return weights
+
+
+def allowed(model: CMDP) -> np.ndarray:
+    """The documented excess over the limits."""
+    return 2.0 * FEASIBILITY * np.abs(model.cost).max(axis=(1, 2)) / (1.0 - model.gamma)
+
+
+def rounding(model: CMDP) -> Fraction:
+    """What rounding may add to a value."""
+    return Fraction(ROUNDING * float(np.abs(model.r).max()) / (1.0 - model.gamma))
+
+
 def raised(model: CMDP, excess: list[Fraction]) -> CMDP:
-    """The model with tolerances raised by the excess over them, rounded up."""
-    costs = [Fraction(float(f0)) + max(more, Fraction(0))
-             for f0, more in zip(model.f0, excess, strict=True)]  # fmt: skip
+    """The model with limits raised by the excess over them, rounded up."""
+    costs = [Fraction(float(b)) + max(more, Fraction(0))
+             for b, more in zip(model.limit, excess, strict=True)]  # fmt: skip
     above = [float(own) if Fraction(float(own)) >= own else float(np.nextafter(float(own), np.inf))
              for own in costs]  # fmt: skip
-    return model.with_constraints(model.f, above)
+    return model.with_costs(model.cost, np.array(above))
 
 
 def ray_faults(model: CMDP, error: InfeasibleError) -> list[str]:
@@ -144,9 +148,9 @@ def ray_faults(model: CMDP, error: InfeasibleError) -> list[str]:
         return ["infeasible without a proof"]
     if (error.ray < 0.0).any():
         return ["the proof of infeasibility has negative weights"]
-    allowed = sum((Fraction(float(w)) * Fraction(float(b))
-                   for w, b in zip(error.ray, model.f0, strict=True)), Fraction(0))  # fmt: skip
-    excess = least_exactly(model, error.ray) - allowed
+    limit = sum((Fraction(float(w)) * Fraction(float(b))
+                 for w, b in zip(error.ray, model.limit, strict=True)), Fraction(0))  # fmt: skip
+    excess = least_exactly(model, error.ray) - limit
     if excess >= Fraction(error.violation):
         return []
     if excess <= 0:
@@ -159,78 +163,92 @@ def ray_faults(model: CMDP, error: InfeasibleError) -> list[str]:
     return [f"the violation {error.violation:.6g} is too large by {relative:.2g} of itself"]
 
 
-def large_faults(model: CMDP, answer: Answer, optimum: float | None, *, gap: float) -> list[str]:
-    """Agreement with HiGHS, within its tolerances; where there is none, proofs in whole numbers."""
+def large_faults(model: CMDP, answer: Answer, optimum: float | None) -> list[str]:
+    """Agreement with HiGHS, within its precision; where there is none, proofs in fractions."""
     if isinstance(answer, InfeasibleError):
-        proved = optimum is None or _proves(model, answer)
+        proved = optimum is None or proves(model, answer)
         return [] if proved else [f"called infeasible; HiGHS finds {optimum:.10g}"]
-    if isinstance(answer, SolverError):
-        what = f"no answer ({type(answer).__name__}: {str(answer)[:80]})"
-        return [what + ("" if optimum is not None else "; nor has HiGHS")]
+    assert isinstance(answer, Solution)
     faults = []
-    excess = np.maximum(answer.costs - model.f0, 0.0)
+    costs = model.cost.reshape(model.limit.size, -1) @ answer.occupancy.ravel()
+    excess = np.maximum(costs - model.limit, 0.0)
     if optimum is not None:  # what HiGHS calls infeasible may be feasible: the costs tell
         room = DISAGREEMENT * max(abs(optimum), float(np.abs(model.r).max()))
-        if answer.upper_bound < optimum - room and not _bounds(model, answer):
-            faults.append(f"upper bound {answer.upper_bound:.10g} below HiGHS's {optimum:.10g}")
+        if answer.bound < optimum - room and not bounds(model, answer):
+            faults.append(f"upper bound {answer.bound:.10g} below HiGHS's {optimum:.10g}")
         above = answer.value > optimum + room + float(answer.dual @ excess)
-        if above and not _attains(model, answer):
+        if above and not attains(model, answer):
             faults.append(f"value {answer.value:.10g} above HiGHS's {optimum:.10g}")
-    if answer.gap > gap:
-        faults.append(f"gap {answer.gap:.3g} above the {gap:g} asked for")
-    scale = np.abs(model.f).max(axis=(1, 2)) / (1.0 - model.gamma)
-    worst = float((excess / np.where(scale > 0.0, scale, 1.0)).max())
-    if worst > 2.0 * FEASIBILITY:
-        faults.append(f"a cost exceeds its tolerance by {worst:.3g} of its largest")
+    if (excess > allowed(model)).any():
+        faults.append(f"a cost exceeds its limit by {float(excess.max()):.3g}")
     return faults
 
 
-def _proves(model: CMDP, error: InfeasibleError) -> bool:
-    """Whether the ray proves infeasibility, in whole numbers."""
+def proves(model: CMDP, error: InfeasibleError) -> bool:
+    """Whether the ray proves infeasibility, in fractions."""
     if error.ray is None or (error.ray < 0.0).any():
         return False
     return _least_bound(model, error.ray, reward=False) < 0
 
 
-def _bounds(model: CMDP, answer: CMDPSolution) -> bool:
-    """Whether the upper bound holds: what no policy exceeds at the multipliers is not above it."""
-    unit = Fraction(float(np.abs(model.r).max()) * ROUNDING / (1.0 - model.gamma))
-    return _least_bound(model, answer.dual, reward=True) <= Fraction(answer.upper_bound) + unit
+def bounds(model: CMDP, answer: Solution) -> bool:
+    """Whether no policy exceeds the upper bound at the multipliers."""
+    return _least_bound(model, answer.dual, reward=True) <= Fraction(answer.bound) + rounding(model)
 
 
 def _least_bound(model: CMDP, dual: np.ndarray, *, reward: bool) -> Fraction:
-    """The Lagrangian bound in whole numbers, which holds whatever policy it starts from."""
-    own, policy = WholeModel(model), np.zeros(model.num_states, np.int32)
-    gains = (model.r if reward else 0.0) - np.tensordot(dual, model.f, axes=1)
-    space = Workspace(model.T, reward=gains, mu=model.mu, gamma=model.gamma)
-    unit = float(np.abs(gains).max()) / (1.0 - model.gamma)
-    space.price(gains.ravel(), np.zeros(model.num_states), policy, tolerance=ROUNDING * unit)
-    net = own.net(dual, reward=reward)
-    _, v = own.best(net, policy)
-    return own.bound(net, v, dual, paid=[Fraction(float(b)) for b in model.f0])
+    """start·v + dual·limit + max δ/(1 − γ) in fractions, which holds whatever values v are."""
+    gains = (model.r if reward else 0.0) - np.tensordot(dual, model.cost, axes=1)
+    dynamics = Dynamics(Structure(model.T, model.r, model.cost), model.gamma, model.start)
+    v = dynamics.values(dynamics.best(gains)[0], gains[None])[0]
+    exact = [Fraction(float(b)) for b in dual]
+    net = [
+        (Fraction(float(r)) if reward else Fraction(0))
+        - sum((w * Fraction(float(f)) for w, f in zip(exact, own, strict=True)), Fraction(0))
+        for r, own in zip(model.r.ravel(), model.cost.reshape(dual.size, -1).T, strict=True)
+    ]
+    ahead = max(_residuals(model, net, v))
+    limits = sum((w * Fraction(float(b)) for w, b in zip(exact, model.limit, strict=True)),
+                 Fraction(0))  # fmt: skip
+    return _at_start(model, v) + limits + ahead / (1 - Fraction(model.gamma))
 
 
-def _attains(model: CMDP, answer: CMDPSolution) -> bool:
-    """Whether its policies are worth what it says and keep the tolerances, in whole numbers."""
-    if answer.policies is None or answer.weights is None:
-        return False
-    own = WholeModel(model)
-    worths = [Worth.of(own, policy) for policy in answer.policies]
-    weights = [Fraction(float(weight)) for weight in answer.weights]
-    value = sum((w * worth.value for w, worth in zip(weights, worths, strict=True)), Fraction(0))
-    room = Fraction(ROUNDING * float(np.abs(model.r).max()) / (1.0 - model.gamma))
-    scale = np.abs(model.f).max(axis=(1, 2)) / (1.0 - model.gamma)
-    costs = [sum((w * worth.costs[k] for w, worth in zip(weights, worths, strict=True)),
-                 Fraction(0)) for k in range(len(model.f0))]  # fmt: skip
-    kept = all(cost <= Fraction(float(b)) + Fraction(2.0 * FEASIBILITY * float(s))
-               for cost, b, s in zip(costs, model.f0, scale, strict=True))  # fmt: skip
-    return kept and abs(value - Fraction(answer.value)) <= room
+def attains(model: CMDP, answer: Solution) -> bool:
+    """Whether its policy is worth what it says and keeps the limits, up to rounding."""
+    weights = weights_of(answer)
+    policy = weights / weights.sum(axis=1, keepdims=True)
+    S, A = policy.shape
+    dense = np.einsum("sa,sat->st", policy, model.T.toarray().reshape(S, A, S))
+    tables = np.array([model.r, *model.cost])
+    values = np.linalg.solve(
+        np.eye(S) - model.gamma * dense, np.einsum("sa,ksa->sk", policy, tables)
+    )
+    worth = values.T @ model.start
+    kept = (worth[1:] <= model.limit + 2.0 * allowed(model)).all()
+    return bool(kept) and abs(worth[0] - answer.value) <= 2.0 * float(rounding(model))
+
+
+def _residuals(model: CMDP, net: list[Fraction], v: np.ndarray) -> list[Fraction]:
+    """net + γTv − v of every pair."""
+    gamma, exact = Fraction(model.gamma), [Fraction(float(x)) for x in v]
+    found = []
+    for pair, gain in enumerate(net):
+        own = slice(model.T.indptr[pair], model.T.indptr[pair + 1])
+        moves = zip(model.T.indices[own].tolist(), model.T.data[own].tolist(), strict=True)
+        after = sum((Fraction(chance) * exact[to] for to, chance in moves), Fraction(0))
+        found.append(gain + gamma * after - exact[pair // model.num_actions])
+    return found
+
+
+def _at_start(model: CMDP, v: np.ndarray) -> Fraction:
+    return sum((Fraction(float(m)) * Fraction(float(x))
+                for m, x in zip(model.start, v, strict=True)), Fraction(0))  # fmt: skip
 
 
 def float_optimum(model: CMDP) -> tuple[float | None, float]:
     """HiGHS's value by its simplex method, None where it finds none, and its seconds.
 
-    It gets rewards and costs on one scale and its tightest tolerances.
+    It gets rewards and costs on one scale and its tightest precision.
     """
     largest = float(np.abs(model.r).max()) or 1.0
     run = highs(scaled(model), method="simplex", tolerance=TIGHTEST, limit=PATIENCE)

@@ -11,7 +11,7 @@ from benchmarks.families.planning import Dynamics
 from benchmarks.families.structure import Structure
 from benchmarks.fuzz.rational import ExactProgram, Row, SingularError, solve_exactly
 from benchmarks.peers import highs_program
-from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp import CMDP
 
 #: Feasibility asked of HiGHS: a good basis saves exact pivots.
 TOLERANCE = 1e-10
@@ -27,11 +27,11 @@ def least_exactly(model: CMDP, weights: np.ndarray) -> Fraction:
     combined = [
         sum((Fraction(w) * Fraction(float(v)) for w, v in zip(weights.tolist(), pair, strict=True)),
             Fraction(0))
-        for pair in model.f.reshape(len(weights), -1).T
+        for pair in model.cost.reshape(len(weights), -1).T
     ]  # fmt: skip
     rounded = -np.array([float(value) for value in combined])
-    free = CMDP(model.T, rounded.reshape(model.r.shape), f=np.zeros_like(model.r), f0=1.0,
-                mu=model.mu, gamma=model.gamma)  # fmt: skip
+    free = CMDP(model.T, rounded.reshape(model.r.shape), cost=np.zeros_like(model.r), limit=1.0,
+                start=model.start, gamma=model.gamma)  # fmt: skip
     program = exact_program(free)
     program.c = [-value for value in combined] + [Fraction(0)]
     found = program.maximum(float_basis(free))
@@ -42,7 +42,7 @@ def least_exactly(model: CMDP, weights: np.ndarray) -> Fraction:
 def exact_program(model: CMDP) -> ExactProgram:
     """The flow rows, the cost rows and a slack for each of the latter."""
     S, A, K = model.num_states, model.num_actions, model.num_constraints
-    gamma, f = Fraction(model.gamma), model.f.reshape(K, -1)
+    gamma, f = Fraction(model.gamma), model.cost.reshape(K, -1)
     columns: list[dict[int, Fraction]] = []
     for pair in range(S * A):
         own = slice(model.T.indptr[pair], model.T.indptr[pair + 1])
@@ -54,7 +54,7 @@ def exact_program(model: CMDP) -> ExactProgram:
         column |= {S + k: Fraction(float(f[k, pair])) for k in range(K) if f[k, pair]}
         columns.append(column)
     columns += [{S + k: Fraction(1)} for k in range(K)]
-    b = [Fraction(float(value)) for value in (*model.mu, *model.f0)]
+    b = [Fraction(float(value)) for value in (*model.start, *model.limit)]
     c = [Fraction(float(value)) for value in model.r.ravel()] + [Fraction(0)] * K
     return ExactProgram(columns, b, c)
 
@@ -86,18 +86,20 @@ def float_basis(model: CMDP) -> list[int]:
 def _pairs(model: CMDP, states: list[int], dual: np.ndarray) -> list[int]:
     """What is best to do in states that HiGHS leaves out, at its multipliers."""
     own = scaled(model)
-    dynamics = Dynamics(Structure(own.T, own.r, own.f), own.gamma, own.mu)
-    actions, _, _ = dynamics.best(own.r + np.tensordot(dual, own.f, axes=1))
+    dynamics = Dynamics(Structure(own.T, own.r, own.cost), own.gamma, own.start)
+    actions, _, _ = dynamics.best(own.r + np.tensordot(dual, own.cost, axes=1))
     return [state * model.num_actions + int(actions[state]) for state in states]
 
 
 def scaled(model: CMDP) -> CMDP:
     """The model with rewards and costs on one scale, as HiGHS's tolerances want it."""
-    unit = np.abs(model.f).max(axis=(1, 2))
+    unit = np.abs(model.cost).max(axis=(1, 2))
     unit = np.where(unit > 0.0, unit, 1.0)
     largest = float(np.abs(model.r).max()) or 1.0
-    f, f0 = model.f / unit[:, None, None], model.f0 / unit
-    return CMDP(model.T, model.r / largest, f=f, f0=f0, mu=model.mu, gamma=model.gamma)
+    cost, limit = model.cost / unit[:, None, None], model.limit / unit
+    return CMDP(
+        model.T, model.r / largest, cost=cost, limit=limit, start=model.start, gamma=model.gamma
+    )
 
 
 def _spans(model: CMDP, basis: list[int]) -> bool:
@@ -111,7 +113,7 @@ def _spans(model: CMDP, basis: list[int]) -> bool:
 
 
 def exact_worth(model: CMDP, probs: np.ndarray) -> Row:
-    """Value and costs of a stationary policy whose probabilities are normalised exactly."""
+    """Value and costs of a stationary policy whose weights are normalised exactly."""
     S, A = model.r.shape
     weights = [[Fraction(max(float(p), 0.0)) for p in row] for row in probs]
     weights = [[p / sum(row) for p in row] for row in weights]
@@ -119,9 +121,9 @@ def exact_worth(model: CMDP, probs: np.ndarray) -> Row:
     chain = [[sum((weights[s][a] * Fraction(float(T[s, a, t])) for a in range(A) if weights[s][a]),
                   Fraction(0)) for t in range(S)] for s in range(S)]  # fmt: skip
     transposed = [[int(s == t) - gamma * chain[s][t] for s in range(S)] for t in range(S)]
-    visits = solve_exactly(transposed, [Fraction(float(m)) for m in model.mu])
+    visits = solve_exactly(transposed, [Fraction(float(m)) for m in model.start])
     return [
         sum((visits[s] * weights[s][a] * Fraction(float(table[s, a]))
              for s in range(S) for a in range(A)), Fraction(0))
-        for table in (model.r, *model.f)
+        for table in (model.r, *model.cost)
     ]  # fmt: skip

@@ -1,6 +1,6 @@
 """The problem of a key: small/FAMILY/NUMBER (a few states) or large/FAMILY/NUMBER (hundreds).
 
-Beside the families' own tolerances there is the *brink*: a policy's exact costs, or the least cost,
+Beside the families' own limits there is the *brink*: a policy's exact costs, or the least cost,
 rounded to a float, or missed by a little more or less.
 """
 
@@ -12,43 +12,43 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmarks.families import FAMILIES, STARTS, TOLERANCES
+from benchmarks.families import FAMILIES, STARTS, LIMITS
 from benchmarks.families.case import constrained, start_of
 from benchmarks.families.planning import Dynamics
 from benchmarks.families.structure import Structure
 from benchmarks.fuzz.exact_model import exact_worth, least_exactly
-from dp_cmdp.cmdp.model import CMDP
+from dp_cmdp import CMDP
 
 GAMMAS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
 SIZES = {"small": (2, 26), "large": (60, 800)}
-#: How far tolerances at the brink lie beside the least cost, relative to it.
+#: How far limits at the brink lie beside the least cost, relative to it.
 BESIDE = (0.0, 0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9, 1e-6, -1e-6)
 STYLES = ("plain", "integers", "scaled", "signed", "sparse reward")
-KINDS = (*TOLERANCES, "tight", "brink")
+KINDS = (*LIMITS, "tight", "brink")
 #: Draws of a problem that goes through a pool.
 DRAWS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """A model, how it is to be solved, and in words what it is."""
+    """A model, whether it shares a pool with others, and in words what it is."""
 
     model: CMDP
-    engine: str
+    shares: bool
     gap: float
     words: str
 
     @property
     def draws(self) -> list[CMDP]:
-        """The model itself, and for a pool a few with other costs and tolerances."""
-        if self.engine != "pool":
+        """The model itself, and for a pool a few with other costs and limits."""
+        if not self.shares:
             return [self.model]
         rng, model = np.random.default_rng(0), self.model
         draws = [model]
         for _ in range(DRAWS - 1):
-            f = model.f * rng.uniform(0.9, 1.1, model.f.shape)
-            f0 = model.f0 * rng.uniform(0.98, 1.1, model.f0.shape)
-            draws.append(model.with_constraints(f, f0))
+            cost = model.cost * rng.uniform(0.9, 1.1, model.cost.shape)
+            limit = model.limit * rng.uniform(0.98, 1.1, model.limit.shape)
+            draws.append(model.with_costs(cost, limit))
         return draws
 
 
@@ -62,22 +62,22 @@ def problem(key: str) -> Problem:
     kind, style = str(rng.choice(KINDS)), str(rng.choice(STYLES))
     if kind == "brink" and tier == "large":
         kind = "tight"
-    start = str(rng.choice(STARTS))
+    kind_of_start = str(rng.choice(STARTS))
     structure = _styled(FAMILIES[family](size, K, rng), style, rng)
-    mu = start_of(structure, start, rng)
+    start = start_of(structure, kind_of_start, rng)
     if kind == "brink":
-        model = _brink(structure, mu, gamma, rng)
+        model = _brink(structure, start, gamma, rng)
     else:
-        model = constrained(structure, mu, gamma=gamma, tolerance=kind, rng=rng)
-    engine = str(rng.choice(["policies", "policies", "auto", "pool"]))
+        model = constrained(structure, start, gamma=gamma, limits=kind, rng=rng)
+    shares = bool(rng.integers(4) == 3)
     gap = float(rng.choice([1e-8, 1e-8, 1e-6, 1e-10])) if gamma < 0.999 else 1e-8
-    words = f"S={model.num_states} K={K} γ={gamma:g} {kind} {style} {start} {engine} gap={gap:g}"
-    return Problem(model, engine, gap, words)
+    words = f"S={model.num_states} K={K} γ={gamma:g} {kind} {style} {kind_of_start} gap={gap:g}"
+    return Problem(model, shares, gap, words + " pool" * shares)
 
 
 def _styled(structure: Structure, style: str, rng: np.random.Generator) -> Structure:
     """Ties everywhere, costs on unlike scales, costs of both signs, or rewards nearly nowhere."""
-    r, f = structure.r, structure.f
+    r, f = structure.r, structure.cost
     if style == "integers":
         r, f = np.round(2.0 * r), np.ceil(f)
     if style == "scaled":
@@ -90,15 +90,17 @@ def _styled(structure: Structure, style: str, rng: np.random.Generator) -> Struc
     return Structure(structure.T, r, f, structure.far, structure.tangled)
 
 
-def _brink(structure: Structure, mu: np.ndarray, gamma: float, rng: np.random.Generator) -> CMDP:
-    """Tolerances at the exact costs of the safest policy, or its only one at the least cost."""
-    dynamics, f = Dynamics(structure, gamma, mu), structure.f
+def _brink(
+    structure: Structure, start: np.ndarray, gamma: float, rng: np.random.Generator
+) -> CMDP:
+    """Limits at the exact costs of the safest policy, or its only one at the least cost."""
+    dynamics, f = Dynamics(structure, gamma, start), structure.cost
     wide = np.full(len(f), 1e9)
-    model = CMDP(structure.T, structure.r, f=f, f0=wide, mu=mu, gamma=gamma)
+    model = CMDP(structure.T, structure.r, cost=f, limit=wide, start=start, gamma=gamma)
     if len(f) == 1:
         costs = [least_exactly(model, np.ones(1))]
     else:
         actions = dynamics.best(-f.sum(axis=0))[0]
         costs = exact_worth(model, np.eye(model.num_actions)[actions])[1:]
     beside = Fraction(float(rng.choice(BESIDE)))
-    return model.with_constraints(f, [float(cost + abs(cost) * beside) for cost in costs])
+    return model.with_costs(f, np.array([float(cost + abs(cost) * beside) for cost in costs]))

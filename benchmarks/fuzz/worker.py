@@ -11,7 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.families import FAMILIES
-from benchmarks.fuzz.check import check
+from benchmarks.fuzz.check import Verdict, check
 from benchmarks.records import resumed_lines
 
 #: Seconds for a problem: the exact optimum of one among 50,000 takes 50 s on a free core.
@@ -51,11 +51,16 @@ class Worker:
             fault = "the process died"
         self.stop()
         self.start()
-        return {"key": key, "words": "", "faults": [fault], "ours_s": None, "highs_s": None}
+        return failed(key, fault)
 
     def stop(self) -> None:
         self.process.kill()
         self.process.join()
+
+
+def failed(key: str, fault: str) -> dict[str, Any]:
+    """The line of a problem whose check did not end."""
+    return Verdict(key, "", [fault], [], 0, 0.0).line
 
 
 def _serve(connection: Any) -> None:
@@ -67,9 +72,7 @@ def _serve(connection: Any) -> None:
         try:
             connection.send(check(key).line)
         except Exception as error:
-            fault = f"{type(error).__name__}: {str(error)[:200]}"
-            line = {"key": key, "words": "", "faults": [fault], "ours_s": None, "highs_s": None}
-            connection.send(line)
+            connection.send(failed(key, f"{type(error).__name__}: {str(error)[:200]}"))
 
 
 def run(
@@ -88,8 +91,8 @@ def run(
                 file.write(json.dumps(line) + "\n")
                 file.flush()
                 lines.append(line)
-                if line["faults"] and not quiet:
-                    tqdm.write(f"{key}  {line['words']}: {'; '.join(line['faults'])}")
+                if (said := line["faults"] + line["unanswered"]) and not quiet:
+                    tqdm.write(f"{key}  {line['words']}: {'; '.join(said)}")
     finally:
         worker.stop()
     return lines
