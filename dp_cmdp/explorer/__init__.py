@@ -7,6 +7,7 @@ framework and is in this folder; the page itself, on NiceGUI, is in ``page``. :f
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,21 @@ def run(
     ------
     InvalidArgumentError
         A port or a database cannot be used; nothing was read or spent.
+    MissingExtraError
+        NiceGUI or matplotlib is not installed.
 
     Notes
     -----
     **Privacy.** *Spends the budget* of the account, by presses of *Release* in the page, and
     nothing else; what the page shows of a database was released.
     """
+    import dp_cmdp as dp
+
+    for package, extra in (("nicegui", "explorer"), ("matplotlib", "figures")):
+        if find_spec(package) is None:
+            raise dp.errors.MissingExtraError(
+                f"{package} is needed here: in a clone of the project, pip install '.[{extra}]'"
+            )
     from dp_cmdp.explorer.sources import named_database
 
     database = named_database(named, Path(out))

@@ -183,6 +183,7 @@ def _figure(curve: Curve) -> Any:
     ax.vlines(at, *ends, color=shade, alpha=0.3, linewidth=5, label=INTERVAL)
     if curve.robust is not None:
         ax.axhline(curve.robust, color=COLOURS["robust"], linestyle="--", label=ROBUST)
+    look: Any
     if curve.limits:
         below = sorted(curve.limits.items())
         look = {"color": COLOURS["limit"], "linestyle": ":", "marker": "^"}

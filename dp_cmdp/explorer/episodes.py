@@ -20,7 +20,15 @@ LONGEST = 400
 @lru_cache(maxsize=16)
 def places_of(layout: Layout) -> Places:
     """What a map of a layout shows where; the last few are kept."""
-    return Places.of(grid_model(layout))
+    found = Places.of(grid_model(layout))
+    assert found is not None
+    return found
+
+
+def flat_values(layout: Layout, values: dict[str, Any]) -> Any:
+    """Numbers by group in the order of the envelope."""
+    groups = grid_model(layout).envelope.groups
+    return np.concatenate([np.ravel(values[group.name]) for group in groups])
 
 
 def cost_table(layout: Layout, values: Any) -> Any:

@@ -1,8 +1,8 @@
 """A grid as SVG: cells, what was released about them, where a policy goes and what it does.
 
 What is drawn where is that of the figures (:class:`dp_cmdp.figures.Places` and ``View``); here is
-how a page draws it. Everything is marked by shape as well as by colour. One unit of the drawing is a twentieth of a
-cell, and a grid of a thousand cells stays a few hundred kilobytes.
+how a page draws it. Everything is marked by shape as well as by colour. One unit of the drawing is
+a twentieth of a cell, and a grid of a thousand cells stays a few hundred kilobytes.
 """
 
 from __future__ import annotations

@@ -111,10 +111,10 @@ class PaidReleases:
             kept += self._try_to_keep(release)
             answer = dp.answer(problem, release)
         except BaseException as error:
-            release = release or getattr(error, "release", None)
-            if release is not None and release.outcomes:
-                kept += [] if kept else self._try_to_keep(release)
-                error.release = release  # type: ignore[attr-defined]  # for who shows the error
+            if release is not None:  # for who shows the error
+                error.release = release  # type: ignore[attr-defined]
+            if is_published(error) and not kept:
+                self._try_to_keep(error.release)  # type: ignore[attr-defined]
             raise
         paid = Paid(answer, kept[0] if kept else self.out / _name(release))
         self.released.append(paid)  # before the disk is asked again: it is paid for
@@ -140,6 +140,12 @@ class PaidReleases:
                     release.save(folder / SAVED[0])
                     return [folder]
         return []
+
+
+def is_published(error: BaseException) -> bool:
+    """Whether an error carries a release that says something."""
+    release = getattr(error, "release", None)
+    return release is not None and bool(release.outcomes)
 
 
 def _name(release: dp.Release) -> str:

@@ -1,4 +1,4 @@
-"""What every tab of the explorer asks for: budget, strategy, and the seed of the simulated noise."""
+"""What every tab of the explorer asks for: budget, strategy, and the seed of simulated noise."""
 
 from __future__ import annotations
 

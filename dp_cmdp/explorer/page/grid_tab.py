@@ -1,0 +1,323 @@
+"""The tab *Grid*: draw, invent hazards, move the budget, and see what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nicegui import ui
+
+import dp_cmdp as dp
+from dp_cmdp.envs import Layout, layout_names
+from dp_cmdp.errors import Error
+from dp_cmdp.explorer import map_svg
+from dp_cmdp.explorer.cell_words import cell_words, queries_of
+from dp_cmdp.explorer.episodes import cost_table, flat_values, places_of
+from dp_cmdp.explorer.files import GRID_FILES, answer_file, strategy_name
+from dp_cmdp.explorer.grid_design import TOOLS, GridDesign, base_layout
+from dp_cmdp.explorer.invented import Found, answer_to
+from dp_cmdp.explorer.page.maps import (
+    DATA_MARKS,
+    POLICY_MARKS,
+    DrawnMap,
+    Player,
+    PolicyMap,
+    legend,
+)
+from dp_cmdp.explorer.page.parts import (
+    AMBER,
+    BUTTON,
+    COLUMNS,
+    FIELD,
+    MAPS,
+    SMALL,
+    LogField,
+    Messages,
+    budget_fields,
+    card,
+)
+from dp_cmdp.explorer.page.workbench import Workbench, results_table
+from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, address, number
+from dp_cmdp.explorer.snippets import grid_code
+from dp_cmdp.explorer.words import (
+    certificate_words,
+    certified_cells,
+    guarantee_words,
+    saturation_words,
+)
+
+INVENTED = (
+    "Invented data: hazards on this tab are made up here, so the truth may be drawn and nothing is "
+    "spent. Noise is simulated from a seed."
+)
+#: Grids of so many columns are shown four in a row, where there is room.
+SIDE_BY_SIDE, FOUR = 16, "xl:grid-cols-4"
+MARKS = (
+    *DATA_MARKS,
+    ("◆", "invented truth", map_svg.TRUTH),
+    ("▢ violet", "weighed in the chosen query", map_svg.WEIGHED),
+    *POLICY_MARKS,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What the first map shows: a grid, its invented data, and what was released of them."""
+
+    layout: Layout
+    truth: Any
+    release: dp.Release | None
+
+
+class GridTab(Workbench[GridDesign, Known, Found]):
+    """One window's grid: its design, and the widgets that show what follows from it."""
+
+    def __init__(self, design: GridDesign) -> None:
+        super().__init__(design)
+        self._shape: tuple[int, int] | None = None
+        self._known_data: Known | None = None
+        self._weights: dict[int, float] = {}
+        ui.label(INVENTED).classes(AMBER)
+        with ui.element("div").classes(COLUMNS):
+            with ui.column().classes("w-full gap-4"):
+                self._controls()
+            with ui.column().classes("w-full gap-4 min-w-0"):
+                self.messages = Messages()
+                self._pictures()
+                self.closing_cards(GRID_FILES)
+        self.start()
+
+    def _controls(self) -> None:
+        with card("Grid"):
+            names = {name: name for name in layout_names()}
+            more = {
+                "random-10-0": "random, 10 × 10",
+                "random-32-0": "random, 32 × 32",
+                "blank-8x8": "blank, 8 × 8",
+            }
+            self._known = known = names | more
+            if self.design.layout not in known:
+                known[self.design.layout] = self.design.layout
+            self._layout = ui.select(
+                known, value=self.design.layout, label="Layout", on_change=self._pick
+            )
+            self._layout.classes("w-full").props('dense options-dense aria-label="Layout"')
+            own = ui.input(
+                "or its name", placeholder="random-20-7, blank-6x9", validation=_wrong_layout
+            )
+            own.classes("w-full").props(f'{FIELD} aria-label="Name of a layout"')
+            own.on("keydown.enter", lambda _: self._pick_named(own.value))
+            ui.label("Draw on the first map: click, or arrow keys and Enter").classes(SMALL)
+            self._tool = ui.select(list(TOOLS), value="hazard", label="Tool")
+            self._tool.classes("w-full").props('dense options-dense aria-label="Tool"')
+            self._kind = ui.select({0: "all"}, value=0, label="Kind of hazard").classes("w-full")
+            self._kind.props('dense options-dense aria-label="Kind of hazard"')
+            ui.label("severity of a new hazard").classes(SMALL)
+            self._severity = ui.slider(min=0.05, max=1.0, step=0.05, value=0.8)
+            self._severity.props('dense label aria-label="Severity of a new hazard"')
+            with ui.row().classes("gap-2"):
+                ui.button("Invent others", on_click=self._invent).props(BUTTON)
+                ui.button("Undo drawing", on_click=self._undo).props(BUTTON)
+        with card("Release"):
+            budget_fields(self.design, self.change)
+            LogField(
+                "radius × the layout's", f"{self.design.radius:g}", base=2, low=-3, high=3.5,
+                tip="how far one number may move between adjacent databases",
+                check=_factor("radius"),
+                on_change=lambda text: self.change(radius=float(text)),
+            )  # fmt: skip
+            LogField(
+                "limit × the layout's", f"{self.design.limit:g}", base=2, low=-3, high=3,
+                tip="bounds of the highest discounted cost that is allowed",
+                check=_factor("limit"),
+                on_change=lambda text: self.change(limit=float(text)),
+            )  # fmt: skip
+            self.strategy_controls()
+
+    def _pictures(self) -> None:
+        with card("Maps"):
+            self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
+            legend(*MARKS)
+            self._maps = ui.element("div").classes(MAPS)
+            self._player = Player(on_seed=lambda _: self._show_policies())
+            self._query = ui.select(
+                {-1: "no query"}, value=-1, label="Show a released query", on_change=self._weigh
+            ).classes("w-full")
+            self._query.props('dense options-dense aria-label="Show a released query"')
+        with card("What came out"):
+            self._table = results_table(
+                (
+                    ("policy", "policy"),
+                    ("value", "value"),
+                    ("cost", "cost at most"),
+                    ("limit", "limit at least"),
+                    ("loss", "loses"),
+                )
+            )
+            self._words = ui.column().classes("gap-1")
+
+    def _pick(self, event: Any) -> None:
+        self.change(layout=event.value, rows=(), hazards=None, seed=None)
+
+    def _pick_named(self, given: str | None) -> None:
+        name = (given or "").strip()
+        if _wrong_layout(name) is None and name:
+            self._known[name] = name
+            self._layout.set_options(self._known, value=name)
+
+    def _invent(self) -> None:
+        self.change(hazards=None, seed=(self.design.seed or 0) + 1)
+
+    def _undo(self) -> None:
+        self.change(rows=(), hazards=None)
+
+    def address(self) -> str:
+        """Of this design; its hazards are in it because they are invented."""
+        return address("grid", self.design.query())
+
+    def answer(self, design: GridDesign, tell: Callable[[Known], Any]) -> Found:
+        """Release and policies; a grid that has no safe policy is shown nevertheless."""
+        tell(Known(design.grid(), flat_values(design.grid(), design.values()), None))
+        return answer_to(design)
+
+    def sketch(self, part: Known) -> None:
+        """The grid at once, where it is another; then with the release."""
+        same_grid = self._known_data is not None and self._known_data.layout == part.layout
+        if part.release is None and same_grid:
+            return  # the last release is shown until there is the next
+        if (part.layout.rows, part.layout.cols) != self._shape:
+            self._shape = (part.layout.rows, part.layout.cols)
+            self._new_maps(part.layout)
+        self._known_data = part
+        self._weights = {}
+        self._data.show(places_of(part.layout), release=part.release, truth=part.truth)
+        self._mark()
+
+    def show(self, found: Found) -> None:
+        """All parts of the tab."""
+        layout, release = self.design.grid(), found.private.release
+        self.sketch(Known(layout, found.truth, release))
+        kinds = {number: kind.name for number, kind in enumerate(layout.kinds)}
+        self._kind.set_options(kinds, value=self._kind.value if self._kind.value in kinds else 0)
+        self._kind.set_visibility(len(kinds) > 1)
+        queries = queries_of(places_of(layout), release)
+        self._by_query = [weights for _, weights in queries]
+        self._query.set_options(
+            {-1: "no query", **{i: text for i, (text, _) in enumerate(queries)}}, value=-1
+        )
+        self._query.set_visibility(bool(queries))
+        self._show_policies()
+        self._tell(found)
+        self.renew_code()
+        named = strategy_name(found.private)
+        self.messages.idle(f"{layout.num_cells} states, strategy {named}")
+        self.follow(self.design, found.private.strategy, found.loss)
+
+    def _new_maps(self, layout: Layout) -> None:
+        self._maps.clear()
+        small = layout.cols <= SIDE_BY_SIDE
+        self._maps.classes(add=FOUR if small else "", remove="" if small else FOUR)
+        titles = ("Private policy", "Robust policy", "Policy without privacy")
+        with self._maps:
+            with ui.column().classes("w-full gap-1"):
+                ui.label("Data and release").classes("font-semibold")
+                ui.label("click or press Enter to draw").classes(SMALL)
+                self._data = DrawnMap(
+                    places_of(layout), on_cell=self._on_cell,
+                    label="Map to draw on: arrow keys move, Enter applies the tool",
+                )  # fmt: skip
+            self._policies = []
+            for title in titles:
+                with ui.column().classes("w-full gap-1"):
+                    self._policies.append(PolicyMap(layout, title, ""))
+
+    def _on_cell(self, cell: int, pressed: bool) -> None:
+        if pressed:
+            try:
+                wanted = self.design.clicked(
+                    cell,
+                    self._tool.value,
+                    kind=self._kind.value,
+                    severity=self._severity.value or 0.0,
+                )
+            except Error as error:
+                self.messages.failed(error)
+            else:
+                self.design = wanted
+                self.start()
+        self._mark()
+
+    def _mark(self) -> None:
+        known = self._known_data
+        assert known is not None
+        self._data.mark(self._weights)
+        self._facts.text = cell_words(
+            places_of(known.layout), self._data.cursor, release=known.release, truth=known.truth
+        )
+
+    def _weigh(self, event: Any) -> None:
+        if self.found is not None:
+            self._weights = {} if event.value in (None, -1) else self._by_query[event.value]
+            self._mark()
+
+    def _show_policies(self) -> None:
+        found = self.found
+        if found is None:
+            return
+        layout = found.private.problem.layout
+        costs = cost_table(layout, found.truth)
+        answers = found.private, found.private.robust, found.best
+        notes = "safe for the release", "no data: ε = 0", "knows the truth"
+        for drawn, answer, note in zip(self._policies, answers, notes, strict=True):
+            drawn.show(
+                layout, answer.policy, costs=costs, seed=self._player.seed,
+                note=f"value {answer.value:.4g}, {note}",
+            )  # fmt: skip
+        self._player.show(self._policies)
+
+    def _tell(self, found: Found) -> None:
+        losses, rows = (found.loss, found.robust_loss, 0.0), []
+        answers = found.private, found.private.robust, found.best
+        names = "private", "robust, no data", "without privacy"
+        for name, answer, loss in zip(names, answers, losses, strict=True):
+            cost, limit = certified_cells(answer)
+            lost = "–" if loss is None else f"{loss:.3g} %"
+            value = f"{answer.value:.5g}"
+            rows.append(
+                {"policy": name, "value": value, "cost": cost, "limit": limit, "loss": lost}
+            )
+        self._table.rows = rows
+        self._words.clear()
+        release = found.private.release
+        told = certificate_words(found.private)
+        told += [saturation_words(release.saturation), guarantee_words(release)]
+        judged = dp.evaluate(found.private.problem.at(found.truth), found.private.policy)
+        limits = judged.costs + judged.slack
+        pairs = zip(judged.costs, limits, strict=True)
+        kept = ", ".join(f"{cost:.4g} of at most {limit:.4g}" for cost, limit in pairs)
+        told.append(f"Against the invented truth the private policy costs {kept}.")
+        with self._words:
+            for text in told:
+                ui.label(text).classes(SMALL)
+
+    def code(self) -> str:
+        """Of this design."""
+        return grid_code(self.design)
+
+    def file(self, name: str) -> bytes | None:
+        """A public file of what was found."""
+        return None if self.found is None else answer_file(name, self.found.private)
+
+
+def _factor(name: str) -> Callable[[str], Any]:
+    return lambda text: number(name, text, low=SMALLEST_FACTOR, high=LARGEST_FACTOR)
+
+
+def _wrong_layout(name: str | None) -> str | None:
+    try:
+        if (name or "").strip():
+            base_layout((name or "").strip())
+    except Error as error:
+        return str(error)
+    return None
