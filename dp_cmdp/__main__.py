@@ -1,5 +1,5 @@
 """``python -m dp_cmdp``: the command line."""
 
-from dp_cmdp.cli import main
+from dp_cmdp._src.cli.main import main
 
 raise SystemExit(main())

@@ -1,0 +1,143 @@
+"""What commands say of an answer, and the public files that they write of it."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dp_cmdp._src.base.progress import with_bar
+from dp_cmdp._src.cli.folder import CERTIFICATE, PICTURE, TABLE, finite, write_json
+from dp_cmdp._src.cli.problem import LAYOUT, PROBLEM, Named
+
+T = TypeVar("T")
+#: Characters of a line at most.
+WIDTH = 100
+
+
+def certificate_facts(proof: Any) -> dict[str, Any]:
+    """What is proved, in words and numbers: never a cost beside a limit of another database."""
+    text = repr(proof)
+    words = text.removeprefix("verified: ").partition(" (slack")[0]
+    return {
+        "verified": proof.verified,
+        "statement": words if proof.verified else text,
+        "slack": proof.worst_slack if proof.slack.size else None,
+        "equality_residual": proof.equality_residual,
+    }
+
+
+def release_facts(release: Any) -> dict[str, Any] | None:
+    if release is None:
+        return None
+    return {
+        "guarantee": release.guarantee,
+        "simulated": release.simulated,
+        "saturation": release.saturation,
+        "integers": sum(len(outcome.integers) for outcome in release.outcomes),
+        "ledger": release.ledger_reference,
+    }
+
+
+def strategy_name(release: Any) -> str | None:
+    return None if release is None else (release.strategy_document or {}).get("name")
+
+
+def answer_facts(which: Named, found: Any) -> dict[str, Any]:
+    """What certificate.json holds and ``--json`` prints."""
+    return finite(
+        {
+            "problem": which.name,
+            "source": found.source,
+            "value": found.value,
+            "bound": found.bound,
+            "robust": {"value": _robust_value(found)},
+            "strategy": strategy_name(found.release),
+            "epsilon": float(found.epsilon),
+            "delta": float(found.delta),
+            "release": release_facts(found.release),
+            "certificate": certificate_facts(found.certificate),
+        }
+    )
+
+
+def _robust_value(found: Any) -> float:
+    """Of the answer that needs no data, at the same estimate."""
+    robust = found.robust
+    return float(robust.problem.value(robust.decision, found.estimate))
+
+
+def write_problem(which: Named, folder: Path) -> None:
+    """The public problem, with the layout of a grid."""
+    from dp_cmdp.envs import save_layout
+
+    which.problem.save(folder / PROBLEM)
+    if which.layout is not None:
+        save_layout(which.layout, folder / LAYOUT)
+
+
+def write_answer(which: Named, found: Any, report: dict[str, Any], folder: Path) -> None:
+    """All public files of an answer."""
+    found.save(folder)
+    write_problem(which, folder)
+    write_json(folder / CERTIFICATE, report)
+    if hasattr(found, "x"):
+        found.to_frame().to_csv(folder / TABLE)
+    draw(found, folder / PICTURE)
+
+
+def draw(what: Any, path: Path) -> Path | None:
+    """The picture of a result, where matplotlib is installed."""
+    from dp_cmdp._src.base.extras import is_installed
+
+    if not is_installed("matplotlib"):
+        return None
+    from dp_cmdp.figures import save_figure
+
+    return save_figure(what.plot(), path)
+
+
+def say(options: Any, facts: dict[str, Any], *lines: tuple[str, str]) -> None:
+    """One JSON document, or named lines that fit a terminal."""
+    if options.json:
+        print(json.dumps(finite(facts), ensure_ascii=False, allow_nan=False))
+        return
+    for name, text in lines:
+        print(
+            textwrap.fill(
+                text, WIDTH, initial_indent=f"{name:10}", subsequent_indent=" " * 10,
+                break_on_hyphens=False, break_long_words=False,
+            )
+        )  # fmt: skip
+
+
+def under_bar(options: Any, name: str, work: Callable[[], T]) -> T:
+    """What `work` returns, with a sign of life on a terminal where it takes long."""
+    (done,) = [work() for _ in with_bar(range(1), not options.json, total=1, name=name)]
+    return done
+
+
+def problem_line(which: Named) -> tuple[str, str]:
+    return "problem", f"{which.name}: {which.problem!r}"
+
+
+def release_lines(release: Any) -> list[tuple[str, str]]:
+    if release is None:
+        return [("release", "none: no data was read (ε = 0)")]
+    facts = release_facts(release) or {}
+    told = f"{facts['integers']} integers were measured; of {release.saturation:.0%} of the entries"
+    return [
+        ("release", f"{strategy_name(release)}: {release.guarantee}"),
+        ("", f"{told} the bounds say no more than what is public"),
+    ]
+
+
+def answer_lines(which: Named, found: Any, folder: Path) -> list[tuple[str, str]]:
+    lines = [problem_line(which), *release_lines(found.release)]
+    lines += [("answer", f"value {found.value:.9g}"), ("", repr(found.certificate))]
+    lines += [("robust", f"value {_robust_value(found):.9g} with no data at all (ε = 0)")]
+    if found.source == "robust" and found.release is not None:
+        lines += [("", "no better answer came of the release: no budget need be spent here")]
+    return [*lines, ("written", f"{folder}/")]
