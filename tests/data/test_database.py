@@ -257,3 +257,10 @@ def test_a_file_that_does_not_fit_is_refused_in_the_same_text(content: str, tmp_
 def test_a_missing_file_is_said_before_anything_is_spent(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="existing file"):
         Database(tmp_path / "values.csv", TWO)
+
+
+def test_a_table_is_no_vector_where_several_groups_have_labels() -> None:
+    parts = {"a": Envelope(0, 1, labels=["x", "y"]), "b": Envelope(0, 1, labels=["z"])}
+    shuffled = pd.Series([0.3, 0.1, 0.2], index=["z", "x", "y"])
+    with pytest.raises(RefusedError):
+        Database(shuffled, Envelope.join(parts)).read()

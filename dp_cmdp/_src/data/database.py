@@ -185,7 +185,9 @@ def _flat(values: Any, envelope: Envelope) -> FloatArray | None:
         given = None if alone else [values]
     else:
         given = None
-    if given is None:  # one vector of all entries
+    if given is None:  # one vector of all entries, which a table with labels is not
+        if is_table(values) and any(group.labels for group in groups):
+            return None
         array = check.private_array("values", values)
         return array if array.shape == envelope.lower.shape else None
     parts = [private_group(part, group) for part, group in zip(given, groups, strict=True)]
