@@ -7,22 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
+from dp_cmdp._src.figures import proof, style
 from dp_cmdp._src.figures.policy import maps_figure, policy_figure
-from dp_cmdp._src.figures.proof import draw_values, statement
 from dp_cmdp._src.figures.release import name_places, shown
-from dp_cmdp._src.figures.style import (
-    CURATOR_ONLY,
-    INK,
-    NONPRIVATE,
-    PER_INCH,
-    PRIVATE,
-    ROBUST,
-    column_beside,
-    describe,
-    heading,
-    legend_below,
-    new_figure,
-)
+from dp_cmdp._src.figures.style import NO_DATA, NO_PRIVACY, SHADES, THIS
 from dp_cmdp._src.figures.view import Places
 
 if TYPE_CHECKING:
@@ -32,50 +20,62 @@ if TYPE_CHECKING:
 
 #: Tables with more rows or columns are drawn without their names; more bars are drawn as lines.
 MOST_NAMES, MOST_BARS = 40, 300
-THIS, NO_DATA, NO_PRIVACY = "this answer", "robust, no data", "no privacy"
-SHADES = {THIS: PRIVATE, NO_DATA: ROBUST, NO_PRIVACY: NONPRIVATE}
+#: Characters of a title above the whole decision.
+WIDE = 80
 
 
 def answer_figure(found: Any) -> Figure:
     """An answer and what is proved of it, the robust answer beside it."""
     if isinstance(found, PolicyAnswer):
         return policy_figure(found)
-    columns = _columns({THIS: found} if found.source == "robust" else
-                       {THIS: found, NO_DATA: found.robust})  # fmt: skip
-    tables = _tables(columns)
-    if tables or not columns:
-        height = 1.4 if not tables else 1.9 + 0.25 * min(len(next(iter(tables.values()))), 16)
-        figure = _tables_figure(tables, found, height + 1.5)
-    else:
-        figure, main, (side,) = column_beside(6.4, 4.4, beside=3.6, heights=[1.0])
-        draw_bars(main, columns)
-        main.set_title(statement(found, int(6.0 * PER_INCH)), loc="left", fontsize=10)
-        draw_values(side, found)
-        if len(columns) > 1:
-            legend_below(figure, main, columns=2)
-    describe(figure, found.release)
+    answers = {THIS: found} | ({} if found.source == "robust" else {NO_DATA: found.robust})
+    figure = decisions_figure(answers, proof.values_of(found), "value at the estimate")
+    first = figure.axes[0]
+    title = f"{proof.statement(found, WIDE)}\n{first.get_title(loc='left')}".strip()
+    first.set_title(title, loc="left", fontsize=9)
+    style.describe(figure, found.release)
     return figure
 
 
-def _tables_figure(tables: dict[str, Any], found: Any, height: float) -> Figure:
-    """Maps of the decision and the robust one, and values below them."""
-    if not tables:
-        figure, ax = new_figure(7.0, height)
-        draw_values(ax, found)
-        ax.set_title(statement(found), loc="left", fontsize=10)
-        return figure
-    figure, axes = new_figure(
-        3.2 + 3.4 * len(tables), height, nrows=2, ncols=len(tables), squeeze=False,
-        height_ratios=(height - 1.8, 0.7),
-    )  # fmt: skip
-    draw_tables(figure, list(axes[0]), tables)
-    first = axes[0, 0]
-    first.set_title(
-        f"{statement(found, 90)}\n{first.get_title(loc='left')}", loc="left", fontsize=9
-    )
-    draw_values(axes[1, 0], found)
-    for ax in axes[1, 1:]:
-        ax.set_visible(False)
+def comparison_figure(comparison: Any) -> Figure:
+    """The answer, the robust one and the best one for the true data: *curator only*."""
+    found, best = comparison._found, comparison._best
+    answers = {THIS: found, NO_DATA: found.robust, NO_PRIVACY: best}
+    values = comparison.value, comparison.robust, comparison.best
+    worth = dict(zip(answers, values, strict=True))
+    if isinstance(found, PolicyAnswer) and (places := Places.of(found.problem)) is not None:
+        figure = maps_figure(answers, places, best.estimate, worth)
+    else:
+        decisions = {} if isinstance(found, PolicyAnswer) else answers
+        figure = decisions_figure(decisions, worth, "value at the true data")
+    told = f"Loss {comparison.loss:.2%}; violated constraints: {comparison.violated}"
+    style.heading(figure, f"{style.CURATOR_ONLY}. {told}", alarming=True)
+    figure.set_label(style.CURATOR_ONLY)
+    return figure
+
+
+def decisions_figure(answers: dict[str, Any], worth: dict[str, float], title: str) -> Figure:
+    """Decisions as maps beside each other, or as bars in one panel; below them their values.
+
+    Of answers that are no tables, the values alone.
+    """
+    columns = _columns(answers)
+    tables = _tables(columns)
+    panels = len(tables) or min(len(columns), 1)
+    tall = 1.7 + 0.25 * min(max((len(t) for t in tables.values()), default=5), 20)
+    figure = style.blank_figure(max(7.0, 2.6 + 3.2 * panels), (tall if panels else 0.0) + 2.2)
+    ratios = (tall, 0.8)[0 if panels else 1 :]
+    places = figure.add_gridspec(len(ratios), max(panels, 1), height_ratios=ratios)
+    tops = [figure.add_subplot(places[0, k]) for k in range(panels)]
+    values = figure.add_subplot(places[-1, :])
+    for ax in (*tops, values):
+        style.dress(ax)
+    if tables:
+        draw_tables(figure, tops, tables)
+    elif columns:
+        draw_bars(tops[0], columns)
+        style.legend_below(figure, tops[0], columns=3)
+    proof.draw_values(values, worth, title)
     return figure
 
 
@@ -89,28 +89,24 @@ def _columns(answers: dict[str, Any]) -> dict[str, pd.Series]:
 
 def _tables(columns: dict[str, pd.Series]) -> dict[str, pd.DataFrame]:
     """The columns as tables, where their labels have two levels that form one."""
-    found = {}
-    for name, column in columns.items():
-        index = column.index
-        if index.nlevels != 2 or not index.is_unique:
-            return {}
-        found[name] = column.unstack(sort=False)
-        if found[name].isna().to_numpy().any() or min(found[name].shape) < 2:
-            return {}
-    return found
+    if not all(c.index.nlevels == 2 and c.index.is_unique for c in columns.values()):
+        return {}
+    found = {name: column.unstack(sort=False) for name, column in columns.items()}
+    full = all(min(t.shape) > 1 and t.notna().to_numpy().all() for t in found.values())
+    return found if full else {}
 
 
 def draw_bars(ax: Axes, columns: dict[str, pd.Series]) -> None:
     """One group of bars per number of a decision."""
-    width, count = 0.8 / len(columns), len(next(iter(columns.values())))
-    for number, (name, column) in enumerate(columns.items()):
-        place = np.arange(count) + width * (number - (len(columns) - 1) / 2)
-        if count <= MOST_BARS:
-            ax.bar(place, column, 0.95 * width, color=SHADES[name], label=name)
-        else:
-            ax.vlines(place, 0.0, column, color=SHADES[name], linewidth=0.8, label=name)
-    ax.axhline(0.0, color=INK, linewidth=0.8)
     first = next(iter(columns.values()))
+    width, place = 0.8 / len(columns), np.arange(len(first))
+    for number, (name, column) in enumerate(columns.items()):
+        at = place + width * (number - (len(columns) - 1) / 2)
+        if place.size <= MOST_BARS:
+            ax.bar(at, column, 0.95 * width, color=SHADES[name], label=name)
+        else:
+            ax.vlines(at, 0.0, column, color=SHADES[name], linewidth=0.8, label=name)
+    ax.axhline(0.0, color=style.INK, linewidth=0.8)
     ax.set_ylabel(str(first.name))
     name_places(ax, first.index.tolist())
 
@@ -119,9 +115,8 @@ def draw_tables(figure: Figure, axes: list[Axes], tables: dict[str, pd.DataFrame
     """Maps with one scale."""
     cells = np.concatenate([table.to_numpy().ravel() for table in tables.values()])
     top = float(np.abs(cells).max()) or 1.0
-    look: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0}
-    if (cells < 0).any():
-        look = {"cmap": "RdBu", "vmin": -top}
+    signed = bool((cells < 0).any())
+    look = {"cmap": "RdBu", "vmin": -top} if signed else {"cmap": "viridis", "vmin": 0.0}
     image: Any = None
     for ax, (name, table) in zip(axes, tables.items(), strict=True):
         ax.grid(visible=False)
@@ -132,39 +127,3 @@ def draw_tables(figure: Figure, axes: list[Axes], tables: dict[str, pd.DataFrame
             axis.set_label_text("" if labels.name is None else str(labels.name))
         ax.set_title(name, loc="left", fontsize=9)
     figure.colorbar(image, ax=axes)
-
-
-def comparison_figure(comparison: Any) -> Figure:
-    """The answer, the robust one and the best one for the true data: *curator only*."""
-    found, best = comparison._found, comparison._best
-    answers = {THIS: found, NO_DATA: found.robust, NO_PRIVACY: best}
-    if found.source == "robust":
-        del answers[NO_DATA]
-    title = f"Loss {comparison.loss:.2%}; violated constraints: {comparison.violated}"
-    if isinstance(found, PolicyAnswer) and Places.of(found.problem) is not None:
-        figure = maps_figure(answers, best.estimate, title)
-    else:
-        figure = _values_figure(comparison, _columns(answers), title)
-    figure.set_label(CURATOR_ONLY)
-    return figure
-
-
-def _values_figure(comparison: Any, columns: dict[str, pd.Series], title: str) -> Figure:
-    """Decisions as tables or bars; of policies without a grid, their values."""
-    policy = isinstance(comparison._found, PolicyAnswer)
-    tables = {} if policy else _tables(columns)
-    if tables:
-        figure, axes = new_figure(2.0 + 3.2 * len(tables), 4.2, ncols=len(tables))
-        draw_tables(figure, list(axes), tables)
-    else:
-        figure, ax = new_figure(7.0, 4.4)
-        worth = {THIS: comparison.value, NO_DATA: comparison.robust, NO_PRIVACY: comparison.best}
-        if policy or not columns:
-            shades = [SHADES[name] for name in worth]
-            ax.bar(list(worth), list(worth.values()), 0.6, color=shades)
-            ax.set_ylabel("value at the true data")
-        else:
-            draw_bars(ax, columns)
-            legend_below(figure, ax, columns=3)
-    heading(figure, f"{CURATOR_ONLY}. {title}", alarming=True)
-    return figure

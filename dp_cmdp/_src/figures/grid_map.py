@@ -18,16 +18,7 @@ from matplotlib.patheffects import withStroke
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.figures.style import INK
 from dp_cmdp._src.figures.view import ARROWS, Places, View
-from dp_cmdp.envs.drawing import (
-    FREE,
-    GOAL,
-    KIND_COLOURS,
-    START,
-    START_RING,
-    WALL,
-    Grid,
-    draw_grid,
-)
+from dp_cmdp.envs import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,33 +41,30 @@ def draw_map(
 ) -> Any:
     """A policy on its grid; `shares` colour candidates (kinds × cells). Returns the heat map."""
     places = view.places
-    image = draw_grid(drawn(places, shares), hatched=not true)
-    rows, cols = places.shape
+    (rows, cols), kinds = places.shape, [kind.cells for kind in places.kinds]
+    grid = drawing.Grid(places.shape, places.walls, places.starts, places.goals, kinds, shares)
+    image = drawing.draw_grid(grid, hatched=not true)
     ax.imshow(image, extent=(-0.5, cols - 0.5, rows - 0.5, -0.5), zorder=0)
     heat = np.sqrt(view.visits)
     top = float(np.nanmax(heat, initial=0.0)) or 1.0
     beside = heat.copy()
     beside[list(places.candidates)] = np.nan
     found = ax.imshow(beside.reshape(rows, cols), cmap=_visits(), vmin=0.0, vmax=top, zorder=1)
-    for cell in places.candidates:
-        _draw_inset(ax, places, cell, found.to_rgba(heat[cell]))
+    for cell in places.candidates:  # in the middle, so that its own colour stays in sight
+        row, col = divmod(cell, cols)
+        shade = found.to_rgba(heat[cell])
+        ax.add_patch(Rectangle((col - 0.3, row - 0.3), 0.6, 0.6, facecolor=shade, zorder=1))
     row, col = np.divmod(np.array(view.path), cols)
     ax.plot(col, row, color=PATH, linewidth=2.0, alpha=0.7, solid_capstyle="round", zorder=3)
     _draw_arrows(ax, view)
     if is_numbered(places) and not true:
-        for cell, number in places.numbers().items():
+        for cell, number in places.candidates.items():
             _draw_number(ax, places, cell, number)
     ax.grid(visible=False)
     ax.set_axis_off()
     ax.set_anchor("NW")
     ax.set_title(title, loc="left", fontsize=10)
     return found
-
-
-def drawn(places: Places, shares: FloatArray | None) -> Grid:
-    """The places as the drawing of environments knows them."""
-    kinds = [kind.cells for kind in places.kinds]
-    return Grid(places.shape, places.walls, places.starts, places.goals, kinds, shares)
 
 
 def cell_side(places: Places) -> float:
@@ -99,30 +87,27 @@ def map_legend(*views: View, shares: bool = False, true: bool = False) -> list[A
 
     handles: list[Any] = []
     for number, kind in enumerate(places.kinds):
-        pale, line, deep = (_hex(shade) for shade in KIND_COLOURS[number % len(KIND_COLOURS)])
+        pale, line, deep = map(_hex, drawing.KIND_COLOURS[number % len(drawing.KIND_COLOURS)])
         named = f" ({kind.name})" if len(places.kinds) > 1 else ""
-        if true:
-            handles.append(
-                Patch(facecolor=deep, label=f"true hazard{named}: the deeper, the worse")
-            )
-            continue
-        face, edge = (deep, pale) if shares else (pale, line)
-        look = {"facecolor": face, "edgecolor": edge, "hatch": "////", "linewidth": 0.0}
-        worse = ": the deeper, the worse the release allows" if shares else ""
-        handles.append(Patch(label=f"may be hazardous{named}{worse}", **look))
+        face, edge = (deep, pale) if shares or true else (pale, line)
+        label = f"{'true hazard' if true else 'may be hazardous'}{named}"
+        if shares or true:
+            label += f": the deeper, the worse{'' if true else ' the release allows'}"
+        hatch = None if true else "////"
+        look = {"facecolor": face, "edgecolor": edge, "hatch": hatch, "linewidth": 0.0}
+        handles.append(Patch(label=label, **look))
     if any(len(view.path) > 1 for view in views):
         look = {"color": PATH, "linewidth": 2, "alpha": 0.7}
         handles.append(Line2D([], [], label="likeliest path from the start", **look))
-    ring = {"marker": "o", "markersize": 8, "linestyle": "none", "markeredgewidth": 2}
-    fill = {"markerfacecolor": _hex(START), "markeredgecolor": _hex(START_RING)}
-    handles.append(Line2D([], [], label="start", **ring, **fill))
+    ring: dict[str, Any] = {"mfc": _hex(drawing.START), "mec": _hex(drawing.START_RING), "mew": 2}
+    handles.append(Line2D([], [], label="start", marker="o", ms=8, linestyle="none", **ring))
     if places.goals:
-        handles.append(Patch(facecolor=_hex(GOAL), label="end of an episode"))
+        handles.append(Patch(facecolor=_hex(drawing.GOAL), label="end of an episode"))
     handles.append(arrow("action: its length is its probability", 1.0))
-    if any((view.weights.any(axis=1) & ~_seen(view)).any() for view in views):
+    if any((view.weights.any(axis=1) & ~(view.visits > UNSEEN)).any() for view in views):
         handles.append(arrow("action in a cell never visited", FAINT))
     if places.walls:
-        handles.append(Patch(facecolor=_hex(WALL), label="wall"))
+        handles.append(Patch(facecolor=_hex(drawing.WALL), label="wall"))
     return handles
 
 
@@ -150,11 +135,6 @@ def _hex(colour: tuple[int, int, int]) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-def _seen(view: View) -> Any:
-    """Which cells are visited at all."""
-    return view.visits > UNSEEN
-
-
 def _draw_arrows(ax: Axes, view: View) -> None:
     """One arrow per action that is taken, those of a cell in its middle together."""
     weights = np.where(view.weights > 0.01, view.weights, 0.0)
@@ -163,7 +143,7 @@ def _draw_arrows(ax: Axes, view: View) -> None:
     cells, toward = np.nonzero(weights)
     row, col = np.divmod(cells, view.places.shape[1])
     for seen, alpha in ((True, 0.9), (False, FAINT)):
-        pick = _seen(view)[cells] == seen
+        pick = (view.visits[cells] > UNSEEN) == seen
         here = cells[pick]
         ax.quiver(
             col[pick] + tails[here, 0],
@@ -175,17 +155,11 @@ def _draw_arrows(ax: Axes, view: View) -> None:
         )  # fmt: skip
 
 
-def _draw_inset(ax: Axes, places: Places, cell: int, shade: Any) -> None:
-    """The visits of a candidate, in its middle: its own colour stays in sight."""
-    row, col = divmod(cell, places.shape[1])
-    ax.add_patch(Rectangle((col - 0.3, row - 0.3), 0.6, 0.6, facecolor=shade, zorder=1))
-
-
 def _draw_number(ax: Axes, places: Places, cell: int, number: int) -> None:
     """The number of a candidate in the lower right of its cell."""
     row, col = divmod(cell, places.shape[1])
     ax.text(
         col + 0.42, row + 0.42, str(number), color=INK, fontweight="bold", zorder=6,
         fontsize=min(6.0, 13.0 * cell_side(places)), ha="right", va="bottom",
-        path_effects=[withStroke(linewidth=1.5, foreground=_hex(FREE))],
+        path_effects=[withStroke(linewidth=1.5, foreground=_hex(drawing.FREE))],
     )  # fmt: skip

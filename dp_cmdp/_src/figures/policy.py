@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
-from dp_cmdp._src.figures.grid_map import (
-    cell_side,
-    draw_map,
-    is_numbered,
-    map_legend,
-    visits_bar,
-)
-from dp_cmdp._src.figures.proof import MOST_COSTS, draw_costs, draw_values
-from dp_cmdp._src.figures.release import draw_intervals, draw_queries, entry_names, queries_of
-from dp_cmdp._src.figures.style import (
-    CURATOR_ONLY,
-    column_beside,
-    describe,
-    heading,
-    new_figure,
-    panel,
-    small_legend,
-)
+from dp_cmdp._src.figures import grid_map, proof, release, style
 from dp_cmdp._src.figures.view import Places, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Width of what is told beside a map, in inches; and what each of its panels needs in height,
-#: beside the heights themselves, for title, numbers and legend.
-BESIDE, PANEL_HEIGHT = 5.0, 0.95
+#: Width of the panels beside a map, in inches; and what each needs in height, beside the heights
+#: themselves, for title and numbers.
+BESIDE, PANEL_HEIGHT = 5.0, 0.85
 #: Characters below the axis at most; of more numbers, every second or third and so on is shown.
 MOST_CHARACTERS = 60
 MOST_QUERIES = 4
+#: Of a legend.
+COLUMN_WIDTH = 3.4
 
 Part = tuple[float, Callable[[Any], None]]
 
@@ -45,125 +32,103 @@ Part = tuple[float, Callable[[Any], None]]
 def policy_figure(found: PolicyAnswer) -> Figure:
     """The map of a policy where its problem is a grid; what was released, is proved, is earned."""
     places = Places.of(found.problem)
-    parts = _parts(found, places)
+    shares = _worst(found, places)
+    parts = _parts(found, places, shares)
     heights = [height for height, _ in parts]
-    tall = 0.6 + sum(PANEL_HEIGHT + height for height in heights)
+    handles: list[Any] = []
     if places is None:
-        figure, axes = new_figure(6.4, tall, nrows=len(parts), squeeze=False, height_ratios=heights)
+        tall = 0.8 + sum(PANEL_HEIGHT + height for height in heights)
+        look: dict[str, Any] = {"squeeze": False, "height_ratios": heights}
+        figure, axes = style.new_figure(6.4, tall, nrows=len(parts), **look)
         column = list(axes.flat)
     else:
-        figure, column = _beside_map(found, places, heights, tall)
-    for part, (_, draw) in zip(column, parts, strict=True):
-        draw(part)
-    describe(figure, found.release)
+        cell, (rows, cols) = grid_map.cell_side(places), places.shape
+        tall = 1.3 + max(sum(PANEL_HEIGHT + height for height in heights), cell * rows + 0.5)
+        wide = max(cell * cols + 1.6, 3.4)
+        figure, main, column = style.column_beside(wide, tall, beside=BESIDE, heights=heights)
+        view = View.of(places, found.policy)
+        image = grid_map.draw_map(main, view, title="policy", shares=shares)
+        grid_map.visits_bar(figure, image, main)
+        handles = grid_map.map_legend(view, shares=shares is not None)
+    for ax, (_, draw) in zip(column, parts, strict=True):
+        draw(ax)
+    _explain(figure, *column, handles=handles)
+    style.describe(figure, found.release)
     return figure
 
 
-def _beside_map(
-    found: PolicyAnswer, places: Places, heights: list[float], tall: float
-) -> tuple[Figure, list[Axes]]:
-    """A figure with the map, and axes for everything else beside it."""
-    cell, (rows, cols) = cell_side(places), places.shape
-    size = max(cell * cols + 1.6, 3.4), max(tall, cell * rows + 2.2)
-    figure, main, column = column_beside(*size, beside=BESIDE, heights=heights)
-    view, shares = View.of(places, found.policy), _worst(found, places)
-    image = draw_map(main, view, title="policy", shares=shares)
-    visits_bar(figure, image, main)
-    handles = map_legend(view, shares=shares is not None)
-    _legend(figure, handles)
-    return figure, column
+def _explain(figure: Figure, *axes: Axes, handles: list[Any]) -> None:
+    columns = max(2, int(figure.get_figwidth() / COLUMN_WIDTH))
+    style.legend_below(figure, *axes, handles=handles, columns=columns)
 
 
-def _legend(figure: Figure, handles: list[Any]) -> None:
-    columns = max(2, int(figure.get_figwidth() / 3.4))
-    figure.legend(
-        handles=handles, ncols=columns, loc="outside lower left", fontsize=8, frameon=False
-    )
-
-
-def _worst(found: PolicyAnswer, places: Places) -> Any:
+def _worst(found: PolicyAnswer, places: Places | None) -> FloatArray | None:
     """What candidates may cost at worst; None where the release says nothing of single ones."""
-    return places.shares(found.known.lower, found.known.upper) if _tells(found, places) else None
-
-
-def _tells(found: PolicyAnswer, places: Places | None) -> bool:
-    """Whether the release says more of some candidate than its public bounds."""
     if places is None or found.release is None:
-        return False
+        return None
     known, envelope = found.release.uncertainty, found.release.envelope
     tighter = (known.lower > envelope.lower) | (known.upper < envelope.upper)
-    return any(tighter[kind.price.entry].any() for kind in places.kinds)
+    told = any(tighter[kind.price.entry].any() for kind in places.kinds)
+    return places.shares(known.lower, known.upper) if told else None
 
 
-def _parts(found: PolicyAnswer, places: Places | None) -> list[Part]:
-    """What is told beside the map: heights, and what draws on given axes."""
+def _parts(found: PolicyAnswer, places: Places | None, shares: FloatArray | None) -> list[Part]:
+    """The panels beside the map: heights, and what draws on given axes."""
     parts: list[Part] = []
-    if found.release is not None:
-        names = entry_names(found.release.envelope)
-        if places is not None and _tells(found, places):
-            parts.append((1.5, lambda ax: _draw_candidates(ax, found, places)))
-        if queries := queries_of(found.release):
-            count = min(len(queries), MOST_QUERIES)
-            parts.append((0.2 + 0.25 * count, lambda ax: _draw_few_queries(ax, queries, names)))
+    if places is not None and shares is not None:
+        parts.append((1.5, partial(_draw_candidates, found=found, places=places)))
+    queries = [] if found.release is None else release.queries_of(found.release)
+    if queries:
+        names, count = release.entry_names(found.problem.envelope), min(len(queries), MOST_QUERIES)
+        draw = partial(release.draw_queries, queries=queries, names=names, most=count)
+        parts.append((0.2 + 0.25 * count, draw))
     if found.problem.names:
-        height = 0.3 + 0.3 * min(len(found.problem.names), MOST_COSTS)
-        parts.append((height, lambda ax: draw_costs(ax, found)))
-    return [*parts, (0.65, lambda ax: draw_values(ax, found))]
-
-
-def _draw_few_queries(ax: Axes, queries: Any, names: list[str]) -> None:
-    draw_queries(ax, queries, names, most=MOST_QUERIES)
-    ax.set_title(f"released: {ax.get_title(loc='left')}", loc="left", fontsize=9)
-    small_legend(ax)
+        height = 0.3 + 0.3 * min(len(found.problem.names), proof.MOST_COSTS)
+        parts.append((height, partial(proof.draw_costs, found=found)))
+    title = "value (discounted reward) at the estimate"
+    draw = partial(proof.draw_values, worth=proof.values_of(found), title=title)
+    return [*parts, (0.65, draw)]
 
 
 def _draw_candidates(ax: Axes, found: PolicyAnswer, places: Places) -> None:
     """The interval of every candidate's cost within its public bounds, by its number."""
-    known, envelope = found.known, found.problem.envelope
-    numbers = places.numbers()
-    released = [kind.interval(known.lower, known.upper) for kind in places.kinds]
-    public = [kind.interval(envelope.lower, envelope.upper) for kind in places.kinds]
     low, high, least, most = (
-        np.concatenate([ends[side] for ends in both])
-        for both in (released, public)
+        np.concatenate([kind.interval(known.lower, known.upper)[side] for kind in places.kinds])
+        for known in (found.known, found.problem.envelope)
         for side in (0, 1)
     )
-    ticks = [str(numbers[cell]) for kind in places.kinds for cell in kind.cells]
+    numbers, kinds = places.candidates, places.kinds
+    ticks = [str(numbers[cell]) for kind in kinds for cell in kind.cells]
     thick = float(np.clip(160.0 / len(ticks), 1.2, 6.0))
-    draw_intervals(ax, (low, high), (least, most), thick=thick)
+    release.draw_intervals(ax, (low, high), (least, most), thick=thick)
     step = -(-len(ticks) * (1 + max(map(len, ticks))) // MOST_CHARACTERS)
-    ax.set_xticks(range(0, len(ticks), step), ticks[::step], fontsize=7)
+    ax.set_xticks(range(0, len(ticks), step), ticks[::step])
     ax.set_xlim(-0.8, len(ticks) - 0.2)
-    ends = np.cumsum([len(kind.cells) for kind in places.kinds])
-    for end in ends[:-1].tolist():
-        ax.axvline(end - 0.5, color="#9ca3af", linewidth=0.8)
-    counted = "number on the map" if is_numbered(places) else "row by row"
-    named = f": {', '.join(kind.name for kind in places.kinds)}" if len(places.kinds) > 1 else ""
+    for end in np.cumsum([len(kind.cells) for kind in kinds])[:-1].tolist():
+        ax.axvline(end - 0.5, color=style.GUIDE, linewidth=0.8)
+    counted = "number on the map" if grid_map.is_numbered(places) else "row by row"
+    named = f": {', '.join(kind.name for kind in kinds)}" if len(kinds) > 1 else ""
     ax.set_xlabel(f"candidate ({counted}{named})", fontsize=8)
     excluded = int((high < most).sum())
     title = f"released: cost of a visit; worst excluded: {excluded} of {len(ticks)}"
-    panel(ax, title, along="y")
-    small_legend(ax)
+    style.panel(ax, title, along="y")
 
 
-def maps_figure(answers: dict[str, PolicyAnswer], truth: Any, title: str) -> Figure:
+def maps_figure(
+    answers: dict[str, PolicyAnswer], places: Places, truth: FloatArray, worth: dict[str, float]
+) -> Figure:
     """Policies side by side with the true hazards: *curator only*."""
-    first = next(iter(answers.values()))
-    places = Places.of(first.problem)
-    assert places is not None
     views = [View.of(places, found.policy) for found in answers.values()]
-    cell, (rows, cols) = cell_side(places), places.shape
+    cell, (rows, cols) = grid_map.cell_side(places), places.shape
     size = len(views) * (max(cell * cols, 2.4) + 0.3) + 1.4, cell * rows + 2.2
-    figure, axes = new_figure(*size, ncols=len(views))
-    images = []
-    for ax, view, (name, found) in zip(axes, views, answers.items(), strict=True):
-        text = f"{name}: value {found.problem.value(found.policy, truth):.5g}"
-        shares = places.shares(truth, truth)
-        images.append(draw_map(ax, view, title=text, shares=shares, true=True))
+    figure, axes = style.new_figure(*size, ncols=len(views))
+    shares, images = places.shares(truth, truth), []
+    for ax, view, name in zip(axes, views, answers, strict=True):
+        title = f"{name}: value {worth[name]:.5g}"
+        images.append(grid_map.draw_map(ax, view, title=title, shares=shares, true=True))
     hottest = max(images, key=lambda image: image.get_clim()[1])
     for image in images:
         image.set_clim(hottest.get_clim())
-    visits_bar(figure, hottest, axes[-1])
-    _legend(figure, map_legend(*views, true=True))
-    heading(figure, f"{CURATOR_ONLY}. {title}", alarming=True)
+    grid_map.visits_bar(figure, hottest, axes[-1])
+    _explain(figure, handles=grid_map.map_legend(*views, true=True))
     return figure

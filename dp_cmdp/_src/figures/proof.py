@@ -9,7 +9,7 @@ import numpy as np
 
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.chain import occupancy
-from dp_cmdp._src.figures.style import BAD, ENTRIES, GUIDE, INK, PRIVATE, ROBUST, panel
+from dp_cmdp._src.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,37 +51,42 @@ def draw_costs(ax: Axes, found: PolicyAnswer) -> None:
     share = 1.0 - room / scale
     chosen = np.sort(np.argsort(-share, kind="stable")[:MOST_COSTS])
     place, names = np.arange(chosen.size), found.problem.names
-    shade = ENTRIES if found.certificate.verified else BAD
+    shade = style.ENTRIES if found.certificate.verified else style.BAD
     ax.barh(place, share[chosen], 0.5, color=shade)
-    ax.axvline(1.0, color=INK, linewidth=1.5)
+    ax.axvline(1.0, color=style.INK, linewidth=1.5)
     told = [f"{names[k]}\n{cost[k]:.4g} of {limit[k]:.4g}" for k in chosen.tolist()]
     ax.set_yticks(place, told)
     ax.set_ylim(chosen.size - 0.5, -0.5)
     ax.set_xlim(min(0.0, 1.05 * share[chosen].min()), max(1.05, 1.05 * share[chosen].max()))
     ax.set_xlabel("share of the limit, where the release leaves it the least room", fontsize=8)
-    panel(ax, statement(found), along="x")
+    style.panel(ax, statement(found), along="x")
 
 
-def draw_values(ax: Axes, found: Any) -> None:
-    """Values as dots on one line: without data, of this answer, and the most that is possible.
+def values_of(found: Any) -> dict[str, float]:
+    """What an answer is worth at its estimate, the robust one, and the most that is possible."""
+    worth = {style.THIS: found.value, style.BOUND: found.bound}
+    if found.source != "robust":
+        robust = found.robust
+        value = float(robust.problem.value(robust.decision, found.estimate))
+        worth = {style.NO_DATA: value} | worth
+    return worth
+
+
+def draw_values(ax: Axes, worth: dict[str, float], title: str) -> None:
+    """Values as dots on one line each.
 
     The axis spans a twentieth of the values at least, so that what is nearly equal looks so.
     """
-    rows = [("this answer", found.value, "s", PRIVATE), ("bound", found.bound, "|", INK)]
-    if found.source != "robust":
-        robust = found.robust
-        worth = float(robust.problem.value(robust.decision, found.estimate))
-        rows.insert(0, ("robust, no data", worth, "d", ROBUST))
-    rows = [row for row in rows if np.isfinite(row[1])]
-    values = [value for _, value, _, _ in rows]
+    rows = {name: value for name, value in worth.items() if np.isfinite(value)}
+    values = list(rows.values())
     middle, largest = (max(values) + min(values)) / 2, max(map(abs, values))
     half = 0.6 * max(max(values) - min(values), LEAST_SPAN * largest) or 1.0
-    for at, (_, value, sign, shade) in enumerate(rows):
-        ax.axhline(at, color=GUIDE, linewidth=0.5)
-        ax.plot(value, at, sign, color=shade, markersize=8, markeredgewidth=2)
-    ax.set_yticks(range(len(rows)), [f"{name}: {value:.5g}" for name, value, *_ in rows])
+    for at, (name, value) in enumerate(rows.items()):
+        ax.axhline(at, color=style.GUIDE, linewidth=0.5)
+        look: dict[str, Any] = {"color": style.SHADES[name], "marker": style.MARKS[name]}
+        ax.plot(value, at, markersize=8, markeredgewidth=2, **look)
+    ax.set_yticks(range(len(rows)), [f"{name}: {value:.5g}" for name, value in rows.items()])
     ax.set(xlim=(middle - half, middle + half), ylim=(len(rows) - 0.5, -0.5))
     ax.locator_params(axis="x", nbins=4)
     ax.ticklabel_format(axis="x", useOffset=False)
-    kind = "value (discounted reward)" if isinstance(found, PolicyAnswer) else "value"
-    panel(ax, f"{kind} at the estimate", along="x")
+    style.panel(ax, title, along="x")

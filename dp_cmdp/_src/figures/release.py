@@ -12,17 +12,9 @@ import numpy as np
 
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.frames import entries_frame
 from dp_cmdp._src.data.labels import flat_index
-from dp_cmdp._src.figures.style import (
-    ENTRIES,
-    GUIDE,
-    PUBLIC,
-    QUERIES,
-    describe,
-    legend_below,
-    new_figure,
-    panel,
-)
+from dp_cmdp._src.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,57 +24,46 @@ if TYPE_CHECKING:
 MOST_NAMES, MOST_MARKS = 30, 120
 #: Longer names are cut; more characters than this side by side are turned.
 LONGEST_NAME, LEVEL_NAMES = 22, 28
-#: So few long names are folded into lines.
-MOST_FOLDED = 3
-#: Queries drawn at most; panels side by side.
-MOST_QUERIES, MOST_COLUMNS = 16, 4
+#: Queries drawn at most, and entries named of each; panels side by side.
+MOST_QUERIES, MOST_ENTRIES, MOST_COLUMNS = 16, 3, 4
+
+Ends = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of Σ w θ: by the release, by its intervals alone, by the envelope."""
+    """Between what a linear query lies, by the release and by its intervals alone.
+
+    In shares of the range that the public bounds allow.
+    """
 
     entries: tuple[int, ...]
     released: tuple[float, float]
     alone: tuple[float, float]
-    public: tuple[float, float]
-
-    def shares(self, ends: tuple[float, float]) -> tuple[float, float]:
-        """Two numbers as shares of the public range."""
-        low, high = self.public
-        width = (high - low) or 1.0
-        first, last = ((min(max(end, low), high) - low) / width for end in ends)
-        return first, last
 
 
 def queries_of(release: Any) -> list[Bounds]:
     """The linear queries of a release; both sides of one that is bounded twice belong together."""
     known, envelope = release.uncertainty, release.envelope
-    W = known.W
-    found: dict[Any, list[float]] = {}
+    W, up, down = known.W, known.W.maximum(0), known.W.minimum(0)
+    least = up @ envelope.lower + down @ envelope.upper
+    width = up @ envelope.upper + down @ envelope.lower - least
+    width[width == 0.0] = 1.0
+    ends = up @ known.lower + down @ known.upper, up @ known.upper + down @ known.lower
+    low, high, bound = (np.clip((end - least) / width, 0.0, 1.0) for end in (*ends, known.q))
+    found: dict[Any, Bounds] = {}
     for row, (a, b) in enumerate(pairwise(W.indptr.tolist())):
-        entries, weights = W.indices[a:b].tolist(), W.data[a:b]
-        sign = float(np.sign(weights[0])) if weights.size else 1.0
-        key = tuple(entries), tuple((sign * weights).tolist())
-        ends = found.setdefault(key, [-np.inf, np.inf])
-        side = int(sign > 0)
-        ends[side] = (max, min)[side](ends[side], sign * float(known.q[row]))
-    return [
-        Bounds(
-            entries,
-            (ends[0], ends[1]),
-            _range(entries, weights, known.lower, known.upper),
-            _range(entries, weights, envelope.lower, envelope.upper),
-        )
-        for (entries, weights), ends in found.items()
-    ]
-
-
-def _range(
-    entries: Sequence[int], weights: Sequence[float], lower: FloatArray, upper: FloatArray
-) -> tuple[float, float]:
-    one, other = np.array(weights) * lower[list(entries)], np.array(weights) * upper[list(entries)]
-    return float(np.minimum(one, other).sum()), float(np.maximum(one, other).sum())
+        entries, weights = tuple(W.indices[a:b].tolist()), W.data[a:b]
+        positive = not weights.size or weights[0] > 0.0
+        released, alone = (0.0, float(bound[row])), (float(low[row]), float(high[row]))
+        if not positive:  # a lower bound of the opposite query
+            released, alone = (1.0 - released[1], 1.0), (1.0 - alone[1], 1.0 - alone[0])
+        key = entries, tuple((weights if positive else -weights).tolist())
+        if key in found:
+            own = found[key].released
+            released = max(own[0], released[0]), min(own[1], released[1])
+        found[key] = Bounds(entries, released, alone)
+    return list(found.values())
 
 
 def release_figure(release: Any) -> Figure:
@@ -94,9 +75,9 @@ def release_figure(release: Any) -> Figure:
     sizes += [np.sqrt(10)] if queries else []
     columns = min(len(sizes), MOST_COLUMNS)
     rows = -(-len(sizes) // columns)
-    ratios = sizes if rows == 1 else [1.0] * columns
+    look: dict[str, Any] = {"width_ratios": sizes if rows == 1 else None, "squeeze": False}
     size = 4.0 + 2.8 * columns, 0.6 + 3.8 * rows
-    figure, axes = new_figure(*size, nrows=rows, ncols=columns, squeeze=False, width_ratios=ratios)
+    figure, axes = style.new_figure(*size, nrows=rows, ncols=columns, **look)
     for name, place in zip(names, axes.flat, strict=False):
         _draw_group(place, release, name)
     if queries:
@@ -105,27 +86,22 @@ def release_figure(release: Any) -> Figure:
         place.set_ylim(max(len(queries[:MOST_QUERIES]), 4) - 0.4, -0.6)
     for place in axes.flat[len(sizes) :]:
         place.set_visible(False)
-    describe(figure, release)
-    legend_below(figure, *axes.flat, columns=4)
+    style.describe(figure, release)
+    style.legend_below(figure, *axes.flat, columns=4)
     return figure
 
 
 def entry_names(envelope: Envelope) -> list[str]:
     """Labels of all entries; of several groups, with the group before them."""
-    found = []
-    for group in envelope.groups:
-        size = int(np.prod(group.shape))
-        own = flat_index(group.labels).tolist() if group.labels else range(size)
-        lone = not group.labels and size == 1
-        words = ["" if lone else shown(label) for label in own]
-        several = len(envelope.groups) > 1 or lone
-        found += [" ".join(filter(None, (group.name if several else "", word))) for word in words]
-    return found
+    frame = entries_frame(envelope, {})
+    places = "entry" in frame.columns
+    keys = frame[["group", "entry"]].itertuples(index=False) if places else frame.index
+    return [shown(tuple(key) if places else key) for key in keys]
 
 
 def shown(label: Any) -> str:
     """A label in a picture."""
-    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    return ", ".join(map(shown, label)) if isinstance(label, tuple) else str(label)
 
 
 def _draw_group(ax: Axes, release: Any, name: str) -> None:
@@ -133,34 +109,24 @@ def _draw_group(ax: Axes, release: Any, name: str) -> None:
     inside, size = slice(group.start, group.stop), group.stop - group.start
     names = flat_index(group.labels).tolist() if group.labels else list(range(size))
     thick = float(np.clip(200.0 / max(size, 1), 0.8, 6.0))
-    draw_intervals(
-        ax,
-        (release.lower[inside], release.upper[inside]),
-        (release.envelope.lower[inside], release.envelope.upper[inside]),
-        thick=thick,
-    )
+    released, public = ((of.lower[inside], of.upper[inside]) for of in (release, release.envelope))
+    draw_intervals(ax, released, public, thick=thick)
     if size <= MOST_MARKS:
         look: dict[str, Any] = {"color": "black", "markersize": thick + 3, "label": "estimate"}
         ax.plot(np.arange(size), release.estimate[inside], "_", **look)
     ax.set_ylabel("value")
-    ax.set_title(f"{name}: {size}", fontsize=10, loc="left")
+    ax.set_title(plain(f"{name}: {size}"), fontsize=10, loc="left")
     name_places(ax, names)
 
 
-def draw_intervals(
-    ax: Axes,
-    released: tuple[FloatArray, FloatArray],
-    public: tuple[FloatArray, FloatArray],
-    *,
-    thick: float,
-) -> None:
+def draw_intervals(ax: Axes, released: Ends, public: Ends, *, thick: float) -> None:
     """Released intervals over public bounds; those that are as wide say nothing and are pale."""
     (low, high), place = released, np.arange(len(released[0]))
-    ax.vlines(place, *public, color=PUBLIC, linewidth=1.8 * thick, label="public bounds")
+    ax.vlines(place, *public, color=style.PUBLIC, linewidth=1.8 * thick, label="public bounds")
     silent = (low <= public[0]) & (high >= public[1])
     for pick, shade, label in (
-        (silent, GUIDE, "says no more than that"),
-        (~silent, ENTRIES, "released interval"),
+        (silent, style.GUIDE, "says no more than that"),
+        (~silent, style.ENTRIES, "released interval"),
     ):
         if pick.any():
             ends = low[pick], high[pick]
@@ -172,29 +138,23 @@ def draw_queries(
 ) -> None:
     """Between which shares of its public range the value of every query certainly lies."""
     drawn = queries[:most]
-    for at, query in enumerate(drawn):
-        ax.barh(at, 1.0, 0.8, color=PUBLIC, label="public range of a query" if at == 0 else None)
-        low, high = query.shares(query.released)
-        label = "released" if at == 0 else None
-        ax.barh(at, high - low, 0.5, left=low, color=QUERIES, label=label)
-        if query.alone != query.public:
-            look: dict[str, Any] = {"color": ENTRIES, "linewidth": 2}
-            ax.vlines(query.shares(query.alone), at - 0.4, at + 0.4, **look)
-    if any(query.alone != query.public for query in drawn):
-        ax.plot([], [], color=ENTRIES, linewidth=2, label="by intervals alone")
+    place, (low, high) = np.arange(len(drawn)), np.array([query.released for query in drawn]).T
+    ax.barh(place, 1.0, 0.8, color=style.PUBLIC, label="public bounds")
+    ax.barh(place, high - low, 0.5, left=low, color=style.QUERIES, label="released query")
+    ends: Any = {"color": style.ENTRIES, "linewidth": 2, "label": "by intervals alone"}
     told = []
-    for number, query in enumerate(drawn, start=1):
-        few = ", ".join(names[k] for k in query.entries[:3])
-        more = len(query.entries) - 3
-        text = f"{number}: {few}" if more <= 0 else f"{number}: {len(query.entries)} entries"
-        told.append(_safe(textwrap.fill(text, LONGEST_NAME)))
-    ax.set_yticks(range(len(drawn)), told, fontsize=8)
+    for at, query in enumerate(drawn):
+        if query.alone != (0.0, 1.0):
+            ax.vlines(query.alone, at - 0.4, at + 0.4, **ends)
+        few = ", ".join(names[k] for k in query.entries[:MOST_ENTRIES])
+        many = len(query.entries) > MOST_ENTRIES
+        text = f"{at + 1}: {len(query.entries)} entries" if many else f"{at + 1}: {few}"
+        told.append(plain(textwrap.fill(text, LONGEST_NAME)))
+    ax.set_yticks(place, told)
     ax.set(xlim=(0.0, 1.0), ylim=(len(drawn) - 0.4, -0.6))
     ax.set_xlabel("share of the range that the public bounds allow", fontsize=8)
-    rest = len(queries) - len(drawn)
-    panel(
-        ax, f"linear queries: {len(queries)}" + (f" ({rest} not shown)" if rest else ""), along="x"
-    )
+    rest = f" ({len(queries) - most} not shown)" if len(queries) > most else ""
+    style.panel(ax, f"released linear queries: {len(queries)}{rest}", along="x")
 
 
 def name_places(ax: Axes, labels: Sequence[Any]) -> None:
@@ -209,17 +169,13 @@ def name_places(ax: Axes, labels: Sequence[Any]) -> None:
         ax.set_xlabel("position")
     if count > MOST_NAMES:
         return
-    longest = max(map(len, texts), default=0)
-    if count <= MOST_FOLDED and longest > LONGEST_NAME:
-        cut = [textwrap.fill(textwrap.shorten(t, 60, placeholder=" …"), 15) for t in texts]
-        longest = 0
-    else:
-        cut = [t if len(t) <= LONGEST_NAME else t[: LONGEST_NAME - 1] + "…" for t in texts]
-    ax.set_xticks(range(count), [_safe(t) for t in cut], fontsize=8)
-    if longest > 2 and min(longest, LONGEST_NAME) * count > LEVEL_NAMES:
+    cut = [t if len(t) <= LONGEST_NAME else t[: LONGEST_NAME - 1] + "…" for t in texts]
+    ax.set_xticks(range(count), [plain(t) for t in cut], fontsize=8)
+    longest = max(map(len, cut), default=0)
+    if longest > 2 and longest * count > LEVEL_NAMES:
         ax.tick_params(axis="x", rotation=90)
 
 
-def _safe(text: str) -> str:
+def plain(text: str) -> str:
     """A text of somebody else's: $ begins no formula."""
     return text.replace("$", r"\$")

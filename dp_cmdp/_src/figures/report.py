@@ -21,19 +21,17 @@ def report_figure(report: Any) -> Figure:
     several = len(heads) <= MOST_COLUMNS
     columns = heads if several else ["outcome"]
     rows: dict[str, dict[str, list[Any]]] = {}
-    for finding in report:
-        row = finding.subject if several else f"{finding.subject}: {finding.claim}"
-        column = _head(finding) if several else "outcome"
-        rows.setdefault(row, {}).setdefault(column, []).append(finding)
+    for found in report:
+        row = found.subject if several else f"{found.subject}: {found.claim}"
+        column = _head(found) if several else "outcome"
+        rows.setdefault(row, {}).setdefault(column, []).append(found)
     width = 0.075 * min(max(map(len, rows), default=1), LONGEST) + 1.15 * len(columns) + 0.6
-    lines = [textwrap.fill(textwrap.shorten(name, 2 * LONGEST, placeholder=" …"), LONGEST)
-             for name in rows]  # fmt: skip
+    lines = [textwrap.fill(name, LONGEST) for name in rows]
     height = 1.6 + 0.16 * sum(1 + line.count("\n") for line in lines) + 0.12 * len(lines)
     figure, ax = new_figure(max(width, 6.0), height)
-    for at, found in enumerate(rows.values()):
-        for column, name in enumerate(columns):
-            if name in found:
-                _draw_outcome(ax, column, at, found[name])
+    for at, row in enumerate(rows.values()):
+        for name, findings in row.items():
+            _draw_outcome(ax, columns.index(name), at, findings)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.tick_params(length=0)
@@ -60,8 +58,7 @@ def _draw_outcome(ax: Any, column: int, row: int, findings: list[Any]) -> None:
     worst = min(findings, key=lambda found: {False: 0, None: 1, True: 2}[found.holds])
     shade = {False: BAD, None: PUBLIC, True: ENTRIES}[worst.holds]
     ax.add_patch(Rectangle((column - 0.47, row - 0.42), 0.94, 0.84, facecolor=shade, linewidth=0))
-    bounds = [found.numbers["epsilon_lower_bound"] for found in findings
-              if "epsilon_lower_bound" in found.numbers]  # fmt: skip
-    text = worst.outcome + (f", ε ≥ {max(bounds):.2g}" if bounds else "")
+    least = max(found.numbers.get("epsilon_lower_bound", 0.0) for found in findings)
+    text = worst.outcome + (f", ε ≥ {least:.2g}" if least > 0.0 else "")
     ink = INK if worst.holds is None else "white"
     ax.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 #: What is public and says little, lines that only guide the eye, and small print.
 PUBLIC, GUIDE, INK = "#d1d5db", "#9ca3af", "#374151"
-#: What was released, and what answers of three kinds are worth; told apart by colour-blind eyes.
+#: What was released, and answers of three kinds; told apart by colour-blind eyes.
 ENTRIES, QUERIES = "#0d764f", "#7567f3"
 PRIVATE, ROBUST, NONPRIVATE = "#0767a5", "#121826", "#d96208"
+THIS, NO_DATA, NO_PRIVACY, BOUND = "this answer", "robust, no data", "no privacy", "bound"
+SHADES = {THIS: PRIVATE, NO_DATA: ROBUST, NO_PRIVACY: NONPRIVATE, BOUND: INK}
+MARKS = {THIS: "s", NO_DATA: "d", NO_PRIVACY: "o", BOUND: "|"}
 #: What failed, and what must not be published.
 BAD = "#810120"
 CURATOR_ONLY = "CURATOR ONLY: reads the true data, do not publish"
@@ -73,27 +76,14 @@ def panel(ax: Axes, title: str, *, along: str) -> None:
     ax.grid(visible=False, axis="y" if along == "x" else "x")
 
 
-def legend_below(figure: Figure, *axes: Axes, columns: int) -> None:
+def legend_below(figure: Figure, *axes: Axes, columns: int, handles: Sequence[Any] = ()) -> None:
     """One legend below all axes: every label once, in the order in which it was drawn."""
-    entries: dict[str, Any] = {}
+    entries: dict[str, Any] = {handle.get_label(): handle for handle in handles}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    place: dict[str, Any] = {"loc": "outside lower center", "fontsize": 8, "frameon": False}
+    place: dict[str, Any] = {"loc": "outside lower left", "fontsize": 8, "frameon": False}
     figure.legend(entries.values(), entries.keys(), ncols=columns, **place)
-
-
-def small_legend(ax: Axes, *, label: bool = True) -> None:
-    """The legend of one panel of several: small, below the numbers and the `label` of its axis."""
-    from matplotlib.transforms import ScaledTranslation
-
-    whole: Any = ax.get_figure(root=True)
-    down = ScaledTranslation(0.0, (-33 if label else -19) / 72, whole.dpi_scale_trans)
-    ax.legend(
-        loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=ax.transAxes + down, ncols=3,
-        fontsize=7, frameon=False, handlelength=1.4, handletextpad=0.4, columnspacing=0.9,
-        borderaxespad=0.0,
-    )  # fmt: skip
 
 
 def heading(figure: Figure, text: str, *, alarming: bool = False) -> None:

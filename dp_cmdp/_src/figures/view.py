@@ -35,10 +35,10 @@ class Kind:
     def interval(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Least and largest cost of each candidate over bounds of the database."""
         price = self.price
-        own = price.coefficient, lower[price.entry], upper[price.entry]
-        least, most = (price.constant.toarray().ravel().copy() for _ in range(2))
-        np.add.at(least, price.row, np.minimum(own[0] * own[1], own[0] * own[2]))
-        np.add.at(most, price.row, np.maximum(own[0] * own[1], own[0] * own[2]))
+        ends = [price.coefficient * end[price.entry] for end in (lower, upper)]
+        least, most = (price.constant.toarray().ravel() for _ in ends)
+        np.add.at(least, price.row, np.minimum(*ends))
+        np.add.at(most, price.row, np.maximum(*ends))
         return least, most
 
 
@@ -67,25 +67,22 @@ class Places:
         alive = np.bincount(cells, ~dead[: cells.size], minlength=count) > 0
         kinds = _kinds(problem, cells)
         marked = {cell for kind in kinds for cell in kind.cells}
+        likely = np.argsort(-mdp.start[: cells.size], kind="stable")
         return cls(
             mdp=mdp,
             shape=shape,
             cells=cells,
             walls=tuple(np.flatnonzero(~alive).tolist()),
             goals=tuple(sorted({*cells[ends[: cells.size]].tolist()} - marked)),
-            starts=tuple(dict.fromkeys(cells[np.argsort(-mdp.start[: cells.size], kind="stable")]
-                                       [: np.count_nonzero(mdp.start)].tolist())),
+            starts=tuple(dict.fromkeys(cells[likely[: np.count_nonzero(mdp.start)]].tolist())),
             kinds=kinds,
-        )  # fmt: skip
+        )
 
     @property
-    def candidates(self) -> tuple[int, ...]:
-        """Cells that may cost something."""
-        return tuple(sorted({cell for kind in self.kinds for cell in kind.cells}))
-
-    def numbers(self) -> dict[int, int]:
-        """Candidates are counted row by row."""
-        return {cell: number for number, cell in enumerate(self.candidates, start=1)}
+    def candidates(self) -> dict[int, int]:
+        """Cells that may cost something, counted row by row."""
+        cells = sorted({cell for kind in self.kinds for cell in kind.cells})
+        return {cell: number for number, cell in enumerate(cells, start=1)}
 
     def shares(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
         """The worst cost of each cell by kind, in shares of the worst within the public bounds."""
@@ -113,14 +110,13 @@ class View:
 
     @classmethod
     def of(cls, places: Places, policy: Policy) -> View:
-        """Several states of one cell are shown as one: where they leave it to."""
+        """The view of a policy; several states of one cell are shown as one."""
         cells, count = places.cells, int(np.prod(places.shape))
         pairs = occupancy(places.mdp, policy)
         visits = np.bincount(cells, pairs.sum(axis=1)[: cells.size], minlength=count).astype(float)
         hidden = [*places.goals, *places.walls]
         visits[hidden] = np.nan
-        single = np.unique(cells).size == cells.size
-        weights = _chosen(places, policy) if single else _left(places, pairs)
+        weights = _arrows(places, policy, pairs)
         weights[hidden] = 0.0
         return cls(places, visits, weights, _followed(places, weights))
 
@@ -153,41 +149,32 @@ def _stays(mdp: MDP) -> NDArray[np.bool_]:
     return kept > mdp.num_actions - 1e-9
 
 
-def _steps(places: Places) -> tuple[Any, Any, Any, Any]:
-    """Every move to an adjacent cell: its pair, cell, direction and probability."""
+def _arrows(places: Places, policy: Policy, pairs: FloatArray) -> FloatArray:
+    """Lengths of the arrows of each cell, from its moves to the cells beside it.
+
+    Where a cell is one state: probabilities of the actions, each in the direction in which it leads
+    most. Where it is several: where they leave it to, as shares of all moves out of it.
+    """
     cells, cols, actions = places.cells, places.shape[1], places.mdp.num_actions
     moves: Any = places.mdp.arrivals.tocoo()
     inside = (moves.row < cells.size * actions) & (moves.col < cells.size)
     pair, chance = moves.row[inside], moves.data[inside]
     before, after = cells[pair // actions], cells[moves.col[inside]]
-    rows, columns = after // cols - before // cols, after % cols - before % cols
-    match = (ARROWS[:, 0, None] == columns) & (ARROWS[:, 1, None] == rows)
-    near = match.any(axis=0)
-    return pair[near], before[near], match.argmax(axis=0)[near], chance[near]
-
-
-def _chosen(places: Places, policy: Policy) -> FloatArray:
-    """Probabilities of the actions, each in the direction in which it leads most."""
-    pair, _, toward, chance = _steps(places)
-    action = pair % places.mdp.num_actions
+    step = np.stack([after % cols - before % cols, after // cols - before // cols], axis=1)
+    match = (ARROWS[:, None, :] == step).all(axis=2)
+    toward, near = match.argmax(axis=0), match.any(axis=0)
     weights = np.zeros((int(np.prod(places.shape)), len(ARROWS)))
-    for number in range(places.mdp.num_actions):
-        mine = action == number
+    if np.unique(cells).size < cells.size:
+        np.add.at(weights, (before[near], toward[near]), (pairs.ravel()[pair] * chance)[near])
+        total = weights.sum(axis=1, keepdims=True)
+        return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0.0)
+    for action in range(actions):
+        mine = near & (pair % actions == action)
         share = np.bincount(toward[mine], chance[mine], minlength=len(ARROWS))
-        ahead = share - share[[2, 3, 0, 1]]
+        ahead = share - share[[2, 3, 0, 1]]  # less what goes the opposite way
         if ahead.max() > 0.0:
-            taken = policy.probabilities[: places.cells.size, number]
-            weights[places.cells, int(ahead.argmax())] += taken
+            weights[cells, int(ahead.argmax())] += policy.probabilities[: cells.size, action]
     return weights
-
-
-def _left(places: Places, pairs: FloatArray) -> FloatArray:
-    """Where each cell is left to, as shares of all moves out of it."""
-    pair, cell, toward, chance = _steps(places)
-    weights = np.zeros((int(np.prod(places.shape)), len(ARROWS)))
-    np.add.at(weights, (cell, toward), pairs.ravel()[pair] * chance)
-    total = weights.sum(axis=1, keepdims=True)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0.0)
 
 
 def _followed(places: Places, weights: FloatArray) -> tuple[int, ...]:
