@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colour, mark and name of every method; colours are told apart by normal, deuteran and protan eyes,
+#: Colour, mark and name of each method; colours are told apart by normal, deuteran and protan eyes,
 #: marks without them. Variants without a colour share their method's.
 LOOKS: dict[str, tuple[str | None, str, str]] = {
     "hsu2014": ("#555b68", "X", "Hsu 2014"),

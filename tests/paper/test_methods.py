@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_the_paper_s_support_is_the_narrowest_for_a_union_bound():
 
 def test_algorithm_1_divides_epsilon_as_asked_and_halves_delta():
     program = small_auction()
-    alphas = {"A": dp_share(1, 2), "b": dp_share(1, 4), "c": dp_share(1, 4)}
+    alphas = {"A": Fraction(1, 2), "b": Fraction(1, 4), "c": Fraction(1, 4)}
     found = run("benvenuti2025", program, draw_auction(program, 1), alphas=alphas)
     spent = {o.measurement.name: o.measurement.budget for o in found.outcomes}
     budget = dp.PrivacyBudget(1, "1/10")
@@ -90,12 +91,6 @@ def test_algorithm_1_divides_epsilon_as_asked_and_halves_delta():
     assert found.outcomes[2].measurement.law.delta(
         found.outcomes[2].measurement.sensitivity, spent["c"].epsilon
     ) == 0  # plain Laplace noise needs none  # fmt: skip
-
-
-def dp_share(numerator, denominator):
-    from fractions import Fraction
-
-    return Fraction(numerator, denominator)
 
 
 def smallest_slack(name, program, values, *, draws, **options):
