@@ -16,7 +16,9 @@ import dp_cmdp as dp
 SAVED = ("release.npz", "problem.npz", "answer.npz")
 #: The public files of a grid, and of a linear program, in the order of the menu.
 GRID_FILES = (*SAVED, "layout.json", "certificate.json", "policy.png", "release.png")
-PROGRAM_FILES = (*SAVED, "solution.csv", "release.png")
+PROGRAM_FILES = (*SAVED, "solution.csv", "answer.png", "release.png")
+#: Shown in the page too.
+PICTURES = ("release.png", "answer.png")
 
 
 def answer_file(name: str, answer: Any) -> bytes:

@@ -122,7 +122,7 @@ def program_code(design: AuctionDesign | FileDesign) -> str:
             *_simulation(design),
             "# for real data, with exact noise and against a ledger:",
             "# ledger = dp.PrivacyLedger(path, account)",
-            '# database = dp.Database("values.csv", problem, ledger=ledger)',
+            "# database = dp.Database(values, problem, ledger=ledger)",
             *_real(design),
         ]
     )

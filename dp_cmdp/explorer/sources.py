@@ -119,7 +119,9 @@ class AuctionSource:
         return kept_auction(self.groups, self.advertisers, self.radius)
 
     def database(self, ledger: dp.PrivacyLedger) -> dp.Database:
-        return dp.Database(self.prices, self.problem(), ledger=ledger)
+        import pandas as pd
+
+        return dp.Database(lambda: pd.read_csv(self.prices), self.problem(), ledger=ledger)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from nicegui import run, ui
 import dp_cmdp as dp
 from dp_cmdp.explorer.cell_words import cell_words
 from dp_cmdp.explorer.episodes import cost_table, places_of
-from dp_cmdp.explorer.files import answer_file
+from dp_cmdp.explorer.files import PICTURES, answer_file
 from dp_cmdp.explorer.page.maps import (
     DATA_MARKS,
     POLICY_MARKS,
@@ -146,8 +146,8 @@ class ProgramView:
             with self._words:
                 ui.label(NOTHING.format("answer")).classes(SMALL)
             return
-        released = await run.io_bound(answer_file, "release.png", answer)
-        self._pictures.show_release(released or b"")
+        pictures = [await run.io_bound(answer_file, name, answer) or b"" for name in PICTURES]
+        self._pictures.show(pictures)
         tell_answer(self._words, answer, debit_words(answer))
 
 

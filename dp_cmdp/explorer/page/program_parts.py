@@ -20,12 +20,14 @@ class ProgramPictures:
             self._picture = ui.image().classes("w-full max-w-4xl")
             self._picture.props('fit=contain alt="released intervals within their public bounds"')
         with card("The answers"):
+            self._allocation = ui.image().classes("w-full max-w-4xl")
+            self._allocation.props('fit=contain alt="the private answer and the robust one"')
             self._answers = ui.column().classes("w-full")
 
-    def show_release(self, picture: bytes) -> None:
-        """A PNG of the release."""
-        source = "data:image/png;base64," + base64.b64encode(picture).decode()
-        self._picture.set_source(source)
+    def show(self, pictures: Sequence[bytes]) -> None:
+        """PNGs of :data:`dp_cmdp.explorer.files.PICTURES`."""
+        for place, picture in zip((self._picture, self._allocation), pictures, strict=True):
+            place.set_source("data:image/png;base64," + base64.b64encode(picture).decode())
 
     def show_answers(self, answers: Mapping[str, Any]) -> None:
         """A table with a row for each variable, and a column for each answer."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from nicegui import events, run, ui
 
-from dp_cmdp.explorer.files import PROGRAM_FILES, answer_file, strategy_name
+from dp_cmdp.explorer.files import PICTURES, PROGRAM_FILES, answer_file, strategy_name
 from dp_cmdp.explorer.grid_design import GridDesign, with_table
 from dp_cmdp.explorer.invented import Found, answer_to
 from dp_cmdp.explorer.page.parts import (
@@ -41,7 +41,7 @@ UPLOADED = (
 )
 
 
-class ProgramPanel(Workbench[P, Found, tuple[Found, bytes]]):
+class ProgramPanel(Workbench[P, Found, tuple[Found, list[bytes]]]):
     """Answers of a linear program: pictures, numbers, curve, code, files."""
 
     def __init__(self, design: P, *, tab: str) -> None:
@@ -66,21 +66,21 @@ class ProgramPanel(Workbench[P, Found, tuple[Found, bytes]]):
         shown = self.design.query() if isinstance(self.design, AuctionDesign) else {}
         return address(self._tab, shown)
 
-    def answer(self, design: P, tell: Callable[[Found], Any]) -> tuple[Found, bytes]:
-        """Release and solution first, then the picture of the release, which takes longer."""
+    def answer(self, design: P, tell: Callable[[Found], Any]) -> tuple[Found, list[bytes]]:
+        """Release and solution first, then their pictures, which take longer."""
         found = answer_to(design)
         tell(found)
-        return found, answer_file("release.png", found.private)
+        return found, [answer_file(name, found.private) for name in PICTURES]
 
     def sketch(self, part: Found) -> None:
-        """Numbers and words, before the picture."""
+        """Numbers and words, before the pictures."""
         self._results.set_visibility(True)
         self._tell(part)
 
-    def show(self, found: tuple[Found, bytes]) -> None:
+    def show(self, found: tuple[Found, list[bytes]]) -> None:
         """All parts of the tab."""
-        answers, picture = found
-        self._pictures.show_release(picture)
+        answers, pictures = found
+        self._pictures.show(pictures)
         private = answers.private
         self._pictures.show_answers(dict(zip(NAMES, _answers(answers), strict=True)))
         self.renew_code()
