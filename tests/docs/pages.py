@@ -7,7 +7,7 @@ their names. Around a block a page may say
 * a block of ``text`` straight after it: what it prints. Its ``...`` stands for anything;
 * ``<!-- numbers vary -->`` between the two: the noise is real, so numbers are not compared.
 
-``python -m tests.pages docs/PAGE.md …`` writes what the blocks print now into pages whose blocks of
+``python -m tests.docs.pages docs/PAGE.md …`` writes what blocks print now into pages whose blocks of
 ``text`` say something else, or nothing yet.
 """
 
@@ -23,7 +23,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 #: Pages whose blocks can be copied one by one: each starts without the names of those before.
 SEPARATE = frozenset({"README.md", "docs/cvxpy.md", "docs/gymnasium.md", "docs/tables.md"})
 CODE = ("python", "sh")
