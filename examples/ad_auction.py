@@ -5,6 +5,7 @@ Run it:  python examples/ad_auction.py --out out/ad_auction
 """
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import dp_cmdp as dp
 parser = argparse.ArgumentParser(description="The ad auction, solved privately")
 parser.add_argument("--epsilon", default="1")
 parser.add_argument("--delta", default="1/1000")
-parser.add_argument("--compare", action="store_true", help="curator only: reads the truth")
+parser.add_argument("--compare", action="store_true", help="curator only: OUT/curator_only/")
 parser.add_argument("--out", type=Path, default=Path("out/ad_auction"))
 options = parser.parse_args()
 
@@ -47,5 +48,11 @@ print(found, found.certificate, sep="\n")
 print("visits sold, in millions:", (found.x.reshape(N, M) / 1e6).round(1), sep="\n")
 print("figure", dp.figures.save_figure(found.plot(), options.out / "ad_auction.png"))
 
-if options.compare:  # the curator, who holds the truth, may ask what privacy cost
-    print("curator only", dp.curator.compare(found, private))
+if options.compare:  # reads the truth unpaid: not to be published
+    against = dp.curator.compare(found, private)
+    folder = options.out / "curator_only"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    numbers = {name: getattr(against, name) for name in ("loss", "violated", "value", "best")}
+    (folder / "comparison.json").write_text(json.dumps(numbers), encoding="utf-8")
+    dp.figures.save_figure(against.plot(), folder / "comparison.png")
+    print("curator only", folder)
