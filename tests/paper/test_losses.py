@@ -15,11 +15,11 @@ KEYS = {
     "scale": ("problem", "size", "radius", "epsilon", "delta", "method"),
 }
 VALUE = {"cost-of-privacy": "cost_of_privacy_percent"}
-#: Costs of the published policies are skewed: most draws lose 0.234, every tenth next to nothing.
-#: In the recorded 40 draws there was no such; means and intervals of 400 draws of that version.
+#: Costs of these policies are skewed: most draws lose 0.234, every tenth next to nothing,
+#: hardly any of the 40 recorded ones. Instead: intervals of 400 draws, seed 0, of the old package.
 SKEWED = {
-    ("benvenuti2025-as-published", 0.5): (0.2091, 0.2213),
-    ("benvenuti2025", 10.0): (0.2073, 0.2195),
+    ("benvenuti2025-as-published", 0.5): (0.2179, 0.2273),
+    ("benvenuti2025", 10.0): (0.2069, 0.2184),
 }
 #: The choice now sees that queries lose less than entries in the auction: it may only be better.
 BETTER = {("table1", ("planned",))}
