@@ -7,7 +7,7 @@ out/portable, so that a run goes on where it was stopped; a change of the tree o
 makes its tests run again. One table tells what was seen from inside each run: a setting that did
 not take effect has failed, and one that this machine cannot have is named with the reason.
 
-Run it:  make test-portable        (or: python .ci/portable.py --only Haswell -- tests/unit/noise)
+Run it:  make test-portable        (or: python .ci/portable.py --only Haswell -- tests/kernel)
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def folder_of(setting: Setting) -> Iterator[Path]:
             target = Path(folder) / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
-        build = Path(folder) / "dp_cmdp/cmdp/solvers/kernels/build.py"
+        build = Path(folder) / "dp_cmdp/_src/cmdp/solvers/kernels/build.py"
         subprocess.run([sys.executable, str(build)], check=True)
         yield Path(folder)
 

@@ -15,40 +15,29 @@ import json
 import os
 import pickle
 import time
-import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.cmdp.synthesis import synthesize
-from dp_cmdp.errors import PrivacyWarning
-from dp_cmdp.experiments.runner import run_sweep
-from dp_cmdp.experiments.sweep import Sweep, stream
-from dp_cmdp.problems.hazard_grids import random_grid
-from dp_cmdp.release.entries import release_database
+import dp_cmdp as dp
+from benchmarks.problems import releases
+from paper import runner
+from paper.problems.grids import random_grid
 
 SIDE = 32
 CHUNK = 8
 
 
-def draw_values(setting: Any, seed: int, draws: Sequence[int]) -> list[dict[str, Any]]:
-    """The value of a private policy on one grid, a row per draw."""
-    model, database = random_grid(setting["side"], np.random.default_rng(0), start="uniform")
-    rows = []
-    for draw in draws:
-        begin = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)
-            rng = stream(seed, draw, "release")
-            release = release_database(database, PrivacyBudget(1, "1/10"), rng=rng)
-        value = synthesize(model, release).value
-        rows.append({"draw": draw, "value": value, "cpu_s": time.process_time() - begin})
-    return rows
+def draw_value(setting: runner.Setting, seed: int, draw: int) -> runner.Row:
+    """The value of a private policy on one grid."""
+    problem, values = random_grid(setting["side"], np.random.default_rng(0), start="uniform")
+    begin, rng = time.process_time(), runner.stream(seed, draw, "release")
+    release = next(releases(problem, values, dp.PrivacyBudget(1, "1/10"), rng))
+    value = dp.answer(problem, release).value
+    return {"value": value, "cpu_s": time.process_time() - begin}
 
 
-def run(sweep: Sweep, workers: int) -> tuple[dict[str, Any], list[float]]:
+def run(sweep: runner.Sweep, workers: int) -> tuple[dict[str, Any], list[float]]:
     """One line, and the values found."""
     from distributed import Client, LocalCluster
 
@@ -57,11 +46,11 @@ def run(sweep: Sweep, workers: int) -> tuple[dict[str, Any], list[float]]:
         made(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        client.run(draw_values, {"side": 4}, 0, [0])  # imports and first calls
+        client.run(draw_value, {"side": 4}, 0, 0)  # imports and first calls
         begin = time.perf_counter()
-        frame = run_sweep(sweep, engine="dask", scheduler=cluster.scheduler_address)
+        frame = runner.run([sweep], scheduler=cluster.scheduler_address)
         seconds = time.perf_counter() - begin
-    cpu, chunk = float(frame["cpu_s"].sum()), sweep.chunks()[0]
+    cpu, chunk = float(frame["cpu_s"].sum()), sweep.chunks(0)[0]
     line = {
         "name": "cluster",
         "workers": workers,
@@ -70,7 +59,7 @@ def run(sweep: Sweep, workers: int) -> tuple[dict[str, Any], list[float]]:
         "cpu_s": cpu,
         "other_s_per_draw": (seconds * workers - cpu) / len(frame),
         "chunk_bytes": len(pickle.dumps(chunk)),
-        "record_bytes": len(pickle.dumps(draw_values({"side": 4}, 0, range(CHUNK)))),
+        "record_bytes": len(pickle.dumps(chunk.run())),
         "load": os.getloadavg()[0],
     }
     return line, frame.sort_values("draw")["value"].tolist()
@@ -83,8 +72,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=128)
     parser.add_argument("--workers", action="append", type=int)
     options = parser.parse_args()
-    settings = ({"side": SIDE},)
-    sweep = Sweep("cluster", draw_values, settings, draws=options.draws, chunk=CHUNK)
+    sweep = runner.Sweep(draw_value, ({"side": SIDE},), draws=options.draws, chunk=CHUNK)
     first: list[float] | None = None
     for workers in options.workers or (1, 2):
         line, values = run(sweep, workers)

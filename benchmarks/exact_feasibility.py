@@ -1,91 +1,92 @@
 """Very many private solves of small random programs, each checked in exact arithmetic.
 
 The promise under test: the answer to a private program satisfies the *true* constraints, not up to
-a tolerance but as rational numbers. Some programs are solved on their own, most in batches: a
+a precision but as rational numbers. Some programs are solved on their own, most in batches: a
 block-diagonal program of many separate small ones (2 to 4 variables, 1 to 3 private rows, database
-entries that are read several times and with both signs), so that one release and one run of the
-certificate loop answer all of them. The check is made with Python integers alone and shares no code
-with the loop.
+entries that are read several times and with both signs), so that one release and one answer serve
+all of them. The check is made with Python integers alone and shares no code with the package.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dp_cmdp._check import FloatArray
-from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.data.affine import Affine
-from dp_cmdp.data.database import Database
-from dp_cmdp.data.envelope import Envelope
-from dp_cmdp.data.release import Release
-from dp_cmdp.experiments.sweep import Row, Setting, Sweep, stream
-from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.blocks import release_blocks
-from dp_cmdp.release.entries import release_database
-from dp_cmdp.release.solve import solve_private
+import dp_cmdp as dp
+from dp_cmdp._src.release.measurement import Simulated, System
+from dp_cmdp._src.release.publish import publish
+from paper.blocks import entrywise
+from paper.runner import Row, Setting, Sweep, stream
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Floats = NDArray[np.float64]
 #: Programs per block-diagonal batch, and programs solved on their own next to it.
 BATCH, SINGLES = 500, 10
-METHODS = ("tight", "tight-exact", "optimal", "blocks")
+METHODS = ("laplace", "laplace-exact", "one-sided", "entrywise")
 EPSILONS = ("1/10", "1", "5", "20")
+DELTA = "1/1000"
 #: Every float used is an integer multiple of 2^−SCALE, or is refused.
 SCALE = 400
-
-
-def feasibility_sweep(*, solves: int, seed: int = 0) -> Sweep:
-    """At least `solves` private solves, spread evenly over methods and ε."""
-    settings = tuple({"method": m, "epsilon": e} for m in METHODS for e in EPSILONS)
-    return Sweep(
-        name="exact-feasibility",
-        function=draw_feasibility,
-        settings=settings,
-        draws=max(1, math.ceil(solves / ((BATCH + SINGLES) * len(settings)))),
-        seed=seed,
-        chunk=1,
-    )
-
-
-def draw_feasibility(setting: Setting, seed: int, draws: Sequence[int]) -> list[Row]:
-    """One row per batch: solves, violated programs, solves of the certificate loop."""
-    rows: list[Row] = []
-    for draw in draws:
-        # labelled by setting, so that no two settings share programs
-        rng = stream(seed, draw, setting["method"], setting["epsilon"])
-        found = [_solve(setting, count, rng) for count in (BATCH, *(1,) * SINGLES)]
-        rows.append(
-            {
-                "solves": BATCH + SINGLES,
-                "violations": sum(broken for broken, _ in found),
-                "attempts": max(attempts for _, attempts in found),
-            }
-        )
-    return rows
-
-
-def _solve(setting: Setting, count: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Violated programs among `count`, and the solves that their certificate took."""
-    batch = random_batch(rng, count)
-    solution = solve_private(batch.program, _release(setting, batch, rng))
-    proof = solution.certificate
-    return len(violated(batch, solution.x)), 0 if proof is None else proof.attempts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """Separate small programs side by side, and a database for all of them."""
 
-    program: ParametricLP
-    database: Database
+    program: dp.ParametricLP
+    values: Floats
     row_owner: np.ndarray  # the small program of each private row
     variable_owner: np.ndarray
+
+
+def feasibility_sweep(*, solves: int) -> Sweep:
+    """At least `solves` private solves, spread evenly over methods and ε."""
+    settings = tuple({"method": m, "epsilon": e} for m in METHODS for e in EPSILONS)
+    draws = math.ceil(solves / ((BATCH + SINGLES) * len(settings)))
+    return Sweep(draw_feasibility, settings, draws=max(1, draws), chunk=1)
+
+
+def draw_feasibility(setting: Setting, seed: int, draw: int) -> Row:
+    """A batch and a few single programs: solves, and violated programs."""
+    # labelled by setting, so that no two settings share programs
+    rng = stream(seed, draw, setting["method"], setting["epsilon"])
+    broken = 0
+    for count in (BATCH, *(1,) * SINGLES):
+        batch = random_batch(rng, count)
+        broken += len(violated(batch, _decision(setting, batch, rng)))
+    return {"solves": BATCH + SINGLES, "violations": broken}
+
+
+def _decision(setting: Setting, batch: Batch, rng: np.random.Generator) -> Floats:
+    program, values, method = batch.program, batch.values, setting["method"]
+    if method == "entrywise":  # Algorithm 1 of the paper
+        own = entrywise(program)
+        program, values = own.program, own.values(values)
+    law = dp.extend.OneSided if method == "one-sided" else dp.extend.Laplace
+    release = released(
+        program, values, setting["epsilon"], dp.Strategy.entries(law=law),
+        None if method == "laplace-exact" else rng,
+    )  # fmt: skip
+    return dp.answer(program, release).decision
+
+
+def released(
+    program: dp.ParametricLP,
+    values: Floats,
+    epsilon: str,
+    strategy: dp.Strategy,
+    rng: np.random.Generator | None,
+) -> dp.Release:
+    """A release with exact noise, or simulated by a generator."""
+    source = System() if rng is None else Simulated(rng)
+    database = dp.Database(values, program.envelope)
+    return publish(program, database, dp.PrivacyBudget(epsilon, DELTA), strategy, source)
 
 
 def random_batch(rng: np.random.Generator, count: int) -> Batch:
@@ -95,68 +96,45 @@ def random_batch(rng: np.random.Generator, count: int) -> Batch:
     first_x, first_row, first_entry = (np.cumsum(part) - part for part in (n, m, k))
     lower = rng.uniform(0.0, 1.0, k.sum())
     upper = lower + rng.uniform(0.1, 2.0, k.sum())
-    envelope = Envelope(lower, upper, radius=(upper - lower) * rng.uniform(0.05, 1.0, k.sum()))
-    terms = 2 * n * m
-    owner = np.repeat(np.arange(count), terms)
+    theta = dp.Envelope(lower, upper, radius=(upper - lower) * rng.uniform(0.05, 1.0, k.sum()))[:]
+    owner = np.repeat(np.arange(count), 2 * n * m)
 
     def inside(first: np.ndarray, size: np.ndarray) -> np.ndarray:
         return first[owner] + rng.integers(0, size[owner])
 
-    A = Affine(
-        (int(m.sum()), int(n.sum())),
-        at=(inside(first_row, m), inside(first_x, n)),
-        entry=inside(first_entry, k),
-        coefficient=rng.uniform(-0.5, 2.0, owner.size),
-    )
-    rows = np.arange(m.sum())
+    at, entry = (inside(first_row, m), inside(first_x, n)), inside(first_entry, k)
+    terms = theta[entry] * rng.uniform(-0.5, 2.0, owner.size)
+    A = dp.Affine.sparse(terms, at, shape=(int(m.sum()), int(n.sum())))
     row_owner, variable_owner = np.repeat(np.arange(count), m), np.repeat(np.arange(count), n)
-    b = Affine(
-        rows.size,
-        constant=rng.uniform(0.5, 4.0, rows.size),
-        at=rows,
-        entry=first_entry[row_owner] + rng.integers(0, k[row_owner]),
-        coefficient=rng.uniform(0.0, 0.5, rows.size),
-    )
-    c = Affine(
-        variable_owner.size,
-        constant=rng.uniform(0.1, 1.0, variable_owner.size),
-        at=first_x,
-        entry=first_entry,
-        coefficient=rng.uniform(0.0, 1.0, count),
-    )
-    free = rng.random(variable_owner.size) < 0.3
-    program = ParametricLP(envelope, c=c, A=A, b=b, lower=np.where(free, -1.0, 0.0), upper=4.0)
+    met = first_entry[row_owner] + rng.integers(0, k[row_owner])
+    b = rng.uniform(0.5, 4.0, row_owner.size) + theta[met] * rng.uniform(0.0, 0.5, row_owner.size)
+    known = rng.uniform(0.1, 1.0, variable_owner.size)
+    c = objective(theta[first_entry] * rng.uniform(0.0, 1.0, count), first_x, known)
+    free = np.where(rng.random(variable_owner.size) < 0.3, -1.0, 0.0)
+    program = dp.ParametricLP(maximize=c, A=A, b=b, lower=free, upper=4.0)
     share = rng.choice([0.0, 1.0, 0.5], size=lower.size) * rng.uniform(0.5, 1.0, lower.size)
     share = np.where(rng.random(lower.size) < 0.3, 1.0, share)
     values = np.clip(lower + share * (upper - lower), lower, upper)
-    return Batch(program, Database(values, envelope), row_owner, variable_owner)
+    return Batch(program, values, row_owner, variable_owner)
 
 
-def _release(setting: Setting, batch: Batch, rng: np.random.Generator) -> Release:
-    budget, method = PrivacyBudget(setting["epsilon"], "1/1000"), setting["method"]
-    if method == "blocks":
-        alphas = {"A": "1/3", "b": "1/3", "c": "1/3"}
-        return release_blocks(batch.database, budget, program=batch.program, alphas=alphas, rng=rng)
-    calibration = "optimal" if method == "optimal" else "tight"
-    source = None if method == "tight-exact" else rng
-    return release_database(batch.database, budget, rng=source, calibration=calibration)
+def objective(terms: dp.Affine, at: np.ndarray, constant: Floats) -> dp.Affine:
+    """A vector with private terms at some places."""
+    shape = constant.size, 1
+    found = dp.Affine.sparse(terms, (at, 0 * at), shape=shape, constant=constant.reshape(shape))
+    return found.reshape(constant.size)
 
 
-def violated(batch: Batch, x: FloatArray) -> set[int]:
-    """The small programs whose true constraints x breaks, in integers from beginning to end.
-
-    Notes
-    -----
-    **Privacy.** *Curator only*.
-    """
+def violated(batch: Batch, x: Floats) -> set[int]:
+    """The small programs whose true constraints x breaks, in integers from beginning to end."""
     program = batch.program
-    theta, point = integers(batch.database.values), integers(x)
+    theta, point = integers(batch.values), integers(x)
     A, b = program.A, program.b
     # everything in units of 2^(−3·SCALE): coefficient·θ·x on the left, b on the right
-    left = [0] * program.b.shape[0]
+    left = [0] * b.shape[0]
     for i, j, e, g in zip(A.row, A.col, A.entry, integers(A.coefficient), strict=True):
         left[i] += g * theta[e] * point[j]
-    right = [value << (2 * SCALE) for value in integers(b.constant)]
+    right = [value << (2 * SCALE) for value in integers(b.constant.toarray().ravel())]
     for i, e, h in zip(b.row, b.entry, integers(b.coefficient), strict=True):
         right[i] += (h * theta[e]) << SCALE
     broken = {int(owner) for owner, a, r in zip(batch.row_owner, left, right, strict=True) if a > r}
@@ -164,7 +142,7 @@ def violated(batch: Batch, x: FloatArray) -> set[int]:
     return broken | {int(owner) for owner in batch.variable_owner[outside]}
 
 
-def integers(values: FloatArray) -> list[int]:
+def integers(values: Floats) -> list[int]:
     """Floats times 2^SCALE, which must be integers."""
     found = []
     for value in values.tolist():
@@ -176,19 +154,11 @@ def integers(values: FloatArray) -> list[int]:
 
 
 def feasibility_rows(frame: pd.DataFrame) -> list[Row]:
-    """Solves, those with measured totals, and violations per method, then in all."""
-    counted = frame.reindex(columns=[*frame.columns, *({"totals", "robust"} - {*frame.columns})])
-    counted = counted.fillna({"totals": 0, "robust": 0})
-    rows: list[Row] = []
-    for method, part in [*counted.groupby("method", sort=False), ("all", counted)]:
-        rows.append(
-            {
-                "method": method,
-                "solves": int(part["solves"].sum()),
-                "with_totals": int(part["totals"].sum()),
-                "violations": int(part["violations"].sum()),
-                "robust_answers": int(part["robust"].sum()),
-                "worst_attempts": int(part["attempts"].max()),
-            }
-        )
-    return rows
+    """Solves, those with measured queries, violations and robust answers; per method and in all."""
+    counted = ("solves", "queries", "violations", "robust")
+    found = frame.reindex(columns=["method", *counted]).fillna(0)
+    parts = [*found.groupby("method", sort=False), ("all", found)]
+    return [
+        {"method": method, **{name: int(part[name].sum()) for name in counted}}
+        for method, part in parts
+    ]

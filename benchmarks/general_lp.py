@@ -1,8 +1,8 @@
 """The ad auction as a large general LP: what privacy adds to one solve.
 
-The private path is release, robust counterpart, solve and exact certificate. It solves another
-program than the plain path, with other numbers, so the plain solve of the robust program is timed
-too: private minus robust is what release, counterpart and certificate cost.
+The private path is release, robust rows, solve and exact certificate. It solves another program
+than the plain path, with other numbers, so that one is timed without a certificate too: private
+minus robust is what release and certificate cost.
 """
 
 from __future__ import annotations
@@ -11,43 +11,39 @@ from collections.abc import Callable
 
 import numpy as np
 
+import dp_cmdp as dp
 from benchmarks.measurement import Clock, measure
+from benchmarks.problems import releases
 from benchmarks.records import Records
-from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.data.database import Database
-from dp_cmdp.problems.ad_auction import ad_auction_program, random_auction
-from dp_cmdp.program.linear_program import solve
-from dp_cmdp.program.parametric import ParametricLP
-from dp_cmdp.release.entries import release_database
-from dp_cmdp.release.solve import solve_private
+from paper.problems.auction import ad_auction, random_auction
 
-BUDGET = PrivacyBudget(1, "1/1000")
+BUDGET = dp.PrivacyBudget(1, "1/1000")
 Size = tuple[int, int]
 
 
-def _auction(size: Size) -> tuple[ParametricLP, Database]:
-    program = ad_auction_program(*size)
+def _auction(size: Size) -> tuple[dp.ParametricLP, np.ndarray]:
+    program = ad_auction(*size)
     return program, random_auction(program, np.random.default_rng(0))
 
 
 def plain(size: Size) -> Callable[[], float]:
     """HiGHS on the true program."""
-    program, database = _auction(size)
-    return lambda: solve(program.at(database.values), certify=False).objective
+    program, values = _auction(size)
+    true = program.at(values)
+    return lambda: true.answer(true.envelope.uncertainty, certify=False).value
 
 
 def private(size: Size) -> Callable[[], float]:
-    """Release with exact noise, robust counterpart, solve, certificate."""
-    program, database = _auction(size)
-    return lambda: solve_private(program, release_database(database, BUDGET)).objective
+    """Release with exact noise, robust rows, solve, certificate."""
+    program, values = _auction(size)
+    return lambda: dp.answer(program, next(releases(program, values, BUDGET))).value
 
 
 def robust(size: Size) -> Callable[[], float]:
     """HiGHS on the robust program of one release."""
-    program, database = _auction(size)
-    release = release_database(database, BUDGET)
-    lp = program.robust(release.lower, release.upper, estimate=release.estimate)
-    return lambda: solve(lp, certify=False).objective
+    program, values = _auction(size)
+    release = next(releases(program, values, BUDGET))
+    return lambda: program.answer(release.uncertainty, release.estimate, certify=False).value
 
 
 def general_lp(

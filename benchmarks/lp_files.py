@@ -4,9 +4,9 @@ Three things are timed in turn, in one process, and the medians of the rounds ar
 
 * *plain*: ``Highs.run()`` on the file's model, with HiGHS's defaults; reading the file and handing
   the model over are not counted;
-* *certified*: ``solve(model.program())``, the same program with its exact certificate;
-* *private*: ``solve_private(program, release)`` of a release made before: robust counterpart,
-  solve, certificate for everything the release allows. It is another program than the plain one.
+* *certified*: ``answer(lp.at(values))``, the same program with its exact certificate;
+* *private*: ``answer(lp, release)`` of a release made before: robust rows, solve, certificate for
+  everything the release allows. It is another program than the plain one.
 
 Private are all coefficients of inequality rows, or all their right-hand sides but 0, within 1 % of
 the file's number and with a radius of 0.05 %.
@@ -17,7 +17,9 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,19 +27,13 @@ from typing import Any
 import highspy
 import numpy as np
 
+import dp_cmdp as dp
 from benchmarks.lp_families import FAMILIES, write_file
 from benchmarks.measurement import Clock, measure
+from benchmarks.problems import releases
 from benchmarks.records import Records
-from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp.errors import SolverError
-from dp_cmdp.frontends.lp_file import LpModel, read_lp
-from dp_cmdp.frontends.lp_spec import private_blocks
-from dp_cmdp.frontends.private_lp import PrivateLp, private_program
-from dp_cmdp.program.linear_program import solve
-from dp_cmdp.release.entries import release_database
-from dp_cmdp.release.solve import solve_private
 
-BUDGET = PrivacyBudget(1, "1/1000000")
+BUDGET = dp.PrivacyBudget(1, "1/1000000")
 #: Sizes of each family, whose plain solve takes at least some 10 ms.
 SIZES = {
     "transport": (60, 80, 120),
@@ -60,12 +56,14 @@ class Case:
     size: int = 0
     seed: int = 0
 
-    def read(self) -> tuple[LpModel, highspy.HighsLp]:
+    @contextmanager
+    def file(self) -> Iterator[Path]:
+        """Where its file is."""
         if self.path:
-            return read_lp(self.path, relax=True), _loaded(Path(self.path))
+            yield Path(self.path)
+            return
         with tempfile.TemporaryDirectory() as folder:
-            path = write_file(FAMILIES[self.family](self.size, self.seed), Path(folder) / "lp.mps")
-            return read_lp(path), _loaded(path)
+            yield write_file(FAMILIES[self.family](self.size, self.seed), Path(folder) / "lp.mps")
 
 
 def _loaded(path: Path) -> highspy.HighsLp:
@@ -87,37 +85,35 @@ def cases(folder: Path, *, seeds: int, sizes: int) -> Iterator[Case]:
                 yield Case(f"{family} {size}", family=family, size=size, seed=seed)
 
 
-def with_private(model: LpModel, kind: str) -> PrivateLp:
-    """The model with all coefficients, or right-hand sides, of inequality rows private."""
-    free = ~model.equal
+def private_blocks(model: highspy.HighsLp, kind: str) -> list[dict[str, Any]]:
+    """All coefficients, or right-hand sides, of inequality rows."""
+    names = np.array(model.row_names_)
+    low, high = np.array(model.row_lower_), np.array(model.row_upper_)
     if kind == "coefficients":
-        rows = [name for name, kept in zip(model.row_names, free, strict=True) if kept]
-        blocks = [{"kind": "coefficient", "rows": rows, **BOUNDS}]
-    else:
-        blocks = []
-        for side, numbers in (("upper", model.row_upper), ("lower", model.row_lower)):
-            kept = free & np.isfinite(numbers) & (numbers != 0.0)
-            rows = [model.row_names[i] for i in np.flatnonzero(kept)]
-            if rows:
-                blocks.append({"kind": "rhs", "name": side, "side": side, "rows": rows, **BOUNDS})
-    return private_program(model, private_blocks({"private": blocks}), public_model=True)
+        return [{"kind": "coefficient", "rows": names[low != high].tolist(), **BOUNDS}]
+    blocks = []
+    for side, limit in (("upper", high), ("lower", low)):
+        rows = names[(low != high) & np.isfinite(limit) & (limit != 0.0)].tolist()
+        if rows:
+            blocks.append({"kind": "rhs", "name": side, "side": side, "rows": rows, **BOUNDS})
+    return blocks
 
 
 def rounds(case: Case) -> Callable[[], dict[str, Any]]:
     """Plain, certified and private solves in turn; the median of each."""
-    model, loaded = case.read()
-    plain_program = model.program()
-    releases = {}
-    for kind in ("coefficients", "right-hand sides"):
-        private = with_private(model, kind)
-        release = release_database(
-            private.database(model), BUDGET, rng=np.random.default_rng(case.seed)
-        )
-        try:
-            solve_private(private.program, release)
-        except SolverError:
-            continue  # nothing is feasible for every database
-        releases[kind] = private.program, release
+    calls: dict[str, Callable[[], Any]] = {}
+    with case.file() as path:
+        loaded = _loaded(path)
+        for kind in ("coefficients", "right-hand sides"):
+            private = {"private": private_blocks(loaded, kind)}
+            lp = dp.lpfile.load(path, private, relative_to_model=True, relax=True)
+            values = dp.Database(dp.lpfile.values(path, private, model=path), lp).read()
+            calls.setdefault("certified", partial(dp.answer, lp.at(values)))
+            rng = np.random.default_rng(case.seed)
+            again = partial(dp.answer, lp, next(releases(lp, values, BUDGET, rng)))
+            with suppress(dp.errors.SolverError):  # nothing is feasible for every database
+                again()
+                calls[kind] = again
 
     def run() -> dict[str, Any]:
         times: dict[str, list[float]] = {}
@@ -126,15 +122,13 @@ def rounds(case: Case) -> Callable[[], dict[str, Any]]:
             highs = highspy.Highs()
             highs.setOptionValue("output_flag", False)
             highs.passModel(loaded)
-            times.setdefault("plain", []).append(_seconds(highs.run))
-            times.setdefault("certified", []).append(_seconds(lambda: solve(plain_program)))
-            for kind, (program, release) in releases.items():
-                again = lambda p=program, r=release: solve_private(p, r)  # noqa: E731
-                times.setdefault(kind, []).append(_seconds(again))
+            for kind, call in {"plain": highs.run, **calls}.items():
+                times.setdefault(kind, []).append(_seconds(call))
             if time.perf_counter() - begin > ENOUGH:
                 break
         found: dict[str, Any] = {kind: median(each) for kind, each in times.items()}
-        return {**found, "rounds": len(times["plain"]), "coefficients in all": model.A.nnz}
+        size = len(loaded.a_matrix_.value_)
+        return {**found, "rounds": len(times["plain"]), "coefficients in all": size}
 
     return run
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.families import FAMILIES, GAMMAS, REPORTING, STARTS, LIMITS, Case
+from benchmarks.families import FAMILIES, GAMMAS, LIMITS, REPORTING, STARTS, Case
 from benchmarks.measurement import Child, Clock, Measured
 from benchmarks.records import Records
 from dp_cmdp import CMDP
@@ -96,10 +96,7 @@ class Stable:
     def __init__(self, records: Records, clock: Clock, *, most: float, storm: bool) -> None:
         small = Case("grid", 16).build()
         self.records, self.clock, self.most = records, clock, most
-        self.ours = {
-            gap: Child(partial(peers.ours, gap=gap), small=small)
-            for gap in (1e-8, 1e-6)
-        }
+        self.ours = {gap: Child(partial(peers.ours, gap=gap), small=small) for gap in (1e-8, 1e-6)}
         self.highs = {
             f"highs {method}": Child(
                 partial(peers.highs_within, method=method), small=(small, LEAST)

@@ -1,6 +1,6 @@
 """A million private solves of small random programs, each checked in exact arithmetic.
 
-Those planned with totals come first (`exact_totals.py`), then others (`exact_feasibility.py`).
+Those with linear queries come first (`exact_totals.py`), then others (`exact_feasibility.py`).
 
     python benchmarks/million_solves.py --store out/million.sqlite
 
@@ -11,15 +11,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
-import warnings
 from pathlib import Path
 
-from benchmarks.exact_feasibility import feasibility_rows
-from benchmarks.exact_totals import all_solves_sweep
-from dp_cmdp.cli.tables import print_table
-from dp_cmdp.errors import PrivacyWarning
-from dp_cmdp.experiments.runner import run_sweep
+import pandas as pd
+
+from benchmarks.exact_feasibility import feasibility_rows, feasibility_sweep
+from benchmarks.exact_totals import PART, totals_sweep
+from paper.runner import Sweep, run
+
+
+def all_solves(solves: int) -> tuple[Sweep, Sweep]:
+    """At least `solves` private solves, those with queries first."""
+    measured = math.ceil(PART * solves)
+    return totals_sweep(solves=measured), feasibility_sweep(solves=solves - measured)
 
 
 def main() -> int:
@@ -32,20 +38,20 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", PrivacyWarning)
     start = time.perf_counter()
-    frame = run_sweep(
-        all_solves_sweep(solves=options.solves, seed=options.seed),
+    frame = run(
+        all_solves(options.solves),
+        seed=options.seed,
         store=options.store,
         workers=options.workers,
-        progress=not options.json,
+        progress="" if options.json else "million solves",
     )
     rows = feasibility_rows(frame)
     seconds = time.perf_counter() - start
     if options.json:
         print(json.dumps({"seed": options.seed, "seconds": seconds, "rows": rows}))
     else:
-        print_table(rows)
+        print(pd.DataFrame(rows).to_string(index=False))
         print(f"\nseed {options.seed}, {seconds:.0f} s in this run")
     return 1 if rows[-1]["violations"] else 0
 

@@ -100,9 +100,7 @@ def _costs(model: dp.CMDP, reward: np.ndarray) -> np.ndarray:
     return model.cost.reshape(free.size, -1) @ found.ravel()
 
 
-def private_grid(
-    model: dp.CMDP, *, radius: float = RADIUS
-) -> tuple[dp.ParametricCMDP, np.ndarray]:
+def private_grid(model: dp.CMDP, *, radius: float = RADIUS) -> tuple[dp.ParametricCMDP, np.ndarray]:
     """A grid with one cost, of which the hazards and the limit are private; and its numbers."""
     hazard = np.flatnonzero(model.cost[0, :, 0])
     limit = float(model.limit[0]) or 1.0

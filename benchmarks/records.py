@@ -127,7 +127,7 @@ def resumed_lines(path: Path) -> list[dict[str, Any]]:
 def sources() -> str:
     """A digest of the CMDP solver's sources: times of two versions do not mix."""
     digest = hashlib.sha256()
-    files = (Path(dp_cmdp.__file__).parent / "cmdp").rglob("*")
+    files = (Path(dp_cmdp.__file__).parent / "_src/cmdp").rglob("*")
     for path in sorted(path for path in files if path.suffix in (".py", ".c", ".h")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

@@ -133,7 +133,7 @@ def synthesis(lines: Lines) -> str:
          seconds(line["peer_s"]), number(line["overhead"], unit="×")]
         for line in select(lines, "synthesis")
     ]  # fmt: skip
-    return table(["call", "family", "states", "its time", "solve_cmdp", "overhead"], rows)
+    return table(["call", "family", "states", "its time", "a solve", "overhead"], rows)
 
 
 def largest(lines: Lines) -> str:
@@ -229,18 +229,6 @@ def lp_files(lines: Lines) -> str:
     return table(["file", "coefficients", "plain", *kinds], rows) + "\n" + load
 
 
-def privatizer(lines: Lines) -> str:
-    rows = [
-        [f"{line['size']:,}", seconds(line["release_s"]), seconds(line["ours_s"]),
-         seconds(line["peer_s"]),
-         number(100.0 / line["ratio"] if line["ratio"] else None, unit=" %"),
-         number(line["bytes_per_entry"])]
-        for line in select(lines, "privatizer")
-    ]  # fmt: skip
-    head = ["entries", "release", "release and tighten", "one solve", "share", "bytes per entry"]
-    return table(head, rows)
-
-
 def growth(lines: Lines) -> str:
     rows = [
         [line["quantity"], f"{line['size']:,}" if line["size"] else "all above",
@@ -288,7 +276,6 @@ TABLES: dict[str, Callable[[Lines], str]] = {
     "grids": grids,
     "general-lp": general,
     "lp-files": lp_files,
-    "privatizer": privatizer,
     "growth": growth,
     "limit": limit,
     "first-use": first_use,

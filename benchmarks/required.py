@@ -17,7 +17,7 @@ Lines = list[dict[str, Any]]
 Row = list[str]
 
 HIPO = "highs hipo"
-#: How many times HiGHS's own time `auto` may take where it cannot win.
+#: How many times HiGHS's own time a solve may take where it cannot win.
 HANDED_OVER = 1.5
 
 
@@ -42,7 +42,6 @@ def requirement_rows(lines: Lines) -> list[Row]:
             for K, least in ((1, 100.0), (2, 40.0), (3, 25.0), (5, 10.0))
         ),
         _storm(lines),
-        _before(lines),
         *_million(lines),
         *_sweeps(lines),
         *_synthesis(lines),
@@ -89,7 +88,7 @@ def _handed_over(lines: Lines) -> Row:
     """The largest share of the best method's time that any single case took."""
     found = [line for line in select(lines, "family") if line["ratio"] and line["peer"] != "storm"]
     worst = max((1.0 / line["ratio"] for line in found), default=None)
-    return _at_most("`auto`, every case, share of HiGHS's own time", HANDED_OVER, worst, unit="×")
+    return _at_most("every case, share of HiGHS's own time", HANDED_OVER, worst, unit="×")
 
 
 def _hipo(label: str, lines: Lines, least: float, **match: Any) -> Row:
@@ -110,13 +109,6 @@ def _storm(lines: Lines) -> Row:
     bound = "> " if any(line["status"] == "time limit" for line in found) else ""
     ratio = median(line["ratio"] for line in found) if found else None
     return _at_least("grid 10⁵, K = 1, against Storm", 15.0, ratio, bound)
-
-
-def _before(lines: Lines) -> Row:
-    found = [x["ratio"] for x in select(lines, "before", family="grid", size=100_000) if x["ratio"]]
-    return _at_least(
-        "grid 10⁵, K = 1, against the code before", 2.0, median(found) if found else None
-    )
 
 
 def _million(lines: Lines) -> list[Row]:
@@ -150,7 +142,7 @@ def _sweeps(lines: Lines) -> list[Row]:
 
 def _synthesis(lines: Lines) -> list[Row]:
     rows = []
-    for call in ("safe_policy", "synthesize"):
+    for call in ("answer(model)", "answer(problem, release)"):
         found = [x["overhead"] for x in select(lines, "synthesis", call=call) if x["overhead"]]
         label = f"`{call}` against its own solve, largest over sizes"
         rows.append(_at_most(label, 2.0, max(found, default=None), unit="×"))

@@ -1,8 +1,8 @@
-"""What certainty and privacy add to a solve: `safe_policy` and `synthesize` against `solve_cmdp`.
+"""What certainty and privacy add to a solve of the same model, from nothing.
 
-Each is timed on the model that it solves: `safe_policy` on a case of a family, `synthesize` on the
-release of a grid's costs, whose tightened model `solve_cmdp` gets. Both are measured in turns: the
-speed of a machine changes from one second to the next, and the ratio is of interest here.
+Each is timed on the model that it solves: `answer(model)` on a case of a family, `answer(problem,
+release)` on the release of a grid's costs, whose worst model is solved. Both are measured in turns:
+the speed of a machine changes from one second to the next, and the ratio is of interest here.
 """
 
 from __future__ import annotations
@@ -13,18 +13,14 @@ from typing import Any
 
 import numpy as np
 
+import dp_cmdp as dp
 from benchmarks import peers
 from benchmarks.families import Case
 from benchmarks.measurement import Clock, measure
-from benchmarks.problems import private_grid
+from benchmarks.problems import private_grid, releases
 from benchmarks.records import Records
-from dp_cmdp.accounting.budget import PrivacyBudget
-from dp_cmdp import CMDP
-from dp_cmdp.cmdp.parametric import ParametricCMDP
-from dp_cmdp.data.release import Release
-from dp_cmdp.release.entries import release_database
 
-BUDGET = PrivacyBudget(1, "1/1000")
+BUDGET = dp.PrivacyBudget(1, "1/1000")
 FAMILIES = ("grid", "garnet", "corridor")
 #: Runs of which the shortest counts: at 100 states they take less than a millisecond.
 REPEATS = 25
@@ -33,33 +29,13 @@ TURNS = 3
 SIZES = (100, 300, 1_000, 3_000, 4_900, 5_100, 10_000, 30_000, 100_000)
 
 
-def certified(model: CMDP) -> Callable[[], None]:
-    """`safe_policy`, from nothing."""
-    from dp_cmdp.cmdp.synthesis import safe_policy
-
-    peers.load_compiled()
+def certified(asked: tuple[Any, ...]) -> Callable[[], None]:
+    """`answer`, of a model or of a problem and its release."""
 
     def run() -> None:
-        safe_policy(model)
+        dp.answer(*asked)
 
     return run
-
-
-def private(problem: tuple[ParametricCMDP, Release]) -> Callable[[], None]:
-    """`synthesize`, from a release."""
-    from dp_cmdp.cmdp.synthesis import synthesize
-
-    peers.load_compiled()
-
-    def run() -> None:
-        synthesize(*problem)
-
-    return run
-
-
-def plain(model: CMDP) -> Callable[[], Any]:
-    """`solve_cmdp` as a user calls it."""
-    return peers.ours(model, engine="auto")
 
 
 def synthesis(
@@ -76,28 +52,26 @@ def synthesis(
     for size in sizes:
         for family in FAMILIES:
             model = Case(family, size, seed=seed).build()
-            _compare("safe_policy", certified, model, small, (model, small),
+            _compare("answer(model)", (model,), (small,), (model, small),
                      records=records, clock=clock, limit=limit, turns=turns,
                      family=family)  # fmt: skip
-        model = Case("grid", size, seed=seed).build()
-        released, little = _released(model), _released(small)
-        tightened = released[0].tightened(released[1]), small
-        _compare("synthesize", private, released, little, tightened,
+        released, little = _released(Case("grid", size, seed=seed).build()), _released(small)
+        worst = released[0].worst(released[1].uncertainty), small
+        _compare("answer(problem, release)", released, little, worst,
                  records=records, clock=clock, limit=limit, turns=turns,
                  family="grid")  # fmt: skip
 
 
-def _released(model: CMDP) -> tuple[ParametricCMDP, Release]:
-    program, database = private_grid(model, radius=0.02)
-    return program, release_database(database, BUDGET)
+def _released(model: dp.CMDP) -> tuple[dp.ParametricCMDP, dp.Release]:
+    problem, values = private_grid(model, radius=0.02)
+    return problem, next(releases(problem, values, BUDGET))
 
 
 def _compare(
     call: str,
-    prepare: Callable[[Any], Callable[[], Any]],
     problem: Any,
     small: Any,
-    solved: tuple[CMDP, CMDP],
+    solved: tuple[dp.CMDP, dp.CMDP],
     *,
     records: Records,
     clock: Clock,
@@ -107,7 +81,7 @@ def _compare(
 ) -> None:
     timed = partial(measure, limit=limit, clock=clock, repeats=REPEATS)
     found = [
-        (timed(prepare, problem, small=small), timed(plain, solved[0], small=solved[1]))
+        (timed(certified, problem, small=small), timed(peers.ours, solved[0], small=solved[1]))
         for _ in range(turns)
     ]
     whole, solve = (min(own, key=lambda m: m.seconds or np.inf) for own in zip(*found, strict=True))
@@ -116,7 +90,7 @@ def _compare(
         "synthesis",
         solved[0].num_states,
         ours_s=whole.seconds,
-        peer="solve_cmdp of the same model",
+        peer="a solve of the same model",
         peer_s=solve.seconds,
         call=call,
         family=family,

@@ -12,10 +12,10 @@ from benchmarks.families.case import (
     CHOOSING,
     FAMILIES,
     GAMMAS,
+    LIMITS,
     REPORTING,
     STARTS,
-    LIMITS,
     Case,
 )
 
-__all__ = ["CHOOSING", "FAMILIES", "GAMMAS", "REPORTING", "STARTS", "LIMITS", "Case"]
+__all__ = ["CHOOSING", "FAMILIES", "GAMMAS", "LIMITS", "REPORTING", "STARTS", "Case"]

@@ -126,7 +126,5 @@ def constrained(
     return _model(structure, start, gamma, cost, limit)
 
 
-def _model(
-    structure: Structure, start: Floats, gamma: float, cost: Floats, limit: Floats
-) -> CMDP:
+def _model(structure: Structure, start: Floats, gamma: float, cost: Floats, limit: Floats) -> CMDP:
     return CMDP(structure.T, structure.r, cost=cost, limit=limit, start=start, gamma=gamma)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmarks.families import FAMILIES, STARTS, LIMITS
+from benchmarks.families import FAMILIES, LIMITS, STARTS
 from benchmarks.families.case import constrained, start_of
 from benchmarks.families.planning import Dynamics
 from benchmarks.families.structure import Structure
@@ -90,9 +90,7 @@ def _styled(structure: Structure, style: str, rng: np.random.Generator) -> Struc
     return Structure(structure.T, r, f, structure.far, structure.tangled)
 
 
-def _brink(
-    structure: Structure, start: np.ndarray, gamma: float, rng: np.random.Generator
-) -> CMDP:
+def _brink(structure: Structure, start: np.ndarray, gamma: float, rng: np.random.Generator) -> CMDP:
     """Limits at the exact costs of the safest policy, or its only one at the least cost."""
     dynamics, f = Dynamics(structure, gamma, start), structure.cost
     wide = np.full(len(f), 1e9)
