@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -166,25 +166,31 @@ def named_database(named: Mapping[str, Any], out: Path) -> PaidReleases | None:
     given = {name for name, value in named.items() if value is not None}
     if unknown := given - ALL:
         raise InvalidArgumentError(
-            f"a database is named by {', '.join(sorted(ALL))}; got {', '.join(sorted(unknown))}"
+            f"a database is named by {_options(ALL)}; got {_options(unknown)}"
         )
     if not given:
         return None
     said = {kind: given & {*own, *OPTIONAL[kind]} - {"data"} for kind, own in KINDS.items()}
     kind = next((kind for kind, names in said.items() if names), "program")
     own = KINDS[kind]
-    foreign = sorted(given - {*own, *OPTIONAL[kind], *ACCOUNT})
+    foreign = given - {*own, *OPTIONAL[kind], *ACCOUNT}
     if foreign:
         raise InvalidArgumentError(
-            f"{', '.join(foreign)} must not be given for a {kind}: one database is named at a time"
+            f"{_options(foreign)} must not be given for a {kind}: one database is named at a time"
         )
     missing = [name for name in (*own, *ACCOUNT) if name not in given]
     if missing:
         raise InvalidArgumentError(
-            f"a real database needs {', '.join(missing)} too: it is released against a ledger only"
+            f"a real database needs {_options(missing)} too: it is released against a ledger only"
         )
     source = _source(kind, named)
     return PaidReleases(source, Path(named["ledger"]), named["account"], out)
+
+
+def _options(names: Iterable[str]) -> str:
+    """Names as the command has them; in its order, or sorted."""
+    listed = sorted(names) if isinstance(names, set) else names
+    return ", ".join("--" + name.replace("_", "-") for name in listed)
 
 
 def _source(kind: str, named: Mapping[str, Any]) -> Source:
@@ -204,7 +210,7 @@ def auction_size(text: str) -> tuple[int, int]:
     size = (int(found[1]), int(found[2])) if found else (0, 0)
     if not (1 <= size[0] <= MOST_GROUPS and 1 <= size[1] <= MOST_ADVERTISERS):
         raise InvalidArgumentError(
-            f"auction must be GROUPSxADVERTISERS, such as 10x5, with at most {MOST_GROUPS} groups "
+            f"--auction must be GROUPSxADVERTISERS, such as 10x5, with at most {MOST_GROUPS} groups "
             f"and {MOST_ADVERTISERS} advertisers; got {text[:40]!r}"
         )
     return size

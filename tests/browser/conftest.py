@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dp_cmdp import PrivacyBudget, PrivacyLedger
+from dp_cmdp import PrivacyLedger
 from dp_cmdp.envs import named_layout
 from tests.marked import MARKS
 
@@ -131,10 +131,10 @@ def place(tmp_path: Path) -> Path:
     """A folder with private hazards, and a ledger that pays for them."""
     cells = named_layout("islands").kinds[0].cells[:20]
     severity = [[c // 10, c % 10, float(m)] for c, m in zip(cells, MARKS, strict=False)]
-    kinds = {"hazard": {"severity": severity, "tolerance": 0.7 + float(MARKS[10])}}
-    content = {"format": "dp_cmdp.Hazards/1", "kinds": kinds}
+    kinds = {"hazard": {"severity": severity, "limit": 0.7 + float(MARKS[10])}}
+    content = {"format": "dp_cmdp.Hazards/2", "kinds": kinds}
     (tmp_path / "mine.json").write_text(json.dumps(content))
-    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"), "one person")
+    PrivacyLedger.create(tmp_path / "l.sqlite", "site", epsilon=2, delta="1/1000")
     return tmp_path
 
 
@@ -143,7 +143,7 @@ def guarded(place: Path) -> Iterator[Server]:
     """An explorer of a real database."""
     running = started(
         place, "--layout", "islands", "--hazards", "mine.json", "--ledger", "l.sqlite",
-        "--identity", "site",
+        "--account", "site",
     )  # fmt: skip
     yield running
     running.stop()

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from dp_cmdp import PrivacyBudget, PrivacyLedger
+from dp_cmdp import PrivacyLedger
 from dp_cmdp.explorer.grid_design import GridDesign
 from tests.browser.conftest import FLAGS, LATER_MS, started
 
@@ -29,7 +29,7 @@ def main(folder: Path) -> None:
         _database(place)
         server = started(
             place, "--layout", "islands", "--hazards", "mine.json", "--ledger", "l.sqlite",
-            "--identity", "site-7",
+            "--account", "site-7",
         )  # fmt: skip
         try:
             browser = play.chromium.launch(
@@ -39,7 +39,7 @@ def main(folder: Path) -> None:
             page.set_default_timeout(LATER_MS)
             page.goto(server.start)
             _save(_released(page), folder / "explorer-database.png")
-            page.goto(f"{server.start}?tab=grid&plan=totals&epsilon=4")
+            page.goto(f"{server.start}?tab=grid&strategy=queries&epsilon=4")
             _save(_designed(page), folder / "explorer-grid.png")
             browser.close()
         finally:
@@ -49,19 +49,19 @@ def main(folder: Path) -> None:
 def _database(place: Path) -> None:
     """Invented hazards in the place of real ones, and a ledger."""
     design = GridDesign(seed=7)
-    hazards = design.invented()
+    limit = float(design.values()["limit"])
     severity = [[cell // 10, cell % 10, level] for _, cell, level in design.placed()]
-    kinds = {"hazard": {"severity": severity, "tolerance": float(hazards.tolerance[0])}}
-    content = {"format": "dp_cmdp.Hazards/1", "kinds": kinds}
+    kinds = {"hazard": {"severity": severity, "limit": limit}}
+    content = {"format": "dp_cmdp.Hazards/2", "kinds": kinds}
     (place / "mine.json").write_text(json.dumps(content))
-    PrivacyLedger(place / "l.sqlite").create("site-7", PrivacyBudget(4, "1/1000"), "one person")
+    PrivacyLedger.create(place / "l.sqlite", "site-7", epsilon=4, delta="1/1000")
 
 
 def _released(page: Any) -> bytes:
-    page.get_by_text("remaining ε = 4").wait_for()
+    page.get_by_text("remaining (ε = 4").wait_for()
     page.locator('[aria-label="ε"]:visible').fill("2")
     page.locator('[aria-label="δ"]:visible').fill("1/2000")
-    page.get_by_text("One press spends ε = 2, δ = 0.0005").wait_for()
+    page.get_by_text("One press spends (ε = 2, δ = 0.0005)").wait_for()
     page.locator("button", has_text=re.compile("^(lock_open)?Release$")).click()
     page.get_by_text("Debited as entry").wait_for()
     page.wait_for_timeout(500)

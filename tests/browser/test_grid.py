@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+import dp_cmdp as dp
 from dp_cmdp.explorer.curve import EPSILONS, MEAN, NOW
 from dp_cmdp.explorer.files import GRID_FILES
-from dp_cmdp.verification.files import verify
 from tests.browser.conftest import LATER_MS
 
 pytestmark = pytest.mark.browser
@@ -21,7 +21,7 @@ def settled(page: Any) -> None:
     """Wait until the answer for the present design is shown."""
     page.wait_for_function(
         "() => { const s = [...document.querySelectorAll('[role=status]')].map(e => e.innerText);"
-        " return s.some(t => / states, plan /.test(t)) }"
+        " return s.some(t => / states, strategy /.test(t)) }"
     )
 
 
@@ -74,7 +74,7 @@ def test_the_start_shows_everything(page):
     text = page.inner_text("body")
     for part in (
         "Invented data", "Private policy", "Robust policy", "Policy without privacy",
-        "differential privacy", "with certainty", "Saturation", "loses",
+        "SIMULATED noise", "with certainty", "Saturation", "loses",
     ):  # fmt: skip
         assert part in text, part
     page.get_by_text("bars are 95 % intervals").wait_for(timeout=LATER_MS)
@@ -87,7 +87,7 @@ TYPED = (
     ("ε", "1/3", "epsilon"),
     ("δ", "1e-5", "delta"),
     ("radius × the layout's", "0.5", "radius"),
-    ("tolerance × the layout's", "1.5", "tolerance"),
+    ("limit × the layout's", "1.5", "limit"),
     ("Seed of the noise", "12", "noise"),
 )
 
@@ -111,7 +111,7 @@ WRONG = (
     ("δ", "0.9", "delta must lie in"),
     ("δ", "0", "delta"),
     ("radius × the layout's", "0", "radius"),
-    ("tolerance × the layout's", "1e6", "tolerance"),
+    ("limit × the layout's", "1e6", "limit"),
     ("Seed of the noise", "1.5", "whole number"),
     ("Seed of the noise", "-1", "noise"),
     ("Name of a layout", "nowhere", "layout must be one of"),
@@ -142,7 +142,7 @@ def test_wrong_input_is_named_at_its_field_and_changes_nothing(page):
 def test_layouts_plans_and_kinds_are_chosen(page):
     changed(page, lambda: choose(page, "Layout", "two_hazards"))
     assert said(page)["layout"] == "two_hazards"
-    changed(page, lambda: choose(page, "Plan", re.compile("^totals")))
+    changed(page, lambda: choose(page, "Strategy", re.compile("^queries")))
     choose(page, "Show a released total", re.compile("^total 1"))
     page.locator("svg rect[stroke='#6366f1']").first.wait_for()
     choose(page, "Kind of hazard", "flood")
@@ -184,10 +184,10 @@ def test_a_click_where_no_hazard_can_be_says_so(page):
     refused(page, "only a candidate can be")
 
 
-def test_a_tolerance_that_cannot_be_kept_is_refused_in_words_and_can_be_mended(page, server):
-    page.goto(f"{server.start}?layout=blank-3x3&rows=S??/???/??G&tolerance=0.01")
+def test_a_limit_that_cannot_be_kept_is_refused_in_words_and_can_be_mended(page, server):
+    page.goto(f"{server.start}?layout=blank-3x3&rows=S??/???/??G&limit=0.01")
     refused(page, "No data was read")
-    changed(page, lambda: field(page, "tolerance × the layout's").fill("50"))
+    changed(page, lambda: field(page, "limit × the layout's").fill("50"))
     assert not page.get_by_role("alert").first.is_visible()
 
 
@@ -214,7 +214,7 @@ def test_every_control_is_met_by_the_tab_key(page):
         met.add(name.strip().split("\n")[-1])
     wanted = {
         "Layout", "Name of a layout", "Tool", "Severity of a new hazard", "Invent others",
-        "Undo drawing", "ε", "δ", "radius × the layout's", "tolerance × the layout's", "Plan",
+        "Undo drawing", "ε", "δ", "radius × the layout's", "limit × the layout's", "Strategy",
         "Seed of the noise", "Another episode", "Copy the code",
         "Map to draw on: arrow keys move, Enter applies the tool", "Step of the episode",
         "Play or pause the episode", "release.npz", "policy.png", "curve.csv", "curve.png",
@@ -239,13 +239,13 @@ def test_an_episode_plays_pauses_and_is_drawn_again(page):
 
 def test_the_code_is_copied_and_runs(page, tmp_path):
     page.get_by_text("Show the code").click()
-    page.get_by_text("release_and_synthesize(").first.wait_for()
+    page.get_by_text("dp.simulate(").first.wait_for()
     page.get_by_role("button", name="Copy the code").click()
     page.get_by_text("copied").wait_for()
     code = page.evaluate("() => navigator.clipboard.readText()")
     made: dict[str, Any] = {}
     exec(code, made)
-    value = f"{made['private'].safe.value:.5g}"
+    value = f"{made['found'].value:.5g}"
     assert value in page.locator(".q-table").first.inner_text()
 
 
@@ -255,7 +255,8 @@ def test_files_are_downloaded(page, tmp_path):
             page.get_by_role("button", name=name).click()
         got.value.save_as(tmp_path / name)
         assert got.value.suggested_filename == name
-    assert verify(*(tmp_path / name for name in GRID_FILES[:3])) is not None
+    wrong = [part for part in dp.verify(tmp_path).findings if part.holds is False]
+    assert [part.claim for part in wrong] == ["its noise is exact"]  # it is simulated
 
 
 def test_the_curve_is_downloaded_and_stays_while_epsilon_moves(page):
@@ -313,10 +314,10 @@ def test_an_address_that_cannot_be_used_is_refused_in_words(page, server):
 
 def test_a_thousand_states_answer_while_curve_and_limit_are_still_under_way(page, server):
     page.goto(f"{server.start}?tab=grid&layout=random-32-0")
-    page.get_by_text("1024 states, plan database").wait_for()
+    page.get_by_text("1024 states, strategy entries").wait_for()
     started = time.monotonic()
     changed(page, lambda: field(page, "ε").fill("1"))
-    page.get_by_text("(1, 0.001)-differential privacy").wait_for()
+    page.get_by_text("SIMULATED noise of (ε = 1, δ = 0.001)").wait_for()
     assert time.monotonic() - started < 5  # a quarter of a second, on a machine that is not busy
     assert page.locator(".q-linear-progress").first.is_visible()
     changed(page, lambda: cell(page, 31, 0, 32) or choose(page, "Tool", "wall") or

@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from dp_cmdp import PrivacyBudget, PrivacyLedger
+from dp_cmdp import PrivacyLedger
 from dp_cmdp.envs import named_layout
 from tests.browser.conftest import LATER_MS, started
+from tests.explorer.test_programs import MODEL, SPEC, VALUES
 from tests.marked import DIGITS, MARKS
-from tests.unit.explorer.test_program_design import MODEL, SPEC, VALUES
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +27,7 @@ def refused(page: Any, text: str) -> None:
 
 
 def solved(page: Any) -> str:
-    page.get_by_text(re.compile(r"^plan \w+")).wait_for()
+    page.get_by_text(re.compile(r"^strategy \w+")).wait_for()
     return page.locator(".q-table:visible").first.inner_text()
 
 
@@ -58,7 +58,7 @@ def test_the_auction(window, server):
     page.get_by_text("copied").wait_for()
     made: dict[str, Any] = {}
     exec(page.evaluate("() => navigator.clipboard.readText()"), made)
-    assert made["answer"].solution.certificate
+    assert made["found"].certificate
     with page.expect_download() as got:
         page.get_by_role("button", name="solution.csv").click()
     assert got.value.suggested_filename == "solution.csv"
@@ -104,11 +104,11 @@ def test_files_are_taken_after_their_owner_said_what_they_are(window, server):
     refused(page, "nothing was read")
     page.get_by_role("checkbox", name="These files are public or invented").click()
     upload(page, "1. Model (.mps, .lp)", "model.mps", MODEL)
-    page.get_by_text("still missing: spec, values").wait_for()
+    page.get_by_text("still missing: specification, values").wait_for()
     upload(page, "2. What is private (.toml)", "spec.toml", "no toml at all [")
     page.get_by_text("still missing: values").wait_for()
     upload(page, "3. Invented values (.csv)", "values.csv", VALUES)
-    refused(page, "spec")
+    refused(page, "TOML")
     upload(page, "2. What is private (.toml)", "spec.toml", SPEC)
     assert "without privacy" in solved(page)
     page.get_by_text("TABLE").first.wait_for()
@@ -126,7 +126,7 @@ def test_a_table_of_hazards_becomes_a_grid(window, server):
     assert DIGITS not in page.inner_text("body")
     upload(page, "Hazards (.csv)", "h.csv", "row,col,severity\n0,6,0.25\n")
     page.wait_for_url(re.compile(r"hazards=0\.6:0\.25"))
-    page.get_by_text("100 states, plan").wait_for()
+    page.get_by_text("100 states, strategy").wait_for()
 
 
 def test_without_a_database_the_tab_says_how_to_name_one(window, server):
@@ -141,29 +141,29 @@ def release(page: Any) -> Any:
 
 
 def entries(place: Any) -> int:
-    return len(PrivacyLedger(place / "l.sqlite").entries())
+    return len(PrivacyLedger(place / "l.sqlite", "site").entries())
 
 
 def test_only_a_press_of_release_spends_and_nothing_private_is_drawn(guarded, window, place):
     page = window(guarded)
-    page.get_by_text("remaining ε = 2, δ = 0.001").wait_for()
+    page.get_by_text("remaining (ε = 2, δ = 0.001)").wait_for()
     page.get_by_text(re.compile("no data: ε = 0")).first.wait_for()
     first = entries(place)
     for label, text in (("ε", "1"), ("δ", "1/4000")):
         page.locator(f'[aria-label="{label}"]:visible').first.fill(text)
-    page.get_by_text("One press spends ε = 1, δ = 0.00025").wait_for()
-    page.get_by_role("combobox", name="Plan").click()
-    page.get_by_role("option", name=re.compile("^totals")).click()
+    page.get_by_text("One press spends (ε = 1, δ = 0.00025)").wait_for()
+    page.get_by_role("combobox", name="Strategy").click()
+    page.get_by_role("option", name=re.compile("^queries")).click()
     page.get_by_role("button", name="Another episode").click()
     page.reload()
-    page.get_by_text("One press spends ε = 1, δ = 0.00025").wait_for()
+    page.get_by_text("One press spends (ε = 1, δ = 0.00025)").wait_for()
     assert entries(place) == first
     release(page).click()
-    page.get_by_text("remaining ε = 1, δ = 0.00075").wait_for()
+    page.get_by_text("remaining (ε = 1, δ = 0.00075)").wait_for()
     page.get_by_text("exact noise from the operating system").wait_for()
     assert entries(place) == first + 1
     other = window(guarded)  # another window sees what was paid for, and the same account
-    other.get_by_text("remaining ε = 1, δ = 0.00075").wait_for()
+    other.get_by_text("remaining (ε = 1, δ = 0.00075)").wait_for()
     other.get_by_text("Debited as entry").wait_for()
     for shown in (page, other):
         content = shown.content()
@@ -179,7 +179,7 @@ def test_only_a_press_of_release_spends_and_nothing_private_is_drawn(guarded, wi
 
 def test_a_budget_that_is_not_there_cannot_be_pressed(guarded, window, place):
     page = window(guarded)
-    page.get_by_text("remaining ε = 2").wait_for()
+    page.get_by_text("remaining (ε = 2").wait_for()
     page.locator('[aria-label="ε"]:visible').first.fill("3")
     page.get_by_text("The ledger does not allow this").wait_for()
     assert release(page).is_disabled()
@@ -188,20 +188,20 @@ def test_a_budget_that_is_not_there_cannot_be_pressed(guarded, window, place):
 def test_a_database_that_cannot_be_read_costs_and_tells_nothing(guarded, window, place):
     (place / "mine.json").write_text(f"broken {DIGITS}")
     page = window(guarded)
-    page.get_by_text("remaining ε = 2").wait_for()
+    page.get_by_text("remaining (ε = 2").wait_for()
     page.locator('[aria-label="ε"]:visible').first.fill("1")
     page.locator('[aria-label="δ"]:visible').first.fill("1/2000")
-    page.get_by_text("One press spends ε = 1, δ = 0.0005").wait_for()
+    page.get_by_text("One press spends (ε = 1, δ = 0.0005)").wait_for()
     release(page).click()
     refused(page, "cannot be used")
-    page.get_by_text("remaining ε = 1").wait_for()
+    page.get_by_text("remaining (ε = 1").wait_for()
     assert DIGITS not in page.content()
     assert DIGITS not in (place / "stderr.txt").read_text()
 
 
 def test_the_adviser_is_asked_without_data(guarded, window, place):
     page = window(guarded)
-    page.get_by_text("remaining ε = 2").wait_for()
+    page.get_by_text("remaining (ε = 2").wait_for()
     before = entries(place)
     page.get_by_role("button", name="Ask at this ε and δ").click()
     page.get_by_text("Before any data is read").wait_for(timeout=LATER_MS)
@@ -211,7 +211,7 @@ def test_the_adviser_is_asked_without_data(guarded, window, place):
 PROGRAMS = {
     "program": ("--model", "model.mps", "--private", "spec.toml", "--data", "values.csv"),
     "auction": ("--auction", "3x2", "--data", "prices.csv"),
-    "table": ("--layout", "islands", "--hazards", "mine.csv", "--tolerances", "limits.csv"),
+    "table": ("--layout", "islands", "--hazards", "mine.csv", "--limits", "limits.csv"),
 }
 
 
@@ -222,16 +222,16 @@ def other_database(request, tmp_path):
     files = {
         "model.mps": MODEL,
         "spec.toml": SPEC,
-        "values.csv": f"group,row,column,value\ncapacity,HOURS,,100.{DIGITS}\n",
+        "values.csv": f"row,value\nHOURS,100.{DIGITS}\n",
         "prices.csv": "\n".join(["group,advertiser,price", *prices]) + "\n",
         "mine.csv": f"row,col,severity\n{cell // 10},{cell % 10},{MARKS[0]}\n",
-        "limits.csv": f"kind,tolerance\nhazard,{0.7 + MARKS[10]}\n",
+        "limits.csv": f"kind,limit\nhazard,{0.7 + MARKS[10]}\n",
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    PrivacyLedger(tmp_path / "l.sqlite").create("site", PrivacyBudget(2, "1/1000"), "one person")
+    PrivacyLedger.create(tmp_path / "l.sqlite", "site", epsilon=2, delta="1/1000")
     running = started(
-        tmp_path, *PROGRAMS[request.param], "--ledger", "l.sqlite", "--identity", "site"
+        tmp_path, *PROGRAMS[request.param], "--ledger", "l.sqlite", "--account", "site"
     )
     yield running, tmp_path, request.param
     running.stop()
@@ -240,15 +240,15 @@ def other_database(request, tmp_path):
 def test_every_kind_of_real_database_is_released_against_its_ledger(other_database, window):
     running, place, kind = other_database
     page = window(running)
-    page.get_by_text("remaining ε = 2, δ = 0.001").wait_for()
+    page.get_by_text("remaining (ε = 2, δ = 0.001)").wait_for()
     page.get_by_text("Nothing was released yet").wait_for()
     first = entries(place)
     for label, text in (("ε", "1"), ("δ", "1/2000")):
         page.locator(f'[aria-label="{label}"]:visible').first.fill(text)
-    page.get_by_text("One press spends ε = 1, δ = 0.0005").wait_for()
+    page.get_by_text("One press spends (ε = 1, δ = 0.0005)").wait_for()
     assert entries(place) == first
     release(page).click()
-    page.get_by_text("remaining ε = 1, δ = 0.0005").wait_for()
+    page.get_by_text("remaining (ε = 1, δ = 0.0005)").wait_for()
     left = page.get_by_role("progressbar", name="share of ε that remains")
     filled = left.locator(".q-linear-progress__model").bounding_box()["width"]
     assert abs(filled / left.bounding_box()["width"] - 0.5) < 0.01
@@ -256,7 +256,7 @@ def test_every_kind_of_real_database_is_released_against_its_ledger(other_databa
     page.get_by_text("Debited as entry").wait_for()
     assert entries(place) == first + 1
     if kind == "auction":
-        page.locator('img[alt^="visits sold"], [alt^="visits sold"] img').first.wait_for()
+        page.locator('[alt^="the private answer"] img').first.wait_for()
     shown = page.content()
     assert DIGITS not in shown + page.url
     said = page.locator(".q-tab-panel:visible").inner_text()
@@ -266,7 +266,7 @@ def test_every_kind_of_real_database_is_released_against_its_ledger(other_databa
         page.get_by_role("button", name="release.npz").click()
     assert DIGITS.encode() not in got.value.path().read_bytes()
     release(page).click()  # what is left pays for one more, and then the button is dead
-    page.get_by_text("remaining ε = 0").wait_for()
+    page.get_by_text("remaining (ε = 0").wait_for()
     page.get_by_text("The ledger does not allow this").wait_for()
     assert release(page).is_disabled()
     assert entries(place) == first + 2

@@ -21,6 +21,7 @@ from dp_cmdp.explorer.paid import PaidReleases, Request
 from dp_cmdp.explorer.program_design import AuctionDesign
 from dp_cmdp.explorer.settings import read_settings
 
+LARGEST_PORT = 65535
 TABS = {"grid": "Grid", "auction": "Ad auction", "files": "Files", "database": "Real database"}
 
 
@@ -40,13 +41,15 @@ def is_listening(port: int) -> bool:
 
 def check_port(port: int) -> None:
     """Raise unless the port can be listened on."""
+    if port > LARGEST_PORT:
+        raise InvalidArgumentError(f"--port must be at most {LARGEST_PORT}, got {port}")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
-        except (OSError, OverflowError):
+        except OSError:
             raise InvalidArgumentError(
-                f"port must be free on this machine; {port} is not. Give another, or 0 for any"
+                f"--port must be free on this machine; {port} is not. Give another, or 0 for any"
             ) from None
 
 

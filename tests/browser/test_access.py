@@ -143,8 +143,8 @@ def test_a_page_of_another_port_cannot_reach_release(
 ):
     """Beside an open explorer, in the same browser: not even if it knew the key."""
     page = window(guarded)
-    page.get_by_text("remaining ε = 2").wait_for()
-    before = PrivacyLedger(place / "l.sqlite").entries()
+    page.get_by_text("remaining (ε = 2").wait_for()
+    before = PrivacyLedger(place / "l.sqlite", "site").entries()
     assert page.context.cookies() == []
     other = page.context.new_page()
     other.set_default_timeout(PATIENCE_MS)
@@ -167,17 +167,17 @@ def test_a_page_of_another_port_cannot_reach_release(
     assert pressed(opened.value).count() == 0
     page.bring_to_front()
     assert pressed(page).is_enabled()  # where it belongs, it works
-    assert PrivacyLedger(place / "l.sqlite").entries() == before
+    assert PrivacyLedger(place / "l.sqlite", "site").entries() == before
     key = urlsplit(guarded.start).path.strip("/")
     assert not any(key in headers for headers in _Plain.seen)
 
 
 def test_a_reload_and_a_copied_address_still_open_the_page(guarded, window):
     page = window(guarded)
-    page.get_by_text("remaining ε = 2").wait_for()
+    page.get_by_text("remaining (ε = 2").wait_for()
     page.reload()
-    page.get_by_text("remaining ε = 2").wait_for()
+    page.get_by_text("remaining (ε = 2").wait_for()
     again = page.context.new_page()
     again.set_default_timeout(PATIENCE_MS)
     again.goto(page.url)
-    again.get_by_text("remaining ε = 2").wait_for()
+    again.get_by_text("remaining (ε = 2").wait_for()
