@@ -32,15 +32,14 @@ class AnswerFolder:
     """A folder of public files in which what a ledger paid for is never lost or written over."""
 
     def __init__(self, path: Path, given: Path | None) -> None:
-        self.path, self._kept = path, False
-        self._given = given is not None and (path / RELEASE).exists() and _same(path, given)
-        if not self._given:
-            _refuse_paid(path)
+        self.path, self._kept, own = path, False, path / RELEASE
+        both = given is not None and given.is_file() and own.is_file()
+        self._given = both and own.read_bytes() == given.read_bytes()
+        self._refuse_paid()
 
     def keep(self, release: Any) -> None:
         """Write a release as soon as it is drawn, in place of all that is of another."""
-        if not self._given:
-            _refuse_paid(self.path)  # another command may have put one there meanwhile
+        self._refuse_paid()  # another command may have put one there meanwhile
         self._clear()
         if not self._given:
             _write_release(release, self.path)
@@ -48,10 +47,28 @@ class AnswerFolder:
 
     def _clear(self) -> None:
         for name in (*FILES, *(f"{CURATOR_FOLDER}/{name}" for name in CURATOR_FILES)):
-            if name != RELEASE or not self._given:
+            if not (name == RELEASE and self._given):
                 (self.path / name).unlink(missing_ok=True)
         with suppress(OSError):  # left empty, or not there
             (self.path / CURATOR_FOLDER).rmdir()
+
+    def _refuse_paid(self) -> None:
+        """Raise if a release lies there that a ledger paid for, or one that cannot be read."""
+        from dp_cmdp import Release
+
+        file = self.path / RELEASE
+        if self._given or not file.is_file():
+            return
+        try:
+            paid = Release.load(file).ledger_reference is not None
+        except InvalidArgumentError:
+            paid = True
+        if paid:
+            raise InvalidArgumentError(
+                f"--out {self.path} holds a release that a ledger may have paid for ({RELEASE}), "
+                "which is never written over: name another folder, or move it away. Nothing was "
+                "spent"
+            )
 
     def write(self, files: Callable[[Path], object]) -> None:
         """Put what `files` writes into the folder, beside the release that is kept there."""
@@ -120,33 +137,11 @@ def answer_folder(path: Path, *, given: Path | None = None) -> Iterator[AnswerFo
             raise
 
 
-def _same(folder: Path, given: Path) -> bool:
-    return given.is_file() and (folder / RELEASE).read_bytes() == given.read_bytes()
-
-
 def _write_release(release: Any, folder: Path) -> None:
     with TemporaryDirectory() as place:
         content = release.save(Path(place) / RELEASE).read_bytes()
     with (folder / RELEASE).open("xb") as stream:  # and not where there is one
         stream.write(content)
-
-
-def _refuse_paid(folder: Path) -> None:
-    """Raise if a release lies in the folder that a ledger paid for, or one that cannot be read."""
-    from dp_cmdp import Release
-
-    path = folder / RELEASE
-    if not path.is_file():
-        return
-    try:
-        paid = Release.load(path).ledger_reference is not None
-    except InvalidArgumentError:
-        paid = True
-    if paid:
-        raise InvalidArgumentError(
-            f"--out {folder} holds a release that a ledger may have paid for ({RELEASE}), which is "
-            "never written over: name another folder, or move it away. Nothing was spent"
-        )
 
 
 def curator_folder(folder: Path) -> Path:

@@ -87,8 +87,6 @@ def _chain(file: Path) -> Any:
 
 
 def _say(options: argparse.Namespace, chain: Any, *lines: tuple[str, str], **more: Any) -> int:
-    from dp_cmdp._src.accounting.budget import shown_up
-
     accounts, told = [], []
     for balance in chain.balances.values():
         sums = {name: getattr(balance, name) for name in ("total", "spent", "remaining")}
@@ -97,13 +95,9 @@ def _say(options: argparse.Namespace, chain: Any, *lines: tuple[str, str], **mor
         told += [
             ("account", f"{balance.account}, one record: {balance.unit or 'not stated'}"),
             ("  total", balance.total.rounded_down()),
-            ("  spent", "(ε = {}, δ = {})".format(*map(shown_up, _pair(balance.spent)))),
+            ("  spent", str(balance.spent)),
             ("  left", balance.remaining.rounded_down()),
         ]
     facts = {"accounts": accounts, "head": str(chain.head), **more}
     report.say(options, facts, *told, *lines, ("head", f"{chain.head} (to be pinned)"))
     return 0
-
-
-def _pair(budget: Any) -> tuple[Any, Any]:
-    return budget.epsilon, budget.delta

@@ -102,15 +102,11 @@ def draw(what: Any, path: Path) -> Path | None:
 def say(options: Any, facts: dict[str, Any], *lines: tuple[str, str]) -> None:
     """One JSON document, or named lines that fit a terminal."""
     if options.json:
-        print(json.dumps(finite(facts), ensure_ascii=False, allow_nan=False))
+        print(json.dumps(finite(facts), ensure_ascii=False, allow_nan=False), flush=True)
         return
+    whole = {"break_on_hyphens": False, "break_long_words": False, "subsequent_indent": " " * 10}
     for name, text in lines:
-        print(
-            textwrap.fill(
-                text, WIDTH, initial_indent=f"{name:10}", subsequent_indent=" " * 10,
-                break_on_hyphens=False, break_long_words=False,
-            )
-        )  # fmt: skip
+        print(textwrap.fill(text, WIDTH, initial_indent=f"{name:10}", **whole), flush=True)
 
 
 def under_bar(options: Any, name: str, work: Callable[[], T]) -> T:

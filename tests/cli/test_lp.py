@@ -1,0 +1,237 @@
+"""LP and MPS files in, certified public files out, and nothing said of private numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dp_cmdp as dp
+
+PLANNING = """NAME PLANNING
+OBJSENSE
+    MAX
+ROWS
+ N PROFIT
+ L HOURS
+ L WOOD
+ G ORDER
+ E BALANCE
+COLUMNS
+ CHAIR PROFIT 20 HOURS {chair}
+ CHAIR WOOD 4 ORDER 1
+ TABLE PROFIT 50 HOURS 3
+ TABLE WOOD 9 BALANCE 1
+ STOCK BALANCE -1 PROFIT -1
+RHS
+ RHS HOURS {hours} WOOD 240
+ RHS ORDER 5 PROFIT -7
+BOUNDS
+ UP BND STOCK 20
+ENDATA
+"""
+HOURS = '[[private]]\nkind = "rhs"\nname = "hours"\nrows = ["HOURS"]\nlower = 80\nupper = 120\n'
+CHAIR = '[[private]]\nkind = "coefficient"\nname = "chair"\nentries = [["HOURS", "CHAIR"]]\n' + (
+    "lower = 1.5\nupper = 2.5\n"
+)
+SMALL = "radius = 1\n"
+BUDGET = ("--epsilon", "1", "--delta", "1/1000")
+PAID = ("--ledger", "one.ledger", "--account", "account")
+#: Private numbers within their bounds, at both ends and between; and the same places outside.
+TRUTHS: list[dict[str, Any]] = [
+    {"hours": 80, "chair": 2.5},
+    {"hours": 120, "chair": 1.5},
+    {"hours": 97.25, "chair": 2},
+]
+OUTSIDE: list[dict[str, Any]] = [
+    {"hours": 7351, "chair": 2},
+    {"hours": 97, "chair": 7351},
+    {"hours": -7351, "chair": 2},
+]
+FILES = {
+    "problem.npz", "release.npz", "answer.npz", "certificate.json", "solution.csv", "answer.png",
+}  # fmt: skip
+
+
+def planning(folder: Path, *, hours: Any = 100, chair: Any = 2) -> None:
+    (folder / "planning.mps").write_text(PLANNING.format(hours=hours, chair=chair))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spec.toml").write_text(HOURS + SMALL + CHAIR + "radius = 0.05\n")
+    planning(tmp_path)
+    (tmp_path / "values.csv").write_text(
+        "group,row,column,value\nhours,HOURS,,97.25\nchair,HOURS,CHAIR,2.125\n"
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, say: Any) -> Any:
+    def solved(*arguments: str) -> tuple[int, str, str]:
+        return say("solve", "planning.mps", "--private", "spec.toml", "--out", "out", *arguments)
+
+    return solved
+
+
+@pytest.mark.parametrize("data", [(), ("--data", "values.csv")])
+@pytest.mark.parametrize("strategy", ["auto", "entries", "queries", "worst row"])
+def test_it_writes_an_answer_that_verify_proves(
+    folder: Path, run: Any, say: Any, data: tuple[str, ...], strategy: str
+) -> None:
+    code, out, err = run(*BUDGET, *data, "--strategy", strategy)
+    assert code == 0, err
+    assert "verified: A(θ)x ≤ b(θ) for every database the release allows" in " ".join(out.split())
+    assert {path.name for path in (folder / "out").iterdir()} == FILES
+    same = ("--problem", "planning.mps", "--private", "spec.toml", "--relative-to-model")
+    code, out, _ = say("verify", "out", *same)
+    assert code == 0
+    assert "all that can be judged holds" in out
+
+
+def test_files_and_json_say_the_same(folder: Path, run: Any) -> None:
+    code, out, _ = run(*BUDGET, "--data", "values.csv", "--json")
+    assert code == 0
+    report = json.loads(out)
+    assert report.pop("comparison") is None
+    assert report == json.loads((folder / "out/certificate.json").read_text())
+    assert next(iter(report["certificate"])) == "verified"
+    assert report["certificate"]["verified"] is True
+    assert report["certificate"]["slack"] >= 0.0
+    found = dp.Answer.load("out")
+    assert report["value"] == found.value
+    assert report["bound"] == found.bound
+    table = pd.read_csv("out/solution.csv")
+    assert table["column"].tolist()[:3] == ["CHAIR", "TABLE", "STOCK"]
+    assert table["x"].tolist() == found.decision.tolist()
+
+
+def test_a_decision_of_ones_own_is_certified_from_a_table(folder: Path, run: Any, say: Any) -> None:
+    assert run(*BUDGET)[0] == 0
+    table = pd.read_csv("out/solution.csv")
+    for scale, code in ((1.0, 0), (2.0, 1)):
+        table.assign(x=scale * table["x"]).to_csv("own.csv", index=False)
+        assert say("certify", "out", "own.csv")[0] == code
+    table.iloc[::-1].to_csv("own.csv", index=False)
+    code, _, err = say("certify", "out", "own.csv")
+    assert (code, "in their order" in err) == (2, True)
+
+
+def test_the_ledger_is_debited_once_and_not_for_what_public_data_refuse(
+    folder: Path, account: dp.PrivacyLedger, run: Any
+) -> None:
+    assert run(*BUDGET, *PAID, "--data", "values.csv")[0] == 0
+    assert account.remaining.epsilon == 3
+    other = (*BUDGET, *PAID, "--data", "values.csv", "--out", "other")
+    for wrong in (
+        ("--data", "nothing.csv"),
+        ("--private", "values.csv"),
+        ("--private", "nothing.toml"),
+        ("--prior", "values.csv"),
+        ("--prior", "nothing.csv"),
+        ("--epsilon", "0"),
+    ):
+        code, _, err = run(*other, *wrong)
+        assert code == 2, wrong
+        assert "dp-cmdp solve: error: " in err
+    (folder / "spec.toml").write_text(HOURS.replace("80", "1").replace("120", "2"))
+    code, _, err = run(*other)
+    assert code == 2
+    assert "HOURS" in err
+    assert account.remaining.epsilon == 3
+    assert not (folder / "other").exists()
+
+
+def test_a_prior_is_public_numbers_within_the_bounds(folder: Path, run: Any, said: Any) -> None:
+    text = (folder / "values.csv").read_text()
+    (folder / "guess.csv").write_text(text.replace("97.25", "95"))
+    (folder / "far.csv").write_text(text.replace("97.25", "9500"))
+    assert run(*BUDGET, "--data", "values.csv", "--prior", "guess.csv")[0] == 0
+    code, _, err = run(*BUDGET, "--data", "values.csv", "--prior", "far.csv")
+    assert (code, "prior must be 2 numbers within the public bounds" in err) == (2, True)
+    model = ("planning.mps", "--private", "spec.toml")
+    few = ("--epsilon", "1", "--draws", "4", "--out", "advice")
+    assert said("advise", *model, "--prior", "guess.csv", *few)["rows"][0]["epsilon"] == 1.0
+    assert said("simulate", *model, "--data", "guess.csv", *BUDGET, "--draws", "3")["simulated"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        ((*BUDGET, "--ledger", "l.ledger"), "--account must name the database"),
+        ((*BUDGET, "--account", "me"), "--account needs --ledger"),
+        ((*BUDGET, "--unit", "me"), "--unit needs --ledger"),
+        ((*BUDGET, "--out", "spec.toml"), "--out must name a folder"),
+    ],
+)
+def test_calls_that_say_too_little_are_refused(
+    folder: Path, run: Any, arguments: tuple[str, ...], rule: str
+) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert rule in err
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        HOURS + "relative = true\nradius = 0.1\n",
+        HOURS.replace("HOURS", "BALANCE"),
+        HOURS.replace("HOURS", "HOURZ"),
+        HOURS.replace("80", "1").replace("120", "2"),
+        HOURS.replace('"rhs"', '"coefficient"', 1),
+        HOURS + "radius = 4000\n",
+        CHAIR.replace("HOURS", "BALANCE"),
+    ],
+)
+def test_every_refusal_says_the_same_for_every_truth(folder: Path, run: Any, spec: str) -> None:
+    (folder / "spec.toml").write_text(spec)
+    if "chair" not in spec:
+        (folder / "spec.toml").write_text(spec + CHAIR)
+    seen = set()
+    for truth in TRUTHS:
+        planning(folder, **truth)
+        seen.add(run(*BUDGET))
+    ((code, out, _),) = seen
+    assert (code, out) == (2, "")
+
+
+@pytest.mark.parametrize("place", ["model", "table", "file"])
+def test_numbers_that_cannot_be_used_are_refused_in_the_same_words(
+    folder: Path, run: Any, place: str
+) -> None:
+    seen = set()
+    for truth in OUTSIDE:
+        planning(folder, **truth)
+        if place == "model":
+            seen.add(run(*BUDGET))
+        elif place == "file":
+            (folder / "planning.mps").rename("true.mps")
+            planning(folder)
+            seen.add(run(*BUDGET, "--data", "true.mps"))
+        else:
+            planning(folder)
+            text = f"group,row,column,value\nhours,HOURS,,{truth['hours']}\n"
+            for line in (f"chair,HOURS,CHAIR,{truth['chair']}\n", "chair,HOURS,CHAIR,x\n", ""):
+                (folder / "values.csv").write_text(text + line)
+                seen.add(run(*BUDGET, "--data", "values.csv"))
+    ((code, out, err),) = seen
+    assert (code, out) == (2, "")
+    assert "the private values cannot be used" in err
+    assert not (folder / "out").exists()
+
+
+def test_integer_columns_need_a_word(folder: Path, run: Any) -> None:
+    text = (folder / "planning.mps").read_text()
+    text = text.replace(" TABLE PROFIT", " M1 'MARKER' 'INTORG'\n TABLE PROFIT")
+    text = text.replace(" STOCK BALANCE", " M2 'MARKER' 'INTEND'\n STOCK BALANCE")
+    (folder / "planning.mps").write_text(text)
+    code, _, err = run(*BUDGET)
+    assert (code, "TABLE" in err) == (2, True)
+    assert run(*BUDGET, "--relax")[0] == 0
