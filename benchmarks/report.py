@@ -19,7 +19,6 @@ from typing import Any
 
 from benchmarks.family_figure import families_in, family_figures
 from benchmarks.records import read_lines, select
-from benchmarks.required import cell_medians, requirement_rows
 from dp_cmdp._src.base.storage import write_text
 
 Lines = list[dict[str, Any]]
@@ -57,12 +56,6 @@ def _bound(line: dict[str, Any], text: str) -> str:
     return text if status == "ok" or text == "–" else f"{text} ({status})"
 
 
-def requirements(lines: Lines) -> str:
-    """Empty for a run without families: it says nothing about them."""
-    rows = requirement_rows(lines) if select(lines, "family") else []
-    return table(["", "required", "measured", "met"], rows)
-
-
 def family_table(lines: Lines) -> str:
     """Median ratios over seeds, to the best of HiGHS's methods: a row per family and size."""
     usual = [
@@ -82,6 +75,14 @@ def family_table(lines: Lines) -> str:
             row.append(mark + number(cells[key], unit="×") if key in cells else "")
         rows.append(row)
     return table(["family", "states", *(f"K = {K}, γ = {g:g}" for K, g in heads)], rows)
+
+
+def cell_medians(lines: Lines, keys: Sequence[str]) -> dict[tuple[Any, ...], float]:
+    """Median ratio over seeds per value of the keys."""
+    found: dict[tuple[Any, ...], list[float]] = {}
+    for line in lines:
+        found.setdefault(tuple(line[name] for name in keys), []).append(line["ratio"])
+    return {key: median(ratios) for key, ratios in found.items()}
 
 
 def figures(lines: Lines) -> str:
@@ -263,7 +264,6 @@ def machine(lines: Lines) -> str:
 
 
 TABLES: dict[str, Callable[[Lines], str]] = {
-    "requirements": requirements,
     "families": family_table,
     "family-figures": figures,
     "variants": variants,
@@ -287,7 +287,7 @@ def filled(text: str, lines: Lines) -> str:
     """The page with every table that the lines can make."""
 
     def replace(found: re.Match[str]) -> str:
-        made = TABLES[found[2]](lines)
+        made = TABLES[found[2]](lines) if found[2] in TABLES else ""
         return f"{found[1]}\n{made}\n{found[3]}" if made else found[0]
 
     return MARKED.sub(replace, text)

@@ -21,7 +21,6 @@ from pathlib import Path
 
 from benchmarks.families import CHOOSING, REPORTING
 from benchmarks.family_figure import family_figures
-from benchmarks.figure import benchmark_figure
 from benchmarks.first_use import first_use
 from benchmarks.general_lp import general_lp
 from benchmarks.growth import growth, physical_limit
@@ -123,7 +122,6 @@ def main() -> int:
         if due:
             records.add("machine", None, **machine())
     failed = _run_all(sections, options.only, records=records, clock=clock)
-    print(benchmark_figure(records.lines, options.out / f"{kind}.png"), file=sys.stderr)
     for path in family_figures(records.lines, options.out / kind):
         print(path, file=sys.stderr)
     return 1 if failed else 0

@@ -1,98 +1,125 @@
-"""Small CMDPs as rational numbers: the exact optimum, the least cost, the worth of a policy."""
+"""CMDPs in rational numbers: the worth of a policy, and the largest Lagrangian value."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from math import lcm
 
-import highspy
 import numpy as np
 
 from benchmarks.families.planning import Dynamics
 from benchmarks.families.structure import Structure
-from benchmarks.fuzz.rational import ExactProgram, Row, SingularError, solve_exactly
-from benchmarks.peers import highs_program
 from dp_cmdp import CMDP
 
-#: Feasibility asked of HiGHS: a good basis saves exact pivots.
-TOLERANCE = 1e-10
+Row = list[Fraction]
+#: States up to which policies are improved in fractions until none is better.
+SMALL = 40
 
 
-def exact_optimum(model: CMDP) -> Fraction | None:
-    """The optimum of the occupancy program, whose data are the floats of `model`."""
-    return exact_program(model).maximum(float_basis(model))
+def solve_exactly(matrix: Sequence[Sequence[Fraction]], side: Sequence[Fraction]) -> Row:
+    """x with M x = side, for a regular matrix, by elimination without fractions (Bareiss)."""
+    n = len(side)
+    rows = [_integers([*row, b]) for row, b in zip(matrix, side, strict=True)]
+    last = 1
+    for k in range(n):
+        pivot = next(i for i in range(k, n) if rows[i][k])
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        top, lead = rows[k], rows[k][k]
+        for i in range(k + 1, n):
+            row, factor = rows[i], rows[i][k]
+            rows[i] = [0] * (k + 1) + [
+                (lead * row[j] - factor * top[j]) // last for j in range(k + 1, n + 1)
+            ]
+        last = lead
+    whole, x = rows[-1][n - 1], [0] * n
+    for k in reversed(range(n)):
+        rest = rows[k][n] * whole - sum(rows[k][j] * x[j] for j in range(k + 1, n))
+        x[k] = rest // rows[k][k]
+    return [Fraction(value, whole) for value in x]
 
 
-def least_exactly(model: CMDP, weights: np.ndarray) -> Fraction:
-    """The least of Σ weights·cost over all policies."""
-    combined = [
-        sum((Fraction(w) * Fraction(float(v)) for w, v in zip(weights.tolist(), pair, strict=True)),
-            Fraction(0))
-        for pair in model.cost.reshape(len(weights), -1).T
+def _integers(row: Sequence[Fraction]) -> list[int]:
+    scale = lcm(*(value.denominator for value in row))
+    return [value.numerator * (scale // value.denominator) for value in row]
+
+
+def fractions(values: np.ndarray) -> Row:
+    return [Fraction(float(value)) for value in values.ravel()]
+
+
+def product(left: Row, right: Row) -> Fraction:
+    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
+
+
+def exact_worth(model: CMDP, weights: np.ndarray) -> Row:
+    """Value and costs of a stationary policy whose weights are normalised exactly."""
+    S, A = model.r.shape
+    policy = [[Fraction(float(w)) for w in row] for row in weights]
+    policy = [[w / sum(row) for w in row] for row in policy]
+    gamma, T = Fraction(model.gamma), model.T.toarray().reshape(S, A, S)
+    chain = [[sum((policy[s][a] * Fraction(float(T[s, a, t])) for a in range(A) if policy[s][a]),
+                  Fraction(0)) for t in range(S)] for s in range(S)]  # fmt: skip
+    transposed = [[int(s == t) - gamma * chain[s][t] for s in range(S)] for t in range(S)]
+    visits = solve_exactly(transposed, fractions(model.start))
+    return [
+        sum((visits[s] * policy[s][a] * Fraction(float(table[s, a]))
+             for s in range(S) for a in range(A) if policy[s][a]), Fraction(0))
+        for table in (model.r, *model.cost)
     ]  # fmt: skip
-    rounded = -np.array([float(value) for value in combined])
-    free = CMDP(model.T, rounded.reshape(model.r.shape), cost=np.zeros_like(model.r), limit=1.0,
-                start=model.start, gamma=model.gamma)  # fmt: skip
-    program = exact_program(free)
-    program.c = [-value for value in combined] + [Fraction(0)]
-    found = program.maximum(float_basis(free))
-    assert found is not None
-    return -found
 
 
-def exact_program(model: CMDP) -> ExactProgram:
-    """The flow rows, the cost rows and a slack for each of the latter."""
-    S, A, K = model.num_states, model.num_actions, model.num_constraints
-    gamma, f = Fraction(model.gamma), model.cost.reshape(K, -1)
-    columns: list[dict[int, Fraction]] = []
-    for pair in range(S * A):
-        own = slice(model.T.indptr[pair], model.T.indptr[pair + 1])
-        column = {pair // A: Fraction(1)}
-        for to, chance in zip(
-            model.T.indices[own].tolist(), model.T.data[own].tolist(), strict=True
-        ):
-            column[to] = column.get(to, Fraction(0)) - gamma * Fraction(chance)
-        column |= {S + k: Fraction(float(f[k, pair])) for k in range(K) if f[k, pair]}
-        columns.append(column)
-    columns += [{S + k: Fraction(1)} for k in range(K)]
-    b = [Fraction(float(value)) for value in (*model.start, *model.limit)]
-    c = [Fraction(float(value)) for value in model.r.ravel()] + [Fraction(0)] * K
-    return ExactProgram(columns, b, c)
+def lagrangian_bound(model: CMDP, dual: np.ndarray, *, reward: bool) -> Fraction:
+    """The largest of r − dual·(cost − limit) over all policies: exact of small models.
+
+    start·v + dual·limit + max δ/(1 − γ), with δ = net + γTv − v, is a bound whatever v is. It
+    begins with the values of a policy that floats call best.
+    """
+    weights, tables = fractions(dual), model.cost.reshape(dual.size, -1).T
+    gains = fractions(model.r if reward else np.zeros(model.r.shape))
+    net = [r - product(weights, fractions(f)) for r, f in zip(gains, tables, strict=True)]
+    rounded = np.array([float(value) for value in net]).reshape(model.r.shape)
+    structure = Structure(model.T, model.r, model.cost)
+    dynamics = Dynamics(structure, model.gamma, model.start)
+    actions = dynamics.best(rounded)[0].tolist()
+    if model.num_states > SMALL:
+        v = fractions(dynamics.values(np.array(actions), rounded[None])[0])
+        ahead = _ahead(model, net, v)
+    else:
+        v, ahead = _improved(model, net, actions)
+    limits = product(weights, fractions(model.limit))
+    return product(fractions(model.start), v) + limits + max(ahead) / (1 - Fraction(model.gamma))
 
 
-def float_basis(model: CMDP) -> list[int]:
-    """The basis that HiGHS ends with, optimal or not, made non-singular."""
-    S, K = model.num_states, model.num_constraints
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("solver", "simplex")
-    solver.setOptionValue("presolve", "off")  # so that there is a basis even without a solution
-    for kind in ("primal", "dual"):
-        solver.setOptionValue(f"{kind}_feasibility_tolerance", TOLERANCE)
-    solver.passModel(highs_program(scaled(model)))
-    solver.run()
-    found = solver.getBasis()
-    basic = highspy.HighsBasisStatus.kBasic
-    basis = [j for j, status in enumerate(found.col_status) if status == basic]
-    rows = [i for i, status in enumerate(found.row_status) if status == basic]
-    if unvisited := [row for row in rows if row < S]:
-        dual = -np.abs(np.array(solver.getSolution().row_dual[S:]))
-        basis += _pairs(model, unvisited, dual)
-    basis += [model.r.size + row - S for row in rows if row >= S]
-    if len(set(basis)) == S + K and _spans(model, basis):
-        return basis
-    return list(range(0, model.r.size, model.num_actions)) + [model.r.size + k for k in range(K)]
+def _improved(model: CMDP, net: Row, actions: list[int]) -> tuple[Row, Row]:
+    """Policy iteration in fractions: the best values, and by how much each pair falls short."""
+    S, A = model.r.shape
+    gamma, T = Fraction(model.gamma), model.T.toarray().reshape(S, A, S)
+    while True:
+        matrix = [[int(s == t) - gamma * Fraction(float(T[s, actions[s], t])) for t in range(S)]
+                  for s in range(S)]  # fmt: skip
+        v = solve_exactly(matrix, [net[s * A + actions[s]] for s in range(S)])
+        ahead = _ahead(model, net, v)
+        if max(ahead) <= 0:
+            return v, ahead
+        for s in range(S):
+            own = ahead[s * A : (s + 1) * A]
+            actions[s] = own.index(max(own)) if max(own) > 0 else actions[s]
 
 
-def _pairs(model: CMDP, states: list[int], dual: np.ndarray) -> list[int]:
-    """What is best to do in states that HiGHS leaves out, at its multipliers."""
-    own = scaled(model)
-    dynamics = Dynamics(Structure(own.T, own.r, own.cost), own.gamma, own.start)
-    actions, _, _ = dynamics.best(own.r + np.tensordot(dual, own.cost, axes=1))
-    return [state * model.num_actions + int(actions[state]) for state in states]
+def _ahead(model: CMDP, net: Row, v: Row) -> Row:
+    """net + γTv − v of every pair."""
+    gamma, T, found = Fraction(model.gamma), model.T, []
+    for pair, gain in enumerate(net):
+        own = slice(T.indptr[pair], T.indptr[pair + 1])
+        moves = zip(T.indices[own].tolist(), T.data[own].tolist(), strict=True)
+        after = sum((Fraction(chance) * v[to] for to, chance in moves), Fraction(0))
+        found.append(gain + gamma * after - v[pair // model.num_actions])
+    return found
 
 
 def scaled(model: CMDP) -> CMDP:
-    """The model with rewards and costs on one scale, as HiGHS's tolerances want it."""
+    """The model with rewards and costs on one scale, as HiGHS wants them."""
     unit = np.abs(model.cost).max(axis=(1, 2))
     unit = np.where(unit > 0.0, unit, 1.0)
     largest = float(np.abs(model.r).max()) or 1.0
@@ -100,30 +127,3 @@ def scaled(model: CMDP) -> CMDP:
     return CMDP(
         model.T, model.r / largest, cost=cost, limit=limit, start=model.start, gamma=model.gamma
     )
-
-
-def _spans(model: CMDP, basis: list[int]) -> bool:
-    program = exact_program(model)
-    program.basis = basis
-    try:
-        program.point()
-    except SingularError:
-        return False
-    return True
-
-
-def exact_worth(model: CMDP, probs: np.ndarray) -> Row:
-    """Value and costs of a stationary policy whose weights are normalised exactly."""
-    S, A = model.r.shape
-    weights = [[Fraction(max(float(p), 0.0)) for p in row] for row in probs]
-    weights = [[p / sum(row) for p in row] for row in weights]
-    gamma, T = Fraction(model.gamma), model.T.toarray().reshape(S, A, S)
-    chain = [[sum((weights[s][a] * Fraction(float(T[s, a, t])) for a in range(A) if weights[s][a]),
-                  Fraction(0)) for t in range(S)] for s in range(S)]  # fmt: skip
-    transposed = [[int(s == t) - gamma * chain[s][t] for s in range(S)] for t in range(S)]
-    visits = solve_exactly(transposed, [Fraction(float(m)) for m in model.start])
-    return [
-        sum((visits[s] * weights[s][a] * Fraction(float(table[s, a]))
-             for s in range(S) for a in range(A)), Fraction(0))
-        for table in (model.r, *model.cost)
-    ]  # fmt: skip

@@ -1,6 +1,6 @@
 """The problem of a key: small/FAMILY/NUMBER (a few states) or large/FAMILY/NUMBER (hundreds).
 
-Beside the families' own limits there is the *brink*: a policy's exact costs, or the least cost,
+Beside the families' own limits there is the *brink*: the exact costs of the safest policy,
 rounded to a float, or missed by a little more or less.
 """
 
@@ -16,7 +16,7 @@ from benchmarks.families import FAMILIES, LIMITS, STARTS
 from benchmarks.families.case import constrained, start_of
 from benchmarks.families.planning import Dynamics
 from benchmarks.families.structure import Structure
-from benchmarks.fuzz.exact_model import exact_worth, least_exactly
+from benchmarks.fuzz.exact_model import exact_worth
 from dp_cmdp import CMDP
 
 GAMMAS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -91,14 +91,11 @@ def _styled(structure: Structure, style: str, rng: np.random.Generator) -> Struc
 
 
 def _brink(structure: Structure, start: np.ndarray, gamma: float, rng: np.random.Generator) -> CMDP:
-    """Limits at the exact costs of the safest policy, or its only one at the least cost."""
+    """Limits at the exact costs of the safest policy."""
     dynamics, f = Dynamics(structure, gamma, start), structure.cost
     wide = np.full(len(f), 1e9)
     model = CMDP(structure.T, structure.r, cost=f, limit=wide, start=start, gamma=gamma)
-    if len(f) == 1:
-        costs = [least_exactly(model, np.ones(1))]
-    else:
-        actions = dynamics.best(-f.sum(axis=0))[0]
-        costs = exact_worth(model, np.eye(model.num_actions)[actions])[1:]
+    actions = dynamics.best(-f.sum(axis=0))[0]
+    costs = exact_worth(model, np.eye(model.num_actions)[actions])[1:]
     beside = Fraction(float(rng.choice(BESIDE)))
     return model.with_costs(f, np.array([float(cost + abs(cost) * beside) for cost in costs]))
