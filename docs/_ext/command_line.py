@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from dp_cmdp.cli.main import build_parser
+from dp_cmdp._src.cli.main import build_parser
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -64,13 +64,14 @@ class CommandLine(SphinxDirective):
 
 
 def subcommands(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    """The parsers of a parser's commands, in order."""
-    return [
+    """The parsers of a parser's commands, in order; an alias is not another command."""
+    found = [
         part
         for action in parser._actions
         if isinstance(action, argparse._SubParsersAction)
         for part in action.choices.values()
     ]
+    return list(dict.fromkeys(found))
 
 
 def literal(text: str) -> nodes.literal_block:

@@ -1,7 +1,7 @@
 """Names of a face: listed by the directive ``functions-of``, found by their module path.
 
-Docstrings say ``:func:`dp_cmdp.release.planned.release_planned```; the reference documents
-``dp_cmdp.release_planned``. A module, or what is not part of the reference, is shown as plain text.
+Docstrings say ``:func:`dp_cmdp._src.verbs.spend.solve```; the reference documents
+``dp_cmdp.solve``. A module, or what is not part of the reference, is shown as plain text.
 """
 
 from __future__ import annotations
