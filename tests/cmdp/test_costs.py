@@ -178,35 +178,6 @@ def test_entering_is_charged_in_full_whatever_the_sign_of_the_cost(p, low, high,
         assert due <= paid <= due + Fraction(1, 10**11) * Fraction(max(abs(low), high))
 
 
-@pytest.mark.parametrize("weight", [1.0, 1 - 9e-10, 1 + 9e-10, 1 - 2.0**-40])
-@pytest.mark.parametrize("once", [False, True])
-def test_certified_costs_of_certain_moves_are_not_rounded_down(weight, once):
-    """Rows of T may miss 1 by rounding; expected entries are divided by the same sum."""
-
-    def moves(share: float) -> np.ndarray:
-        table = np.zeros((3, 2, 3))
-        table[0, 0, 1] = table[0, 1, 2] = share
-        table[1:, :, 0] = share
-        return table
-
-    cost = dp.PrivateCost(
-        states=[1], on="entering", cost=dp.Envelope(0.0, 1.0), limit=dp.Envelope(0.75, 2.0)
-    )
-    model = dp.ParametricCMDP(
-        moves(weight),
-        [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]],
-        gamma=0.875,
-        costs=cost,
-        arrivals=moves(1.0) if once else None,
-    )
-    found = model.answer(model.envelope.uncertainty)
-    entries = 1 / Fraction(weight) if once else Fraction(1)
-    row = [Fraction(p) for p in found.policy.probabilities[0].tolist()]
-    true = row[0] / sum(row) * entries / (1 - Fraction(0.875) ** 2)
-    assert found.certificate.verified
-    assert Fraction(99, 100) * Fraction(0.75) < true <= Fraction(0.75)
-
-
 def test_certain_entries_are_counted_exactly():
     facts = tables(lake(slippery=False)) | {"gamma": 0.9}
     cost = charged(facts, [5, 7], on="entering").at([0.3, 0.3, 0.5]).cost

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import dp_cmdp as dp
 from tests.cmdp.models import line
@@ -25,77 +24,6 @@ def made(*, T: Any = T, r: Any = R, cost: Any = COST, gamma: float = 0.9, **more
 def private(T: Any, r: Any) -> dp.ParametricCMDP:
     cost = dp.PrivateCost(states=[0], actions=[0], cost=dp.Envelope(0, 1), limit=dp.Envelope(1, 2))
     return dp.ParametricCMDP(T, r, gamma=0.9, costs=cost)
-
-
-def test_dense_and_sparse_transitions_are_one_model():
-    dense, flat = made(), made(T=sparse.coo_array(T.reshape(S * A, S)))
-    assert dense.T.toarray().tolist() == flat.T.toarray().tolist()
-    assert dp.answer(dense).value == dp.answer(flat).value
-
-
-#: Arrays in another order, and what is to be passed instead.
-TRANSPOSED = {
-    "action first": (T.transpose(1, 0, 2), "T.transpose(1, 0, 2)"),
-    "next state before action": (T.transpose(0, 2, 1), "T.transpose(0, 2, 1)"),
-    "flat": (T.reshape(S * A, S), "T.reshape(3, 2, 3)"),
-}
-
-
-@pytest.mark.parametrize(("given", "instead"), TRANSPOSED.values(), ids=TRANSPOSED)
-@pytest.mark.parametrize("name", ["T", "T of private costs", "arrivals"])
-def test_transposed_transitions_are_refused_with_the_transposition_to_do(given, instead, name):
-    make = {
-        "T": lambda: made(T=given),
-        "T of private costs": lambda: private(given, R),
-        "arrivals": lambda: made(arrivals=given),
-    }[name]
-    name = name.split()[0]
-    with pytest.raises(InvalidArgumentError) as caught:
-        make()
-    assert f"{name} must have shape (S, A, S) = (3, 2, 3), or sparse (S·A, S)" in str(caught.value)
-    assert f"pass {instead.replace('T.', f'{name}.', 1)}" in str(caught.value)
-
-
-SHAPES = [(S, A, A), (A, A, S), (S, S, S), (A * S * S,), (S, A * S), (1, S, A, S), ()]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_arrays_of_other_shapes_are_refused_with_the_right_one(shape):
-    with pytest.raises(InvalidArgumentError, match=r"T must have shape \(S, A, S\)"):
-        made(T=np.ones(shape))
-
-
-@pytest.mark.parametrize("shape", [(S, S * A), (A * S, A), (S, S), (S * A + 1, S)])
-def test_sparse_matrices_of_other_shapes_are_refused(shape):
-    with pytest.raises(InvalidArgumentError, match=r"sparse \(S·A, S\) = \(6, 3\)"):
-        made(T=sparse.csr_array(np.ones(shape)))
-
-
-@pytest.mark.parametrize("transitions", [T, sparse.csr_array(T.reshape(S * A, S))])
-def test_transposed_rewards_are_refused_with_the_transposition_to_do(transitions):
-    with pytest.raises(InvalidArgumentError, match=r"pass r\.T"):
-        made(T=transitions, r=R.T, cost=COST.transpose(0, 2, 1))
-    with pytest.raises(InvalidArgumentError, match=r"pass r\.T"):
-        private(transitions, R.T)
-
-
-def test_transposed_transitions_and_rewards_are_refused_together():
-    with pytest.raises(InvalidArgumentError, match=r"pass T.transpose.* and r\.T"):
-        made(T=T.transpose(1, 0, 2), r=R.T, cost=COST.transpose(0, 2, 1))
-
-
-def test_transposed_costs_are_refused_with_the_transposition_to_do():
-    with pytest.raises(InvalidArgumentError, match=r"cost must .*pass cost\.transpose\(0, 2, 1\)"):
-        made(cost=COST.transpose(0, 2, 1))
-    with pytest.raises(InvalidArgumentError, match=r"cost must .*pass cost\.T"):
-        made(cost=COST[0].T)
-    with pytest.raises(InvalidArgumentError, match=r"cost must have shape \(K, 3, 2\)"):
-        made(cost=COST.transpose(1, 2, 0))
-
-
-@pytest.mark.parametrize("kind", [dp.CMDP, dp.ParametricCMDP])
-def test_the_docstring_says_what_cannot_be_told(kind):
-    assert "as many states as actions" in " ".join((kind.__doc__ or "").split())
 
 
 @pytest.mark.parametrize("row", [[0.9, 0.0, 0.0], [1.2, -0.2, 0.0], [1.0, 1e-6, 0.0]])

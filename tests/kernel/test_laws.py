@@ -21,7 +21,6 @@ from dp_cmdp._src.noise import (
     OneSided,
     Sensitivity,
     UnboundedLaplace,
-    law_from_document,
     one_sided,
 )
 from dp_cmdp._src.noise.digits import (
@@ -31,6 +30,7 @@ from dp_cmdp._src.noise.digits import (
     steps_hold,
     weight_below,
 )
+from dp_cmdp._src.noise.documents import law_from_document
 from dp_cmdp._src.noise.laws import outer_mass
 from dp_cmdp._src.noise.tables import hockey_stick
 from tests.kernel.enumeration import allowed_moves, divergence, exp_below, worst
@@ -38,7 +38,7 @@ from tests.kernel.worlds import budget, weights_of
 
 HALF = Fraction(1, 2)
 #: What the package before this one calibrated: (ε, δ), sensitivity, law.
-RECORDED = json.loads(Path(__file__).with_name("laws.json").read_text())
+RECORDED = json.loads((Path(__file__).parents[1] / "oracles/data/laws.json").read_text())
 BUDGETS = [("1", "0.1"), ("2", "0.1"), ("5", "0.1"), ("10", "1e-3"), ("1", "1e-6"), ("20", "1/2")]
 LAWS: list[Any] = [Laplace, UnboundedLaplace, OneSided]
 

@@ -170,8 +170,9 @@ def members() -> Names:
 def shipped() -> Names:
     """Layouts, registered environments, wrappers, baselines, studies."""
     from dp_cmdp.baselines import METHODS
-    from dp_cmdp.envs import REGISTERED, layout_names
     from dp_cmdp.reproductions import REPRODUCTIONS
+
+    from dp_cmdp.envs import REGISTERED, layout_names
 
     found = {f"layout {name}": "" for name in layout_names()}
     found |= {f"environment {name}": "" for name in (*REGISTERED, "dp_cmdp/HazardGrid25-v0")}
