@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Tables with more rows or columns are drawn without their names; more bars are drawn as lines.
 MOST_NAMES, MOST_BARS = 40, 300
-#: Characters of a title above the whole decision.
-WIDE = 80
 
 
 def answer_figure(found: Any) -> Figure:
@@ -29,10 +27,8 @@ def answer_figure(found: Any) -> Figure:
     if isinstance(found, PolicyAnswer):
         return policy_figure(found)
     answers = {THIS: found} | ({} if found.source == "robust" else {NO_DATA: found.robust})
-    figure = decisions_figure(answers, proof.values_of(found), "value at the estimate")
-    first = figure.axes[0]
-    title = f"{proof.statement(found, WIDE)}\n{first.get_title(loc='left')}".strip()
-    first.set_title(title, loc="left", fontsize=9)
+    title = f"{proof.statement(found, width=80)}\n\nvalue at the estimate"
+    figure = decisions_figure(answers, proof.values_of(found), title)
     style.describe(figure, found.release)
     return figure
 
@@ -63,7 +59,7 @@ def decisions_figure(answers: dict[str, Any], worth: dict[str, float], title: st
     tables = _tables(columns)
     panels = len(tables) or min(len(columns), 1)
     tall = 1.7 + 0.25 * min(max((len(t) for t in tables.values()), default=5), 20)
-    figure = style.blank_figure(max(7.0, 2.6 + 3.2 * panels), (tall if panels else 0.0) + 2.2)
+    figure = style.blank_figure(max(7.0, 2.6 + 3.2 * panels), (tall if panels else 0.0) + 2.4)
     ratios = (tall, 0.8)[0 if panels else 1 :]
     places = figure.add_gridspec(len(ratios), max(panels, 1), height_ratios=ratios)
     tops = [figure.add_subplot(places[0, k]) for k in range(panels)]

@@ -23,8 +23,6 @@ BESIDE, PANEL_HEIGHT = 5.0, 0.85
 #: Characters below the axis at most; of more numbers, every second or third and so on is shown.
 MOST_CHARACTERS = 60
 MOST_QUERIES = 4
-#: Of a legend.
-COLUMN_WIDTH = 3.4
 
 Part = tuple[float, Callable[[Any], None]]
 
@@ -58,7 +56,7 @@ def policy_figure(found: PolicyAnswer) -> Figure:
 
 
 def _explain(figure: Figure, *axes: Axes, handles: list[Any]) -> None:
-    columns = max(2, int(figure.get_figwidth() / COLUMN_WIDTH))
+    columns = max(2, int(figure.get_figwidth() / 3.4))
     style.legend_below(figure, *axes, handles=handles, columns=columns)
 
 
