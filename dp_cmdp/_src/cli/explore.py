@@ -22,14 +22,14 @@ other pages ask, and opens for who has the address that is printed at its start.
 invented in the page spends nothing. A real database is named here, with a ledger that knows it; it
 is read by a press of Release, after the debit, and never drawn."""
 #: What names a real database, wholly or not at all: the explorer judges it.
-NAMES = {
-    "layout": (str, "NAME|FILE", "the public layout of a grid"),
+NAMES: dict[str, tuple[Any, str, str]] = {
+    "layout": (None, "NAME|FILE", "the public layout of a grid"),
     "hazards": (Path, "FILE", "its private hazards, JSON or CSV"),
     "limits": (Path, "FILE", "of hazards in CSV: kind,limit (CSV)"),
     "model": (Path, "FILE", "a public .mps or .lp program"),
     "private": (Path, "SPEC", "what is private in it, TOML"),
     "data": (Path, "FILE", "private numbers of the program (CSV, MPS, LP), prices of the auction"),
-    "auction": (str, "GROUPSxADVERTISERS", "an ad auction"),
+    "auction": (None, "GROUPSxADVERTISERS", "an ad auction"),
     "price_radius": (float, "R", "how far a price of the auction may move (default: 0.1)"),
 }
 PORT = 8733
@@ -42,7 +42,6 @@ def add_parsers(commands: Any) -> None:
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
     real = parser.add_argument_group("a real database (a grid, a program or an auction)")
     for name, (kind, metavar, help) in NAMES.items():
-        kind = None if kind is str else kind
         real.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=help)
 
 

@@ -24,8 +24,7 @@ CERTIFICATE, PICTURE, TABLE = "certificate.json", "answer.png", "solution.csv"
 #: What commands write beside each other, all of it safe to publish.
 FILES = (PROBLEM, RELEASE, "answer.npz", CERTIFICATE, PICTURE, TABLE, LAYOUT)
 #: What a curator may have had written about the answer that is replaced.
-COMPARISON, EVALUATION, ROLLOUT = "comparison.json", "evaluation.json", "rollout.json"
-CURATOR_FILES = (COMPARISON, "comparison.png", EVALUATION, ROLLOUT)
+CURATOR_FILES = ("comparison.json", "comparison.png", "evaluation.json", "rollout.json")
 
 
 class AnswerFolder:
@@ -33,8 +32,9 @@ class AnswerFolder:
 
     def __init__(self, path: Path, given: Path | None) -> None:
         self.path, self._kept, own = path, False, path / RELEASE
-        both = given is not None and given.is_file() and own.is_file()
-        self._given = both and own.read_bytes() == given.read_bytes()
+        self._given = False
+        if given is not None and given.is_file() and own.is_file():
+            self._given = own.read_bytes() == given.read_bytes()
         self._refuse_paid()
 
     def keep(self, release: Any) -> None:

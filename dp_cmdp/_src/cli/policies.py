@@ -10,7 +10,7 @@ from typing import Any
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.cli import report
-from dp_cmdp._src.cli.folder import EVALUATION, ROLLOUT, writable_folder, write_private
+from dp_cmdp._src.cli.folder import writable_folder, write_private
 from dp_cmdp._src.cli.parser import PROBLEM, at_least, command
 from dp_cmdp._src.cli.problem import FORMS, Named
 from dp_cmdp._src.cli.public import EXIT_NOT_PROVED, decided
@@ -95,7 +95,7 @@ def evaluate(options: argparse.Namespace) -> int:
         return dp.certify(problem, policy, release), value
 
     if options.curator:
-        return _tell_curator(options, EVALUATION, look)
+        return _tell_curator(options, "evaluation.json", look)
     proof, value = report.under_bar(options, "proof", work)
     slack = dict(zip(proof.names, proof.slack.tolist(), strict=True))
     facts = {"problem": which.name, "value": value, "slack": slack}
@@ -114,7 +114,7 @@ def rollout(options: argparse.Namespace) -> int:
         )
     look = partial(_played, options, which, decision)
     if options.curator:
-        return _tell_curator(options, ROLLOUT, look)
+        return _tell_curator(options, "rollout.json", look)
     facts = report.under_bar(options, "episodes", look)
     means = {"return": facts["return"], **facts["costs"]}
     text = "{mean:.5g}  [{low:.5g}, {high:.5g}]"

@@ -28,15 +28,14 @@ FORMS = f"""problems:
 class Named:
     """A public problem, and what finds numbers of its private entries: nothing is read yet.
 
-    `numbers` takes what ``--data`` or ``--prior`` says, and gives a path or a callable. `layout` is
-    that of a grid, `folder` the one that a saved problem lies in.
+    `numbers` takes what ``--data`` or ``--prior`` says, and gives a path or a callable; `layout` is
+    that of a grid.
     """
 
     name: str
     problem: Any
     numbers: Callable[[str | None], Any]
     layout: Any = None
-    folder: Path | None = None
 
     def database(self, source: str | None, ledger: Any = None) -> Any:
         """The private numbers, unread."""
@@ -47,7 +46,7 @@ class Named:
 
 def named(options: argparse.Namespace, text: str | None = None) -> Named:
     """The problem that is named; only public files are read."""
-    text = text or options.problem or DEFAULT
+    text = str(text or options.problem or DEFAULT)
     if text.lower().endswith(MODELS):
         return _of_model(options, Path(text))
     for name in ("private", "relax", "relative_to_model"):
@@ -103,9 +102,9 @@ def _hazards(layout: Any, source: str | None) -> Any:
 
     if source is not None and source.lower().endswith(".csv"):
         return Path(source)
-    seed = source is not None and source.isascii() and source.isdecimal()
-    if seed and len(source or "") <= LONGEST_SEED:
-        return Hazards.of(layout, int(source or "")).values
+    if source is not None and source.isascii() and source.isdecimal():
+        seed = int(source) if len(source) <= LONGEST_SEED else Path(source)
+        return Hazards.of(layout, seed).values
     return Hazards.of(layout, None if source is None else Path(source)).values
 
 
@@ -142,14 +141,14 @@ def _of_files(path: Path) -> Named:
     if (file.parent / LAYOUT).is_file() and hasattr(problem, "mdp"):
         grid = _of_layout(load_layout(file.parent / LAYOUT))
         if _same(grid.problem, problem):
-            return Named(grid.name, grid.problem, grid.numbers, grid.layout, file.parent)
+            return grid
 
     def numbers(source: str | None) -> Any:
         if source is None:
             raise InvalidArgumentError(f"--data must name the file of private numbers of {file}")
         return Path(source)
 
-    return Named(str(file), problem, numbers, folder=file.parent)
+    return Named(str(file), problem, numbers)
 
 
 def _problem(said: dict[str, Any]) -> Any:

@@ -98,7 +98,8 @@ def answer(options: argparse.Namespace) -> int:
         if release is not None:
             folder.keep(release)
         folder.write(partial(report.write_answer, which, found, facts))
-    report.say(options, facts, *report.answer_lines(which, found, options.out))
+    lines = report.answer_lines(which, found, options.out, facts["robust"]["value"])
+    report.say(options, facts, *lines)
     return 0
 
 

@@ -47,13 +47,14 @@ def strategy_name(release: Any) -> str | None:
 
 def answer_facts(which: Named, found: Any) -> dict[str, Any]:
     """What certificate.json holds and ``--json`` prints."""
+    robust = which.problem.value(found.robust.decision, found.estimate)
     return finite(
         {
             "problem": which.name,
             "source": found.source,
             "value": found.value,
             "bound": found.bound,
-            "robust": {"value": _robust_value(found)},
+            "robust": {"value": float(robust)},
             "strategy": strategy_name(found.release),
             "epsilon": float(found.epsilon),
             "delta": float(found.delta),
@@ -61,12 +62,6 @@ def answer_facts(which: Named, found: Any) -> dict[str, Any]:
             "certificate": certificate_facts(found.certificate),
         }
     )
-
-
-def _robust_value(found: Any) -> float:
-    """Of the answer that needs no data, at the same estimate."""
-    robust = found.robust
-    return float(robust.problem.value(robust.decision, found.estimate))
 
 
 def write_problem(which: Named, folder: Path) -> None:
@@ -130,10 +125,10 @@ def release_lines(release: Any) -> list[tuple[str, str]]:
     ]
 
 
-def answer_lines(which: Named, found: Any, folder: Path) -> list[tuple[str, str]]:
+def answer_lines(which: Named, found: Any, folder: Path, robust: float) -> list[tuple[str, str]]:
     lines = [problem_line(which), *release_lines(found.release)]
     lines += [("answer", f"value {found.value:.9g}"), ("", repr(found.certificate))]
-    lines += [("robust", f"value {_robust_value(found):.9g} with no data at all (ε = 0)")]
+    lines += [("robust", f"value {robust:.9g} with no data at all (ε = 0)")]
     if found.source == "robust" and found.release is not None:
         lines += [("", "no better answer came of the release: no budget need be spent here")]
     return [*lines, ("written", f"{folder}/")]

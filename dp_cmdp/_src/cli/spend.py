@@ -12,13 +12,7 @@ from typing import Any
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.cli import report
-from dp_cmdp._src.cli.folder import (
-    COMPARISON,
-    CURATOR_FOLDER,
-    AnswerFolder,
-    answer_folder,
-    write_private,
-)
+from dp_cmdp._src.cli.folder import CURATOR_FOLDER, AnswerFolder, answer_folder, write_private
 from dp_cmdp._src.cli.parser import BUDGET, PROBLEM, command
 from dp_cmdp._src.cli.problem import FORMS, Named, named, prior_numbers
 
@@ -110,13 +104,13 @@ def solve(options: argparse.Namespace) -> int:
         files = partial(report.write_answer, which, found, facts)
         report.under_bar(options, "files", lambda: folder.write(files))
     place = str(options.out / CURATOR_FOLDER) if options.compare else None
-    lines = report.answer_lines(which, found, options.out)
+    lines = report.answer_lines(which, found, options.out, facts["robust"]["value"])
     if place:
         lines += [("curator", f"the comparison goes to {place}/: not to be published")]
     report.say(options, {**facts, "comparison": place}, *lines)
     if options.compare:
         sys.stdout.flush()  # what is public is out before the truth is looked at
-        write_private(options.out, COMPARISON, partial(_compared, options, which, found))
+        write_private(options.out, "comparison.json", partial(_compared, options, which, found))
     return 0
 
 
@@ -146,13 +140,9 @@ def _compared(options: argparse.Namespace, which: Named, found: Any, folder: Pat
 def publish(options: argparse.Namespace) -> int:
     with _paid(options) as (folder, which, release, budget):
         folder.write(lambda to: report.write_problem(which, to))
-    facts = {
-        "problem": which.name,
-        "strategy": report.strategy_name(release),
-        "epsilon": float(budget.epsilon),
-        "delta": float(budget.delta),
-        "release": report.release_facts(release),
-    }
+    spent = {"epsilon": float(budget.epsilon), "delta": float(budget.delta)}
+    facts = {"problem": which.name, "strategy": report.strategy_name(release), **spent}
+    facts["release"] = report.release_facts(release)
     lines = [report.problem_line(which), *report.release_lines(release)]
     report.say(options, facts, *lines, ("written", f"{options.out}/"))
     return 0
