@@ -16,17 +16,7 @@ from typing import Any
 import numpy as np
 
 import dp_cmdp as dp
-from dp_cmdp.envs import (
-    GridModel,
-    HazardKind,
-    Hazards,
-    Layout,
-    format_map,
-    layout_names,
-    named_layout,
-    parse_map,
-    random_layout,
-)
+from dp_cmdp import envs
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.explorer.settings import (
     LARGEST_FACTOR,
@@ -84,7 +74,7 @@ class GridDesign(Settings):
             number(name, getattr(self, name), low=SMALLEST_FACTOR, high=LARGEST_FACTOR)
         self.grid()
 
-    def grid(self) -> Layout:
+    def grid(self) -> envs.Layout:
         """The layout with its map, radii and limits as designed."""
         return _grid(self.layout, self.rows, self.radius, self.limit)
 
@@ -96,7 +86,7 @@ class GridDesign(Settings):
         """The invented database, by group."""
         return self.invented().values()
 
-    def invented(self) -> Hazards:
+    def invented(self) -> envs.Hazards:
         """The invented hazards on the grid; one whose cell is no candidate any more is none."""
         grid = self.grid()
         placed = {(kind, cell): severity for kind, cell, severity in self.placed()}
@@ -109,7 +99,7 @@ class GridDesign(Settings):
             float(np.clip(self.limit * given, *kind.limit))
             for given, kind in zip(_limits(self.layout, self.seed), grid.kinds, strict=True)
         ]
-        return Hazards(grid, severity, limit=limit)
+        return envs.Hazards(grid, severity, limit=limit)
 
     def placed(self) -> tuple[Placed, ...]:
         """The invented hazards one by one."""
@@ -126,7 +116,9 @@ class GridDesign(Settings):
         drawn.grid()  # refuses what is no layout
         return drawn
 
-    def _with_hazard(self, grid: Layout, cell: int, *, kind: int, severity: float) -> GridDesign:
+    def _with_hazard(
+        self, grid: envs.Layout, cell: int, *, kind: int, severity: float
+    ) -> GridDesign:
         if cell not in grid.kinds[kind].cells:
             row, col = divmod(cell, grid.cols)
             raise InvalidArgumentError(
@@ -169,37 +161,37 @@ class GridDesign(Settings):
 
 
 @lru_cache(maxsize=16)
-def grid_model(layout: Layout) -> dp.ParametricCMDP:
+def grid_model(layout: envs.Layout) -> dp.ParametricCMDP:
     """The public model of a layout; the last few are kept, with their robust policies."""
     return dynamics(layout).parametric()
 
 
 @lru_cache(maxsize=16)
-def dynamics(layout: Layout) -> GridModel:
+def dynamics(layout: envs.Layout) -> envs.GridModel:
     """Public transitions and rewards of a layout; the last few are kept."""
-    return GridModel(layout)
+    return envs.GridModel(layout)
 
 
-def base_layout(name: str) -> Layout:
+def base_layout(name: str) -> envs.Layout:
     """A layout of the package, a random one or a blank one, by name."""
     if found := RANDOM.fullmatch(name):
         size = whole("size", found[1], low=3, high=MOST_SIDE)
-        return random_layout(size, seed=int(found[2]))
+        return envs.random_layout(size, seed=int(found[2]))
     if found := BLANK.fullmatch(name):
         return _blank(*(whole("size", part, low=3, high=MOST_SIDE) for part in found.groups()))
-    if name in layout_names():
-        return named_layout(name)
+    if name in envs.layout_names():
+        return envs.named_layout(name)
     raise InvalidArgumentError(
-        f"layout must be one of {', '.join(layout_names())}, random-SIZE-SEED or "
+        f"layout must be one of {', '.join(envs.layout_names())}, random-SIZE-SEED or "
         f"blank-ROWSxCOLS with sizes from 3 to {MOST_SIDE}; got {name[:40]!r}"
     )
 
 
-def _blank(rows: int, cols: int) -> Layout:
+def _blank(rows: int, cols: int) -> envs.Layout:
     """A grid to draw on: start below, goal above, one candidate in the middle."""
     middle = (rows // 2) * cols + cols // 2
-    kind = HazardKind(cells=[middle], severity_radius=0.1, limit=(0.3, 0.6), limit_radius=0.03)
-    return Layout(
+    kind = envs.HazardKind(cells=[middle], severity_radius=0.1, limit=(0.3, 0.6), limit_radius=0.03)
+    return envs.Layout(
         rows=rows,
         cols=cols,
         kinds=[kind],
@@ -210,19 +202,19 @@ def _blank(rows: int, cols: int) -> Layout:
 
 
 @lru_cache(maxsize=64)
-def _base(name: str) -> Layout:
+def _base(name: str) -> envs.Layout:
     return base_layout(name)
 
 
 @lru_cache(maxsize=64)
-def _grid(name: str, rows: tuple[str, ...], radius: float, limit: float) -> Layout:
+def _grid(name: str, rows: tuple[str, ...], radius: float, limit: float) -> envs.Layout:
     base = _base(name)
     kinds = [_scaled(kind, radius=radius, limit=limit) for kind in base.kinds]
     if not rows:
         return base.replace(kinds=kinds)
     if len(rows) > MOST_SIDE or max(map(len, rows)) > MOST_SIDE:
         raise InvalidArgumentError(f"rows must make a map of at most {MOST_SIDE} × {MOST_SIDE}")
-    return parse_map(
+    return envs.parse_map(
         rows,
         kinds=[public_bounds(kind) for kind in kinds],
         slip=base.slip,
@@ -233,17 +225,17 @@ def _grid(name: str, rows: tuple[str, ...], radius: float, limit: float) -> Layo
     )
 
 
-def public_bounds(kind: HazardKind) -> dict[str, Any]:
+def public_bounds(kind: envs.HazardKind) -> dict[str, Any]:
     """What is public of a kind besides its cells."""
     names = ("name", "severity", "severity_radius", "limit", "limit_radius")
     return {name: getattr(kind, name) for name in names}
 
 
-def _scaled(kind: HazardKind, *, radius: float, limit: float) -> HazardKind:
+def _scaled(kind: envs.HazardKind, *, radius: float, limit: float) -> envs.HazardKind:
     low, high = (limit * end for end in kind.limit)
     assert kind.severity_radius is not None
     assert kind.limit_radius is not None
-    return HazardKind(
+    return envs.HazardKind(
         name=kind.name,
         cells=kind.cells,
         severity=kind.severity,
@@ -256,10 +248,10 @@ def _scaled(kind: HazardKind, *, radius: float, limit: float) -> HazardKind:
 @lru_cache(maxsize=64)
 def _drawn(name: str, seed: int | None) -> tuple[Placed, ...]:
     """Hazards that come with a layout, or are drawn by a seed."""
-    return _above_least(_base(name), Hazards.of(_base(name), seed))
+    return _above_least(_base(name), envs.Hazards.of(_base(name), seed))
 
 
-def _above_least(layout: Layout, hazards: Hazards) -> tuple[Placed, ...]:
+def _above_least(layout: envs.Layout, hazards: envs.Hazards) -> tuple[Placed, ...]:
     """Candidates whose severity is more than the least possible one."""
     severity = by_kind(layout, hazards.values(), "cost")
     return tuple(
@@ -270,7 +262,7 @@ def _above_least(layout: Layout, hazards: Hazards) -> tuple[Placed, ...]:
     )
 
 
-def by_kind(layout: Layout, values: Mapping[str, Any], part: str) -> list[Any]:
+def by_kind(layout: envs.Layout, values: Mapping[str, Any], part: str) -> list[Any]:
     """The "cost" or "limit" of each kind, from numbers by group."""
     several = layout.num_kinds > 1
     return [values[f"{kind.name}.{part}" if several else part] for kind in layout.kinds]
@@ -279,13 +271,13 @@ def by_kind(layout: Layout, values: Mapping[str, Any], part: str) -> list[Any]:
 @lru_cache(maxsize=64)
 def _limits(name: str, seed: int | None) -> tuple[float, ...]:
     layout = _base(name)
-    found = by_kind(layout, Hazards.of(layout, seed).values(), "limit")
+    found = by_kind(layout, envs.Hazards.of(layout, seed).values(), "limit")
     return tuple(float(part) for part in found)
 
 
-def _redrawn(grid: Layout, cell: int, tool: str, kind: int) -> tuple[str, ...]:
+def _redrawn(grid: envs.Layout, cell: int, tool: str, kind: int) -> tuple[str, ...]:
     """The map after a click."""
-    rows = [list(line) for line in format_map(grid).splitlines()]
+    rows = [list(line) for line in envs.format_map(grid).splitlines()]
     row, col = divmod(cell, grid.cols)
     candidate = "?" if grid.num_kinds == 1 else str(kind + 1)
     letter = LETTERS.get(tool, candidate)
@@ -317,7 +309,7 @@ def with_table(design: GridDesign, csv: Path) -> GridDesign:
     """
     grid = design.grid()
     limit = by_kind(grid, design.values(), "limit")
-    hazards = Hazards.from_frame(grid, csv, limit=np.ravel(limit))
+    hazards = envs.Hazards.from_frame(grid, csv, limit=np.ravel(limit))
     if not dp.curator.check(lambda: hazards.values(), grid_model(grid)):
         raise InvalidArgumentError(
             "the table must have the columns row, col and severity (and kind, where the grid has "

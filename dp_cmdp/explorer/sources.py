@@ -210,7 +210,7 @@ def auction_size(text: str) -> tuple[int, int]:
     size = (int(found[1]), int(found[2])) if found else (0, 0)
     if not (1 <= size[0] <= MOST_GROUPS and 1 <= size[1] <= MOST_ADVERTISERS):
         raise InvalidArgumentError(
-            f"--auction must be GROUPSxADVERTISERS, such as 10x5, with at most {MOST_GROUPS} groups "
+            f"--auction must be GROUPSxADVERTISERS, such as 10x5: at most {MOST_GROUPS} groups "
             f"and {MOST_ADVERTISERS} advertisers; got {text[:40]!r}"
         )
     return size

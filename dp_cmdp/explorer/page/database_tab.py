@@ -9,17 +9,8 @@ from nicegui import background_tasks, context, run, ui
 from dp_cmdp.explorer.curve import politely
 from dp_cmdp.explorer.files import answer_file
 from dp_cmdp.explorer.invented import advice_on
+from dp_cmdp.explorer.page import parts
 from dp_cmdp.explorer.page.database_views import GridView, ProgramView
-from dp_cmdp.explorer.page.parts import (
-    BUTTON,
-    COLUMNS,
-    SMALL,
-    Messages,
-    budget_fields,
-    card,
-    download_card,
-    strategy_select,
-)
 from dp_cmdp.explorer.paid import PaidReleases, Request, is_published
 from dp_cmdp.explorer.settings import address
 from dp_cmdp.explorer.sources import GridSource
@@ -43,7 +34,7 @@ class NoDatabaseTab:
     """What the tab says when no database was named."""
 
     def __init__(self) -> None:
-        with card("Real database"):
+        with parts.card("Real database"):
             ui.markdown(WITHOUT).classes("w-full overflow-x-auto")
 
     def address(self) -> str:
@@ -62,17 +53,17 @@ class DatabaseTab:
         ui.label(
             f"Real data ({paid.account}): only public bounds and releases are drawn. "
             "Moving a slider spends nothing; each press of Release spends, and nothing is refunded."
-        ).classes(f"{SMALL} bg-red-50 border border-red-300 rounded p-2 w-full")
-        with ui.element("div").classes(COLUMNS):
+        ).classes(f"{parts.SMALL} bg-red-50 border border-red-300 rounded p-2 w-full")
+        with ui.element("div").classes(parts.COLUMNS):
             with ui.column().classes("w-full gap-4"):
                 self._controls()
             with ui.column().classes("w-full gap-4 min-w-0"):
-                self._messages = Messages()
+                self._messages = parts.Messages()
                 source = paid.source
                 self._view: Any = (GridView if isinstance(source, GridSource) else ProgramView)(
                     source  # pyright: ignore[reportArgumentType]
                 )
-                download_card(
+                parts.download_card(
                     source.files, self._file, self._messages,
                     "Public files of the release that is shown; all releases of this run also lie "
                     f"in {paid.out}.",
@@ -80,23 +71,23 @@ class DatabaseTab:
         background_tasks.create(self._open(), name="database")
 
     def _controls(self) -> None:
-        with card("Ledger"):
-            self._account = ui.label("").classes(SMALL).mark("account")
+        with parts.card("Ledger"):
+            self._account = ui.label("").classes(parts.SMALL).mark("account")
             self._left = ui.linear_progress(value=0, show_value=False).props(
                 'instant-feedback aria-label="share of ε that remains"'
             )
-        with card("Release"):
-            budget_fields(self._settings, self._change)
-            strategy_select(
+        with parts.card("Release"):
+            parts.budget_fields(self._settings, self._change)
+            parts.strategy_select(
                 self._settings.strategy, lambda strategy: self._change(strategy=strategy)
             )
-            self._price = ui.label("").classes(SMALL).mark("price")
+            self._price = ui.label("").classes(parts.SMALL).mark("price")
             self._button = ui.button("Release", icon="lock_open", on_click=self._release)
             self._button.props("color=negative no-caps").classes("w-full")
-        with card("The adviser (public data alone)"):
-            self._advice = ui.label("").classes(SMALL)
+        with parts.card("The adviser (public data alone)"):
+            self._advice = ui.label("").classes(parts.SMALL)
             self._ask = ui.button("Ask at this ε and δ", on_click=self._advise)
-            self._ask.props(BUTTON)
+            self._ask.props(parts.BUTTON)
 
     def _change(self, **changes: str) -> None:
         self._settings = self._settings.replace(**changes)

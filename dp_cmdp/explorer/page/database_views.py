@@ -10,23 +10,16 @@ from typing import Any
 from nicegui import run, ui
 
 import dp_cmdp as dp
+from dp_cmdp.explorer import words
 from dp_cmdp.explorer.cell_words import cell_words
 from dp_cmdp.explorer.episodes import cost_table, places_of
 from dp_cmdp.explorer.files import PICTURES, answer_file
-from dp_cmdp.explorer.page.maps import (
-    DATA_MARKS,
-    POLICY_MARKS,
-    DrawnMap,
-    Player,
-    PolicyMap,
-    legend,
-)
+from dp_cmdp.explorer.page import maps
 from dp_cmdp.explorer.page.parts import SMALL, card
 from dp_cmdp.explorer.page.program_parts import ProgramPictures, tell_answer
 from dp_cmdp.explorer.page.workbench import results_table
 from dp_cmdp.explorer.paid import entry_of
 from dp_cmdp.explorer.sources import GridSource, Source
-from dp_cmdp.explorer.words import certificate_words, guarantee_words, saturation_words
 
 NOTHING = "Nothing was released yet in this run. The robust {} uses no data."
 
@@ -41,14 +34,14 @@ class GridView:
         self._robust: Any = None
         with card("Maps"):
             self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
-            legend(*DATA_MARKS, *POLICY_MARKS)
+            maps.legend(*maps.DATA_MARKS, *maps.POLICY_MARKS)
             with ui.element("div").classes(
                 "w-full grid gap-4 grid-cols-1 md:grid-cols-2 xl:grid-cols-3"
             ):
                 with ui.column().classes("w-full gap-1"):
                     ui.label("Data released").classes("font-semibold")
                     ui.label("public bounds, and what was released").classes(SMALL)
-                    self._data = DrawnMap(
+                    self._data = maps.DrawnMap(
                         self._places, label="Map: arrow keys move, the cell is described above",
                         on_cell=lambda _cell, _pressed: self._mark(),
                     )  # fmt: skip
@@ -58,8 +51,8 @@ class GridView:
                     ("Private policy", "none before a release"),
                 ):
                     with ui.column().classes("w-full gap-1"):
-                        self._policies.append(PolicyMap(self._layout, title, note))
-            self._player = Player(on_seed=lambda _: self._show_policies())
+                        self._policies.append(maps.PolicyMap(self._layout, title, note))
+            self._player = maps.Player(on_seed=lambda _: self._show_policies())
             ui.label(
                 "Costs of the episode are the highest that is publicly possible, not true ones."
             ).classes(SMALL)
@@ -107,9 +100,9 @@ class GridView:
         return [
             f"Private policy: value {answer.value:.5g}; robust policy, no data: "
             f"{answer.robust.value:.5g}.",
-            *certificate_words(answer),
-            saturation_words(answer.release.saturation),
-            guarantee_words(answer.release),
+            *words.certificate_words(answer),
+            words.saturation_words(answer.release.saturation),
+            words.guarantee_words(answer.release),
             debit_words(answer),
         ]
 

@@ -11,41 +11,16 @@ from nicegui import ui
 import dp_cmdp as dp
 from dp_cmdp.envs import Layout, layout_names
 from dp_cmdp.errors import Error
-from dp_cmdp.explorer import map_svg
+from dp_cmdp.explorer import map_svg, words
 from dp_cmdp.explorer.cell_words import cell_words, queries_of
 from dp_cmdp.explorer.episodes import cost_table, flat_values, places_of
 from dp_cmdp.explorer.files import GRID_FILES, answer_file, strategy_name
 from dp_cmdp.explorer.grid_design import TOOLS, GridDesign, base_layout
 from dp_cmdp.explorer.invented import Found, answer_to
-from dp_cmdp.explorer.page.maps import (
-    DATA_MARKS,
-    POLICY_MARKS,
-    DrawnMap,
-    Player,
-    PolicyMap,
-    legend,
-)
-from dp_cmdp.explorer.page.parts import (
-    AMBER,
-    BUTTON,
-    COLUMNS,
-    FIELD,
-    MAPS,
-    SMALL,
-    LogField,
-    Messages,
-    budget_fields,
-    card,
-)
+from dp_cmdp.explorer.page import maps, parts
 from dp_cmdp.explorer.page.workbench import Workbench, results_table
 from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, address, number
 from dp_cmdp.explorer.snippets import grid_code
-from dp_cmdp.explorer.words import (
-    certificate_words,
-    certified_cells,
-    guarantee_words,
-    saturation_words,
-)
 
 INVENTED = (
     "Invented data: hazards on this tab are made up here, so the truth may be drawn and nothing is "
@@ -54,10 +29,10 @@ INVENTED = (
 #: Grids of so many columns are shown four in a row, where there is room.
 SIDE_BY_SIDE, FOUR = 16, "xl:grid-cols-4"
 MARKS = (
-    *DATA_MARKS,
+    *maps.DATA_MARKS,
     ("◆", "invented truth", map_svg.TRUTH),
     ("▢ violet", "weighed in the chosen query", map_svg.WEIGHED),
-    *POLICY_MARKS,
+    *maps.POLICY_MARKS,
 )
 
 
@@ -78,18 +53,18 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         self._shape: tuple[int, int] | None = None
         self._known_data: Known | None = None
         self._weights: dict[int, float] = {}
-        ui.label(INVENTED).classes(AMBER)
-        with ui.element("div").classes(COLUMNS):
+        ui.label(INVENTED).classes(parts.AMBER)
+        with ui.element("div").classes(parts.COLUMNS):
             with ui.column().classes("w-full gap-4"):
                 self._controls()
             with ui.column().classes("w-full gap-4 min-w-0"):
-                self.messages = Messages()
+                self.messages = parts.Messages()
                 self._pictures()
                 self.closing_cards(GRID_FILES)
         self.start()
 
     def _controls(self) -> None:
-        with card("Grid"):
+        with parts.card("Grid"):
             names = {name: name for name in layout_names()}
             more = {
                 "random-10-0": "random, 10 × 10",
@@ -106,28 +81,28 @@ class GridTab(Workbench[GridDesign, Known, Found]):
             own = ui.input(
                 "or its name", placeholder="random-20-7, blank-6x9", validation=_wrong_layout
             )
-            own.classes("w-full").props(f'{FIELD} aria-label="Name of a layout"')
+            own.classes("w-full").props(f'{parts.FIELD} aria-label="Name of a layout"')
             own.on("keydown.enter", lambda _: self._pick_named(own.value))
-            ui.label("Draw on the first map: click, or arrow keys and Enter").classes(SMALL)
+            ui.label("Draw on the first map: click, or arrow keys and Enter").classes(parts.SMALL)
             self._tool = ui.select(list(TOOLS), value="hazard", label="Tool")
             self._tool.classes("w-full").props('dense options-dense aria-label="Tool"')
             self._kind = ui.select({0: "all"}, value=0, label="Kind of hazard").classes("w-full")
             self._kind.props('dense options-dense aria-label="Kind of hazard"')
-            ui.label("severity of a new hazard").classes(SMALL)
+            ui.label("severity of a new hazard").classes(parts.SMALL)
             self._severity = ui.slider(min=0.05, max=1.0, step=0.05, value=0.8)
             self._severity.props('dense label aria-label="Severity of a new hazard"')
             with ui.row().classes("gap-2"):
-                ui.button("Invent others", on_click=self._invent).props(BUTTON)
-                ui.button("Undo drawing", on_click=self._undo).props(BUTTON)
-        with card("Release"):
-            budget_fields(self.design, self.change)
-            LogField(
+                ui.button("Invent others", on_click=self._invent).props(parts.BUTTON)
+                ui.button("Undo drawing", on_click=self._undo).props(parts.BUTTON)
+        with parts.card("Release"):
+            parts.budget_fields(self.design, self.change)
+            parts.LogField(
                 "radius × the layout's", f"{self.design.radius:g}", base=2, low=-3, high=3.5,
                 tip="how far one number may move between adjacent databases",
                 check=_factor("radius"),
                 on_change=lambda text: self.change(radius=float(text)),
             )  # fmt: skip
-            LogField(
+            parts.LogField(
                 "limit × the layout's", f"{self.design.limit:g}", base=2, low=-3, high=3,
                 tip="bounds of the highest discounted cost that is allowed",
                 check=_factor("limit"),
@@ -136,16 +111,16 @@ class GridTab(Workbench[GridDesign, Known, Found]):
             self.strategy_controls()
 
     def _pictures(self) -> None:
-        with card("Maps"):
-            self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
-            legend(*MARKS)
-            self._maps = ui.element("div").classes(MAPS)
-            self._player = Player(on_seed=lambda _: self._show_policies())
+        with parts.card("Maps"):
+            self._facts = ui.label("").classes(parts.SMALL).props("role=status aria-live=polite")
+            maps.legend(*MARKS)
+            self._maps = ui.element("div").classes(parts.MAPS)
+            self._player = maps.Player(on_seed=lambda _: self._show_policies())
             self._query = ui.select(
                 {-1: "no query"}, value=-1, label="Show a released query", on_change=self._weigh
             ).classes("w-full")
             self._query.props('dense options-dense aria-label="Show a released query"')
-        with card("What came out"):
+        with parts.card("What came out"):
             self._table = results_table(
                 (
                     ("policy", "policy"),
@@ -222,15 +197,15 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         with self._maps:
             with ui.column().classes("w-full gap-1"):
                 ui.label("Data and release").classes("font-semibold")
-                ui.label("click or press Enter to draw").classes(SMALL)
-                self._data = DrawnMap(
+                ui.label("click or press Enter to draw").classes(parts.SMALL)
+                self._data = maps.DrawnMap(
                     places_of(layout), on_cell=self._on_cell,
                     label="Map to draw on: arrow keys move, Enter applies the tool",
                 )  # fmt: skip
             self._policies = []
             for title in titles:
                 with ui.column().classes("w-full gap-1"):
-                    self._policies.append(PolicyMap(layout, title, ""))
+                    self._policies.append(maps.PolicyMap(layout, title, ""))
 
     def _on_cell(self, cell: int, pressed: bool) -> None:
         if pressed:
@@ -281,7 +256,7 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         answers = found.private, found.private.robust, found.best
         names = "private", "robust, no data", "without privacy"
         for name, answer, loss in zip(names, answers, losses, strict=True):
-            cost, limit = certified_cells(answer)
+            cost, limit = words.certified_cells(answer)
             lost = "–" if loss is None else f"{loss:.3g} %"
             value = f"{answer.value:.5g}"
             rows.append(
@@ -290,8 +265,8 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         self._table.rows = rows
         self._words.clear()
         release = found.private.release
-        told = certificate_words(found.private)
-        told += [saturation_words(release.saturation), guarantee_words(release)]
+        told = words.certificate_words(found.private)
+        told += [words.saturation_words(release.saturation), words.guarantee_words(release)]
         judged = dp.evaluate(found.private.problem.at(found.truth), found.private.policy)
         limits = judged.costs + judged.slack
         pairs = zip(judged.costs, limits, strict=True)
@@ -299,7 +274,7 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         told.append(f"Against the invented truth the private policy costs {kept}.")
         with self._words:
             for text in told:
-                ui.label(text).classes(SMALL)
+                ui.label(text).classes(parts.SMALL)
 
     def code(self) -> str:
         """Of this design."""

@@ -12,16 +12,7 @@ from nicegui import events, run, ui
 from dp_cmdp.explorer.files import PICTURES, PROGRAM_FILES, answer_file, strategy_name
 from dp_cmdp.explorer.grid_design import GridDesign, with_table
 from dp_cmdp.explorer.invented import Found, answer_to
-from dp_cmdp.explorer.page.parts import (
-    AMBER,
-    COLUMNS,
-    SMALL,
-    LogField,
-    Messages,
-    budget_fields,
-    card,
-    whole_field,
-)
+from dp_cmdp.explorer.page import parts
 from dp_cmdp.explorer.page.program_parts import ProgramPictures, tell_answer
 from dp_cmdp.explorer.page.workbench import Workbench, results_table
 from dp_cmdp.explorer.program_design import MOST_BYTES, AuctionDesign, FileDesign
@@ -50,9 +41,9 @@ class ProgramPanel(Workbench[P, Found, tuple[Found, list[bytes]]]):
 
     def results(self) -> None:
         """The right-hand side of the tab."""
-        self.messages = Messages()
+        self.messages = parts.Messages()
         with ui.column().classes("w-full gap-4") as self._results:
-            with card("What came out"):
+            with parts.card("What came out"):
                 self._table = results_table(
                     (("answer", "answer"), ("value", "true objective"), ("loss", "loses"))
                 )
@@ -113,27 +104,27 @@ class AuctionTab(ProgramPanel[AuctionDesign]):
 
     def __init__(self, design: AuctionDesign) -> None:
         super().__init__(design, tab="auction")
-        ui.label(PRICES).classes(AMBER)
-        with ui.element("div").classes(COLUMNS):
-            with ui.column().classes("w-full gap-4"), card("Auction"):
+        ui.label(PRICES).classes(parts.AMBER)
+        with ui.element("div").classes(parts.COLUMNS):
+            with ui.column().classes("w-full gap-4"), parts.card("Auction"):
                 for label, name in (("Groups of pages", "groups"), ("Advertisers", "advertisers")):
-                    whole_field(
+                    parts.whole_field(
                         label, getattr(design, name),
                         lambda value, name=name: AuctionDesign().replace(**{name: value}).check(),
                         lambda value, name=name: self.change(**{name: value}),
                     )  # fmt: skip
-                whole_field(
+                parts.whole_field(
                     "Seed of the prices", design.seed,
                     lambda value: AuctionDesign(seed=value).check(),
                     lambda value: self.change(seed=value),
                 )  # fmt: skip
-                LogField(
+                parts.LogField(
                     "radius of a price", f"{design.radius:g}", base=2, low=-6, high=0,
                     tip="how far one price may move between adjacent databases",
                     check=lambda text: number("radius", text, low=0.001, high=1.0),
                     on_change=lambda text: self.change(radius=float(text)),
                 )  # fmt: skip
-                budget_fields(self.design, self.change)
+                parts.budget_fields(self.design, self.change)
                 self.strategy_controls()
             with ui.column().classes("w-full gap-4 min-w-0"):
                 self.results()
@@ -145,11 +136,11 @@ class FilesTab(ProgramPanel[FileDesign]):
 
     def __init__(self) -> None:
         super().__init__(FileDesign(delta="1/1000"), tab="files")
-        ui.label(UPLOADED).classes(AMBER)
-        with ui.element("div").classes(COLUMNS):
+        ui.label(UPLOADED).classes(parts.AMBER)
+        with ui.element("div").classes(parts.COLUMNS):
             with ui.column().classes("w-full gap-4"):
                 self._agreed = ui.checkbox("These files are public or invented")
-                with card("A linear program"):
+                with parts.card("A linear program"):
                     self._uploads: dict[str, ui.label] = {}
                     for part, label, kinds in (
                         ("model", "1. Model (.mps, .lp)", ".mps,.lp"),
@@ -157,13 +148,13 @@ class FilesTab(ProgramPanel[FileDesign]):
                         ("table", "3. Invented values (.csv)", ".csv"),
                     ):
                         self._upload(part, label, kinds)
-                    budget_fields(self.design, self.change)
+                    parts.budget_fields(self.design, self.change)
                     self.strategy_controls()
-                with card("A table of hazards"):
+                with parts.card("A table of hazards"):
                     ui.label(
                         "Columns row, col, severity (and kind). It becomes the invented hazards of "
                         "a layout, in the tab Grid."
-                    ).classes(SMALL)
+                    ).classes(parts.SMALL)
                     self._layout = ui.input("For the layout", value="islands")
                     self._layout.classes("w-full").props('dense aria-label="For the layout"')
                     self._upload("hazards", "Hazards (.csv)", ".csv")
