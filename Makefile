@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-portable coverage test-long test-mutants test-kernels test-without-kernels test-oracle test-rl test-browser explorer-pictures bench-quick bench fuzz lint format clean release-check docs test-docs
+.PHONY: help demo test test-portable coverage test-long test-faults test-kernels test-without-kernels test-oracle test-rl test-browser explorer-pictures bench-quick bench fuzz paper lint format clean release-check docs test-docs
 
 help: ## what can be made here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -31,20 +31,20 @@ coverage: $(STAMP) ## the tests, with the share of lines they run; fails below t
 
 test-long: $(STAMP) ## the tests that take minutes, and new examples for the property tests
 	$(BIN)/python -m pytest -n 2 -q -m long
-	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 -q tests/property
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 -q tests/base tests/data tests/kernel tests/accounting tests/checking
 
-test-mutants: $(STAMP) ## one-line faults where promises are kept: each must be caught by a test
-	$(BIN)/python -m tests.mutants.run --table docs/mutants.md
+test-faults: $(STAMP) ## faults where promises are kept: each must be caught by a test
+	$(BIN)/python -m tests.faults.run
 
 test-kernels: $(STAMP) ## the compiled solver's tests with sanitizers; then gcc and clang, -O1 to -O3, with and without FMA
 	CFLAGS="-g -O1 -fsanitize=address,undefined" $(BIN)/python dp_cmdp/_src/cmdp/solvers/kernels/build.py
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-		$(BIN)/python -m pytest -q -s tests/unit/cmdp/solvers; status=$$?; \
+		$(BIN)/python -m pytest -q -s tests/cmdp/test_kernels.py tests/cmdp/test_solvers.py; status=$$?; \
 		$(BIN)/python dp_cmdp/_src/cmdp/solvers/kernels/build.py; exit $$status
-	$(BIN)/python -m pytest -q -m compilers tests/unit/cmdp/solvers
+	$(BIN)/python -m pytest -q -m compilers tests/cmdp
 
 test-without-kernels: $(STAMP) ## the CMDP tests that must hold without the compiled kernels
-	DP_CMDP_WITHOUT_KERNELS=1 $(BIN)/python -m pytest -n 2 -q -m "not kernels" --ignore tests/unit/cmdp/solvers tests/unit/cmdp tests/unit/release
+	DP_CMDP_WITHOUT_KERNELS=1 $(BIN)/python -m pytest -n 2 -q -m "not kernels and not long and not oracle" tests/cmdp tests/release tests/kernel
 
 test-oracle: $(STAMP) ## the tests against optional peer libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracle]'
@@ -75,7 +75,7 @@ test-docs: $(STAMP) ## every code block of README and docs, from an installed wh
 	$(BIN)/python -m venv out/wheel/venv
 	out/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "$$(echo out/wheel/*.whl)[all]"
 	out/wheel/venv/bin/python -P -c 'import dp_cmdp; print(dp_cmdp.__file__)'
-	PAGES_PYTHON=out/wheel/venv/bin/python $(BIN)/python -m pytest -q tests/reproduction/test_pages.py
+	PAGES_PYTHON=out/wheel/venv/bin/python $(BIN)/python -m pytest -q tests/docs/test_pages.py
 
 bench-quick: $(STAMP) ## a sample of every family of models against peer libraries, in five minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
@@ -87,6 +87,9 @@ bench: $(STAMP) ## the benchmarks in full, up to a million states (hours; goes o
 
 fuzz: $(STAMP) ## 50,000 random CMDPs against exact rationals and HiGHS (hours; goes on where it was stopped)
 	@$(BIN)/python -m benchmarks.fuzz --problems 50000
+
+paper: $(STAMP) ## the tables and figures of the paper and our studies, from few draws
+	$(BIN)/python -m paper all --quick
 
 lint: $(STAMP) ## ruff (lint and format), import-linter and pyright
 	$(BIN)/ruff check .

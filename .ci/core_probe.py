@@ -16,10 +16,9 @@ from typing import Any
 import gymnasium as gym
 
 import dp_cmdp as dp
-from dp_cmdp.envs import HazardGridEnv, RandomHazardGridEnv
+from dp_cmdp.envs import HazardGridEnv, random_hazard_grid
 from dp_cmdp.errors import MissingExtraError
 
-BUDGET = dp.PrivacyBudget(2, "1/1000")
 COMMAND = Path(sys.executable).with_name("dp-cmdp")
 
 
@@ -44,71 +43,58 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def the_core_answers() -> dp.Release:
-    envelope = dp.Envelope([0.5, 0.5, 8.0], [2.0, 2.0, 12.0], radius=[0.1, 0.1, 0.5])
-    program = dp.ParametricLP(
-        envelope,
-        c=[3.0, 2.0],
-        A=dp.Affine((1, 2), at=([0, 0], [0, 1]), entry=[0, 1]),
-        b=dp.Affine(1, at=[0], entry=[2]),
-    )
-    answer = dp.release_and_solve(program, dp.Database([1.0, 1.2, 10.0], envelope), BUDGET)
-    proof = answer.solution.certificate
-    check(proof is not None and proof.verified, "a private linear program is solved and certified")
-    check(len(answer.release.to_frame()) == 3, "a release is a table")
+    theta = dp.Envelope([0.5, 0.5, 8.0], [2.0, 2.0, 12.0], radius=[0.1, 0.1, 0.5])
+    lp = dp.ParametricLP(maximize=[3.0, 2.0], A=[[theta[0], theta[1]]], b=[theta[2]])
+    found = dp.solve(lp, [1.0, 1.2, 10.0], epsilon=2, delta="1/1000")
+    check(found.certificate.verified, "a private linear program is solved and certified")
+    release = dp.publish(theta, [1.0, 1.2, 10.0], epsilon=2, delta="1/1000", strategy="entries")
+    check(len(release.to_frame()) == 3, "a release is a table")
     curator = HazardGridEnv(access="curator")
-    private = dp.release_and_synthesize(curator.model(), curator.database(), BUDGET)
-    check(private.safe.certificate.verified, "a private policy is synthesised and certified")
-    large = dp.robust_policy(RandomHazardGridEnv(size=30).model())
-    check(large.certificate.verified, "a model of 900 states is solved by the compiled engine")
+    private = dp.solve(curator.model(), curator.database(), epsilon=2, delta="1/1000")
+    check(private.certificate.verified, "a private policy is solved and certified")
+    large = dp.answer(random_hazard_grid(size=30).model())
+    check(large.certificate.verified, "a model of 900 states is solved")
     env = gym.make("dp_cmdp/HazardGrid-v0")
     observation, _ = env.reset(seed=0)
-    action, _ = private.safe.policy.predict(observation)
+    action, _ = private.policy.predict(observation)
     check(len(env.step(action)) == 5, "and played")
-    return answer.release
+    return release
 
 
 def missing_extras_are_named(release: dp.Release) -> None:
-    from dp_cmdp.experiments import mean_shift
-    from dp_cmdp.experiments.runner import run_sweep
-
-    program = dp.LinearProgram([1.0], upper=1)
-    cluster = {"engine": "dask", "scheduler": "tcp://127.0.0.1:8786"}
     for claim, extra, call in (
-        ("dp_cmdp.cvxpy", "cvxpy", lambda: dp.cvxpy.solve),
-        ("engine='cvxpy'", "cvxpy", lambda: dp.solve(program, engine="cvxpy")),
+        ("dp_cmdp.cvxpy", "cvxpy", lambda: dp.cvxpy.load),
         ("release.plot()", "figures", release.plot),
-        ("engine='dask'", "dask", lambda: run_sweep(mean_shift.sweep(), **cluster)),
     ):
         check(refused(extra, call), f"{claim} names the extra {extra}")
 
 
-def commands_that_draw_refuse_before_they_spend() -> None:
-    told = "pip install '.[figures]'"
-    account = ("--ledger", "ledger.sqlite", "--identity", "probe")
-    amount = ("--epsilon", "1", "--delta", "1e-3")
-    command("ledger", "create", account[1], "--identity", "probe", "--unit", "one", *amount)
-    before = command("ledger", "show", account[1]).stdout
-    for words in (
-        ("synthesize", *amount, *account),
-        ("advise",),
-        ("audit", "--quick"),
-        ("reproduce", "mean-shift"),
-    ):
-        done = command(*words)
-        check(done.returncode == 2 and told in done.stderr, f"dp-cmdp {words[0]} names the extra")
-    after = command("ledger", "show", account[1]).stdout
+def commands_do_without_pictures() -> None:
+    account, amount = ("--account", "probe"), ("--epsilon", "1", "--delta", "1e-3")
+    command("ledger", "create", "ledger.sqlite", *account, "--unit", "one", *amount)
+    paid = command("solve", *amount, "--ledger", "ledger.sqlite", *account, "--out", "solved")
+    check(paid.returncode == 0, "dp-cmdp solve needs no extra")
+    check(command("verify", "solved").returncode == 0, "what it wrote is verified")
+    before = command("ledger", "show", "ledger.sqlite").stdout
+    again = command("solve", *amount, "--ledger", "ledger.sqlite", *account, "--out", "again")
+    check(again.returncode == 2, "what the ledger does not allow is refused")
+    after = command("ledger", "show", "ledger.sqlite").stdout
     check(before and before == after, "and the ledger was not debited")
+    done = command("explore")
+    told = "pip install '.[explorer]'"
+    check(done.returncode == 2 and told in done.stderr, "dp-cmdp explore names the extra")
 
 
 def main() -> None:
     home = Path(dp.__file__).resolve()
     check(home.is_relative_to(Path(sys.prefix).resolve()), "dp_cmdp is the installed one")
+    check(find_spec("paper") is None, "the laboratory is not in the wheel")
     for package in ("cvxpy", "matplotlib", "distributed"):
         optional = any(each.startswith(package) for each in requires("dp-cmdp") or [])
         check(optional and find_spec(package) is None, f"{package} is an extra, and not here")
     release = the_core_answers()
     missing_extras_are_named(release)
-    commands_that_draw_refuse_before_they_spend()
+    commands_do_without_pictures()
 
 
 if __name__ == "__main__":
