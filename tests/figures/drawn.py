@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -65,7 +64,7 @@ def _boxes(figure: Figure) -> list[tuple[str, Bbox]]:
 
 def _hidden(figure: Figure) -> set[Text]:
     found: set[Text] = set()
-    for ax in _axes(figure):
+    for ax in [part for main in figure.axes for part in (main, *main.child_axes)]:
         for axis in (ax.xaxis, ax.yaxis):
             ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
             shown = axis.get_ticklabels(which="both") if ax.get_visible() and ax.axison else []
@@ -75,9 +74,3 @@ def _hidden(figure: Figure) -> set[Text]:
                 if not inside or tick.label1 not in shown:
                     found |= {tick.label1, tick.label2}
     return found
-
-
-def _axes(figure: Figure) -> Iterator[Any]:
-    for ax in figure.axes:
-        yield ax
-        yield from ax.child_axes
