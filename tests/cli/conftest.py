@@ -38,7 +38,8 @@ def say(capfd: pytest.CaptureFixture[str]) -> Callable[..., Told]:
     def run(*arguments: Any) -> Told:
         capfd.readouterr()
         code = main([*map(str, arguments)])
-        return (code, *capfd.readouterr())
+        found = capfd.readouterr()
+        return code, found.out, found.err
 
     return run
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,22 @@ def test_all_that_is_printed_can_be_computed_from_the_public_files(
 
 
 # --- the order: public checks, debit, data ------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_reading_private_files_warns_of_is_not_shown(
+    gate: Path, set_truth: Any, say: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = dp.envs.Hazards.values
+
+    def values(self: Any) -> Any:
+        warnings.warn("7351 is a strange number", RuntimeWarning, stacklevel=1)
+        return real(self)
+
+    set_truth(*TRUTHS["open"])
+    monkeypatch.setattr(dp.envs.Hazards, "values", values)
+    code, out, err = say("publish", *GRID, *BUDGET, "--strategy", "entries")
+    assert (code, "7351" in out + err) == (0, False)
 
 
 @pytest.mark.parametrize("refusal", ["budget", "layout", "folder", "curator folder", "prior"])

@@ -66,5 +66,5 @@ def _refuse(options: Any, why: str) -> int:
 
 
 def _one_line(message, category, filename, lineno, file=None, line=None) -> None:
-    kind = "note" if issubclass(category, PrivacyWarning) else category.__name__
-    print(f"dp-cmdp: {kind}: {message}", file=sys.stderr)
+    if issubclass(category, PrivacyWarning):  # others may come of reading private files
+        print(f"dp-cmdp: note: {message}", file=sys.stderr)

@@ -53,7 +53,7 @@ def named(options: argparse.Namespace, text: str | None = None) -> Named:
         if getattr(options, name, None):
             said = name.replace("_", "-")
             raise InvalidArgumentError(f"--{said} belongs to an LP file (.mps, .lp), not to {text}")
-    if text.endswith(".npz") or Path(text).is_dir():
+    if text.endswith(".npz") or (Path(text) / PROBLEM).is_file():
         return _of_files(Path(text))
     return _of_layout(_layout(text))
 
