@@ -32,6 +32,7 @@ from dp_cmdp import Release as Release
 from dp_cmdp import errors as errors
 from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.release.measurement import Query, System
+from dp_cmdp._src.release.strategy import LinearQueries
 from dp_cmdp.envs import HazardGridEnv as HazardGridEnv
 
 # --------------------------------------------------------------------------------------- building
@@ -586,6 +587,7 @@ def explorer_of_auction(
     The account of the ledger is created if there is none.
     """
     from dp_cmdp.explorer.custody import Custody
+
     from dp_cmdp.explorer.sources import AuctionSource
 
     dp.PrivacyLedger(ledger).create(account, PrivacyBudget(*total), "one person")
@@ -663,17 +665,21 @@ def breaking_answers(monkeypatch: Any, kind: str, error: BaseException) -> None:
         problem = importlib.import_module(module).CvxpyProblem
         monkeypatch.setattr(problem, "apply", broken)
         return
-    for module in ("spend", "free"):
-        monkeypatch.setattr(f"dp_cmdp._src.verbs.{module}.answered", broken)
+    for module in ("verbs.spend", "verbs.free", "release.publish"):
+        monkeypatch.setattr(f"dp_cmdp._src.{module}.answered", broken)
 
 
 def breaking_second_look(monkeypatch: Any, error: BaseException) -> None:
     """From now on `error` is raised between the first measurement and the second."""
 
-    def broken(*given: Any, **named: Any) -> Any:
+    usual = LinearQueries.__call__
+
+    def broken(step: Any, problem: Any, release: Release, budget: Any) -> Any:
+        if release.simulated:
+            return usual(step, problem, release, budget)
         raise error
 
-    monkeypatch.setattr("dp_cmdp._src.release.publish.proposed", broken)
+    monkeypatch.setattr(LinearQueries, "__call__", broken)
 
 
 def pressing_during_noise(monkeypatch: Any, press: Callable[[], None]) -> None:
@@ -714,6 +720,7 @@ def auction_database(folder: Path, ledger: Path, prices: str) -> Any:
     path = folder / "prices.csv"
     path.write_text(prices)
     from dp_cmdp.explorer.custody import Custody
+
     from dp_cmdp.explorer.sources import AuctionSource
 
     source = AuctionSource(2, 2, 0.1, path)
@@ -723,9 +730,9 @@ def auction_database(folder: Path, ledger: Path, prices: str) -> Any:
 def grid_database(folder: Path, ledger: Path, hazards: str, tolerances: str) -> Any:
     """The explorer's real database of the layout islands, with tables of hazards and limits."""
     from dp_cmdp.explorer.custody import Custody
-    from dp_cmdp.explorer.sources import GridSource
 
     from dp_cmdp.envs import named_layout
+    from dp_cmdp.explorer.sources import GridSource
 
     (folder / "hazards.csv").write_text(hazards)
     (folder / "limits.csv").write_text(tolerances)

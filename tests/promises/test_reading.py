@@ -90,8 +90,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def said(capsys: Any, place: Path, *arguments: str) -> str:
     """What a command writes when its private numbers cannot be used; its account is debited."""
     ledger = new_account(place / "ledger.sqlite")
-    account = ("--ledger", "ledger.sqlite", "--identity", "account", "--out", "out")
-    budget = ("--epsilon", "1", "--delta", "1/1000", "--plan", "database")
+    account = ("--ledger", "ledger.sqlite", "--account", "account", "--out", "out")
+    budget = ("--epsilon", "1", "--delta", "1/1000", "--strategy", "entries")
     try:
         assert command(*arguments, *budget, *account) == 2
     finally:
@@ -115,7 +115,7 @@ def test_a_model_file_with_private_numbers_is_refused_after_the_debit_in_one_tex
     texts = set()
     for text in wrong:
         (place / file).write_text(FORMATS[file](**{kind: text}))
-        texts.add(said(capsys, place, "lp", file, "--private", "spec.toml"))
+        texts.add(said(capsys, place, "solve", file, "--private", "spec.toml"))
     assert len(texts) == 1
     assert "cannot be used" in texts.pop()
 
@@ -132,7 +132,9 @@ def test_sides_that_meet_outside_their_bounds_are_no_equality_before_the_debit(
     for width in ("0", "1e30"):
         text = mps().replace("BOUNDS", f"RANGES\n    RNG LAND {width}\nBOUNDS")
         (place / "model.mps").write_text(text)
-        assert "cannot be used" in said(capsys, place, "lp", "model.mps", "--private", "spec.toml")
+        assert "cannot be used" in said(
+            capsys, place, "solve", "model.mps", "--private", "spec.toml"
+        )
 
 
 def test_public_numbers_of_such_a_file_are_still_refused_before_the_debit(
@@ -142,9 +144,9 @@ def test_public_numbers_of_such_a_file_are_still_refused_before_the_debit(
     (place / "spec.toml").write_text(spec("rhs"))
     for kind, text in (("coefficient", "1e16"), ("cost", "inf")):
         (place / "model.mps").write_text(mps(**{kind: text}))
-        account = ("--ledger", "ledger.sqlite", "--identity", "account")
+        account = ("--ledger", "ledger.sqlite", "--account", "account")
         budget = ("--epsilon", "1", "--delta", "1/1000")
-        assert command("lp", "model.mps", "--private", "spec.toml", *budget, *account) == 2
+        assert command("solve", "model.mps", "--private", "spec.toml", *budget, *account) == 2
         assert "model.mps" in capsys.readouterr().err
     assert spent(ledger) == 0
 
@@ -176,7 +178,7 @@ def test_a_file_of_private_numbers_is_refused_after_the_debit_in_one_text(
     texts = set()
     for content in contents:
         (place / name).write_text(content)
-        how = ("lp", "model.mps", "--private", "spec.toml", "--data", name)
+        how = ("solve", "model.mps", "--private", "spec.toml", "--data", name)
         texts.add(said(capsys, place, *how))
     assert len(texts) == 1
 
@@ -294,18 +296,19 @@ def test_numbers_of_a_cvxpy_problem_are_refused_after_the_debit_in_one_text(tmp_
     assert len(texts) == 1
 
 
-@pytest.mark.parametrize("method", ["database", "benvenuti2025"])
+@pytest.mark.parametrize("strategy", ["entries", "queries"])
+@pytest.mark.parametrize("verb", ["solve", "publish"])
 def test_hazards_of_the_command_are_refused_after_the_debit_in_one_text(
-    place: Path, capsys: Any, method: str
+    place: Path, capsys: Any, strategy: str, verb: str
 ) -> None:
     head = '{"format": "dp_cmdp.Hazards/1", "kinds": {"hazard": {"severity": '
     texts = set()
     for bad in ("", "{}", f'{head}[[0, 1, 1e30]], "tolerance": 0.7}}}}}}', f"{head}NaN}}}}}}"):
         (place / "hazards.json").write_text(bad)
         ledger = new_account(place / "ledger.sqlite")
-        account = ("--ledger", "ledger.sqlite", "--identity", "account", "--out", "out")
-        budget = ("--epsilon", "1", "--delta", "1/1000", "--method", method)
-        how = ("synthesize", "--layout", "corridor", "--hazards", "hazards.json")
+        account = ("--ledger", "ledger.sqlite", "--account", "account", "--out", "out")
+        budget = ("--epsilon", "1", "--delta", "1/1000", "--strategy", strategy)
+        how = (verb, "corridor", "--data", "hazards.json")
         assert command(*how, *budget, *account) == 2
         texts.add(capsys.readouterr().err)
         assert spent(ledger) == 1.0

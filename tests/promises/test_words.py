@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[2]
 # ------------------------------------------------------------------------------ names and commands
 
 COMMANDS = [
-    "synthesize", "lp", "advise", "verify", "evaluate", "rollout", "ledger", "audit", "reproduce",
-    "explore",
+    "solve", "publish", "answer", "certify", "advise", "simulate", "verify", "evaluate", "rollout",
+    "ledger", "audit", "explore",
 ]  # fmt: skip
 
 
