@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -14,7 +14,6 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
-from dp_cmdp._src.accounting.ledger import PrivacyLedger
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp._src.base.validation import FloatArray, validated
@@ -27,6 +26,9 @@ from dp_cmdp.envs.hazards import Hazards
 from dp_cmdp.envs.layout import Layout
 from dp_cmdp.envs.specs import WITHHELD, guarded, without_type_errors
 from dp_cmdp.envs.window import Window
+
+if TYPE_CHECKING:
+    from dp_cmdp._src.accounting.ledger import PrivacyLedger
 
 AGENT, CURATOR = "agent", "curator"
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dp_cmdp._src.accounting.ledger import PrivacyLedger
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp._src.base.storage import parse_json, read_text
@@ -28,6 +27,8 @@ from dp_cmdp.envs.layout import HazardKind, Layout
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from dp_cmdp._src.accounting.ledger import PrivacyLedger
 
 FORMAT = "dp_cmdp.Hazards/2"
 Cell = tuple[int, int]

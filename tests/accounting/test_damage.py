@@ -5,8 +5,9 @@ from time import monotonic
 
 import pytest
 
-from dp_cmdp._src.accounting import PrivacyLedger, lock
+from dp_cmdp._src.accounting import lock
 from dp_cmdp._src.accounting.budget import NOTHING
+from dp_cmdp._src.accounting.ledger import PrivacyLedger
 from dp_cmdp._src.base.errors import LedgerBusyError, LedgerCorruptError, LedgerError
 
 

@@ -181,7 +181,8 @@ def test_threads_together_never_exceed_the_total(tmp_path: Path) -> None:
 #: Debits tenths until the budget is empty, and says how many.
 SPENDER = """
 import sys
-from dp_cmdp._src.accounting import PrivacyBudget, PrivacyLedger
+from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.accounting.ledger import PrivacyLedger
 from dp_cmdp._src.base.errors import BudgetExceededError
 ledger, count = PrivacyLedger(sys.argv[1], "x"), 0
 try:

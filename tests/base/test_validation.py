@@ -21,10 +21,11 @@ from dp_cmdp._src.base import errors
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.validation import FloatArray, validated
-from dp_cmdp._src.data import Envelope
+from dp_cmdp._src.data.envelope import Envelope
 
 if TYPE_CHECKING:
-    from dp_cmdp._src.accounting import Number, PrivacyLedger
+    from dp_cmdp._src.accounting.budget import Number
+    from dp_cmdp._src.accounting.ledger import PrivacyLedger
 
 Rule = Callable[[int], int]
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
-from dp_cmdp._src.data import Affine, Envelope
-from dp_cmdp._src.data.affine import common_envelope
+from dp_cmdp._src.data.affine import Affine, common_envelope
+from dp_cmdp._src.data.envelope import Envelope
 
 THETA = Envelope(0, 1, radius=0.1, shape=6)
 VALUES = np.array([0.25, 0.5, 0.125, 1.0, 0.75, 0.375])  # dyadic: sums and products are exact

@@ -22,8 +22,9 @@ from dp_cmdp._src.base.errors import (
     PrivacyLeakError,
     RefusedError,
 )
-from dp_cmdp._src.data import Database, Envelope
 from dp_cmdp._src.data import database as module
+from dp_cmdp._src.data.database import Database
+from dp_cmdp._src.data.envelope import Envelope
 
 SECRET = 0.123456789
 MARKS = ("0.1234", "123456", "secret")

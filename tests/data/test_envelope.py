@@ -14,7 +14,8 @@ from scipy import sparse
 
 from dp_cmdp._src.base.documents import document_digest, read_document, write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
-from dp_cmdp._src.data import Database, Envelope
+from dp_cmdp._src.data.database import Database
+from dp_cmdp._src.data.envelope import Envelope
 
 
 def joined(**more: Any) -> Envelope:

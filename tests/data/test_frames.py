@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
-from dp_cmdp._src.data import Database, Envelope
+from dp_cmdp._src.data.database import Database
+from dp_cmdp._src.data.envelope import Envelope
 
 CITIES = ["Bern", "Basel", "Genf"]
 PUBLIC: Any = pd.DataFrame({"lower": 0.0, "upper": [1.0, 2.0, 3.0], "radius": 0.1}, index=CITIES)

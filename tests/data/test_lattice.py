@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.data import Envelope
+from dp_cmdp._src.data.envelope import Envelope
 
 
 def moves_by_hand(envelope: Envelope) -> dict[tuple[int, int], int]:

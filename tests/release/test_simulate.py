@@ -103,10 +103,10 @@ def test_middling_noise_is_that_of_queries_only() -> None:
 
 def test_a_proposal_is_judged_without_measuring() -> None:
     trial = Simulator(dense(2, 60), NOTHING_KNOWN).trial(0)
-    proposed = trial.proposed_loss(MENU[2], budget(2))
+    proposed = trial.loss(MENU[2], budget(2), proposed=True)
     assert proposed is not None
     assert proposed == pytest.approx(trial.loss(MENU[2], budget(2)), abs=0.2)
-    assert trial.proposed_loss(MENU[0], budget(2)) is None
+    assert trial.loss(MENU[0], budget(2), proposed=True) is None
 
 
 def test_own_proposals_need_not_be_hashable() -> None:

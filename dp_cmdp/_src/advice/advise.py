@@ -28,9 +28,15 @@ from dp_cmdp._src.release.choose import choose
 from dp_cmdp._src.release.publish import sense
 from dp_cmdp._src.release.simulate import Simulator, spread
 from dp_cmdp._src.release.strategy import Strategy
-from dp_cmdp._src.verbs.arguments import budget_of, draws_of, prior_of, workers_of
-from dp_cmdp._src.verbs.kinds import Data, Problem
-from dp_cmdp._src.verbs.problems import as_problem
+from dp_cmdp._src.verbs.arguments import (
+    Data,
+    Problem,
+    as_problem,
+    budget_of,
+    draws_of,
+    prior_of,
+    workers_of,
+)
 from dp_cmdp._src.verbs.spend import robust_answer
 
 if TYPE_CHECKING:

@@ -46,9 +46,7 @@ from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram, RawSolution
 from dp_cmdp._src.program.parametric import ParametricLP
 from dp_cmdp._src.program.rows import RobustRows
-from dp_cmdp._src.verbs.arguments import budget_of, database_of
-from dp_cmdp._src.verbs.kinds import Data, Problem
-from dp_cmdp._src.verbs.problems import as_problem
+from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, budget_of, database_of
 
 IntArray = NDArray[np.int64]
 

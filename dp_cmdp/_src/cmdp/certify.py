@@ -36,7 +36,6 @@ from dp_cmdp._src.base.errors import SolverError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.certificate import cost_bounds, occupancy_within, up
 from dp_cmdp._src.cmdp.chain import DiscountedChain, occupancy
-from dp_cmdp._src.cmdp.exact_costs import exact_costs
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.uncertainty import UncertaintySet
@@ -62,7 +61,12 @@ def excess_of(
     own = rows.rows
     costs, rest = corner(mdp, own, theta[own.A_pair], theta[own.b_pair])
     worst = mdp.with_costs(costs, np.zeros(len(costs)))
-    bounds = exact_costs(worst, policy) if exactly else cost_bounds(worst, policy, chain).tolist()
+    if exactly:
+        from dp_cmdp._src.cmdp.exact_costs import exact_costs
+
+        bounds = exact_costs(worst, policy)
+    else:
+        bounds = cost_bounds(worst, policy, chain).tolist()
     proved = _of_inequalities(rows, theta, links)
     parts = zip(bounds, rest.tolist(), proved.tolist(), wrong.tolist(), strict=True)
     return np.array([_sum_up(part) for part in parts])

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.documents import loaded, write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp import synthesis
@@ -35,7 +34,6 @@ from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Certificate
-from dp_cmdp._src.program.parametric import _affine_document, _affine_from
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows
 
 
@@ -229,7 +227,7 @@ class ParametricCMDP:
         RefusedError if the set is the whole envelope and no policy does, InfeasibleError if it is
         another, SolverError if none can be certified.
         """
-        if certify and self.envelope.size and synthesis.is_everything(self, known):
+        if certify and synthesis.is_everything(self, known):
             return self._robust if estimate is None else replace(self._robust, estimate=estimate)
         return synthesis.answer(self, known, estimate, start=start, certified=certify)
 
@@ -279,8 +277,8 @@ class ParametricCMDP:
             "start": mdp.start,
             "arrivals": None if mdp.arrivals is mdp.T else mdp.arrivals,
             "envelope": self.envelope.document(),
-            "cost": _affine_document(self.cost),
-            "limit": _affine_document(self.limit),
+            "cost": self.cost.document(),
+            "limit": self.limit.document(),
             "names": list(self.names),
         }
 
@@ -296,7 +294,7 @@ class ParametricCMDP:
             start=said["start"],
             arrivals=said["arrivals"],
         )
-        cost, limit = (_affine_from(said[part], envelope) for part in ("cost", "limit"))
+        cost, limit = (Affine.from_document(said[part], envelope) for part in ("cost", "limit"))
         if cost.shape != (len(names), mdp.r.size) or limit.shape != (len(names),):
             raise InvalidArgumentError("costs and limits must fit the model and its names")
         none = (None,) * len(names)
@@ -310,6 +308,8 @@ class ParametricCMDP:
         -----
         **Privacy.** *Public*.
         """
+        from dp_cmdp._src.base.documents import write_document
+
         return write_document(path, "problem", self.document())
 
     @classmethod
@@ -325,6 +325,8 @@ class ParametricCMDP:
         >>> dp.ParametricCMDP.load(model.save("model.npz")).envelope == model.envelope
         True
         """
+        from dp_cmdp._src.base.documents import loaded
+
         return loaded(path, "problem", cls.from_document)
 
     def __repr__(self) -> str:

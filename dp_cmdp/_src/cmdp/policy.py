@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.documents import read_document, write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.html import MOST_ROWS, rows_table
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.cmdp.learned import learned_probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +109,8 @@ class Policy:
         -----
         **Privacy.** *Post-processing* of what the model was trained on.
         """
+        from dp_cmdp._src.cmdp.learned import learned_probabilities
+
         return cls(learned_probabilities(model, num_states))
 
     @property
@@ -205,6 +205,8 @@ class Policy:
         -----
         **Privacy.** *Post-processing*.
         """
+        from dp_cmdp._src.base.documents import write_document
+
         return write_document(path, "policy", self.document())
 
     @classmethod
@@ -221,6 +223,8 @@ class Policy:
         >>> dp.Policy.load(policy.save("policy.npz")) == policy
         True
         """
+        from dp_cmdp._src.base.documents import read_document
+
         return cls.from_document(read_document(path, "policy")[2])
 
     def document(self) -> dict[str, Any]:

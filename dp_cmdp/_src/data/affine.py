@@ -10,7 +10,7 @@ kept as a table of rows and columns: (n,) as (n, 1), () as (1, 1), (a, b, c) as 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -171,6 +171,30 @@ class Affine:
         row, col = (part[terms.row] for part in places)
         made = cls._of(terms.envelope, sizes, row, col, terms.entry, terms.coefficient, moved)
         return made if check.is_real(constant) and constant == 0 else made + constant
+
+    def document(self) -> dict[str, Any]:
+        """For a file."""
+        terms = {name: getattr(self, name) for name in TERMS}
+        return {"shape": list(self.shape), "constant": self.constant, **terms}
+
+    @classmethod
+    def from_document(cls, said: Mapping[str, Any], envelope: Envelope) -> Affine:
+        """What :meth:`document` wrote, checked again."""
+        shape = tuple(check.size("shape", size) for size in said["shape"])
+        rows, columns = shape if len(shape) == 2 else (*shape, 1)
+        limits = {"row": rows, "col": columns, "entry": envelope.size}
+        count = len(said["coefficient"])
+        row, col, entry = (
+            check.integers(name, said[name], high=limit) if count else np.zeros(0, dtype=np.int64)
+            for name, limit in limits.items()
+        )
+        factors = check.vector("coefficient", said["coefficient"], size=count)
+        if any(part.shape != (count,) for part in (row, col, entry)):
+            raise InvalidArgumentError("terms must have one place and entry each")
+        constant = check.matrix("constant", said["constant"], columns=columns)
+        if constant.shape[0] != rows:
+            raise InvalidArgumentError("constant must have the shape of its part")
+        return cls._of(envelope, shape, row, col, entry, factors, constant)
 
     @property
     def size(self) -> int:

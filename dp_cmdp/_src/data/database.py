@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp_cmdp._src.accounting.ledger import PrivacyLedger
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import (
     InvalidArgumentError,
@@ -21,6 +20,9 @@ from dp_cmdp._src.base.storage import check_is_file
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.frames import frame_table, is_table, private_group, read_table
+
+if TYPE_CHECKING:
+    from dp_cmdp._src.accounting.ledger import PrivacyLedger
 
 #: What knows the envelope of a problem that is no class of this package (cvxpy registers itself).
 ENVELOPES: list[Callable[[Any], Envelope | None]] = []

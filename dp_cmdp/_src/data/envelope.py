@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from dp_cmdp._src.accounting import adjacency as accounting
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
@@ -36,12 +35,12 @@ from dp_cmdp._src.data.labels import (
     unpack_labels,
 )
 from dp_cmdp._src.data.names import check_normal, packed, plain
-from dp_cmdp._src.data.records import names_by_level, owners_of, record_names
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dp_cmdp._src.accounting.adjacency import Adjacency
     from dp_cmdp._src.data.affine import Affine, Located
 
 Shape = tuple[int, ...]
@@ -489,8 +488,10 @@ class Envelope:
             columns["record"] = self.owners
         return entries_frame(self, columns, group)
 
-    def adjacency(self) -> accounting.Adjacency:
+    def adjacency(self) -> Adjacency:
         """What a ledger records: names, radii and records of the entries; bounds are no part."""
+        from dp_cmdp._src.accounting import adjacency as accounting
+
         owners, limit = self.owners, self.entries_per_record
         most = int(np.diff(self.change.indptr).max(initial=0))
         if limit == 1:
@@ -513,7 +514,9 @@ class Envelope:
         )
         return accounting.Adjacency(groups, tuple(change), limit)
 
-    def _ledger_group(self, group: Group, owners: NDArray[np.int64] | None) -> accounting.Group:
+    def _ledger_group(self, group: Group, owners: NDArray[np.int64] | None) -> Any:
+        from dp_cmdp._src.accounting import adjacency as accounting
+
         inside = slice(group.start, group.stop)
         return accounting.Group(
             name=group.name,
@@ -634,6 +637,8 @@ def _owners(
     """The record of each entry, or None where nothing is said of them."""
     if records is None:
         return None if entries_per_record is None else np.zeros(groups[-1].stop, dtype=np.int64)
+    from dp_cmdp._src.data.records import names_by_level, owners_of, record_names
+
     if isinstance(records, str):
         return owners_of(names_by_level(records, {group.name: group.labels for group in groups}))
     if len(groups) == 1 and not check.is_mapping(records):

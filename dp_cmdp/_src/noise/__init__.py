@@ -1,6 +1,5 @@
 """Noise on the integers: laws with a privacy bound in fractions, and exact samplers."""
 
-from dp_cmdp._src.noise.documents import law_from_document as law_from_document
 from dp_cmdp._src.noise.laws import Laplace as Laplace
 from dp_cmdp._src.noise.laws import Law as Law
 from dp_cmdp._src.noise.laws import Sensitivity as Sensitivity

@@ -17,7 +17,6 @@ import numpy as np
 from scipy import sparse
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.documents import read_document, write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import MOST_ROWS, facts_table, rows_table
@@ -207,6 +206,8 @@ class Answer(Generic[D]):
 
         ``problem.npz``, ``release.npz`` if there is a release, and ``answer.npz``.
         """
+        from dp_cmdp._src.base.documents import write_document
+
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         self.problem.save(target / PROBLEM)
@@ -244,6 +245,8 @@ class Answer(Generic[D]):
         InvalidArgumentError
             If a file is missing or damaged, or the decision cannot be proved from the files.
         """
+        from dp_cmdp._src.base.documents import read_document
+
         source = Path(folder)
         _, _, said = read_document(source / ANSWER, "answer")
         try:

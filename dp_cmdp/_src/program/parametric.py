@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.documents import loaded, write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.affine import Affine, common_envelope
@@ -232,15 +231,14 @@ class ParametricLP:
         hold to the solver's accuracy. Raises RefusedError where `known` is the whole envelope and
         has no answer, and a SolverError where another set has none.
         """
-        everywhere = self._is_everything(known)
-        if not (everywhere and certify and self.envelope.size):
+        if not (certify and self._is_everything(known)):
             return self._answer(known, estimate, start=start, certify=certify)
         if estimate is None and "_robust" in self.__dict__:
             return self._robust
         try:
             return self._answer(known, estimate, start=start, certify=True)
         except SolverError as error:
-            raise refusal(self, error) from None
+            raise (refusal(self, error) if self.envelope.size else error) from None
 
     @cached_property
     def _robust(self) -> LPAnswer:
@@ -355,9 +353,9 @@ class ParametricLP:
             "problem": "linear program",
             "envelope": self.envelope.document(),
             "minimizes": self.minimizes,
-            "objective": _affine_document(self.objective),
-            "A": _affine_document(self.A),
-            "b": _affine_document(self.b),
+            "objective": self.objective.document(),
+            "A": self.A.document(),
+            "b": self.b.document(),
             "A_eq": self.A_eq,
             "b_eq": self.b_eq,
             "lower": self.lower,
@@ -371,7 +369,9 @@ class ParametricLP:
         """What :meth:`document` wrote, checked again."""
         check.one_of("problem", said["problem"], ("linear program",))
         envelope = Envelope.from_document(said["envelope"])
-        parts = {name: _affine_from(said[name], envelope) for name in ("objective", "A", "b")}
+        parts = {
+            name: Affine.from_document(said[name], envelope) for name in ("objective", "A", "b")
+        }
         sense = "minimize" if check.flag("minimizes", said["minimizes"]) else "maximize"
         made = cls(
             **{sense: parts["objective"]},
@@ -388,6 +388,8 @@ class ParametricLP:
     @validated
     def save(self, path: str | Path) -> Path:
         """Write the program to an ``.npz`` file, atomically and without pickle."""
+        from dp_cmdp._src.base.documents import write_document
+
         return write_document(path, "problem", self.document())
 
     @classmethod
@@ -400,6 +402,8 @@ class ParametricLP:
         InvalidArgumentError
             If the file is damaged or of another kind.
         """
+        from dp_cmdp._src.base.documents import loaded
+
         return loaded(path, "problem", cls.from_document)
 
     def __repr__(self) -> str:
@@ -461,27 +465,3 @@ def _bounds(lower: Any, upper: Any, n: int) -> tuple[FloatArray, FloatArray]:
             f"lower must not exceed upper; first offending variable {int(np.argmax(wrong))}"
         )
     return low, high
-
-
-def _affine_document(part: Affine) -> dict[str, Any]:
-    names = ("row", "col", "entry", "coefficient")
-    terms = {name: getattr(part, name) for name in names}
-    return {"shape": list(part.shape), "constant": part.constant, **terms}
-
-
-def _affine_from(said: Mapping[str, Any], envelope: Envelope) -> Affine:
-    shape = tuple(check.size("shape", size) for size in said["shape"])
-    rows, columns = shape if len(shape) == 2 else (*shape, 1)
-    limits = {"row": rows, "col": columns, "entry": envelope.size}
-    count = len(said["coefficient"])
-    row, col, entry = (
-        check.integers(name, said[name], high=limit) if count else np.zeros(0, dtype=np.int64)
-        for name, limit in limits.items()
-    )
-    factors = check.vector("coefficient", said["coefficient"], size=count)
-    if any(part.shape != (count,) for part in (row, col, entry)):
-        raise InvalidArgumentError("terms must have one place and entry each")
-    constant = check.matrix("constant", said["constant"], columns=columns)
-    if constant.shape[0] != rows:
-        raise InvalidArgumentError("constant must have the shape of its part")
-    return Affine._of(envelope, shape, row, col, entry, factors, constant)

@@ -92,40 +92,31 @@ class Belief:
     width: FloatArray
     log: FloatArray
 
-    @property
-    def _density(self) -> FloatArray:
-        density = np.exp(self.log - self.log.max(axis=0))
-        return density / density.sum(axis=0)
-
-    @property
-    def mean(self) -> FloatArray:
-        return self.lower + self.width * (PLACES * self._density).sum(axis=0)
-
-    @property
-    def variance(self) -> FloatArray:
-        density = self._density
+    def moments(self, entry: Any = None) -> tuple[FloatArray, FloatArray]:
+        """Means and variances, of all entries or of some."""
+        entry = slice(None) if entry is None else entry
+        density = np.exp(self.log[:, entry] - self.log[:, entry].max(axis=0))
+        density = density / density.sum(axis=0)
         mean = (PLACES * density).sum(axis=0)
-        return self.width**2 * ((PLACES - mean) ** 2 * density).sum(axis=0)
-
-    def part(self, entry: NDArray[np.integer[Any]]) -> Belief:
-        return Belief(self.lower[entry], self.width[entry], self.log[:, entry])
+        variance = ((PLACES - mean) ** 2 * density).sum(axis=0)
+        width = self.width[entry]
+        return self.lower[entry] + width * mean, width**2 * variance
 
     def tilt(self, entry: NDArray[np.integer[Any]], weight: FloatArray, goal: float) -> None:
         """Change the densities of `entry` so that Σ weight·mean is `goal`, as near as can be."""
-        part = self.part(entry)
-        slope = PLACES * (part.width * weight)
-        steepness = float(np.abs(part.width * weight).max(initial=0.0))
+        scaled, log = self.width[entry] * weight, self.log[:, entry]
+        slope, steepness = PLACES * scaled, float(np.abs(scaled).max(initial=0.0))
         if steepness == 0.0:
             return
         low, high = -STEEPEST / steepness, STEEPEST / steepness
-        base = float(weight @ part.lower)
+        base = float(weight @ self.lower[entry])
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            tried = part.log + middle * slope
+            tried = log + middle * slope
             tried = np.exp(tried - tried.max(axis=0))
             found = base + float((slope * (tried / tried.sum(axis=0))).sum())
             low, high = (middle, high) if found < goal else (low, middle)
-        self.log[:, entry] = part.log + (low + high) / 2 * slope
+        self.log[:, entry] = log + (low + high) / 2 * slope
 
 
 def believed(problem: Problem, release: Release, prior: Prior) -> Belief:
@@ -149,7 +140,7 @@ def believed(problem: Problem, release: Release, prior: Prior) -> Belief:
         if isinstance(query, LargestQuery):
             continue
         W = query.weights
-        seen = _floats(outcome.integers) - law.mean
+        seen = np.array(outcome.integers, dtype=object).astype(np.float64) - law.mean
         count = np.diff(W.indptr)
         single = np.flatnonzero(count == 1)
         entry = W.indices[W.indptr[single]]
@@ -171,8 +162,8 @@ def believed(problem: Problem, release: Release, prior: Prior) -> Belief:
             sums.append((entry, weight / unit, middle, law.variance / unit**2))
     _level(problem, belief, weighed, precision)
     for entry, weight, measured, noise in sums:
-        part = belief.part(entry)
-        expected, spread = float(weight @ part.mean), float(weight**2 @ part.variance)
+        mean, variance = belief.moments(entry)
+        expected, spread = float(weight @ mean), float(weight**2 @ variance)
         if spread > 0.0:
             gain = spread / (spread + noise)
             belief.tilt(entry, weight, expected + gain * (measured - expected))
@@ -209,14 +200,11 @@ def estimated(problem: Problem, release: Release, prior: Prior) -> FloatArray:
     Where entries alone were measured these are their draws, clipped: means of beliefs are no better
     then (in auctions whose prices may change to anything they lose up to a tenth more).
     """
-    single = all(
-        (np.diff(outcome.measurement.query.weights.indptr) <= 1).all()
-        for outcome in release.outcomes
-    )
-    if single and prior.values is None:
+    longest = 0
+    for outcome in release.outcomes:
+        terms = np.diff(outcome.measurement.query.weights.indptr)
+        longest = max(longest, int(terms.max(initial=0)))
+    if longest <= 1 and prior.values is None:
         return release.estimate
-    return np.clip(believed(problem, release, prior).mean, release.lower, release.upper)
-
-
-def _floats(integers: Any) -> FloatArray:
-    return np.array([float(n) for n in integers])
+    known = release.uncertainty
+    return np.clip(believed(problem, release, prior).moments()[0], known.lower, known.upper)

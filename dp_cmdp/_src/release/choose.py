@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError, SolverError
 from dp_cmdp._src.base.progress import with_bar
 from dp_cmdp._src.noise.laws import Laplace, Sensitivity
-from dp_cmdp._src.release.belief import STRATA
-from dp_cmdp._src.release.publish import tells_nothing
+from dp_cmdp._src.program.answer import Problem
+from dp_cmdp._src.release.belief import STRATA, objective_entries
+from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.simulate import Simulator, Trial
 from dp_cmdp._src.release.strategy import MENU, SHORT_MENU, LinearQueries, Strategy
 
@@ -69,13 +71,13 @@ class Score:
         return math.inf if self.proposed is None else self.proposed
 
     @property
-    def rank(self) -> tuple[float, bool]:
-        """The lower, the better: what is predicted, more where trials do not show everything."""
-        lost = 0.0 if self.predicted <= NOTHING else self.predicted
+    def rank(self) -> tuple[int, float, bool]:
+        """Lowest is best: tried most, then what is predicted, more where trials do not show all."""
+        lost, tried = 0.0 if self.predicted <= NOTHING else self.predicted, -len(self.losses)
         if len(self.strategy.steps) == 1:
-            return WITHOUT_LOOK * lost, True
+            return tried, WITHOUT_LOOK * lost, True
         propose: Any = self.strategy.steps[-1].propose
-        return lost * (WITH_LITTLE_CAUTION if propose.safety < 1.5 else 1.0), False
+        return tried, lost * (WITH_LITTLE_CAUTION if propose.safety < 1.5 else 1.0), False
 
 
 @dataclass(frozen=True)
@@ -87,23 +89,21 @@ class Choice:
 
     def document(self) -> dict[str, Any]:
         """The scores as JSON, for the files of releases."""
-        return {
-            "trials": [
-                {
-                    "strategy": score.strategy.name,
-                    "proposed": score.proposed,
-                    "losses": list(score.losses),
-                }
-                for score in self.scores
-            ]
-        }
+        trials = []
+        for score in self.scores:
+            name, losses = score.strategy.name, list(score.losses)
+            trials.append({"strategy": name, "proposed": score.proposed, "losses": losses})
+        return {"trials": trials}
 
 
 def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = False) -> Choice:
     """The strategy that promises to lose least; the release of entries where nothing is solved."""
     short = simulator.problem.signs.nnz >= MANY_MEETINGS
-    plain, *menu = (s.given(simulator.prior) for s in (SHORT_MENU if short else MENU))
-    menu = [strategy for strategy in menu if _possible(strategy, budget)]
+    plain, *rest = SHORT_MENU if short else MENU
+    menu = []
+    for strategy in rest:
+        if _possible(strategy, budget):
+            menu.append(strategy.given(simulator.prior))
     scores: dict[Strategy, Score] = {}
     tried = _tried(simulator, budget, plain, menu, short=short)
     steps = 1 + len(menu) + (0 if short else min(FINALISTS, len(menu)) + TRIALS - 1)
@@ -112,11 +112,9 @@ def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = Fals
             scores[score.strategy] = score
     except (SolverError, RefusedError):
         return Choice(plain)
-    # of those tried most, the one that promises most
-    others = [score for score in scores.values() if score.strategy is not plain]
-    best = min(others, key=lambda s: (-len(s.losses), *s.rank), default=None)
-    losses = scores[plain].losses
-    threshold = GUARD * (float(np.mean(losses)) if losses else 0.0)
+    found, *others = scores.values()
+    threshold = GUARD * found.predicted if found.losses else 0.0
+    best = min(others, key=attrgetter("rank"), default=None)
     chosen = plain if best is None or best.predicted > threshold else best.strategy
     return Choice(chosen, tuple(scores.values()))
 
@@ -130,38 +128,36 @@ def _tried(
     short: bool,
 ) -> Iterator[Score]:
     """Scores of the plain release and of the others, those of the better ones again."""
-    count = 1 if short else TRIALS
-    telling = _telling(simulator, budget, plain, count=count, most=1 if short else len(STRATA))
-    yield Score(plain, tuple(trial.loss(plain, budget) for trial in telling))
-    if len(telling) < count:
-        return
-    first = telling[0]
-    proposed = [Score(s, proposed=first.proposed_loss(s, budget)) for s in menu]
-    yield from proposed
-    if short:
-        return
-    able = [score for score in proposed if score.proposed is not None]
-    finalists = sorted(able, key=lambda score: score.rank)[:FINALISTS]
-    answered = [replace(s, losses=(first.loss(s.strategy, budget),)) for s in finalists]
-    yield from answered
-    if answered:
-        best = min(answered, key=lambda score: score.rank)
-        later = (trial.loss(best.strategy, budget) for trial in telling[1:])
-        yield replace(best, losses=(*best.losses, *later))
-
-
-def _telling(
-    simulator: Simulator, budget: PrivacyBudget, plain: Strategy, *, count: int, most: int
-) -> list[Trial]:
-    """The first trials in which the plain release loses something, of a few."""
-    found: list[Trial] = []
+    count, most = (1, 1) if short else (TRIALS, len(STRATA))
+    telling: list[Trial] = []  # the first trials in which the plain release loses something
+    losses: list[float] = []
     for number in range(most):
         trial = simulator.trial(number)
-        if trial.loss(plain, budget) > NOTHING:
-            found.append(trial)
-        if len(found) == count:
+        lost = trial.loss(plain, budget)
+        if lost > NOTHING and len(telling) < count:
+            telling.append(trial)
+            losses.append(lost)
+        if len(telling) == count:
             break
-    return found
+    yield Score(plain, tuple(losses))
+    if len(telling) < count:
+        return
+    proposed: list[Score] = []
+    for strategy in menu:
+        proposed.append(Score(strategy, (), telling[0].loss(strategy, budget, proposed=True)))
+        yield proposed[-1]
+    if short:
+        return
+    able = filter(lambda score: score.proposed is not None, proposed)
+    answered: list[Score] = []
+    for score in sorted(able, key=attrgetter("rank"))[:FINALISTS]:
+        answered.append(replace(score, losses=(telling[0].loss(score.strategy, budget),)))
+        yield answered[-1]
+    if answered:
+        best = min(answered, key=attrgetter("rank"))
+        for trial in telling[1:]:
+            best = replace(best, losses=(*best.losses, trial.loss(best.strategy, budget)))
+        yield best
 
 
 def _possible(strategy: Strategy, budget: PrivacyBudget) -> bool:
@@ -179,6 +175,26 @@ def promises_nothing(simulator: Simulator, strategy: Strategy, budget: PrivacyBu
     problem, steps = simulator.problem, strategy.steps
     if not problem.signs.nnz:
         return False
-    parts = [steps[:count] for count in range(1, len(steps) + 1)]
-    trials = (simulator.trial(number) for number in range(len(STRATA)))
-    return all(tells_nothing(problem, t.after(part, budget)) for t in trials for part in parts)
+    for number in range(len(STRATA)):
+        for count in range(1, len(steps) + 1):
+            if not tells_nothing(problem, simulator.trial(number).after(steps[:count], budget)):
+                return False
+    return True
+
+
+def tells_nothing(problem: Problem, release: Release) -> bool:
+    """Whether a release leaves every database of the envelope possible, where it matters.
+
+    Lower bounds of entries that only harm rows do not matter, nor upper ones of those that help.
+    """
+    known, envelope = release.uncertainty, problem.envelope
+    signs = problem.signs.tocoo()
+    matters = np.zeros((2, envelope.size), dtype=bool)  # upper, lower
+    matters[0, signs.col[signs.data >= 0]] = True
+    matters[1, signs.col[signs.data <= 0]] = True
+    matters[:, objective_entries(problem)] = True
+    tighter = np.stack([known.upper < envelope.upper, known.lower > envelope.lower])
+    if (tighter & matters).any():
+        return False
+    largest = known.W.maximum(0) @ envelope.upper + known.W.minimum(0) @ envelope.lower
+    return bool((largest <= known.q).all())

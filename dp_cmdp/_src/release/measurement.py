@@ -25,8 +25,9 @@ from fractions import Fraction
 from heapq import nlargest
 from itertools import pairwise
 from math import isqrt
+from operator import add
 from os import urandom
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ SMALLEST_STEP = 2.0**-400
 SAFE = 2.0**61
 #: What a law must have.
 _LAW = ("low", "high", "mean", "variance", "delta", "log_weight", "sample", "sample_floats")
+#: Python integers as an array of objects.
+Integers = NDArray[Any] | None
 #: Norms of columns are rounded up to 2^-NORM_BITS.
 NORM_BITS = 32
 
@@ -93,11 +96,12 @@ class Query:
                 f"{given.shape[1]}"
             )
         weights = sparse.csr_array(given, copy=True)
-        _refuse_beyond_floats(weights.data)
+        largest = max(int(weights.data.max(initial=0)), -int(weights.data.min(initial=0)))
         weights = weights.astype(np.int64)
         weights.sum_duplicates()
         weights.eliminate_zeros()
-        _refuse_beyond_floats(weights.data)
+        if max(largest, int(np.abs(weights.data).max(initial=0))) > LARGEST_WEIGHT:
+            raise InvalidArgumentError("weights must be at most 2^53 in size")
         step = self.envelope.step[weights.indices]
         if not ((step > SMALLEST_STEP) & (step < 1 / SMALLEST_STEP)).all():
             raise InvalidArgumentError("entries must have radii of 1e-100 to 1e100; rescale them")
@@ -112,30 +116,8 @@ class Query:
 
     def sensitivity(self) -> Sensitivity:
         """What one record moves at most, in exact integers."""
-        whole = self._all_entries()
-        limit = self.envelope.entries_per_record
-        return whole if limit is None else self._few_entries(limit, whole)
-
-    def true_integers(self, values: FloatArray) -> list[int]:
-        """Σ_k w_ik n_k of every query: private."""
-        cells = self.envelope.cells(values)
-        terms = [
-            weight * cells[k]
-            for weight, k in zip(self.weights.data.tolist(), self.weights.indices, strict=True)
-        ]
-        return [sum(terms[a:b]) for a, b in pairwise(self.weights.indptr.tolist())]
-
-    def ranges(
-        self, integers: tuple[int, ...], law: Law
-    ) -> tuple[list[int] | None, list[int] | None]:
-        """Between what Σ_k w_ik n_k of every row of the weights lies; None: nothing is known."""
-        least = None if law.high is None else [y - law.high for y in integers]
-        most = None if law.low is None else [y - law.low for y in integers]
-        return least, most
-
-    def _moved(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Record, query and size of every move |w_ik| t_Rk > 0; Python integers where needed."""
         W, moves = self.weights, sparse.csc_array(self.envelope.moves)
+        # every move |w_ik| t_Rk > 0 by its record and query; Python integers where needed
         owners = np.diff(moves.indptr)[W.indices]
         within = np.arange(owners.sum()) - np.repeat(np.cumsum(owners) - owners, owners)
         at = np.repeat(moves.indptr[W.indices], owners) + within
@@ -144,13 +126,9 @@ class Query:
             weight, steps = weight.astype(object), steps.astype(object)
         query = np.repeat(np.repeat(np.arange(W.shape[0]), np.diff(W.indptr)), owners)
         found, amount = np.asarray(steps != 0, dtype=bool), weight * steps
-        return moves.indices[at][found].astype(np.int64), query[found], amount[found]
-
-    def _all_entries(self) -> Sensitivity:
-        """Without a limit on the entries that a record changes at once."""
-        record, query, amount = self._moved()
-        if not amount.size:
+        if not found.any():
             return Sensitivity(0, 0, 0, 0)
+        record, query, amount = moves.indices[at][found], query[found], amount[found]
         order = np.lexsort((query, record))
         record, query, amount = record[order], query[order], amount[order]
         first = np.flatnonzero(np.diff(record, prepend=-1) | np.diff(query, prepend=-1))
@@ -159,12 +137,27 @@ class Query:
         square = moved
         if float(moved.astype(float) @ moved.astype(float)) >= SAFE:
             square = moved.astype(object)
-        return Sensitivity(
+        whole = Sensitivity(
             l1=int(np.add.reduceat(moved, start).max()),
             l2_squared=int(np.add.reduceat(square * square, start).max()),
             largest=int(moved.max()),
             count=int(np.diff(np.append(start, record.size)).max()),
         )
+        limit = self.envelope.entries_per_record
+        return whole if limit is None else self._few_entries(limit, whole)
+
+    def true_integers(self, values: FloatArray) -> list[int]:
+        """Σ_k w_ik n_k of every query: private."""
+        cells = np.array(self.envelope.cells(values), dtype=object)
+        row = np.repeat(np.arange(self.weights.shape[0]), np.diff(self.weights.indptr))
+        sums = np.zeros(self.weights.shape[0], dtype=object)
+        np.add.at(sums, row, self.weights.data.astype(object) * cells[self.weights.indices])
+        return sums.tolist()
+
+    def ranges(self, integers: tuple[int, ...], law: Law) -> tuple[Integers, Integers]:
+        """Between what Σ_k w_ik n_k of every row of the weights lies; None: nothing is known."""
+        y = np.array(integers, dtype=object)
+        return None if law.high is None else y - law.high, None if law.low is None else y - law.low
 
     def _few_entries(self, limit: int, whole: Sensitivity) -> Sensitivity:
         """A record changes at most `limit` of its entries at once: sums over its worst ones."""
@@ -250,20 +243,9 @@ class LargestQuery(Query):
         rows = super().true_integers(values)
         return [max(row - centre for row, centre in zip(rows, self.centres, strict=True))]
 
-    def ranges(
-        self, integers: tuple[int, ...], law: Law
-    ) -> tuple[list[int] | None, list[int] | None]:
+    def ranges(self, integers: tuple[int, ...], law: Law) -> tuple[Integers, Integers]:
         (y,) = integers
-        low = law.low
-        return None, None if low is None else [y - low + centre for centre in self.centres]
-
-
-class NoiseSource(Protocol):
-    """Where noise comes from; `simulated` says that it is not private."""
-
-    simulated: bool
-
-    def draw(self, law: Law, size: int) -> list[int]: ...
+        return None, None if law.low is None else y - law.low + np.array(self.centres, dtype=object)
 
 
 class System:
@@ -279,15 +261,17 @@ class System:
 
 
 class Simulated:
-    """Fast draws in floats from a seeded generator: not private."""
+    """Fast draws in floats from a seeded generator: not private. Without one: the law's middle."""
 
     simulated = True
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator | None) -> None:
         self.rng = rng
 
     def draw(self, law: Law, size: int) -> list[int]:
-        return [int(z) for z in law.sample_floats(self.rng, size).tolist()]
+        if self.rng is None:
+            return [round(law.mean)] * size
+        return list(map(int, law.sample_floats(self.rng, size).tolist()))
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -335,9 +319,9 @@ class Measurement:
         sensitivity = query.sensitivity()
         kind = isinstance(law, type) and hasattr(law, "calibrate")
         made = law.calibrate(sensitivity, budget) if kind else law
-        missing = [part for part in _LAW if not hasattr(made, part)]
-        if missing:  # found out after the debit, it would cost the budget
-            raise InvalidArgumentError(f"law must have {', '.join(missing)} (dp.extend.Law)")
+        for part in _LAW:  # found out after the debit, it would cost the budget
+            if not hasattr(made, part):
+                raise InvalidArgumentError(f"law must have {part} (dp.extend.Law)")
         if not made.delta(sensitivity, budget.epsilon) <= budget.delta:
             raise InvalidArgumentError(
                 f"the law of measurement {name!r} must be private for what one record moves: "
@@ -353,18 +337,16 @@ class Measurement:
         ):
             object.__setattr__(self, field, value)
 
-    def draw(self, values: FloatArray, source: NoiseSource) -> Outcome:
+    def draw(self, values: FloatArray, source: System | Simulated) -> Outcome:
         """Read the data, add noise: the only function that reads a database. Spends the budget."""
-        noise = source.draw(self.law, self.query.size)
-        if len(noise) != self.query.size or not all(self._can_draw(z) for z in noise):
-            raise InvalidArgumentError("law must draw one integer of its support per query")
-        true = self.query.true_integers(values)
-        return Outcome(self, tuple(n + z for n, z in zip(true, noise, strict=True)))
-
-    def _can_draw(self, noise: Any) -> bool:
         low, high = self.law.low, self.law.high
-        inside = (low is None or low <= noise) and (high is None or noise <= high)
-        return type(noise) is int and inside
+        noise = source.draw(self.law, self.query.size)
+        fits = len(noise) == self.query.size
+        for z in noise:
+            fits &= type(z) is int and (low is None or low <= z) and (high is None or z <= high)
+        if not fits:
+            raise InvalidArgumentError("law must draw one integer of its support per query")
+        return Outcome(self, tuple(map(add, self.query.true_integers(values), noise)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,25 +361,21 @@ class Outcome:
         query = self.measurement.query
         envelope, W = query.envelope, query.weights
         least, most = query.ranges(self.integers, self.measurement.law)
-        found = UncertaintySet.box(envelope.lower, envelope.upper)
+        known = UncertaintySet.box(envelope.lower, envelope.upper)
         terms = np.diff(W.indptr)
         lone, rows = np.flatnonzero(terms == 1), np.flatnonzero(terms > 1)
-        if lone.size:
-            place = W.indptr[lone]
-            entry, weight = W.indices[place], W.data[place]
-            low, high = _intervals(
-                weight, _part(least, lone), _part(most, lone), envelope.step[entry]
-            )
-            found = found.tightened(entry, low, high)
-        if not rows.size or (least is None and most is None):
-            return found
-        matrix, q = _row_bounds(W[rows], _part(least, rows), _part(most, rows), envelope.step)
-        return UncertaintySet(found.lower, found.upper, matrix, q)
-
-
-def _refuse_beyond_floats(weights: NDArray[np.integer]) -> None:
-    if ((weights > LARGEST_WEIGHT) | (weights < -LARGEST_WEIGHT)).any():
-        raise InvalidArgumentError("weights must be at most 2^53 in size")
+        matrices, q = [known.W], []
+        for sign, ends in ((1, most), (-1, least)):  # sign·Σ w n ≤ sign·ends
+            if ends is None:
+                continue
+            entry, weight = W.indices[W.indptr[lone]], sign * W.data[W.indptr[lone]]
+            known = _bounded(known, entry, weight, sign * ends[lone], envelope.step[entry])
+            if rows.size:
+                matrix, right = _row_bounds(W[rows], sign, sign * ends[rows], envelope.step)
+                matrices.append(matrix)
+                q += right
+        W = sparse.csr_array(sparse.vstack(matrices, format="csr"))
+        return UncertaintySet(known.lower, known.upper, W, np.array(q))
 
 
 def _norm_above(square: int) -> int:
@@ -407,53 +385,40 @@ def _norm_above(square: int) -> int:
     return root + (root * root < scaled)
 
 
-def _part(numbers: list[int] | None, chosen: NDArray[np.integer]) -> list[int] | None:
-    return None if numbers is None else [numbers[i] for i in chosen.tolist()]
-
-
-def _intervals(
-    weight: NDArray[np.int64], least: list[int] | None, most: list[int] | None, step: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Ends of θ_k, given least ≤ w·n_k ≤ most: h·n below and h·(n + 1) above."""
-    low, high = np.full(weight.size, -np.inf), np.full(weight.size, np.inf)
-    for i, (w, h) in enumerate(zip(weight.tolist(), step.tolist(), strict=True)):
-        if least is not None:  # n ≥ least/w, or n ≤ least/w where w < 0
-            if w > 0:
-                low[i] = _product(-(-least[i] // w), h, float_below)
-            else:
-                high[i] = _product(least[i] // w + 1, h, float_above)
-        if most is not None:
-            if w > 0:
-                high[i] = _product(most[i] // w + 1, h, float_above)
-            else:
-                low[i] = _product(-(-most[i] // w), h, float_below)
-    return low, high
-
-
-def _product(cell: int, step: float, rounded: Callable[[Fraction], float]) -> float:
-    """cell·step: exact in floats where both are, rounded outwards elsewhere."""
-    if abs(cell) < LARGEST_WEIGHT:
-        return cell * step
-    return rounded(cell * Fraction(step))
+def _bounded(
+    known: UncertaintySet,
+    entry: NDArray[np.integer],
+    weight: NDArray[np.int64],
+    most: NDArray[Any],
+    step: FloatArray,
+) -> UncertaintySet:
+    """The set, where also w·n_k ≤ most: θ_k ≤ h(⌊most/w⌋ + 1), or θ_k ≥ h⌈most/w⌉ where w < 0."""
+    w, up = weight.astype(object), weight > 0
+    ends = np.where(up, most // w + 1, -(most // -w))
+    bound = ends.astype(np.float64) * step  # exact where the integers are floats
+    for i in np.flatnonzero(np.abs(ends) >= LARGEST_WEIGHT).tolist():
+        rounded = float_above if up[i] else float_below
+        bound[i] = rounded(ends[i] * Fraction(float(step[i])))
+    low, high = known.lower.copy(), known.upper.copy()
+    np.minimum.at(high, entry[up], bound[up])
+    np.maximum.at(low, entry[~up], bound[~up])
+    return UncertaintySet(low, high, known.W, known.q)
 
 
 def _row_bounds(
-    W: sparse.csr_array, least: list[int] | None, most: list[int] | None, step: FloatArray
-) -> tuple[sparse.csr_array, FloatArray]:
-    """Σ w n ≤ most and least ≤ Σ w n as Wθ ≤ q, every row scaled to weights near 1.
+    W: sparse.csr_array, sign: int, most: NDArray[Any], step: FloatArray
+) -> tuple[sparse.csr_array, list[float]]:
+    """sign·Σ w n ≤ most as a row of Wθ ≤ q, scaled to weights near 1.
 
     θ_k/h_k lies at most one above n_k, so Σ (w/h)θ ≤ most + Σ_{w>0} w, and likewise from below.
     """
-    scaled = W.data / step[W.indices]  # exact, as the scales are: powers of two
+    weights = sign * W.data
+    scaled = weights / step[W.indices]  # exact, as the scales are: powers of two
     largest = np.maximum.reduceat(np.abs(scaled), W.indptr[:-1])
     unit = np.ldexp(1.0, -np.frexp(largest)[1])
+    above = np.add.reduceat(np.maximum(weights, 0).astype(object), W.indptr[:-1])
+    bounds = []
+    for limit, factor in zip((most + above).tolist(), unit.tolist(), strict=True):
+        bounds.append(float_above(limit * Fraction(factor)))
     data = scaled * np.repeat(unit, np.diff(W.indptr))
-    weights, spans = W.data.tolist(), list(pairwise(W.indptr.tolist()))
-    matrices, bounds = [], []
-    for sign, limits in ((1, most), (-1, least)):
-        if limits is not None:
-            above = [sum(w for w in weights[a:b] if sign * w > 0) for a, b in spans]
-            whole = [sign * (limit + more) for limit, more in zip(limits, above, strict=True)]
-            bounds += [float_above(n * Fraction(u)) for n, u in zip(whole, unit, strict=True)]
-            matrices.append(sparse.csr_array((sign * data, W.indices, W.indptr), shape=W.shape))
-    return sparse.csr_array(sparse.vstack(matrices, format="csr")), np.array(bounds)
+    return sparse.csr_array((data, W.indices, W.indptr), shape=W.shape), bounds

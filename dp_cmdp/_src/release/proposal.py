@@ -76,14 +76,18 @@ def propose(
     The second pass looks at queries that lie `shift` standard deviations higher than believed. With
     `alone`, a record's budget is counted row by row, as the largest of several queries costs it.
     """
-    estimate, found = belief.mean, None
+    found, pairs = None, _Pairs(problem, alone)
+    mean, variance = belief.moments()
+    estimate = mean
     try:
         for _ in range(2):
-            pairs = _Pairs(problem, alone)
             found = pairs.propose(problem, known, estimate, safety * support(budget), found)
             if not found.weights.nnz:
                 return None
-            estimate = _shifted(belief, found, shift)
+            deviation = np.sqrt(found.weights.power(2) @ variance)
+            rows = np.divide(shift, deviation, np.zeros_like(deviation), where=deviation > 0.0)
+            moved = mean + variance * (found.weights.T @ rows)
+            estimate = np.clip(moved, belief.lower, belief.lower + belief.width)
     except (SolverError, RefusedError, InvalidArgumentError):  # no answer that floats hold
         pass
     return found
@@ -93,14 +97,6 @@ def support(budget: PrivacyBudget) -> float:
     """Of truncated Laplace noise, in units of the ℓ1 sensitivity."""
     epsilon, delta = float(budget.epsilon), float(budget.delta)
     return math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon
-
-
-def _shifted(belief: Belief, found: Proposal, shift: float) -> FloatArray:
-    variance = belief.variance
-    deviation = np.sqrt(found.weights.power(2) @ variance)
-    rows = np.divide(shift, deviation, np.zeros_like(deviation), where=deviation > 0.0)
-    moved = belief.mean + variance * (found.weights.T @ rows)
-    return np.clip(moved, belief.lower, belief.lower + belief.width)
 
 
 class _Pairs:
@@ -120,9 +116,6 @@ class _Pairs:
         owner = owners.indices[owners.indptr[self.entry][self.pair] + place].astype(np.int64)
         key = self.row[self.pair] * owners.shape[0] + owner if alone else owner
         self.group = np.unique(key, return_inverse=True)[1]
-
-    def table(self, values: FloatArray) -> sparse.csr_array:
-        return sparse.csr_array((values, (self.row, self.entry)), self.shape)
 
     def heaviest(self, load: FloatArray) -> FloatArray:
         """Per pair, the most that a record which owns its entry is loaded with."""
@@ -155,20 +148,34 @@ class _Pairs:
         payment: float,
         previous: Proposal | None,
     ) -> Proposal:
-        share = self._shares(previous) / self.radius
-        W = self.table(self.sign * share)
-        hypothetical = self._hypothetical(known, estimate, W, W @ estimate + payment)
+        """The answer over the hypothetical set, and what its multipliers pay for."""
+        share = self.shares(previous) / self.radius
+        W = sparse.csr_array((self.sign * share, (self.row, self.entry)), self.shape)
+        harmful, helpful = np.zeros((2, self.shape[1]), dtype=bool)
+        harmful[self.entry[self.sign > 0]] = True
+        helpful[self.entry[self.sign < 0]] = True
+        lower = np.where(harmful & ~helpful, estimate, known.lower)
+        upper = np.where(helpful & ~harmful, estimate, known.upper)
+        hypothetical = UncertaintySet(lower, upper, W, W @ estimate + payment)
         start = None if previous is None else previous.answer
         answer = problem.answer(hypothetical, estimate, start=start, certify=False)
         prices = answer.multipliers.maximum(0.0)
         scale = np.asarray(prices.sum(axis=1), dtype=float).ravel()
         cap = _at(sparse.csr_array(prices @ W), self.row, self.entry)
         wanted = _at(answer.weights, self.row, self.entry)
-        kept = np.minimum(np.abs(wanted), np.abs(cap))
-        kept = np.where(np.sign(wanted) == self.sign, self.sign * kept, 0.0)
-        return self._tidy(kept, scale, answer)
+        weight = np.minimum(np.abs(wanted), np.abs(cap))
+        weight = np.where(np.sign(wanted) == self.sign, self.sign * weight, 0.0)
+        # without negligible weights; scales as small as the records that meet them allow
+        largest, tightest = np.zeros((2, scale.size))
+        np.maximum.at(largest, self.row, np.abs(weight))
+        keep = (np.abs(weight) > UNSEEN * largest[self.row]) & (scale[self.row] > 0.0)
+        load = np.zeros(weight.size)
+        load[keep] = np.abs(weight[keep]) * self.radius[keep] / scale[self.row[keep]]
+        np.maximum.at(tightest, self.row[keep], self.heaviest(load)[keep])
+        kept = sparse.csr_array((weight[keep], (self.row[keep], self.entry[keep])), self.shape)
+        return Proposal(kept, scale * tightest, answer)
 
-    def _shares(self, previous: Proposal | None) -> FloatArray:
+    def shares(self, previous: Proposal | None) -> FloatArray:
         """φ of every pair: equal parts of a record's budget, or as the last proposal used it."""
         used = np.ones(self.row.size)
         if previous is not None:
@@ -177,27 +184,6 @@ class _Pairs:
             used = KEPT * used / self.heaviest(used)
             used += np.divide(load, scale, np.zeros_like(load), where=scale > 0.0)
         return used / self.heaviest(used)
-
-    def _hypothetical(
-        self, known: UncertaintySet, estimate: FloatArray, W: sparse.csr_array, q: FloatArray
-    ) -> UncertaintySet:
-        harmful, helpful = (np.zeros(self.shape[1], dtype=bool) for _ in range(2))
-        harmful[self.entry[self.sign > 0]] = True
-        helpful[self.entry[self.sign < 0]] = True
-        lower = np.where(harmful & ~helpful, estimate, known.lower)
-        upper = np.where(helpful & ~harmful, estimate, known.upper)
-        return UncertaintySet(lower, upper, W, q)
-
-    def _tidy(self, weight: FloatArray, scale: FloatArray, answer: Answer) -> Proposal:
-        """Without negligible weights; scales as small as the records that meet them allow."""
-        largest, tightest = np.zeros(scale.size), np.zeros(scale.size)
-        np.maximum.at(largest, self.row, np.abs(weight))
-        keep = (np.abs(weight) > UNSEEN * largest[self.row]) & (scale[self.row] > 0.0)
-        load = np.zeros(weight.size)
-        load[keep] = np.abs(weight[keep]) * self.radius[keep] / scale[self.row[keep]]
-        np.maximum.at(tightest, self.row[keep], self.heaviest(load)[keep])
-        W = sparse.csr_array((weight[keep], (self.row[keep], self.entry[keep])), self.shape)
-        return Proposal(W, scale * tightest, answer)
 
 
 def _at(matrix: sparse.csr_array, row: Any, column: Any) -> FloatArray:

@@ -10,18 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, reduce
-from itertools import pairwise
-from operator import and_
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget, shown_up
-from dp_cmdp._src.base.documents import loaded, write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily, require
 from dp_cmdp._src.base.html import facts_table
@@ -29,22 +25,14 @@ from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.frames import entries_frame
 from dp_cmdp._src.data.uncertainty import UncertaintySet
-from dp_cmdp._src.noise import law_from_document
-from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Outcome, Query
+from dp_cmdp._src.release.measurement import LargestQuery, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Inequalities contradict each other for certain if they still do with this share of range more.
 CLEAR = 1e-6
-#: The longest integer of a file: noise stays below 2^62, sums of cells are not much larger.
-LONGEST_INTEGER = 100
 TABLES = ("entries", "queries")
-_KEYS = {"envelope", "simulated", "strategy", "ledger", "outcomes"}
-_PLACES = ("weight_row", "weight_entry", "weight")
-_OUTCOME_KEYS = {
-    "name", "kind", "rows", *_PLACES, "centres", "law", "epsilon", "delta", "integers",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,8 +73,10 @@ class Release:
     @cached_property
     def uncertainty(self) -> UncertaintySet:
         """Every database that the release allows; the true one is among them."""
-        known = (outcome.inequalities() for outcome in self.outcomes)
-        return reduce(and_, known, self.envelope.uncertainty)
+        known = self.envelope.uncertainty
+        for outcome in self.outcomes:
+            known = known & outcome.inequalities()
+        return known
 
     @cached_property
     def budget(self) -> PrivacyBudget:
@@ -119,13 +109,20 @@ class Release:
         """Measured entries less the mean of their noise; the middle of the bounds elsewhere."""
         total, precision = np.zeros(self.envelope.size), np.zeros(self.envelope.size)
         for outcome in self.outcomes:
-            entry, value, weight = _measured_entries(outcome)
-            np.add.at(total, entry, weight * value)
-            np.add.at(precision, entry, weight)
-        measured = precision > 0
-        middle = self.lower / 2 + self.upper / 2
-        found = np.divide(total, precision, out=middle, where=measured)
-        return np.clip(found, self.lower, self.upper)
+            query, law = outcome.measurement.query, outcome.measurement.law
+            if isinstance(query, LargestQuery):
+                continue
+            W, lone = query.weights, np.flatnonzero(np.diff(query.weights.indptr) == 1)
+            entry, weight = W.indices[W.indptr[lone]], W.data[W.indptr[lone]]
+            step = self.envelope.step[entry]
+            drawn = np.array(outcome.integers, dtype=object)[lone].astype(np.float64) - law.mean
+            certain = (weight / step) ** 2 / max(law.variance, 1e-300)
+            np.add.at(total, entry, certain * ((drawn / weight + 0.5) * step))
+            np.add.at(precision, entry, certain)
+        known = self.uncertainty
+        middle = known.lower / 2 + known.upper / 2
+        found = np.divide(total, precision, out=middle, where=precision > 0)
+        return np.clip(found, known.lower, known.upper)
 
     @cached_property
     def saturation(self) -> float:
@@ -173,30 +170,16 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """The content of the file of the release."""
-        strategy = self.strategy_document
-        return {
-            "envelope": self.envelope.document(),
-            "simulated": self.simulated,
-            "strategy": None if strategy is None else dict(strategy),
-            "ledger": self.ledger_reference,
-            "outcomes": [_outcome_document(outcome) for outcome in self.outcomes],
-        }
+        from dp_cmdp._src.release.documents import release_document
+
+        return release_document(self)
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any]) -> Release:
         """The release of a file; every law is proved again for the sensitivity counted anew."""
-        if set(said) != _KEYS or not isinstance(said["simulated"], bool):
-            raise InvalidArgumentError("it must hold an envelope, a strategy and outcomes")
-        if not isinstance(said["ledger"], str | None) or not isinstance(
-            said["strategy"], dict | None
-        ):
-            raise InvalidArgumentError("its strategy and its entry of a ledger must be as written")
-        envelope = Envelope.from_document(said["envelope"])
-        outcomes = tuple(_outcome(envelope, part) for part in said["outcomes"])
-        made = cls(envelope, outcomes, said["simulated"], said["strategy"], said["ledger"])
-        if is_empty(made.uncertainty):
-            raise InvalidArgumentError("no database of its envelope allows its integers")
-        return made
+        from dp_cmdp._src.release.documents import release_from
+
+        return release_from(said)
 
     @validated
     def save(self, path: str | Path) -> Path:
@@ -210,6 +193,8 @@ class Release:
         -------
         Path
         """
+        from dp_cmdp._src.base.documents import write_document
+
         return write_document(path, "release", self.to_dict())
 
     @classmethod
@@ -230,6 +215,8 @@ class Release:
         InvalidArgumentError
             If the file is damaged, or edited so that a law no longer fits what it measured.
         """
+        from dp_cmdp._src.base.documents import loaded
+
         return loaded(path, "release", cls.from_dict)
 
     @validated
@@ -250,7 +237,9 @@ class Release:
         if table not in TABLES:
             raise InvalidArgumentError(f"table must be one of {TABLES}; got {table[:60]!r}")
         if table == "queries":
-            return _queries_frame(self)
+            from dp_cmdp._src.release.documents import queries_frame
+
+            return queries_frame(self)
         return entries_frame(
             self.envelope,
             {
@@ -324,115 +313,3 @@ def _joined(
     """The strategies of two releases."""
     parts = [part for part in (first, second) if part is not None]
     return {"several": [dict(part) for part in parts]} if parts else None
-
-
-def _measured_entries(outcome: Outcome) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
-    """Entries measured alone, what was measured of them, and one over the variance of its noise."""
-    query, law = outcome.measurement.query, outcome.measurement.law
-    W = query.weights
-    lone = np.flatnonzero(np.diff(W.indptr) == 1)
-    if isinstance(query, LargestQuery):
-        lone = lone[:0]
-    entry, weight = W.indices[W.indptr[lone]].astype(np.int64), W.data[W.indptr[lone]]
-    step = query.envelope.step[entry]
-    drawn = np.array([float(outcome.integers[i]) for i in lone]) - law.mean
-    return entry, (drawn / weight + 0.5) * step, (weight / step) ** 2 / max(law.variance, 1e-300)
-
-
-def _outcome_document(outcome: Outcome) -> dict[str, Any]:
-    measurement = outcome.measurement
-    query = measurement.query
-    table = query.weights.tocoo()
-    centres = query.centres if isinstance(query, LargestQuery) else ()
-    return {
-        "name": measurement.name,
-        "kind": "largest" if centres else "linear",
-        "rows": table.shape[0],
-        "weight_row": table.coords[0].astype(np.int64),
-        "weight_entry": table.coords[1].astype(np.int64),
-        "weight": table.data,
-        "centres": [str(centre) for centre in centres],
-        "law": _law_document(measurement.law),
-        "epsilon": str(measurement.budget.epsilon),
-        "delta": str(measurement.budget.delta),
-        "integers": [str(number) for number in outcome.integers],
-    }
-
-
-def _law_document(law: Any) -> dict[str, Any]:
-    """Of a law of somebody else's only the name: its release can be saved, but not proved again."""
-    known = hasattr(law, "document")
-    return law.document() if known else {"law": f"{type(law).__module__}.{type(law).__qualname__}"}
-
-
-def _outcome(envelope: Envelope, said: Mapping[str, Any]) -> Outcome:
-    """An outcome from its document, through the constructors that refuse what is not proved."""
-    if set(said) != _OUTCOME_KEYS or not isinstance(said["name"], str):
-        raise InvalidArgumentError("an outcome must hold a query, a law, a budget and integers")
-    largest = said["kind"] == "largest"
-    rows = len(said["centres"] if largest else said["integers"])
-    if said["kind"] not in ("linear", "largest") or type(said["rows"]) is not int:
-        raise InvalidArgumentError("a query must be linear or largest, with a number of rows")
-    if said["rows"] != rows:
-        raise InvalidArgumentError("an outcome must hold one integer or centre per row of weights")
-    weights = _weights(said, envelope.size)
-    query = Query(envelope, weights)
-    if largest:
-        query = LargestQuery(envelope, weights, tuple(map(_integer, said["centres"])))
-    elif said["centres"]:
-        raise InvalidArgumentError("linear queries have no centres")
-    budget = PrivacyBudget._of(_fraction(said["epsilon"]), _fraction(said["delta"]))
-    measurement = Measurement(query, law_from_document(said["law"]), budget, said["name"])
-    integers = tuple(map(_integer, said["integers"]))
-    if len(integers) != query.size:
-        raise InvalidArgumentError("an outcome must hold one integer per query")
-    return Outcome(measurement, integers)
-
-
-def _weights(said: Mapping[str, Any], entries: int) -> sparse.csr_array:
-    """The weights of a document, each place once and none of them 0."""
-    row, entry, data = (np.asarray(said[name]) for name in _PLACES)
-    if any(part.dtype != np.int64 or part.ndim != 1 for part in (row, entry, data)):
-        raise InvalidArgumentError("weights must be integers, with a row and an entry each")
-    found = sparse.csr_array((data, (row, entry)), shape=(said["rows"], entries))
-    found.sum_duplicates()
-    if found.nnz != data.size or not data.all():
-        raise InvalidArgumentError("weights must name each place once, and not be 0")
-    return found
-
-
-def _integer(text: Any) -> int:
-    if not isinstance(text, str) or len(text) > LONGEST_INTEGER or str(int(text)) != text:
-        raise InvalidArgumentError("integers must be written as decimal digits")
-    return int(text)
-
-
-def _fraction(text: Any) -> Fraction:
-    if not isinstance(text, str) or len(text) > 1000 or str(Fraction(text)) != text:
-        raise InvalidArgumentError("epsilon and delta must be fractions in lowest terms, as text")
-    return Fraction(text)
-
-
-def _queries_frame(release: Release) -> pd.DataFrame:
-    import pandas as pd
-
-    table = entries_frame(release.envelope, {})
-    names = (table["entry"] if "entry" in table.columns else table.index).tolist()
-    rows = []
-    for outcome in release.outcomes:
-        measurement, law = outcome.measurement, outcome.measurement.law
-        W, spent = measurement.query.weights, measurement.budget
-        spans = list(pairwise(W.indptr.tolist()))
-        if isinstance(measurement.query, LargestQuery):
-            spans = [(0, W.nnz)]
-        for (a, b), integer in zip(spans, outcome.integers, strict=True):
-            weighed = [names[k] for k in dict.fromkeys(W.indices[a:b].tolist())]
-            said = ", ".join(map(str, weighed[:3])) + (", …" if len(weighed) > 3 else "")
-            query = measurement.name, len(weighed), said, integer
-            noise = type(law).__name__, law.low, law.high
-            rows.append((*query, *noise, float(spent.epsilon), float(spent.delta)))
-    columns = [
-        "measurement", "entries", "weighs", "integer", "noise", "noise_low", "noise_high",
-        "epsilon", "delta",
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns, dtype=object)

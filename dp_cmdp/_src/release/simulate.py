@@ -20,7 +20,7 @@ from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError, SolverE
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Answer, Problem
 from dp_cmdp._src.release.belief import Prior
-from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Simulated
+from dp_cmdp._src.release.measurement import LargestQuery, Simulated
 from dp_cmdp._src.release.publish import answered, attempted
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import LinearQueries, Step, Strategy
@@ -43,15 +43,6 @@ def spread(job: Callable[[range], list[Any]], count: int, workers: int) -> list[
     batches = [range(first, min(first + size, count)) for first in range(0, count, size)]
     parts = Parallel(n_jobs=workers)(delayed(job)(batch) for batch in batches)
     return [found for part in parts for found in part or ()]
-
-
-class Middle:
-    """A source of no luck: every draw is the middle of its law."""
-
-    simulated = True
-
-    def draw(self, law: Any, size: int) -> list[int]:
-        return [round(law.mean)] * size
 
 
 class Simulator:
@@ -108,18 +99,8 @@ class Trial:
         """Of the robust answer on this database."""
         return self.value(self._simulator.robust)
 
-    @property
-    def scale(self) -> float:
-        """What the robust answer loses; 0 where that is nothing."""
-        lost = self.best - self.robust
-        return lost if abs(lost) > NOTHING_TO_WIN * (1.0 + abs(self.best)) else 0.0
-
     def value(self, answer: Answer) -> float:
         return self._simulator.problem.value(answer.decision, self.values)
-
-    def share_lost(self, answer: Answer) -> float:
-        """(v* − v)/(v* − v_robust): 0 is as good as without privacy, 1 as without data."""
-        return (self.best - self.value(answer)) / self.scale if self.scale else 0.0
 
     def release(self, strategy: Strategy, budget: PrivacyBudget) -> Release:
         """What the strategy would publish."""
@@ -128,35 +109,33 @@ class Trial:
 
     def answer(self, strategy: Strategy, budget: PrivacyBudget, *, certify: bool = False) -> Answer:
         """The answer from that; the robust one where the solver gives up."""
-        simulator = self._simulator
-        return answered(
-            simulator.problem,
-            self.release(strategy, budget),
-            simulator.robust,
-            simulator.prior,
-            certify=certify,
-        )
+        own, release = self._simulator, self.after(strategy.steps, budget)
+        return answered(own.problem, release, own.robust, own.prior, certify=certify)
 
-    def loss(self, strategy: Strategy, budget: PrivacyBudget) -> float:
-        """The share lost by the answer."""
-        if not self.scale:
-            return 0.0
-        try:
-            return self.share_lost(self.answer(strategy, budget))
-        except (SolverError, RefusedError, InvalidArgumentError):
-            return 1.0
+    def loss(
+        self, strategy: Strategy, budget: PrivacyBudget, *, proposed: bool = False
+    ) -> float | None:
+        """(v* − v)/(v* − v_robust): 0 is as good as without privacy, 1 as without data.
 
-    def proposed_loss(self, strategy: Strategy, budget: PrivacyBudget) -> float | None:
-        """The share lost by the answer that the last step's queries are proposed for.
-
-        It takes no answer over measured queries. None where there is nothing to measure.
+        v is the value of the answer. With `proposed`, of the one that the last step's queries are
+        proposed for, which takes no answer over measured queries; None where there are none.
         """
-        if not self.scale:
+        lost = self.best - self.robust
+        if abs(lost) <= NOTHING_TO_WIN * (1.0 + abs(self.best)):
             return 0.0
-        if not isinstance(strategy.steps[-1].propose, LinearQueries):
-            return None
-        found = self._proposal(strategy.steps, budget)
-        return None if found is None else self.share_lost(found.answer)
+        if proposed:
+            found = None
+            if isinstance(strategy.steps[-1].propose, LinearQueries):
+                found = self._proposal(strategy.steps, budget)
+            if found is None:
+                return None
+            answer = found.answer
+        else:
+            try:
+                answer = self.answer(strategy, budget)
+            except (SolverError, RefusedError, InvalidArgumentError):
+                return 1.0
+        return (self.best - self.value(answer)) / lost
 
     def _proposal(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
         key = _key(steps, budget)
@@ -168,37 +147,24 @@ class Trial:
 
     def after(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Release:
         """What is published after some steps; the same for all strategies that begin so."""
+        own = self._simulator
         if not steps:
-            return Release(self._simulator.problem.envelope, simulated=True)
+            return Release(own.problem.envelope, simulated=True)
         key = _key(steps, budget)
         if key not in self._releases:
-            before = self.after(steps[:-1], budget)
-            measurement = self._measurement(steps, before, budget)
-            if measurement is not None:
-                source = self._source(measurement, len(steps))
-                before = before + measurement.draw(self.values, source)
+            before, propose = self.after(steps[:-1], budget), steps[-1].propose
+            if isinstance(queries := propose, LinearQueries):
+                propose = lambda *given: queries.measurement(*given, self._proposal(steps, budget))  # noqa: E731
+            found, _ = attempted(own.problem, before, propose, steps[-1].part(budget))
+            if found is not None:
+                terms = np.diff(found.query.weights.indptr)
+                luck = isinstance(found.query, LargestQuery) or terms.max(initial=0) > 1
+                rng = None
+                if not (self._middling and luck):
+                    rng = np.random.default_rng([own.seed, self._number, len(steps)])
+                before = before + found.draw(self.values, Simulated(rng))
             self._releases[key] = before
         return self._releases[key]
-
-    def _measurement(
-        self, steps: tuple[Step, ...], before: Release, budget: PrivacyBudget
-    ) -> Measurement | None:
-        step, propose = steps[-1], steps[-1].propose
-        if isinstance(propose, LinearQueries):
-            step = replace(
-                step,
-                propose=lambda problem, seen, part: propose.measurement(
-                    problem, self._proposal(steps, budget), seen, part
-                ),
-            )
-        return attempted(self._simulator.problem, before, step, budget)[0]
-
-    def _source(self, measurement: Measurement, step: int) -> Any:
-        weights = measurement.query.weights
-        alone = not isinstance(measurement.query, LargestQuery)
-        if self._middling and not (alone and (np.diff(weights.indptr) <= 1).all()):
-            return Middle()
-        return Simulated(np.random.default_rng([self._simulator.seed, self._number, step]))
 
 
 def _key(steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:

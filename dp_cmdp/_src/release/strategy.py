@@ -40,6 +40,8 @@ WORTH_A_TABLE = Fraction(1, 8)
 #: Where e^ε/δ is larger, its program may be too badly scaled: ε = 10, δ = 1e-8 takes 40 s.
 BADLY_SCALED = 1e11
 
+#: Laws by the names that strategies have for them.
+LAWS: dict[Any, Any] = {"auto": Laplace, "laplace": Laplace, "one-sided": OneSided}
 #: (problem, release so far, part of the budget) → what to measure; None: nothing is worth it.
 Propose = Callable[[Problem, Release, PrivacyBudget], Measurement | None]
 
@@ -92,20 +94,22 @@ class Step:
         return PrivacyBudget(self.epsilon * budget.epsilon, self.delta * budget.delta)
 
     def document(self) -> dict[str, Any]:
+        """Its shares and options as JSON, without public prior numbers."""
         name = getattr(self.propose, "__qualname__", type(self.propose).__name__)
         said: dict[str, Any] = {
             "propose": name, "epsilon": str(self.epsilon), "delta": str(self.delta)
         }  # fmt: skip
+        for field in fields(self.propose) if is_dataclass(self.propose) else ():
+            option = getattr(self.propose, field.name)
+            if field.name == "prior":
+                said["prior"] = option is not None and option.values is not None
+            elif isinstance(option, str | int | float):
+                said[field.name] = option
+            else:
+                said[field.name] = getattr(option, "__name__", "own")
         if is_dataclass(self.propose):
-            options = {f.name: getattr(self.propose, f.name) for f in fields(self.propose)}
-            prior = options.pop("prior", None)
-            said |= {key: _plain(value) for key, value in options.items()}
-            said["prior"] = prior is not None and prior.values is not None
+            said.setdefault("prior", False)
         return said
-
-
-def _plain(option: Any) -> Any:
-    return option if isinstance(option, str | int | float) else getattr(option, "__name__", "own")
 
 
 @dataclass(frozen=True)
@@ -148,8 +152,10 @@ class Strategy:
     def __init__(self, *steps: Step, name: str) -> None:
         if not steps:
             raise InvalidArgumentError("steps must not be empty: give at least one Step")
-        for of in ("epsilon", "delta"):
-            total = sum((getattr(step, of) for step in steps), Fraction(0))
+        epsilon = delta = Fraction(0)
+        for step in steps:
+            epsilon, delta = epsilon + step.epsilon, delta + step.delta
+        for of, total in (("epsilon", epsilon), ("delta", delta)):
             if total > 1:
                 raise InvalidArgumentError(
                     f"the steps' shares of {of} must sum to at most 1; they sum to {total}. Lower "
@@ -252,8 +258,10 @@ class Strategy:
         noise, rest = _law(law), 1 - part
         safety = check.real("safety", safety, low=0.0, high=100.0)
         shift = check.real("shift", shift, low=0.0, high=100.0)
-        proposals = ((Entries(noise), part), (kind(safety, shift, noise), rest))
-        steps = (Step(propose, epsilon=each, delta=each) for propose, each in proposals if each)
+        steps = []
+        for own, each in ((Entries(noise), part), (kind(safety, shift, noise), rest)):
+            if each:
+                steps.append(Step(own, epsilon=each, delta=each))
         return cls(*steps, name=f"{kind.word}(share={part}, safety={safety:g}, shift={shift:g})")
 
     @classmethod
@@ -263,17 +271,15 @@ class Strategy:
 
     def given(self, prior: Prior) -> Strategy:
         """The same strategy, whose own proposals believe in `prior`."""
-        steps = [
-            replace(step, propose=replace(step.propose, prior=prior))
-            if isinstance(step.propose, LinearQueries)
-            else step
-            for step in self.steps
-        ]
+        steps = list(self.steps)
+        for place, step in enumerate(steps):
+            if isinstance(step.propose, LinearQueries):
+                steps[place] = replace(step, propose=replace(step.propose, prior=prior))
         return Strategy(*steps, name=self.name)
 
     def document(self) -> dict[str, Any]:
         """The strategy as JSON, for the files of its releases."""
-        return {"name": self.name, "steps": [step.document() for step in self.steps]}
+        return {"name": self.name, "steps": list(map(Step.document, self.steps))}
 
     def __str__(self) -> str:
         return self.name
@@ -313,22 +319,12 @@ class Entries:
         place = np.arange(entry.size), entry
         query = Query(envelope, sparse.csr_array((weight, place), (entry.size, envelope.size)))
         law = self.law
-        if law == "auto" and _one_sided_pays(problem, query, budget):
-            law = "one-sided"
-        return Measurement(query, _class(law), budget, name="entries")
-
-
-def _one_sided_pays(problem: Problem, query: Query, budget: PrivacyBudget) -> bool:
-    """Whether one-sided noise can gain: one end matters only, and a record moves one entry."""
-    scaled = float(budget.epsilon) - math.log(float(budget.delta)) <= math.log(BADLY_SCALED)
-    one_end = not objective_entries(problem).size and bool(problem.signs.nnz)
-    return one_end and scaled and budget.epsilon >= WORTH_A_TABLE and query.sensitivity().count == 1
-
-
-def _class(law: Any) -> Any:
-    if not isinstance(law, str):
-        return law
-    return OneSided if law == "one-sided" else Laplace
+        if law == "auto":  # one-sided noise gains where one end matters, and a record is one entry
+            scaled = float(budget.epsilon) - math.log(float(budget.delta)) <= math.log(BADLY_SCALED)
+            one_end = not objective_entries(problem).size and problem.signs.nnz
+            table = one_end and scaled and budget.epsilon >= WORTH_A_TABLE
+            law = "one-sided" if table and query.sensitivity().count == 1 else "laplace"
+        return Measurement(query, LAWS.get(law, law), budget, name="entries")
 
 
 @dataclass(frozen=True)
@@ -341,11 +337,14 @@ class LinearQueries:
     prior: Prior = NOTHING_KNOWN
 
     word: ClassVar[str] = "queries"
+    #: Whether one noise serves all rows.
+    alone: ClassVar[bool] = False
 
     def __call__(
         self, problem: Problem, release: Release, budget: PrivacyBudget
     ) -> Measurement | None:
-        return self.measurement(problem, self.proposal(problem, release, budget), release, budget)
+        found = self.proposal(problem, release, budget)
+        return self.measurement(problem, release, budget, found)
 
     def proposal(
         self, problem: Problem, release: Release, budget: PrivacyBudget
@@ -359,21 +358,21 @@ class LinearQueries:
             budget,
             safety=self.safety,
             shift=self.shift,
-            alone=isinstance(self, WorstRow),
+            alone=self.alone,
         )
 
     def measurement(
-        self, problem: Problem, found: Proposal | None, release: Release, budget: PrivacyBudget
+        self, problem: Problem, release: Release, budget: PrivacyBudget, found: Proposal | None
     ) -> Measurement | None:
         """What the proposal asks for, in integers; None where nothing is left of it."""
         weights = None if found is None else found.integers(problem.envelope)
         if weights is None or not weights.nnz:
             return None
-        query = self._query(problem, weights, release)
-        return Measurement(query, _class(self.law), budget, name=self.word)
-
-    def _query(self, problem: Problem, weights: sparse.csr_array, release: Release) -> Query:
-        return Query(problem.envelope, weights)
+        query = Query(problem.envelope, weights)
+        if self.alone:
+            belief, _ = believed(problem, release, self.prior).moments()
+            query = LargestQuery(problem.envelope, weights, tuple(query.true_integers(belief)))
+        return Measurement(query, LAWS.get(self.law, self.law), budget, name=self.word)
 
 
 @dataclass(frozen=True)
@@ -381,11 +380,7 @@ class WorstRow(LinearQueries):
     """One integer: how far the worst row is beyond what is believed. One noise proves all rows."""
 
     word: ClassVar[str] = "worst row"
-
-    def _query(self, problem: Problem, weights: sparse.csr_array, release: Release) -> Query:
-        belief = believed(problem, release, self.prior).mean
-        centres = Query(problem.envelope, weights).true_integers(belief)
-        return LargestQuery(problem.envelope, weights, tuple(centres))
+    alone: ClassVar[bool] = True
 
 
 #: What a strategy is chosen from, the plain release of the entries first.

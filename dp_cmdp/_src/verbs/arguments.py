@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,10 +18,69 @@ from dp_cmdp._src.release.belief import NOTHING_KNOWN, Prior
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import Strategy
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import cvxpy as cp
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+    from dp_cmdp._src.program.parametric import ParametricLP
+    from dp_cmdp._src.verbs.problems import UserProblem
+
+    Numbers: TypeAlias = ArrayLike | pd.DataFrame | pd.Series | Mapping[Any, Any] | os.PathLike[str]
+    Data: TypeAlias = Numbers | Callable[[], Any] | Database
+    Problem: TypeAlias = ParametricLP | ParametricCMDP | cp.Problem | UserProblem
+else:  # the verbs check them
+    Data = Problem = object
+
+#: What a problem of the package has.
+OWN = ("envelope", "signs", "answer", "value", "certify")
+#: What a user's problem has.
+USERS = ("envelope", "answer", "value", "slack")
 #: Draws of a simulation beyond which something else is meant.
 MOST_DRAWS = 10**7
+#: Endings of files of linear programs, which hold no table.
+PROGRAMS = (".mps", ".lp", ".mps.gz", ".lp.gz")
 #: What is never data.
 NO_DATA = (PrivacyBudget, Release, Strategy, Envelope, UncertaintySet, bool, bytes)
+
+
+def as_problem(problem: Any) -> Any:
+    """What the verbs work with; refused where it is no problem."""
+    if isinstance(problem, Envelope):
+        from dp_cmdp._src.verbs.problems import Nothing
+
+        return Nothing(problem)
+    kinds = type(problem).__mro__
+    names = [f"{kind.__module__.split('.')[0]}.{kind.__name__}" for kind in kinds]
+    if "cvxpy.Problem" in names:  # looked up by name: others go without these modules
+        from dp_cmdp._src.frontends.cvxpy import as_problem as from_cvxpy
+
+        return from_cvxpy(problem)
+    if "dp_cmdp.CMDP" in names:
+        from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+
+        return ParametricCMDP.of_public(problem)
+    if isinstance(problem, type):
+        raise InvalidTypeError(
+            f"problem must be a problem, got the class {problem.__name__}: make one of it first"
+        )
+    if all(hasattr(problem, name) for name in OWN):
+        return problem
+    if all(hasattr(problem, name) for name in USERS):
+        if not isinstance(problem.envelope, Envelope):
+            raise InvalidTypeError(
+                "problem.envelope must be an Envelope, got " + type(problem.envelope).__name__
+            )
+        from dp_cmdp._src.verbs.problems import Own
+
+        return Own(problem)
+    raise InvalidTypeError(
+        "problem must be a ParametricLP, a ParametricCMDP, a cvxpy.Problem or a problem of your "
+        f"own ({', '.join(USERS)}); got {type(problem).__name__}. Arguments come as (problem, data)"
+    )
 
 
 def budget_of(verb: str, epsilon: Any, delta: Any) -> PrivacyBudget:
@@ -81,12 +140,19 @@ def kind_of(name: str, data: Any) -> Any:
             f"of a csv file) or a Database; got {type(data).__name__}. Arguments come as "
             f"(problem, {name})"
         )
-    if isinstance(data, str | os.PathLike) and not Path(data).is_file():
-        raise InvalidArgumentError(f"{name} must be the path of a csv file; there is no {data}")
+    if isinstance(data, str | os.PathLike):
+        if not Path(data).is_file():
+            raise InvalidArgumentError(f"{name} must be the path of a csv file; there is no {data}")
+        if os.fspath(data).lower().endswith(PROGRAMS):
+            raise InvalidArgumentError(
+                f"{name} must be the path of a csv file; {data} is the file of a program: pass "
+                "dp.lpfile.values(path, spec)"
+            )
     return data
 
 
 def prior_of(prior: Any, envelope: Envelope) -> Prior:
+    """Public numbers near which the private ones are believed to be."""
     return NOTHING_KNOWN if prior is None else Prior(public_values("prior", prior, envelope))
 
 

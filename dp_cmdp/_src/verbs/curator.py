@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dp_cmdp._src.base.errors import InvalidTypeError, RefusedError
+from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
+from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.checking.report import Finding, Report
@@ -17,9 +18,7 @@ from dp_cmdp._src.data.frames import is_table
 from dp_cmdp._src.data.labels import level_names
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Answer
-from dp_cmdp._src.verbs.arguments import database_of, kind_of
-from dp_cmdp._src.verbs.kinds import Data, Problem
-from dp_cmdp._src.verbs.problems import as_problem
+from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, database_of, kind_of
 
 #: Mistaken entries that a report names.
 SHOWN = 8
@@ -60,9 +59,11 @@ class Comparison:
         matplotlib.figure.Figure
             ``dp_cmdp.figures.save_figure`` writes it for the owner of the file only.
         """
-        from dp_cmdp._src.figures.answer import comparison_figure
-
-        return comparison_figure(self)
+        if self._found is None:
+            raise InvalidArgumentError(
+                "a comparison that was pickled or copied holds its numbers alone; compare again"
+            )
+        return lazily("dp_cmdp._src.figures.answer", "comparison_figure")(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickles hold the numbers alone; the answers stay in their process."""

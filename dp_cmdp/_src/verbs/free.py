@@ -11,9 +11,8 @@ from dp_cmdp._src.program.parametric import ParametricLP
 from dp_cmdp._src.release.belief import NOTHING_KNOWN
 from dp_cmdp._src.release.publish import amended, answered
 from dp_cmdp._src.release.release import Release
-from dp_cmdp._src.verbs.arguments import release_of
-from dp_cmdp._src.verbs.kinds import Problem
-from dp_cmdp._src.verbs.problems import UserProblem, as_problem
+from dp_cmdp._src.verbs.arguments import Problem, as_problem, release_of
+from dp_cmdp._src.verbs.problems import UserProblem
 from dp_cmdp._src.verbs.spend import robust_answer
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the verbs take for a problem: ours, a cvxpy problem, one of the user's own, an envelope."""
+"""Problems of a user's own, and an envelope that asks nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
+from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope
@@ -20,11 +20,6 @@ from dp_cmdp._src.program.answer import Answer, Certificate
 from dp_cmdp._src.program.parametric import ParametricLP
 
 FloatArray = NDArray[np.float64]
-
-#: What a problem of the package has.
-OWN = ("envelope", "signs", "answer", "value", "certify")
-#: What a user's problem has.
-USERS = ("envelope", "answer", "value", "slack")
 
 
 @runtime_checkable
@@ -78,46 +73,6 @@ class UserProblem(Protocol):
     def slack(self, decision: Any, theta: Affine) -> Any:
         """What must be at least 0: an array of terms affine in `theta`."""
         ...
-
-
-def as_problem(problem: Any) -> Any:
-    """What the verbs work with; refused where it is no problem."""
-    if isinstance(problem, Envelope):
-        return Nothing(problem)
-    if _is_cvxpy(problem):
-        from dp_cmdp._src.frontends.cvxpy import as_problem as from_cvxpy
-
-        return from_cvxpy(problem)
-    if _is_cmdp(problem):
-        from dp_cmdp._src.cmdp.parametric import ParametricCMDP
-
-        return ParametricCMDP.of_public(problem)
-    if isinstance(problem, type):
-        raise InvalidTypeError(
-            f"problem must be a problem, got the class {problem.__name__}: make one of it first"
-        )
-    if all(hasattr(problem, name) for name in OWN):
-        return problem
-    if all(hasattr(problem, name) for name in USERS):
-        if not isinstance(problem.envelope, Envelope):
-            raise InvalidTypeError(
-                "problem.envelope must be an Envelope, got " + type(problem.envelope).__name__
-            )
-        return Own(problem)
-    raise InvalidTypeError(
-        "problem must be a ParametricLP, a ParametricCMDP, a cvxpy.Problem or a problem of your "
-        f"own ({', '.join(USERS)}); got {type(problem).__name__}. Arguments come as (problem, data)"
-    )
-
-
-def _is_cvxpy(problem: Any) -> bool:
-    kinds = type(problem).__mro__
-    return any(k.__name__ == "Problem" and k.__module__.split(".")[0] == "cvxpy" for k in kinds)
-
-
-def _is_cmdp(problem: Any) -> bool:
-    own = "dp_cmdp._src.cmdp.model"  # looked up by name: linear programs go without it
-    return any(k.__name__ == "CMDP" and k.__module__ == own for k in type(problem).__mro__)
 
 
 class Nothing:

@@ -19,6 +19,9 @@ from dp_cmdp._src.release.publish import amended
 from dp_cmdp._src.release.simulate import Simulator, spread
 from dp_cmdp._src.release.strategy import Strategy
 from dp_cmdp._src.verbs.arguments import (
+    Data,
+    Problem,
+    as_problem,
     budget_of,
     draws_of,
     prior_of,
@@ -26,8 +29,6 @@ from dp_cmdp._src.verbs.arguments import (
     strategy_of,
     workers_of,
 )
-from dp_cmdp._src.verbs.kinds import Data, Problem
-from dp_cmdp._src.verbs.problems import as_problem
 from dp_cmdp._src.verbs.spend import finished, robust_answer
 
 if TYPE_CHECKING:

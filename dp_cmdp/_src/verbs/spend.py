@@ -11,7 +11,6 @@ from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyWarning, Solve
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.program.answer import Answer, LPAnswer
-from dp_cmdp._src.program.parametric import ParametricLP
 from dp_cmdp._src.release.belief import Prior
 from dp_cmdp._src.release.choose import Choice, choose, promises_nothing
 from dp_cmdp._src.release.measurement import System
@@ -21,14 +20,15 @@ from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.simulate import Simulator
 from dp_cmdp._src.release.strategy import LinearQueries, Strategy
 from dp_cmdp._src.verbs.arguments import (
+    Data,
+    Problem,
+    as_problem,
     budget_of,
     database_of,
     prior_of,
     release_of,
     strategy_of,
 )
-from dp_cmdp._src.verbs.kinds import Data, Problem
-from dp_cmdp._src.verbs.problems import Nothing, UserProblem, as_problem
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from dp_cmdp._src.cmdp.answer import PolicyAnswer
     from dp_cmdp._src.cmdp.parametric import ParametricCMDP
     from dp_cmdp._src.frontends.cvxpy import CvxpyAnswer
+    from dp_cmdp._src.program.parametric import ParametricLP
+    from dp_cmdp._src.verbs.problems import UserProblem
 
 USELESS = (
     "this release will tell nothing: in simulations its noise covers the whole range of every "
@@ -202,7 +204,7 @@ def publish(
     database = database_of(data, asked.envelope)
     belief = prior_of(prior, asked.envelope)
     wanted = strategy_of(strategy, belief)
-    robust = None if isinstance(asked, Nothing) else robust_answer(asked)
+    robust = None if isinstance(problem, Envelope) else robust_answer(asked)
     earlier = release_of("after", after, asked.envelope)
     choice = _chosen(asked, budget, wanted, belief, robust, progress)
     return published(

@@ -19,7 +19,6 @@ from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
-from dp_cmdp._src.cmdp.solvers.row_columns import GOOD_GAP, RowColumns
 from dp_cmdp._src.cmdp.solvers.solution import Solution, relative_gap
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram
@@ -53,6 +52,8 @@ def solve_rows(
     one of its shape.
     """
     if pool is not None and pool.library is not None:
+        from dp_cmdp._src.cmdp.solvers.row_columns import GOOD_GAP, RowColumns
+
         large = mdp.num_states > LARGE
         A, b = rows.counterpart
         right = b - np.append(margin, np.zeros(b.size - margin.size))
