@@ -586,18 +586,20 @@ def explorer_of_auction(
 
     The account of the ledger is created if there is none.
     """
-    from dp_cmdp.explorer.custody import Custody
-
+    from dp_cmdp.explorer.paid import PaidReleases
     from dp_cmdp.explorer.sources import AuctionSource
 
-    dp.PrivacyLedger(ledger).create(account, PrivacyBudget(*total), "one person")
-    source = AuctionSource(2, 2, 0.1, prices)
-    return Custody(source=source, ledger=ledger, identity=account, out=out)
+    epsilon, delta = total
+    dp.PrivacyLedger.create(ledger, account, epsilon=epsilon, delta=delta, unit="one person")
+    return PaidReleases(AuctionSource(2, 2, 0.1, prices), ledger, account, out)
 
 
 def released_by(explorer: Any, *, epsilon: Any, delta: Any) -> Path:
     """Press *Release*: the folder of the public files that it wrote."""
-    return explorer.release(PrivacyBudget(epsilon, delta), "database").folder
+    from dp_cmdp.explorer.paid import Request
+
+    asked = Request(epsilon=str(epsilon), delta=str(delta), strategy="entries")
+    return explorer.release(asked).folder
 
 
 @dataclass(frozen=True)
@@ -717,24 +719,21 @@ def answer(problem: ParametricLP, release: Release) -> Any:
 
 def auction_database(folder: Path, ledger: Path, prices: str) -> Any:
     """The explorer's real database of 2 groups and 2 advertisers, with a table of prices."""
-    path = folder / "prices.csv"
-    path.write_text(prices)
-    from dp_cmdp.explorer.custody import Custody
-
+    from dp_cmdp.explorer.paid import PaidReleases
     from dp_cmdp.explorer.sources import AuctionSource
 
-    source = AuctionSource(2, 2, 0.1, path)
-    return Custody(source=source, ledger=ledger, identity="account", out=folder / "out")
+    path = folder / "prices.csv"
+    path.write_text(prices)
+    return PaidReleases(AuctionSource(2, 2, 0.1, path), ledger, "account", folder / "out")
 
 
-def grid_database(folder: Path, ledger: Path, hazards: str, tolerances: str) -> Any:
+def grid_database(folder: Path, ledger: Path, hazards: str, limits: str) -> Any:
     """The explorer's real database of the layout islands, with tables of hazards and limits."""
-    from dp_cmdp.explorer.custody import Custody
-
     from dp_cmdp.envs import named_layout
+    from dp_cmdp.explorer.paid import PaidReleases
     from dp_cmdp.explorer.sources import GridSource
 
     (folder / "hazards.csv").write_text(hazards)
-    (folder / "limits.csv").write_text(tolerances)
+    (folder / "limits.csv").write_text(limits)
     source = GridSource(named_layout("islands"), folder / "hazards.csv", folder / "limits.csv")
-    return Custody(source=source, ledger=ledger, identity="account", out=folder / "out")
+    return PaidReleases(source, ledger, "account", folder / "out")

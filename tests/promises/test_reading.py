@@ -204,22 +204,22 @@ PRICES = (
 #: What the explorer may be given, and a good table to go with a bad one.
 EXPLORED: dict[str, Callable[[Path, Path, str], Any]] = {
     "hazards": lambda folder, ledger, bad: grid_database(
-        folder, ledger, bad, "kind,tolerance\nhazard,0.7\n"
+        folder, ledger, bad, "kind,limit\nhazard,0.7\n"
     ),
-    "tolerances": lambda folder, ledger, bad: grid_database(
+    "limits": lambda folder, ledger, bad: grid_database(
         folder, ledger, "row,col,severity\n0,6,0.1\n", bad
     ),
     "prices": auction_database,
 }
 BAD = {
     "hazards": HAZARDS,
-    "tolerances": (
+    "limits": (
         "",
-        "kind,tolerance\n",
-        "kind,tolerance\nhazard,1e30\n",
-        "kind,tolerance\nhazard,nan\n",
-        "kind,tolerance\nhazard,0.7\nhazard,0.7\n",
-        "kind,tolerance\nother,0.7\n",
+        "kind,limit\n",
+        "kind,limit\nhazard,1e30\n",
+        "kind,limit\nhazard,nan\n",
+        "kind,limit\nhazard,0.7\nhazard,0.7\n",
+        "kind,limit\nother,0.7\n",
     ),
     "prices": PRICES,
 }
