@@ -16,7 +16,6 @@ import dp_cmdp as dp
 from dp_cmdp._src.release import publish as publishing
 
 LP = ("solve", "farm.lp", "--private", "spec.toml", "--strategy", "entries")
-GRID = ("solve", "corridor", "--strategy", "entries")
 ONCE = ("--epsilon", "1", "--delta", "1/1000", "--out", "out")
 PAID = ("--ledger", "one.ledger", "--account", "account")
 
@@ -32,21 +31,6 @@ def broken(error: BaseException) -> Any:
     return answer
 
 
-@pytest.mark.parametrize("which", [LP, GRID, ("publish", *LP[1:])])
-def test_a_command_refuses_to_write_over_a_paid_release_before_it_spends(
-    farm: Path, account: dp.PrivacyLedger, say: Any, which: tuple[str, ...]
-) -> None:
-    """Whoever paid for it, and whoever pays now; also where nothing is to be released."""
-    other = dp.PrivacyLedger.create("other.ledger", "account", epsilon=2, delta="1/100")
-    assert say(*which, *ONCE, *PAID)[0] == 0
-    found = contents(farm / "out")
-    for payment in (PAID, ("--ledger", "other.ledger", "--account", "account"), ()):
-        code, _, err = say(*which, *ONCE, *payment)
-        assert (code, "never written over" in err) == (2, True)
-    assert say("answer", "corridor", "--out", "out")[0] == 2
-    assert contents(farm / "out") == found
-    assert (account.spent.epsilon, other.spent.epsilon) == (1, 0)
-    assert say(*which, *ONCE[:-1], "another")[0] == 0
 
 
 def test_a_release_that_cannot_be_read_may_be_paid_for(farm: Path, say: Any) -> None:
@@ -56,33 +40,8 @@ def test_a_release_that_cannot_be_read_may_be_paid_for(farm: Path, say: Any) -> 
     assert (farm / "out/release.npz").read_bytes() == b"of another version"
 
 
-@pytest.fixture(params=["lp", "grid"])
-def interrupted(
-    request: Any, farm: Path, account: dp.PrivacyLedger, monkeypatch: pytest.MonkeyPatch
-) -> tuple[str, ...]:
-    """A command that pays, and is interrupted before it has an answer."""
-    monkeypatch.setattr(publishing, "answered", broken(KeyboardInterrupt()))
-    return LP if request.param == "lp" else GRID
 
 
-def test_an_interrupted_command_leaves_the_release_it_paid_for(
-    farm: Path, say: Any, interrupted: tuple[str, ...], account: dp.PrivacyLedger,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    code, out, err = say(*interrupted, *ONCE, *PAID)
-    assert (code, out) == (130, "")
-    assert "out/release.npz" in err
-    release = dp.Release.load(farm / "out/release.npz")
-    assert release.ledger_reference == str(account.head)
-    assert list(contents(farm / "out")) == ["release.npz"]
-    assert say(*interrupted, *ONCE, *PAID)[0] == 2  # and it is not written over
-    monkeypatch.undo()
-    monkeypatch.chdir(farm)
-    problem = [word for word in interrupted[1:] if word not in ("--strategy", "entries")]
-    assert say("answer", *problem, "--release", "out/release.npz", "--out", "out")[0] == 0
-    assert dp.Release.load("out/release.npz").ledger_reference == release.ledger_reference
-    assert say("verify", "out")[0] == 0
-    assert account.spent.epsilon == 1
 
 
 def test_control_c_while_noise_is_drawn_leaves_a_whole_release(
