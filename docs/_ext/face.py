@@ -44,7 +44,7 @@ def resolve(
     target = node.get("reftarget", "")
     if node.get("refdomain") != "py" or not target:
         return None
-    found = _exists(target, node.get("py:module"))
+    found = _exists(target, node.get("py:module"), node.get("py:class"))
     if found is None:
         return None
     for name, entry in env.domains.python_domain.objects.items():
@@ -55,8 +55,14 @@ def resolve(
     return content
 
 
-def _exists(target: str, module: str | None) -> object | None:
-    for name in (target, f"{module}.{target}" if module else target, f"dp_cmdp.{target}"):
+def _exists(target: str, module: str | None, owner: str | None) -> object | None:
+    """What a docstring of a module, or of a class of it, means by a name."""
+    named = [target, f"{module}.{target}" if module else target, f"dp_cmdp.{target}"]
+    if module and owner:
+        named.append(f"{module}.{owner}.{target}")
+        home = getattr(_resolved(f"{module}.{owner}"), "__module__", None)
+        named += [f"{home}.{target}"] if home else []
+    for name in named:
         found = _resolved(name) if name.startswith("dp_cmdp.") else None
         if found is not None:
             return found
@@ -64,8 +70,10 @@ def _exists(target: str, module: str | None) -> object | None:
 
 
 def _resolved(name: str) -> object | None:
-    """The object of a dotted name, or None."""
+    """The object of a dotted name, an annotation where a class only declares it, or None."""
     try:
         return resolve_name(name)
     except (ImportError, AttributeError, ValueError):
-        return None
+        above, _, last = name.rpartition(".")
+        declared = getattr(_resolved(above), "__annotations__", {}) if "." in above else {}
+        return declared.get(last)
