@@ -22,7 +22,7 @@ def family_figures(lines: Lines, folder: Path) -> list[Path]:
 def families_in(lines: Lines) -> dict[str, Lines]:
     """The lines that are drawn, by family."""
     found: dict[str, Lines] = {}
-    for line in select(lines, "family", tolerance="tight", start="uniform"):
+    for line in select(lines, "family", limits="tight", start="uniform"):
         if line["peer"] != "storm" and line["ours_s"]:
             found.setdefault(line["family"], []).append(line)
     return found
