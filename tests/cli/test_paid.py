@@ -31,8 +31,6 @@ def broken(error: BaseException) -> Any:
     return answer
 
 
-
-
 def test_a_release_that_cannot_be_read_may_be_paid_for(farm: Path, say: Any) -> None:
     (farm / "out").mkdir()
     (farm / "out/release.npz").write_bytes(b"of another version")
@@ -40,8 +38,20 @@ def test_a_release_that_cannot_be_read_may_be_paid_for(farm: Path, say: Any) -> 
     assert (farm / "out/release.npz").read_bytes() == b"of another version"
 
 
-
-
+@pytest.mark.parametrize("which", [LP[1:4], ("corridor",)])
+def test_an_interrupted_command_is_gone_on_from_without_spending(
+    farm: Path, say: Any, account: dp.PrivacyLedger, monkeypatch: pytest.MonkeyPatch,
+    which: tuple[str, ...],
+) -> None:  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "answered", broken(KeyboardInterrupt()))
+        assert say("solve", *which, "--strategy", "entries", *ONCE, *PAID)[0] == 130
+    assert list(contents(farm / "out")) == ["release.npz"]
+    paid = (farm / "out/release.npz").read_bytes()
+    assert say("answer", *which, "--release", "out/release.npz", "--out", "out")[0] == 0
+    assert (farm / "out/release.npz").read_bytes() == paid
+    assert say("verify", "out")[0] == 0
+    assert account.spent.epsilon == 1
 
 
 def test_control_c_while_noise_is_drawn_leaves_a_whole_release(

@@ -14,15 +14,8 @@ import pytest
 import dp_cmdp as dp
 
 
-
-
-
-
-
 ONCE = ("--epsilon", "1", "--delta", "1/1000", "--strategy", "entries", "--out", "out")
 PAID = ("--ledger", "one.ledger", "--account", "account")
-
-
 
 
 @pytest.fixture
@@ -39,18 +32,6 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, say: Any) -> Any:
         return err
 
     return run
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def test_a_table_of_hazards_is_read_by_its_labels(gate: Path, refused: Any, said: Any) -> None:
