@@ -26,7 +26,7 @@ def test_how_the_loss_falls_with_size_is_what_the_table_says():
         re.search(rf"^\| auction \| {size} \| 0.1 \| 0.001 \|.*?\*\*([\d.]+) \[", table, re.M)
         for size in ("100", "300", "1,000")
     ]
-    said = re.search(r"planned release loses ([\d.]+), ([\d.]+) and ([\d.]+) %", README)
+    said = re.search(r"default strategy loses ([\d.]+), ([\d.]+) and ([\d.]+) %", README)
     assert said is not None
     for number, loss in zip(said.groups(), losses, strict=True):
         assert loss is not None
