@@ -19,9 +19,9 @@ def cell_words(places: Places, cell: int, *, release: dp.Release | None, truth: 
         return f"{place}: wall"
     if cell in places.goals:
         return f"{place}: goal"
-    told = [*_entries(places, cell, release, truth)]
+    known = [*_entries(places, cell, release, truth)]
     start = "start" if cell in places.starts else "free, publicly harmless"
-    return f"{place}: " + ("; ".join(told) if told else start)
+    return f"{place}: " + ("; ".join(known) if known else start)
 
 
 def _entries(places: Places, cell: int, release: dp.Release | None, truth: Any) -> Iterator[str]:

@@ -129,9 +129,9 @@ def _band(points: Sequence[Point]) -> dict[str, Any]:
     for point in points:
         data += [[point.epsilon, _rounded(point.low)], [point.epsilon, _rounded(point.high)]]
         data.append([point.epsilon, None])
-    look = {"color": COLOURS["private"], "opacity": 0.3}
+    style = {"color": COLOURS["private"], "opacity": 0.3}
     line = {"name": INTERVAL, "type": "line", "data": data, "symbol": "none"}
-    return line | {"lineStyle": look | {"width": 5}, "itemStyle": look}
+    return line | {"lineStyle": style | {"width": 5}, "itemStyle": style}
 
 
 def _now(now: tuple[float, float]) -> dict[str, Any]:
@@ -183,14 +183,14 @@ def _figure(curve: Curve) -> Any:
     ax.vlines(at, *ends, color=shade, alpha=0.3, linewidth=5, label=INTERVAL)
     if curve.robust is not None:
         ax.axhline(curve.robust, color=COLOURS["robust"], linestyle="--", label=ROBUST)
-    look: Any
+    style: Any
     if curve.limits:
         below = sorted(curve.limits.items())
-        look = {"color": COLOURS["limit"], "linestyle": ":", "marker": "^"}
-        ax.plot(*zip(*below, strict=True), label=LIMIT, **look)
+        style = {"color": COLOURS["limit"], "linestyle": ":", "marker": "^"}
+        ax.plot(*zip(*below, strict=True), label=LIMIT, **style)
     if curve.now is not None:
-        look = {"color": COLOURS["now"], "marker": "D", "markeredgecolor": "white"}
-        ax.plot(*curve.now, linestyle="none", markersize=9, label=NOW, zorder=5, **look)
+        style = {"color": COLOURS["now"], "marker": "D", "markeredgecolor": "white"}
+        ax.plot(*curve.now, linestyle="none", markersize=9, label=NOW, zorder=5, **style)
     ax.set_xscale("log", base=2)
     ax.set_xticks(at, [f"{epsilon:g}" for epsilon in at])
     ax.minorticks_off()

@@ -1,4 +1,4 @@
-"""A hazard grid under design: public facts, invented hazards, and the request for a release.
+"""A hazard grid under design: public bounds, invented hazards, and the request for a release.
 
 A design is plain data: it goes into an address, to another process, and back. Its hazards are
 invented in the explorer; a real database never becomes a design.

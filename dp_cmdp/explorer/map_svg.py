@@ -115,10 +115,10 @@ def _walls(places: Places) -> str:
     return _squares(places, places.walls, f'fill="{WALL}"')
 
 
-def _squares(places: Places, cells: Iterable[int], look: str) -> str:
+def _squares(places: Places, cells: Iterable[int], style: str) -> str:
     corners = (corner(places, cell) for cell in cells)
     drawn = "".join(f"M{x} {y}h{CELL}v{CELL}h-{CELL}z" for x, y in corners)
-    return f'<path d="{drawn}" {look}/>' if drawn else ""
+    return f'<path d="{drawn}" {style}/>' if drawn else ""
 
 
 def _candidates(places: Places) -> list[str]:
@@ -126,8 +126,8 @@ def _candidates(places: Places) -> list[str]:
     corners = [corner(places, cell) for cell in places.candidates]
     frames = "".join(f"M{x + 1} {y + 1}h{CELL - 2}v{CELL - 2}h-{CELL - 2}z" for x, y in corners)
     marks = "".join(f"M{x + 1} {y + 1}h5l-5 5z" for x, y in corners)
-    look = f'fill="none" stroke="{CANDIDATE}" stroke-width="0.8" stroke-dasharray="2 1.4"'
-    return [f'<path d="{frames}" {look}/><path d="{marks}" fill="{CANDIDATE}"/>']
+    style = f'fill="none" stroke="{CANDIDATE}" stroke-width="0.8" stroke-dasharray="2 1.4"'
+    return [f'<path d="{frames}" {style}/><path d="{marks}" fill="{CANDIDATE}"/>']
 
 
 def _letters(places: Places) -> list[str]:
@@ -226,8 +226,8 @@ def _truths(places: Places, number: int, level: Any, low: Any, high: Any) -> lis
         up = _height((level[at], level[at]), (low[at], high[at]))[0]
         mx, my = x + left + width / 2, y + CELL - 2 - up
         parts.append(f"M{mx - 3.4:g} {my:g}l3.4 -3.4l3.4 3.4l-3.4 3.4z")
-    look = f'fill="{TRUTH}" stroke="white" stroke-width="0.7"'
-    return [f'<path d="{"".join(parts)}" {look}/>'] if parts else []
+    style = f'fill="{TRUTH}" stroke="white" stroke-width="0.7"'
+    return [f'<path d="{"".join(parts)}" {style}/>'] if parts else []
 
 
 def _frames(places: Places, weights: Mapping[int, float]) -> list[str]:
@@ -236,11 +236,13 @@ def _frames(places: Places, weights: Mapping[int, float]) -> list[str]:
     for cell, weight in weights.items():
         x, y = corner(places, cell)
         thick = 1.0 + 3.0 * abs(weight) / top
-        look = f'fill="{WEIGHED}" fill-opacity="0.12" stroke="{WEIGHED}"'
-        parts.append(_rect(x + 1.5, y + 1.5, CELL - 3, CELL - 3, look, thick))
+        style = f'fill="{WEIGHED}" fill-opacity="0.12" stroke="{WEIGHED}"'
+        parts.append(_rect(x + 1.5, y + 1.5, CELL - 3, CELL - 3, style, thick))
     return parts
 
 
-def _rect(x: float, y: float, width: float, height: float, look: str, stroke: float = 0.0) -> str:
+def _rect(x: float, y: float, width: float, height: float, style: str, stroke: float = 0.0) -> str:
     line = f' stroke-width="{stroke:.2g}"' if stroke else ""
-    return f'<rect x="{x:.4g}" y="{y:.4g}" width="{width:.4g}" height="{height:.4g}" {look}{line}/>'
+    return (
+        f'<rect x="{x:.4g}" y="{y:.4g}" width="{width:.4g}" height="{height:.4g}" {style}{line}/>'
+    )

@@ -48,10 +48,10 @@ def _layout_code(design: GridDesign) -> list[str]:
     grid = design.grid()
     kinds = [public_bounds(kind) for kind in grid.kinds]
     letters = format_map(grid).replace("\n", "")
-    for number, (kind, facts) in enumerate(zip(grid.kinds, kinds, strict=True), start=1):
+    for number, (kind, bounds) in enumerate(zip(grid.kinds, kinds, strict=True), start=1):
         cells = [cell for cell in kind.cells if letters[cell] not in ("?", str(number))]
         if cells:
-            facts["cells"] = cells
+            bounds["cells"] = cells
     return [
         "layout = dp.envs.parse_map(",
         '    """',

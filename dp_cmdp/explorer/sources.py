@@ -1,6 +1,6 @@
 """Real databases that a page may release: what is public of them, and where the values lie.
 
-A source holds paths and public facts. Its values are read by a release, after the ledger's debit,
+A source holds paths and what is public. Its values are read by a release, after the ledger's debit,
 and refused in one text whatever is wrong with them: :class:`dp_cmdp.Database` sees to it.
 """
 

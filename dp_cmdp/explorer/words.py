@@ -26,24 +26,24 @@ def percent(share: float) -> str:
 
 def certificate_words(answer: Any) -> list[str]:
     """What is proved of a policy from a release, one sentence per constraint."""
-    told = []
+    sentences = []
     for name, cost, limit, slack, _ in answer.to_frame().itertuples():
         if cost > limit and slack >= 0.0:
-            told.append(
+            sentences.append(
                 f"{name}: for everything the release allows, its discounted cost stays below its "
                 f"limit (limit − cost ≥ {slack:.3g})."
             )
         else:
-            told.append(
+            sentences.append(
                 f"{name}: for everything the release allows, its discounted cost is at most "
                 f"{cost:.5g}; the limit is at least {limit:.5g}."
             )
-    told.append(
+    sentences.append(
         "Verified in exact arithmetic, so it holds for the true data with certainty."
         if answer.certificate
         else "NOT PROVED: this policy must not be used."
     )
-    return told
+    return sentences
 
 
 def certified_cells(answer: Any) -> tuple[str, str]:
@@ -96,12 +96,12 @@ def advice_words(row: Any, half: float) -> str:
     if row.robust_loss <= 1e-9:
         return "The robust answer is already as good as the best one: release nothing."
     low, high = max(row.recovered_low, -9.99), min(row.recovered_high, 1.0)
-    told = (
+    sentence = (
         f"Before any data is read: at ε = {row.epsilon:g}, δ = {row.delta:g} a release by the "
         f"strategy {row.strategy.name} should win back {percent(row.recovered)} "
         f"[{percent(low)}, {percent(high)}] of the {100 * row.robust_loss:.3g} % that the robust "
         "answer loses"
     )
     if math.isinf(half):
-        return f"{told}. In these trials no ε up to 100 wins back half of it."
-    return f"{told}. Half of it takes ε ≈ {half:.2g}."
+        return f"{sentence}. In these trials no ε up to 100 wins back half of it."
+    return f"{sentence}. Half of it takes ε ≈ {half:.2g}."

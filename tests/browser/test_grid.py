@@ -139,14 +139,14 @@ def test_wrong_input_is_named_at_its_field_and_changes_nothing(page):
         field(page, label).fill(usual)
 
 
-def test_layouts_plans_and_kinds_are_chosen(page):
+def test_layouts_strategies_and_kinds_are_chosen(page):
     changed(page, lambda: choose(page, "Layout", "two_hazards"))
     assert said(page)["layout"] == "two_hazards"
     changed(page, lambda: choose(page, "Strategy", re.compile("^queries")))
-    choose(page, "Show a released total", re.compile("^total 1"))
+    choose(page, "Show a released query", re.compile("^query 1"))
     page.locator("svg rect[stroke='#6366f1']").first.wait_for()
     choose(page, "Kind of hazard", "flood")
-    changed(page, lambda: choose(page, "Plan", re.compile("^auto")))
+    changed(page, lambda: choose(page, "Strategy", re.compile("^auto")))
     field(page, "Name of a layout").fill("blank-4x6")
     changed(page, lambda: field(page, "Name of a layout").press("Enter"))
     assert said(page)["layout"] == "blank-4x6"

@@ -128,17 +128,17 @@ def build(parts: Mapping[str, Any], database: PaidReleases | None) -> None:
         "files": FilesTab,
         "database": lambda: DatabaseTab(database, asked) if database else NoDatabaseTab(),
     }
-    made: dict[str, Any] = {}
+    opened: dict[str, Any] = {}
     with ui.tab_panels(tabs, value=first).classes("w-full bg-transparent").props("keep-alive"):
         panels = {}
         for name in TABS:
             panels[name] = ui.tab_panel(name).classes("p-0 md:p-2")
 
     def open_tab(name: str) -> None:
-        if name not in made:  # a tab that nobody opens computes nothing
+        if name not in opened:  # a tab that nobody opens computes nothing
             with panels[name]:
-                made[name] = makers[name]()
-        ui.navigate.history.replace(made[name].address())
+                opened[name] = makers[name]()
+        ui.navigate.history.replace(opened[name].address())
 
     tabs.on_value_change(lambda event: open_tab(str(event.value)))
     open_tab(first)

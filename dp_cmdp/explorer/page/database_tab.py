@@ -48,7 +48,7 @@ class DatabaseTab:
     def __init__(self, paid: PaidReleases, settings: Request) -> None:
         self._paid = paid
         self._settings = settings
-        self._shown: Any = paid.released[-1].answer if paid.released else None
+        self._answer: Any = paid.released[-1].answer if paid.released else None
         self._client = context.client
         ui.label(
             f"Real data ({paid.account}): only public bounds and releases are drawn. "
@@ -124,7 +124,7 @@ class DatabaseTab:
         with self._client:
             try:
                 self._show_account()
-                await self._view.show(self._shown)
+                await self._view.show(self._answer)
             except Exception as error:
                 self._messages.failed(error)
 
@@ -144,10 +144,10 @@ class DatabaseTab:
             )
         else:
             if paid is not None:
-                self._shown = paid.answer
+                self._answer = paid.answer
                 self._messages.idle(f"released; files are in {paid.folder}")
                 with self._client:
-                    await self._view.show(self._shown)
+                    await self._view.show(self._answer)
         finally:
             self._show_account()
 
@@ -165,4 +165,4 @@ class DatabaseTab:
             self._ask.enable()
 
     def _file(self, name: str) -> bytes | None:
-        return None if self._shown is None else answer_file(name, self._shown)
+        return None if self._answer is None else answer_file(name, self._answer)

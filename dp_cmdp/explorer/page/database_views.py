@@ -71,7 +71,7 @@ class GridView:
         self._show_policies()
         self._words.clear()
         with self._words:
-            for text in self._told():
+            for text in self._sentences():
                 ui.label(text).classes(SMALL)
 
     def _mark(self) -> None:
@@ -93,7 +93,7 @@ class GridView:
             )  # fmt: skip
         self._player.show([part[0] for part in shown])
 
-    def _told(self) -> list[str]:
+    def _sentences(self) -> list[str]:
         answer = self._answer
         if answer is None:
             return [NOTHING.format("policy")]

@@ -265,15 +265,15 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         self._table.rows = rows
         self._words.clear()
         release = found.private.release
-        told = words.certificate_words(found.private)
-        told += [words.saturation_words(release.saturation), words.guarantee_words(release)]
+        sentences = words.certificate_words(found.private)
+        sentences += [words.saturation_words(release.saturation), words.guarantee_words(release)]
         judged = dp.evaluate(found.private.problem.at(found.truth), found.private.policy)
         limits = judged.costs + judged.slack
         pairs = zip(judged.costs, limits, strict=True)
         kept = ", ".join(f"{cost:.4g} of at most {limit:.4g}" for cost, limit in pairs)
-        told.append(f"Against the invented truth the private policy costs {kept}.")
+        sentences.append(f"Against the invented truth the private policy costs {kept}.")
         with self._words:
-            for text in told:
+            for text in sentences:
                 ui.label(text).classes(parts.SMALL)
 
     def code(self) -> str:

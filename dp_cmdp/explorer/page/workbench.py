@@ -48,7 +48,7 @@ class Workbench(Generic[D, S, A]):
         raise NotImplementedError
 
     def answer(self, design: D, tell: Callable[[S], Any]) -> A:
-        """What follows from a design, sketches told on the way; runs in a thread of its own."""
+        """What follows from a design; `tell` gets what is known early. Runs in a thread of its own."""
         raise NotImplementedError
 
     def sketch(self, part: S) -> None:
