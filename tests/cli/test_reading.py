@@ -13,7 +13,6 @@ import pytest
 
 import dp_cmdp as dp
 
-
 ONCE = ("--epsilon", "1", "--delta", "1/1000", "--strategy", "entries", "--out", "out")
 PAID = ("--ledger", "one.ledger", "--account", "account")
 
