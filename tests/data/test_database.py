@@ -265,3 +265,13 @@ def test_a_table_is_no_vector_where_several_groups_have_labels() -> None:
     shuffled = pd.Series([0.3, 0.1, 0.2], index=["z", "x", "y"])
     with pytest.raises(RefusedError):
         Database(shuffled, Envelope.join(parts)).read()
+
+
+def test_a_warning_that_depends_on_the_numbers_is_not_shown() -> None:
+    """Warnings are errors here: one that got out would fail the test."""
+    envelope = Envelope(0, 1, radius=0.1, shape=2)
+    database = Database(lambda: np.array([0.5, 1.0]) / np.array([1.0, 0.0]), envelope)
+    with pytest.raises(RefusedError, match="cannot be used"):
+        database.read()
+    database = Database(lambda: np.minimum(np.array([0.5, 1.0]) / [1.0, 0.0], 1.0), envelope)
+    assert database.read().tolist() == [0.5, 1.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
@@ -112,16 +113,18 @@ class Database:
 
     def _found(self) -> FloatArray | None:
         """The numbers, or None: no exception is under way when the caller raises its own."""
-        try:
-            source = self._source
-            values = source() if callable(source) and not is_table(source) else source
-            flat = _flat(values, self.envelope)
-            if flat is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what numpy or pandas warns of may depend on the data
+            try:
+                source = self._source
+                values = source() if callable(source) and not is_table(source) else source
+                flat = _flat(values, self.envelope)
+                if flat is None:
+                    return None
+                inside = (self.envelope.lower <= flat) & (flat <= self.envelope.upper)
+                return check.frozen(flat) if inside.all() else None  # NaN fails too
+            except Exception:
                 return None
-            inside = (self.envelope.lower <= flat) & (flat <= self.envelope.upper)
-            return check.frozen(flat) if inside.all() else None  # NaN fails too
-        except Exception:
-            return None
 
     def __repr__(self) -> str:
         return f"Database(<private>, {self.envelope!r})"
