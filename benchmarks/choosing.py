@@ -58,11 +58,10 @@ def robust_program(asked: dp.ParametricLP | dp.ParametricCMDP) -> dict[str, Any]
     known = asked.envelope.uncertainty
     middle = (known.lower + known.upper) / 2
     if isinstance(asked, dp.ParametricCMDP):
-        worst, free = asked.worst(known), None
+        worst = asked.worst(known)
         rows = worst.cost.reshape(worst.num_constraints, -1)
-        sides = {"A_eq": flow_matrix(worst), "b_eq": worst.start}
-        return {"c": -worst.r.ravel(), "A_ub": rows, "b_ub": worst.limit, **sides,
-                "bounds": (0.0, free)}  # fmt: skip
+        return {"c": -worst.r.ravel(), "A_ub": rows, "b_ub": worst.limit, "bounds": (0.0, None),
+                "A_eq": flow_matrix(worst), "b_eq": worst.start}  # fmt: skip
     sign = 1.0 if asked.minimizes else -1.0
     return {
         "c": sign * asked.objective.at(middle),

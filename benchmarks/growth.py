@@ -23,13 +23,6 @@ DISCOUNTS = (0.9, 0.97, 0.99, 0.997, 0.999)
 COSTS = (1, 2, 3, 4, 5)
 
 
-def exponent(quantity: Sequence[float], seconds: Sequence[float]) -> float | None:
-    """Slope in the log-log plane; None with fewer than two points."""
-    if len(quantity) < 2:
-        return None
-    return float(np.polyfit(np.log(quantity), np.log(seconds), 1)[0])
-
-
 def growth(n: int, *, records: Records, clock: Clock, limit: float) -> None:
     """Lines ``growth in …`` on the n×n grid, each with its exponent on a last line."""
     small = grid_cmdp(4)
@@ -52,20 +45,21 @@ def growth(n: int, *, records: Records, clock: Clock, limit: float) -> None:
                 x=x,
                 status=mine.status,
             )
-        _exponent_line(quantity, n * n, records=records)
-    _states_line(records)
+        lines = records.select("growth", quantity=quantity)
+        _exponent(quantity, n * n, {line["x"]: line["ours_s"] for line in lines}, records)
+    times = {line["size"]: line["ours_s"] for line in records.select("single")}
+    _exponent("states", None, times, records)
 
 
-def _exponent_line(quantity: str, size: int, *, records: Records) -> None:
-    lines = [line for line in records.select("growth", quantity=quantity) if line["ours_s"]]
-    slope = exponent([line["x"] for line in lines], [line["ours_s"] for line in lines])
-    records.add("exponent", size, quantity=quantity, exponent=slope, points=len(lines))
-
-
-def _states_line(records: Records) -> None:
-    times = {line["size"]: line["ours_s"] for line in records.select("single") if line["ours_s"]}
-    slope = exponent(list(times), list(times.values()))
-    records.add("exponent", None, quantity="states", exponent=slope, points=len(times))
+def _exponent(
+    quantity: str, size: int | None, seconds: dict[float, float | None], records: Records
+) -> None:
+    """A line with the slope in the log-log plane; without one from fewer than two points."""
+    times = {x: spent for x, spent in seconds.items() if spent}
+    slope = None
+    if len(times) > 1:
+        slope = float(np.polyfit(np.log([*times]), np.log([*times.values()]), 1)[0])
+    records.add("exponent", size, quantity=quantity, exponent=slope, points=len(times))
 
 
 def bandwidth(mebibytes: int = 256, repeats: int = 5) -> float:

@@ -11,7 +11,6 @@ Run it:  python benchmarks/install_weight.py            (downloads up to 300 MB)
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import subprocess
 import sys
@@ -79,7 +78,7 @@ def _seconds(code: str) -> float:
     return min(times)
 
 
-def measured() -> dict[str, object]:
+def measured() -> str:
     """The weights in the environment of this interpreter."""
     installed = {plain(each.metadata["Name"]): each for each in metadata.distributions()}
     needs = {name: required(each.requires or []) for name, each in installed.items()}
@@ -95,26 +94,28 @@ def measured() -> dict[str, object]:
         return round(sum(size[name] for name in names), 1)
 
     rows = [
-        {
-            "package": name,
-            "version": installed[name].version,
-            "in": part,
-            "own": total([name]),
-            "with its needs": total(closure([name], needs)),
-            "saved": total(saved(name, _beside(part, owner), needs)),
-            "import": round(_seconds(f"import {MODULES.get(name, name)}") - bare, 2),
-        }
+        (
+            name,
+            installed[name].version,
+            part,
+            total([name]),
+            total(closure([name], needs)),
+            total(saved(name, _beside(part, owner), needs)),
+            round(_seconds(f"import {MODULES.get(name, name)}") - bare, 2),
+        )
         for name, part in owner.items()
     ]
     core = closure([name for name, part in owner.items() if part == "core"], needs)
-    everything = closure(owner, needs)
-    return {
-        "python": sys.version.split()[0],
-        "packages": sorted(rows, key=lambda row: -float(row["saved"])),
-        "core": total([*core, PACKAGE]),
-        "all": total([*everything, PACKAGE]),
-        "import dp_cmdp": round(_seconds("import dp_cmdp") - bare, 2),
-    }
+    lines = [
+        "| package | version | in | own MB | with its needs | saved if dropped | import s |",
+        "|---|---|---|---|---|---|---|",
+        *(f"| {' | '.join(map(str, row))} |" for row in sorted(rows, key=lambda row: -row[5])),
+        "",
+        f"Python {sys.version.split()[0]}: core {total([*core, PACKAGE])} MB, with all extras "
+        f"{total([*closure(owner, needs), PACKAGE])} MB; "
+        f"import dp_cmdp {_seconds('import dp_cmdp') - bare:.2f} s",
+    ]
+    return "\n".join(lines)
 
 
 def _beside(part: str, owner: Mapping[str, str]) -> list[str]:
@@ -122,7 +123,7 @@ def _beside(part: str, owner: Mapping[str, str]) -> list[str]:
     return [name for name, where in owner.items() if where in ("core", part)]
 
 
-def _in_a_clean_environment(python: str) -> dict[str, object]:
+def _in_a_clean_environment(python: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([python, "-m", "venv", folder], check=True)
         inside = str(Path(folder) / "bin/python")
@@ -130,32 +131,17 @@ def _in_a_clean_environment(python: str) -> dict[str, object]:
         pinned = ["--constraint", str(ROOT / "constraints.txt")]
         subprocess.run([*pip, *pinned, f"{ROOT}[{','.join(USER_EXTRAS)}]"], check=True)
         command = [inside, str(Path(__file__).resolve()), "--inside"]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
-        return json.loads(done.stdout)
-
-
-def _markdown(found: dict[str, object]) -> str:
-    rows = found["packages"]
-    assert isinstance(rows, list)
-    lines = [
-        "| package | version | in | own MB | with its needs | saved if dropped | import s |",
-        "|---|---|---|---|---|---|---|",
-        *(f"| {' | '.join(str(cell) for cell in row.values())} |" for row in rows),
-        "",
-        f"Python {found['python']}: core {found['core']} MB, with all extras {found['all']} MB; "
-        f"import dp_cmdp {found['import dp_cmdp']} s",
-    ]
-    return "\n".join(lines)
+        return subprocess.run(
+            command, check=True, capture_output=True, text=True, cwd=folder
+        ).stdout  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Weigh an installation")
     parser.add_argument("--python", default=sys.executable, help="interpreter to install for")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--inside", action="store_true", help="weigh this environment as it is")
     options = parser.parse_args()
-    found = measured() if options.inside else _in_a_clean_environment(options.python)
-    print(json.dumps(found) if options.json or options.inside else _markdown(found))
+    print(measured() if options.inside else _in_a_clean_environment(options.python))
 
 
 if __name__ == "__main__":

@@ -28,11 +28,7 @@ LIBRARIES = ("numpy", "scipy", "highspy", "cvxpy", "clarabel", "stormpy")
 class Records:
     """The lines of one run, in memory, on standard output and in a file.
 
-    Parameters
-    ----------
-    path : Path
-    resume : bool
-        Whether to go on from what the file holds; it must have been written by the same sources.
+    With `resume` it goes on from what the file holds, if the same sources wrote it.
     """
 
     def __init__(self, path: Path, *, resume: bool = False) -> None:

@@ -1,6 +1,5 @@
 """Families of CMDPs: structures of every kind and size, with costs, limits and starts.
 
-    from benchmarks.families import Case
     model = Case("corridor", 10_000, gamma=0.999, costs=2, seed=100).build()
     model = Case.of("corridor/10000/0.999/2/tight/uniform/100").build()
 

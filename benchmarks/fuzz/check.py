@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.fuzz.exact_model import exact_worth, lagrangian_bound, scaled
 from benchmarks.fuzz.problem import Problem, problem
 from benchmarks.peers import highs
-from dp_cmdp import CMDP
+from dp_cmdp import CMDP, Policy, evaluate
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 from dp_cmdp._src.cmdp.solvers.solution import FEASIBILITY, Solution
 from dp_cmdp.errors import InfeasibleError, SolverError
@@ -173,16 +173,9 @@ def bounds(model: CMDP, answer: Solution) -> bool:
 def attains(model: CMDP, answer: Solution) -> bool:
     """Whether its policy is worth what it says and keeps the limits, up to rounding."""
     weights = weights_of(answer)
-    policy = weights / weights.sum(axis=1, keepdims=True)
-    S, A = policy.shape
-    dense = np.einsum("sa,sat->st", policy, model.T.toarray().reshape(S, A, S))
-    tables = np.array([model.r, *model.cost])
-    values = np.linalg.solve(
-        np.eye(S) - model.gamma * dense, np.einsum("sa,ksa->sk", policy, tables)
-    )
-    worth = values.T @ model.start
-    kept = (worth[1:] <= model.limit + 2.0 * allowed(model)).all()
-    return bool(kept) and abs(worth[0] - answer.value) <= 2.0 * float(rounding(model))
+    found = evaluate(model, Policy(weights / weights.sum(axis=1, keepdims=True)))
+    kept = (found.costs <= model.limit + 2.0 * allowed(model)).all()
+    return bool(kept) and abs(found.value - answer.value) <= 2.0 * float(rounding(model))
 
 
 def float_optimum(model: CMDP) -> tuple[float | None, float]:
