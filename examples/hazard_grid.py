@@ -28,13 +28,13 @@ print(model)
 
 # Refuses from public data what cannot be answered; then debits, measures once, and answers.
 found = dp.solve(model, curator.database(), epsilon=options.epsilon, delta=options.delta)
-print(found, found.certificate, sep="\n")
+print(found)
 if found.source == "robust":
     print("the robust policy is as good: no budget need be spent here")
 
 # Public files, from which anybody can prove it again: dp-cmdp verify OUT
 found.save(options.out)
-(options.out / "certificate.txt").write_text(f"{found}\n{found.certificate}\n", encoding="utf-8")
+(options.out / "certificate.txt").write_text(f"{found}\n", encoding="utf-8")
 print("figure", dp.figures.save_figure(found.plot(), options.out / "policy.png"))
 
 # Anybody can play it: the public environment holds no hazard.
@@ -48,6 +48,7 @@ if options.compare:  # reads the truth unpaid: not to be published
     folder = options.out / "curator_only"
     folder.mkdir(mode=0o700, exist_ok=True)
     numbers = {name: getattr(against, name) for name in ("loss", "violated", "value", "best")}
+    (folder / "comparison.json").touch(mode=0o600)
     (folder / "comparison.json").write_text(json.dumps(numbers), encoding="utf-8")
     dp.figures.save_figure(against.plot(), folder / "comparison.png")
     print("curator only", folder)

@@ -21,7 +21,7 @@ falls = dp.PrivateCost(
 model = dp.gymnasium.load(env, gamma=0.99, costs=falls)
 private = {"cost": [1.0, 0.2, 0.8, 0.0], "limit": 0.1}  # the curator's
 found = dp.solve(model, private, epsilon=4, delta=1e-3)
-print(found, found.certificate, sep="\n")
+print(found)
 
 dp.figures.save_figure(found.plot(), "frozen_lake.png")
 print(dp.rollout(env, found, episodes=200))

@@ -41,7 +41,7 @@ wear = dp.PrivateCost(states=worn, cost=dp.Envelope(0, 1, radius=0.05), limit=10
 model = dp.gymnasium.load(env, gamma=0.95, costs=wear)
 truth = [[0.0, 0.5, 0.1, 0.2, 0.6, 0.9][state // 2] for state in worn]  # the curator's
 found = dp.solve(model, {"cost": truth}, epsilon=2, delta=1e-3)
-print(found, found.certificate, sep="\n")
+print(found)
 
 env = dp.gymnasium.ReleasedCosts(env, model, found.release)  # reports info["cost"]
 observation, info = env.reset(seed=0)
