@@ -228,17 +228,6 @@ def test_noise_for_half_of_what_a_record_moves_is_seen_by_the_checkers_own_count
         assert bool(verify(made, problem=theta)) is proved
 
 
-def test_noise_for_single_entries_does_not_protect_records_of_two(tmp_path: Path) -> None:
-    alone = envelope([[k] for k in range(SIZE)])
-    together = envelope([[0, 1], [2, 3], [4, 5]])
-    for weights in (array(np.eye(SIZE, dtype=np.int64)), array([[1] * SIZE])):
-        measurement = Measurement(Query(alone, weights), Laplace, BUDGET)
-        outcome = measurement.draw(np.full(SIZE, 0.5), System())
-        path = Release(alone, (outcome,)).save(tmp_path / "release.npz")
-        assert verify(path, problem=alone)
-        claimed = forged(path, content(path) | {"envelope": together.document()})
-        assert not verify(claimed)
-        assert not verify(path, problem=together)
 
 
 def test_a_simulated_release_says_so_and_is_not_proved(tmp_path: Path) -> None:

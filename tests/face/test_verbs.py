@@ -113,62 +113,12 @@ def test_what_is_private_and_what_is_simulated_is_said(strategy: str) -> None:
         assert "simulated" in said.lower()
 
 
-def lake(radius: float | None) -> tuple[Any, list[float]]:
-    holes = dp.Envelope(0, 1, radius=radius, shape=4)
-    costs = dp.PrivateCost(holes, 0.03, states=[5, 7, 11, 12], on="entering")
-    return dp.gymnasium.load("FrozenLake-v1", gamma=0.95, costs=costs), [0.9, 0.1, 0.5, 0.2]
 
 
-def small(radius: float | None) -> tuple[Any, list[float]]:
-    theta = dp.Envelope(0.5, 2, radius=radius, shape=3)
-    return (
-        dp.ParametricLP(maximize=[3, 2], A=[[theta[0], theta[1]]], b=[theta[2]]),
-        [1, 1.2, 1.5],
-    )
 
 
-@pytest.mark.parametrize("make", [small, lake])
-def test_a_release_that_will_tell_nothing_is_warned_of_before_anything_is_spent(
-    make: Any, tmp_path: Path
-) -> None:
-    problem, values = make(None)
-    looks: list[int] = []
-
-    def read() -> list[float]:
-        looks.append(1)
-        return values
-
-    ledger = dp.PrivacyLedger.create(tmp_path / "ledger", "a", epsilon=1, delta="1/1000")
-    database = dp.Database(read, problem, ledger=ledger)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", dp.errors.PrivacyWarning)
-        with pytest.raises(dp.errors.PrivacyWarning, match="radius"):
-            dp.solve(problem, database, **ASKED)
-    assert ledger.spent.epsilon == 0
-    assert looks == []
-    with warnings.catch_warnings(record=True) as told:  # whoever goes on is let
-        warnings.simplefilter("always")
-        found = dp.solve(problem, database, **ASKED)
-    assert [part.category for part in told] == [dp.errors.PrivacyWarning]
-    assert told[0].filename == __file__
-    assert ledger.spent.epsilon == 1
-    assert found.certificate
-    problem, values = make(0.02)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        dp.solve(problem, values, **ASKED)
 
 
-@pytest.mark.parametrize("make", [small, lake])
-def test_an_answer_says_that_it_equals_the_robust_one(make: Any) -> None:
-    problem, values = make(0.02)
-    (better,) = dp.simulate(problem, values, **ASKED, draws=1)
-    assert better.value > better.robust.value
-    assert "equals the robust" not in repr(better)
-    problem, values = make(None)
-    (same,) = dp.simulate(problem, values, **ASKED, draws=1)
-    assert same.value == same.robust.value
-    assert "equals the robust" in repr(same)
 
 
 # ------------------------------------------------------------------------------------ arguments

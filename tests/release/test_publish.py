@@ -241,24 +241,6 @@ def test_an_engine_that_gives_up_leaves_the_robust_answer(monkeypatch: pytest.Mo
     assert found.release is not None
 
 
-@pytest.mark.parametrize("step", [0, 1])
-def test_control_c_while_noise_is_drawn_waits_for_the_release(step: int) -> None:
-    class Pressing(Breaking):
-        def draw(self, law: Any, size: int) -> list[int]:
-            if self.left == 0:
-                os.kill(os.getpid(), signal.SIGINT)
-            self.left -= 1
-            return self.exact.draw(law, size)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
-    try:
-        with pytest.raises(KeyboardInterrupt) as raised:
-            published(then(total), Pressing(KeyboardInterrupt(), after=step))
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
-    release: Any = raised.value.release  # type: ignore[attr-defined]
-    assert len(release.outcomes) == step + 1
 
 
 # ------------------------------------------------------------------------------- several releases
