@@ -27,8 +27,8 @@ TOLERANCE = 1e-9
 #: Iterations of the simplex per row and column, at most: usual are one or two, and without a limit
 #: HiGHS circles for ever on some infeasible programs.
 ITERATIONS = 100
-#: Programs with at least so many rows and no basis to start from are solved by interior points: 3 to
-#: 40 times as fast as simplex, and no faster in small ones.
+#: Programs with at least so many rows and no basis to start from are solved by interior points:
+#: 3 to 40 times as fast as simplex, and no faster in small ones.
 INTERIOR_ROWS = 1_000
 _STATUS = highspy.HighsModelStatus
 _DECIDED = (_STATUS.kOptimal, _STATUS.kInfeasible, _STATUS.kUnbounded)
