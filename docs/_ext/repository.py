@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 #: A list of pages that knows its pages by links; in the site it has them below it too.
-LISTS = {"decisions/README": "\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n"}
+LISTS = {"decisions/README": "\n```{toctree}\n:hidden:\n:glob:\n\n0*\ninventory\n```\n"}
 #: Page → file in the root.
 PAGES = {"changelog": "CHANGELOG.md", "contributing": "CONTRIBUTING.md", "security": "SECURITY.md"}
 
