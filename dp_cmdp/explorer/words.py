@@ -63,10 +63,10 @@ def certified_cells(answer: Any) -> tuple[str, str]:
 def saturation_words(share: float) -> str:
     """How much of the release says no more than the public bounds."""
     if share <= 0.0:
-        return "Saturation: every number is known better than its public bounds."
+        return "Saturation: the release says something of every number."
     if share >= 0.995:
-        return "Saturation: of no number more is known than its public bounds."
-    return f"Saturation: of {percent(share)} of the numbers no more is known than public bounds."
+        return "Saturation: of no number does the release say more than its public bounds."
+    return f"Saturation: of {percent(share)} of the numbers the release says nothing new."
 
 
 def guarantee_words(release: dp.Release) -> str:

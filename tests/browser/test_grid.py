@@ -186,7 +186,7 @@ def test_a_click_where_no_hazard_can_be_says_so(page):
 
 def test_a_limit_that_cannot_be_kept_is_refused_in_words_and_can_be_mended(page, server):
     page.goto(f"{server.start}?layout=blank-3x3&rows=S??/???/??G&limit=0.01")
-    refused(page, "No data was read")
+    refused(page, "no policy keeps its limits")
     changed(page, lambda: field(page, "limit × the layout's").fill("50"))
     assert not page.get_by_role("alert").first.is_visible()
 

@@ -8,24 +8,8 @@ from typing import Any
 from nicegui import app, context, run, ui
 
 import dp_cmdp as dp
-from dp_cmdp.explorer.curve import (
-    CURVE_FILES,
-    EPSILONS,
-    Curve,
-    as_number,
-    chart,
-    curve_file,
-    politely,
-)
-from dp_cmdp.explorer.invented import (
-    DRAWS,
-    LARGE,
-    Design,
-    advice_on,
-    anywhere,
-    curve_point,
-    limit_percent,
-)
+from dp_cmdp.explorer import curve as curves
+from dp_cmdp.explorer import invented
 from dp_cmdp.explorer.page.parts import SMALL, Messages, card, download_buttons
 from dp_cmdp.explorer.words import advice_words, limit_words
 
@@ -43,16 +27,16 @@ class Later:
 
     def __init__(self, messages: Messages) -> None:
         self._generation = 0
-        self._curves: dict[Any, Curve] = {}
-        self._sentences: dict[Design, str] = {}
-        self._shown = Curve()
+        self._curves: dict[Any, curves.Curve] = {}
+        self._sentences: dict[invented.Design, str] = {}
+        self._shown = curves.Curve()
         context.client.on_delete(self.stop)
         with card("What privacy costs here (judged against the invented data)"):
             self._state = ui.label("").classes(SMALL).props("role=status aria-live=polite")
             self._progress = ui.linear_progress(value=0, show_value=False).classes("w-full")
-            self._chart = ui.echart(chart(self._shown)).classes("w-full h-72")
+            self._chart = ui.echart(curves.chart(self._shown)).classes("w-full h-72")
             self._limit = ui.label("").classes(SMALL)
-            download_buttons(CURVE_FILES, self._file, messages)
+            download_buttons(curves.CURVE_FILES, self._file, messages)
         with card("The adviser (public data alone)"):
             self._advice = ui.label(WAITING).classes(SMALL).mark("advice")
 
@@ -61,10 +45,10 @@ class Later:
         self._generation += 1
 
     def _file(self, name: str) -> bytes | None:
-        return curve_file(name, self._shown) if self._shown.points else None
+        return curves.curve_file(name, self._shown) if self._shown.points else None
 
     async def renew(
-        self, design: Design, *, strategy: dp.Strategy, now: tuple[float, float] | None
+        self, design: invented.Design, *, strategy: dp.Strategy, now: tuple[float, float] | None
     ) -> None:
         """Show what is known, compute what is missing, and show each part when it is there."""
         self._generation += 1
@@ -84,48 +68,52 @@ class Later:
             self._state.text = f"not to be had here ({error.original_type})"
             self._progress.set_visibility(False)
             return
-        self._state.text = f"{DRAWS} simulated releases at each ε; bars are 95 % intervals"
+        self._state.text = f"{invented.DRAWS} simulated releases at each ε; bars are 95 % intervals"
         self._progress.set_visibility(False)
 
     async def _complete(
-        self, mine: int, design: Design, strategy: dp.Strategy, curve: Curve
+        self, mine: int, design: invented.Design, strategy: dp.Strategy, curve: curves.Curve
     ) -> None:
-        self._state.text = f"simulating releases at {len(EPSILONS)} values of ε …"
-        for epsilon in EPSILONS:
+        self._state.text = f"simulating releases at {len(curves.EPSILONS)} values of ε …"
+        for epsilon in curves.EPSILONS:
             if epsilon not in curve.points:
-                curve.points[epsilon] = await self._computed(curve_point, design, epsilon, strategy)
+                curve.points[epsilon] = await self._computed(
+                    invented.curve_point, design, epsilon, strategy
+                )
                 self._go_on(mine)
         self._state.text = "asking the adviser …"
         if design not in self._sentences:
             asked = design.problem(), design.epsilon, design.delta
-            self._sentences[design] = advice_words(*await self._computed(advice_on, *asked))
+            self._sentences[design] = advice_words(
+                *await self._computed(invented.advice_on, *asked)
+            )
             self._go_on(mine)
         self._advice.text = self._sentences[design]
         self._state.text = "looking for the limit …"
         await self._find_limits(mine, design, curve)
 
-    async def _find_limits(self, mine: int, design: Design, curve: Curve) -> None:
+    async def _find_limits(self, mine: int, design: invented.Design, curve: curves.Curve) -> None:
         here = float(design.budget().epsilon)
         found = curve.limits.get(here)
         if found is None:
-            found = await self._computed(limit_percent, design)
+            found = await self._computed(invented.limit_percent, design)
             if found is not None:
                 curve.limits[here] = found
             self._go_on(mine)
         self._limit.text = limit_words(here, found)
-        if found is None or design.problem().envelope.size > LARGE:
+        if found is None or design.problem().envelope.size > invented.LARGE:
             return
-        for epsilon in EPSILONS:
-            if as_number(epsilon) not in curve.limits:
-                there = await self._computed(limit_percent, design, epsilon)
+        for epsilon in curves.EPSILONS:
+            if curves.as_number(epsilon) not in curve.limits:
+                there = await self._computed(invented.limit_percent, design, epsilon)
                 if there is not None:
-                    curve.limits[as_number(epsilon)] = there
+                    curve.limits[curves.as_number(epsilon)] = there
                 self._go_on(mine)
 
-    def _curve_of(self, design: Design, strategy: dp.Strategy) -> Curve:
+    def _curve_of(self, design: invented.Design, strategy: dp.Strategy) -> curves.Curve:
         """What was computed before for this design at any ε, in this window."""
-        key = anywhere(design), strategy
-        known = self._curves.pop(key, None) or Curve()
+        key = invented.anywhere(design), strategy
+        known = self._curves.pop(key, None) or curves.Curve()
         self._curves[key] = known
         for kept in (self._curves, self._sentences):
             while len(kept) > KEPT:
@@ -134,7 +122,7 @@ class Later:
 
     async def _computed(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """The result of a function in another process."""
-        found = await run.cpu_bound(politely, function, *arguments)
+        found = await run.cpu_bound(curves.politely, function, *arguments)
         if app.is_stopping or app.is_stopped:
             raise _Unwanted
         return found
@@ -147,9 +135,9 @@ class Later:
 
     def _draw(self) -> None:
         done = len(self._shown.points)
-        self._progress.value = done / (len(EPSILONS) + 2)
+        self._progress.value = done / (len(curves.EPSILONS) + 2)
         self._chart.options.clear()
-        self._chart.options.update(chart(self._shown))
+        self._chart.options.update(curves.chart(self._shown))
         self._chart.update()
 
 

@@ -10,14 +10,8 @@ from nicegui import background_tasks, context, run, ui
 
 import dp_cmdp as dp
 from dp_cmdp.errors import Error
+from dp_cmdp.explorer.page import parts
 from dp_cmdp.explorer.page.later import Later
-from dp_cmdp.explorer.page.parts import (
-    Messages,
-    code_card,
-    download_card,
-    strategy_select,
-    whole_field,
-)
 from dp_cmdp.explorer.settings import Settings
 
 SIMULATED = (
@@ -33,7 +27,7 @@ A = TypeVar("A")
 class Workbench(Generic[D, S, A]):
     """A design, what is known of it early (a sketch), and all that follows from it."""
 
-    messages: Messages
+    messages: parts.Messages
     later: Later
     renew_code: Callable[[], None]
 
@@ -48,7 +42,7 @@ class Workbench(Generic[D, S, A]):
         raise NotImplementedError
 
     def answer(self, design: D, tell: Callable[[S], Any]) -> A:
-        """What follows from a design; `tell` gets what is known early. Runs in a thread of its own."""
+        """What follows from a design; `tell` gets what is known early. In a thread of its own."""
         raise NotImplementedError
 
     def sketch(self, part: S) -> None:
@@ -69,8 +63,8 @@ class Workbench(Generic[D, S, A]):
 
     def strategy_controls(self) -> None:
         """Fields for strategy and noise."""
-        strategy_select(self.design.strategy, lambda strategy: self.change(strategy=strategy))
-        whole_field(
+        parts.strategy_select(self.design.strategy, lambda strategy: self.change(strategy=strategy))
+        parts.whole_field(
             "Seed of the noise", self.design.noise,
             lambda seed: Settings(noise=seed).check(), lambda seed: self.change(noise=seed),
         )  # fmt: skip
@@ -78,8 +72,8 @@ class Workbench(Generic[D, S, A]):
     def closing_cards(self, files: Sequence[str]) -> None:
         """What stands below the answer: what privacy costs, the code, the files."""
         self.later = Later(self.messages)
-        self.renew_code = code_card(self.code)
-        download_card(files, self.file, self.messages, SIMULATED)
+        self.renew_code = parts.code_card(self.code)
+        parts.download_card(files, self.file, self.messages, SIMULATED)
 
     def change(self, **changes: Any) -> None:
         """Take a changed design, if it can be used, and compute."""
