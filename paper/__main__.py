@@ -72,7 +72,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _make(study: Study, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Run what is missing, write records, table and picture, and print the table."""
-    from paper.figures.style import save_figure
 
     sweeps = study.planned(quick=options.quick, draws=options.draws)
     start = time.perf_counter()
@@ -90,7 +89,7 @@ def _make(study: Study, options: argparse.Namespace, folder: Path) -> dict[str, 
     about = json.dumps(manifest(study.name, sweeps, seed=options.seed), indent=2)
     (folder / f"{study.name}.manifest.json").write_text(about + "\n", encoding="utf-8")
     frame.to_csv(folder / f"{study.name}.csv", index=False)
-    picture = save_figure(study.picture(rows), folder / f"{study.name}.png")
+    picture = dp.figures.save_figure(study.picture(rows), folder / f"{study.name}.png")
     if not options.json:
         _print(study, rows)
         if "note" in said:

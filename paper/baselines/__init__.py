@@ -12,7 +12,6 @@ from paper.baselines import (
     cummings2015,
     dvorkin2020,
     hsu2014,
-    laplace,
     munoz2021,
     ours,
     references,
@@ -33,7 +32,7 @@ METHODS: dict[str, Method] = {
         ours.TOTALS,
         references.ROBUST,
         references.NONPRIVATE,
-        laplace.METHOD,
+        references.LAPLACE,
         references.SUP_A,
     )
 }

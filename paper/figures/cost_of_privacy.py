@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.patches import Rectangle
 
 from paper.figures.style import GUIDE, column_beside, curve, legend_below
-from paper.layouts import scenario
+from paper.problems.grids import scenario
 from paper.studies.cost_of_privacy import published_curves, summary
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -149,9 +148,3 @@ def stated(ax: Axes, points: Sequence[tuple[float, float]], text: str = "") -> N
 def heading(figure: Figure, text: str) -> None:
     """The title of a figure with several panels."""
     figure.suptitle(text, x=0.01, ha="left", fontsize=11)
-
-
-def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a PNG; its metadata says nothing about the machine."""
-    figure.savefig(path, format="png", metadata={"Software": "dp_cmdp"})
-    return path

@@ -5,10 +5,15 @@ uniform one with probability `SLIP`. Three tenths of the cells are candidates. T
 are hazards with a severity between ½ and 1, the others have one below 0.05. The limit is public:
 half the cost of the fastest way (of moves that are equally fast, the first of `MOVES` is taken), or
 a little more than what the most cautious way costs if every candidate is as severe as can be,
-whichever is larger.
+whichever is larger. :func:`scenario` has the layouts that the package ships, with their hazards.
 """
 
 from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +21,7 @@ from scipy.sparse.linalg import spsolve
 
 import dp_cmdp as dp
 from paper.linear import Floats
+from paper.policies import optimum
 
 STARTS = ("corner", "uniform")
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
@@ -87,3 +93,27 @@ def _dynamics(n: int) -> sparse.csr_array:
     T = sparse.csr_array((data, at), shape=(cells * len(MOVES), cells))
     T.sum_duplicates()
     return T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """A grid, its true database, and the value of the best policy for it."""
+
+    layout: Any
+    model: dp.ParametricCMDP
+    values: Floats
+    optimum: float
+
+    @property
+    def digest(self) -> str:
+        """Of model and hazards, so that records never mix two grids."""
+        parts = (self.model.T.data, self.model.r, self.model.start, self.values)
+        return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:12]
+
+
+@lru_cache(maxsize=16)
+def scenario(name: str = "paper") -> Scenario:
+    """A named layout with the hazards that come with it."""
+    curator = dp.envs.HazardGridEnv(name, access="curator")
+    model, values = curator.model(), curator.database().read()
+    return Scenario(dp.envs.named_layout(name), model, values, optimum(model, values))

@@ -28,11 +28,11 @@ from paper.blocks import entrywise, form
 from paper.bounds.accuracy import accuracy_bound, sampled_limit
 from paper.bounds.instance import instance_bound
 from paper.bounds.theorem import paper_bound
-from paper.layouts import scenario
 from paper.linear import Floats
 from paper.metrics import mean_interval
 from paper.policies import occupancy_program
 from paper.problems.auction import BUDGET, ad_auction, random_auction
+from paper.problems.grids import scenario
 from paper.runner import Row, Setting, Sweep, stream
 from paper.study import Study
 

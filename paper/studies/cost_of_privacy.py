@@ -34,10 +34,10 @@ import numpy as np
 
 import dp_cmdp as dp
 from paper.baselines.ours import chosen, entries, simulated
-from paper.layouts import scenario
 from paper.linear import Floats
 from paper.metrics import mean_interval, relative_loss
 from paper.policies import entrywise_policies, kept, perturbed_costs
+from paper.problems.grids import scenario
 from paper.runner import Row, Setting, Sweep, stream
 from paper.study import Study
 

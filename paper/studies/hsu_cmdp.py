@@ -17,8 +17,8 @@ import numpy as np
 import dp_cmdp as dp
 from paper.baselines import METHODS
 from paper.blocks import true_slack
-from paper.layouts import scenario
 from paper.policies import occupancy_program
+from paper.problems.grids import scenario
 from paper.runner import Row, Setting, Sweep, stream
 from paper.study import Study
 
@@ -80,7 +80,7 @@ STUDY = Study(
     about="Hsu 2014 on the hazard grid: how far its answers are from being policies",
     sweeps=sweeps,
     table=table,
-    figure="hsu_cmdp:hsu_cmdp_figure",
+    figure="single:hsu_cmdp_figure",
     draws=200,
     quick_draws=20,
 )

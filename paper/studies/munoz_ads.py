@@ -101,7 +101,7 @@ STUDY = Study(
     about="the ad experiment of Muñoz Medina et al. 2021: independent ground truth",
     sweeps=sweeps,
     table=table,
-    figure="munoz_ads:munoz_ads_figure",
+    figure="single:munoz_ads_figure",
     draws=400,
     quick_draws=40,
 )

@@ -22,12 +22,11 @@ import dp_cmdp as dp
 from paper.baselines import METHODS as SYSTEMS
 from paper.baselines.ours import chosen, entries, simulated
 from paper.blocks import equal_shares, form, true_slack
-from paper.layouts import scenario
 from paper.linear import Floats, solve
 from paper.metrics import Interval, mean_interval, relative_loss
 from paper.policies import kept, occupancy_program, optimum, perturbed_costs
 from paper.problems.auction import growing_auction, random_auction
-from paper.problems.grids import random_grid
+from paper.problems.grids import random_grid, scenario
 from paper.runner import Row, Setting, Sweep, stream
 from paper.study import Study
 

@@ -10,10 +10,9 @@ import pytest
 import dp_cmdp as dp
 from paper.__main__ import main
 from paper.figures.style import COLOURS, NAMES, colour
-from paper.layouts import scenario
 from paper.problems.auction import growing_auction
 from paper.problems.families import knapsack, staffing
-from paper.problems.grids import random_grid
+from paper.problems.grids import random_grid, scenario
 from paper.runner import run
 from paper.studies import STUDIES, cost_of_privacy, mean_shift, scale
 from paper.studies.comparison import VARIANTS, auction_setting, draw_auction

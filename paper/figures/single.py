@@ -1,17 +1,73 @@
-"""What truncation buys: the ad experiment of Muñoz Medina et al. 2021."""
+"""Pictures of single points: Hsu on a CMDP, what truncation buys, the mean shift of intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paper.figures.style import COLOURS, CROSS, heading, legend_below, new_figure
+from paper.figures.style import COLOURS, CROSS, heading, legend_below, log_numbers, new_figure
+from paper.studies.hsu_cmdp import CONVERGED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Rows = Sequence[dict[str, Any]]
+
+#: Kind, label, colour, line.
+CURVES = (
+    ("paper", "truncated Laplace, support of the paper", COLOURS["benvenuti2025"], "o-"),
+    ("tight", "truncated Laplace, tight support", COLOURS["planned"], "s-"),
+    ("optimal", "optimal noise for one changing entry", COLOURS["database"], "D-"),
+    ("bound", "no mechanism can go below", COLOURS["robust"], "--"),
+)
+
+
+def mean_shift_figure(rows: Rows) -> Figure:
+    """One panel per δ, shift over ε on logarithmic axes."""
+    deltas = sorted({row["delta"] for row in rows}, reverse=True)
+    figure, axes = new_figure(10.5, 4.3, ncols=len(deltas), sharey=True, squeeze=False)
+    for ax, delta in zip(axes[0], deltas, strict=True):
+        part = [row for row in rows if row["delta"] == delta]
+        epsilon = [row["epsilon"] for row in part]
+        for kind, label, colour, line in CURVES:
+            ax.plot(
+                epsilon, [row[kind] for row in part], line, color=colour, label=label, markersize=4
+            )
+        ax.set(xscale="log", yscale="log")
+        ax.set_xticks([0.25, 0.5, 1, 2, 5, 10], ["¼", "½", "1", "2", "5", "10"])
+        ax.minorticks_off()
+        ax.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+        ax.set_title(f"δ = {delta:g}", loc="left", fontsize=10)
+        ax.set_xlabel("privacy strength ε")
+    axes[0][0].set_ylabel("mean shift (units of Δ)")
+    legend_below(figure, *axes[0], columns=4)
+    heading(figure, "What a bound that never loosens must cost")
+    return figure
+
+
+def hsu_cmdp_figure(rows: Rows) -> Figure:
+    """Missed balance (median and least) against ε, with what counts as converged."""
+    figure, place = new_figure(6.5, 4.2)
+    eps = [row["epsilon"] for row in rows]
+    colour = COLOURS["hsu2014"]
+    place.plot(eps, [r["balance_missed_median"] for r in rows], "o-", color=colour, label="median")
+    place.plot(
+        eps, [r["balance_missed_least"] for r in rows], "s--", color=colour, label="best draw"
+    )
+    bottom = CONVERGED / 4  # enough to see that nothing is there
+    place.axhspan(bottom, CONVERGED, color="#d1fae5", label="would count as converged")
+    log_numbers(place)
+    place.set(xscale="log", ylim=(bottom, None))
+    place.set_xticks(eps, [f"{epsilon:g}" for epsilon in eps])
+    place.minorticks_off()
+    place.set_xlabel("privacy strength ε (δ = 0.1)")
+    place.set_ylabel("balance equations missed, Σ|residual|")
+    place.set_title("Hsu 2014 on the hazard grid does not converge", loc="left")
+    legend_below(figure, place, columns=3)
+    return figure
+
+
 SHADES = {"truncated Laplace": COLOURS["munoz2021"], "Laplace, same shift": COLOURS["laplace"]}
 #: Mark of each, and how far it is moved aside so that intervals can be told apart.
 LOOKS = (("p", -1.5e-6), ("o", 1.5e-6))
