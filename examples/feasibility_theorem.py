@@ -35,9 +35,9 @@ for found in runs:
     largest = found.problem.envelope.upper[0] if found.release is None else found.release.upper[0]
     tight = np.clip(np.minimum(4.0 - largest * x, 3.0 - x / 2.0), 0.0, None)
     left.plot(x, tight, color="#00734d", alpha=0.12, linewidth=1)
-    left.plot(*found.x, "o", color="#00734d", markersize=4, alpha=0.6)
+    left.plot(*found.decision, "o", color="#00734d", markersize=4, alpha=0.6)
 left.plot([], [], "o-", color="#00734d", markersize=4, label="private set and private optimum")
-violated = sum(truth * found.x[0] + found.x[1] > 4 for found in runs)
+violated = sum(truth * found.decision[0] + found.decision[1] > 4 for found in runs)
 left.set(title=f"{options.draws} private answers, {violated} infeasible", ylim=(0, 3.3))
 
 # the counterexample: A(1) = [1 0], A(2) = [0 1], b = 1.5, x ≥ 1, y ≥ 1

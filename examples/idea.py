@@ -75,7 +75,7 @@ def draw_policy(ax) -> None:
     cell, path = layout.starts[0][0], []
     while cell not in layout.goals and cell not in path:
         path.append(cell)
-        cell = layout.neighbour(cell, int(found.policy.probabilities[cell].argmax()))
+        cell = layout.neighbour(cell, int(found.decision.probabilities[cell].argmax()))
     rows, cols = np.divmod([*path, cell], layout.cols)
     ax.plot(cols, rows, color=ANSWER, linewidth=3)
 
