@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,7 +170,7 @@ class Hazards:
         kinds of the layout and no cell of a kind twice.
         """
         source = _readable("hazards", path)
-        return cls._of(layout, lambda: _of_json(layout, source))
+        return cls._of(layout, partial(_of_json, layout, source))
 
     @classmethod
     def of(cls, layout: Layout, source: Any) -> Hazards:
@@ -200,10 +201,9 @@ class Hazards:
     def values(self) -> dict[str, FloatArray]:
         """The private numbers by group, as they stand. *Curator only.*"""
         severity, limit = self._numbers()
-        names = [kind.name for kind in self.layout.kinds]
-        keys = [f"{name}." for name in names] if len(names) > 1 else [""]
-        found: dict[str, FloatArray] = {}
-        for key, part, most in zip(keys, severity, limit, strict=True):
+        kinds, found = self.layout.kinds, {}
+        for kind, part, most in zip(kinds, severity, limit, strict=True):
+            key = f"{kind.name}." if len(kinds) > 1 else ""
             found |= {f"{key}cost": part, f"{key}limit": most}
         return found
 
@@ -246,28 +246,28 @@ def _readable(name: str, source: str | Path) -> Path:
 
 def _placed(layout: Layout, kind: HazardKind, places: Any) -> FloatArray:
     """One severity per candidate of a kind; the lowest where none is placed."""
-    number = {divmod(cell, layout.cols): k for k, cell in enumerate(kind.cells)}
     found = np.full(len(kind.cells), kind.severity[0])
-    placed: set[int] = set()
+    left = dict(zip(kind.cells, range(found.size), strict=True))
     for (row, col), severity in places:
-        k = number[row, col]
-        if k in placed:
-            raise ValueError("a cell is named twice")
-        placed.add(k)
-        found[k] = severity
+        if (row, col) != divmod(row * layout.cols + col, layout.cols):
+            raise ValueError("a cell is outside of the layout")
+        found[left.pop(row * layout.cols + col)] = severity  # KeyError: no candidate, or twice
     return found
 
 
 def _of_json(layout: Layout, source: Path) -> Numbers:
     content = parse_json(read_text(source))
-    if content["format"] != FORMAT or set(content["kinds"]) != {k.name for k in layout.kinds}:
+    if content["format"] != FORMAT or len(content["kinds"]) != layout.num_kinds:
         raise ValueError("a file of another kind, or of other kinds of hazards")
-    kinds = [(kind, content["kinds"][kind.name]) for kind in layout.kinds]
-    severity = [
-        _placed(layout, kind, [((row, col), value) for row, col, value in given["severity"]])
-        for kind, given in kinds
-    ]
-    return severity, np.array([given["limit"] for _, given in kinds], dtype=np.float64)
+    severity, limit = [], []
+    for kind in layout.kinds:
+        given = content["kinds"][kind.name]
+        places = []
+        for row, col, value in given["severity"]:
+            places.append(((row, col), value))
+        severity.append(_placed(layout, kind, places))
+        limit.append(given["limit"])
+    return severity, np.array(limit, dtype=np.float64)
 
 
 def _of_table(layout: Layout, source: Any) -> list[FloatArray]:

@@ -32,7 +32,7 @@ from dp_cmdp._src.noise.digits import (
 )
 from dp_cmdp._src.noise.documents import law_from_document
 from dp_cmdp._src.noise.laws import outer_mass
-from dp_cmdp._src.noise.tables import hockey_stick
+from dp_cmdp._src.noise.one_sided import hockey_stick
 from tests.kernel.enumeration import allowed_moves, divergence, exp_below, worst
 from tests.kernel.worlds import budget, weights_of
 

@@ -29,7 +29,7 @@ from dp_cmdp._src.noise.digits import (
     toss,
     weight_below,
 )
-from dp_cmdp._src.noise.tables import draw_cells, draw_inside, integer_weights
+from dp_cmdp._src.noise.one_sided import draw_cells, draw_inside, integer_weights
 from tests.kernel.worlds import budget
 
 FALSE_ALARM = 1e-6

@@ -59,13 +59,14 @@ def row_sums(rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows:
     FloatArray
         One correctly rounded sum per row; its sign is the exact sign.
     """
-    used = np.flatnonzero(np.logical_and.reduce([np.asarray(factor) != 0.0 for factor in factors]))
+    table = np.array(factors, dtype=np.float64)
+    used = np.flatnonzero((table != 0.0).all(axis=0))
     order = used[np.argsort(rows[used], kind="stable")]
-    parts = [np.asarray(factor, dtype=np.float64)[order] for factor in factors]
+    parts = table[:, order]
     count = np.bincount(rows[order], minlength=num_rows)
     end = np.cumsum(count)
     sums = np.zeros(num_rows)
-    pieces = _expand(parts) if _is_safe(parts) else None
+    pieces = None if _unsafe(parts).any() else _expand(parts)
     todo = count > 0
     if pieces is not None and len(parts) <= 2:
         # a lone product is its own leading piece: it is already rounded once
@@ -74,11 +75,13 @@ def row_sums(rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows:
         todo &= ~lone
     left = np.flatnonzero(todo)
     spans = zip((end - count)[left].tolist(), end[left].tolist(), strict=True)
-    if pieces is not None:
-        many, flat = pieces.shape[0], pieces.T.ravel().tolist()
-        sums[left] = [math.fsum(flat[many * i : many * j]) for i, j in spans]
-    else:
-        sums[left] = [_rounded(_fraction_sum([part[i:j] for part in parts])) for i, j in spans]
+    if pieces is None:
+        for row, (i, j) in zip(left.tolist(), spans, strict=True):
+            sums[row] = _rounded(_fraction_sum(parts[:, i:j]))
+        return sums
+    many, flat = pieces.shape[0], pieces.T.ravel().tolist()
+    for row, (i, j) in zip(left.tolist(), spans, strict=True):
+        sums[row] = math.fsum(flat[many * i : many * j])
     return sums
 
 
@@ -88,7 +91,7 @@ def some_sums(
     """:func:`row_sums` of the chosen rows."""
     number = np.cumsum(chosen) - 1
     kept = np.flatnonzero(chosen[rows])
-    parts = [np.asarray(factor)[kept] for factor in factors]
+    parts = np.array(factors, dtype=np.float64)[:, kept]
     return row_sums(number[rows[kept]], parts, num_rows=int(chosen.sum()))
 
 
@@ -107,20 +110,11 @@ def sum_bounds(
         for factor in factors[1:]:
             terms *= factor
         count = np.bincount(rows, minlength=num_rows)
-        plain = _totals(rows, terms, num_rows)
-        size = _totals(rows, np.abs(terms), num_rows)
+        plain = np.bincount(rows, weights=terms, minlength=num_rows).astype(np.float64)
+        size = np.bincount(rows, weights=np.abs(terms), minlength=num_rows).astype(np.float64)
         error = (count + 4) * 2.0**-52 * size
-    if not _is_safe(factors):
-        unsafe = np.zeros(terms.size, dtype=bool)
-        for factor in factors:
-            unsafe |= ~_in_safe_range(factor, len(factors))
-        error[rows[unsafe]] = np.inf
+    error[rows[_unsafe(factors)]] = np.inf
     return plain, error, size
-
-
-def _totals(rows: NDArray[np.intp], terms: FloatArray, num_rows: int) -> FloatArray:
-    """Plain sums, row by row."""
-    return np.bincount(rows, weights=terms, minlength=num_rows).astype(np.float64, copy=False)
 
 
 def row_signs(
@@ -168,9 +162,9 @@ def residual_signs(
 ) -> FloatArray:
     """Signs of (exact sum − claimed), row by row; 0 where `claimed` is infinite."""
     finite = np.where(np.isfinite(claimed), claimed, 0.0)
-    one = np.ones(claimed.size)
-    first, *others = factors
-    parts = [np.concatenate([first, -finite]), *(np.concatenate([part, one]) for part in others)]
+    own = np.ones((len(factors), claimed.size))  # one term more per row, −claimed
+    own[0] = -finite
+    parts = np.hstack([np.array(factors, dtype=np.float64), own])
     rest = row_sums(np.concatenate([rows, np.arange(claimed.size)]), parts, num_rows=claimed.size)
     return np.where(np.isfinite(claimed), np.sign(rest), 0.0)
 
@@ -205,24 +199,22 @@ def float_below(value: Fraction) -> float:
     return -float_above(-value)
 
 
-def _is_safe(factors: Sequence[FloatArray]) -> bool:
-    """Whether every (partial) product of the factors is in the error-free range."""
-    return all(_in_safe_range(factor, len(factors)).all() for factor in factors)
-
-
-def _in_safe_range(factor: FloatArray, number: int) -> NDArray[np.bool_]:
-    """Which entries of one of `number` factors keep their products error-free."""
-    smallest = _SMALL if number < 3 else _SMALL**0.5
-    largest = _LARGE if number < 3 else _LARGE**0.5
-    size = np.abs(factor)
-    return ~((size < smallest) | (size > largest)) | (size == 0.0)
+def _unsafe(factors: Sequence[FloatArray]) -> NDArray[np.bool_]:
+    """Which terms may have a (partial) product of their factors outside the error-free range."""
+    size = np.abs(np.array(factors, dtype=np.float64))
+    power = 1.0 if len(factors) < 3 else 0.5
+    outside = (size < _SMALL**power) | (size > _LARGE**power)
+    return (outside & (size != 0.0)).any(axis=0)
 
 
 def _expand(factors: Sequence[FloatArray]) -> FloatArray:
     """Stack of 2^(len−1) arrays whose sum is, term by term, exactly the product."""
     pieces = [factors[0]]
     for factor in factors[1:]:
-        pieces = [half for piece in pieces for half in two_product(piece, factor)]
+        halves = []
+        for piece in pieces:
+            halves += two_product(piece, factor)
+        pieces = halves
     return np.stack(pieces)
 
 

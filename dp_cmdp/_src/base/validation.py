@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, wraps
-from itertools import chain, cycle
+from functools import partial, wraps
+from itertools import chain, repeat
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, ParamSpec, TypeGuard, TypeVar, cast, get_origin
@@ -49,17 +49,12 @@ def flag(name: str, value: Any) -> bool:
 
 def is_real(value: Any) -> bool:
     """Whether `value` is a real number: no truth value, no duration (an integer to numpy)."""
-    return isinstance(value, numbers.Real) and not _counts_as_number(value)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64)
 
 
 def is_integer(value: Any) -> bool:
     """Whether `value` is an integer: no truth value, no duration (an integer to numpy)."""
-    return isinstance(value, numbers.Integral) and not _counts_as_number(value)
-
-
-def _counts_as_number(value: Any) -> bool:
-    """A number to Python or numpy, but not to a person."""
-    return isinstance(value, bool | np.timedelta64)
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)
 
 
 def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:
@@ -299,7 +294,12 @@ def why_no_array(value: Any, *, depth: int = 0) -> str | None:
         return "got bytes"
     if kind in (list, tuple):
         return _why_no_items(value, depth)
-    return LONG if _length(value) > LONGEST else None
+    try:
+        return LONG if len(value) > LONGEST else None
+    except OverflowError:
+        return LONG
+    except Exception:
+        return None
 
 
 def _why_no_items(value: list[Any] | tuple[Any, ...], depth: int) -> str | None:
@@ -309,15 +309,6 @@ def _why_no_items(value: list[Any] | tuple[Any, ...], depth: int) -> str | None:
         return f"got lists nested more than {DEEPEST} deep"
     reasons = (why_no_array(item, depth=depth + 1) for item in value)
     return next((reason for reason in reasons if reason is not None), None)
-
-
-def _length(value: Any) -> float:
-    try:
-        return len(value)
-    except OverflowError:
-        return math.inf
-    except Exception:
-        return 0.0
 
 
 def array(name: str, value: Any, *, what: str = "an array of real numbers") -> FloatArray:
@@ -332,8 +323,9 @@ def private_array(name: str, value: Any) -> FloatArray:
     """A new float array of private values, of any shape: no truth values, nothing quoted."""
     found = array(name, value, what=PURE)
     plain = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
-    if not plain and not all(is_real(item) or isinstance(item, Decimal) for item in _items(value)):
-        raise InvalidArgumentError(f"{name} must be {PURE}")
+    for item in () if plain else _items(value):
+        if not (is_real(item) or isinstance(item, Decimal)):
+            raise InvalidArgumentError(f"{name} must be {PURE}")
     return found
 
 
@@ -544,25 +536,14 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
     :data:`COLLECTIONS`, and classes. Names that are imported for type checkers only are compared
     with the names of an argument's class and of its bases.
     """
-    parameters = inspect.signature(function).parameters.values()
-    annotations = {
-        p.name: str(p.annotation)
-        for p in parameters
-        if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD
-    }
-    order = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    more = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
-
-    @cache
-    def rules() -> dict[str, list[Kind]]:  # read at the first call, when all names are known
-        scope = inspect.unwrap(function).__globals__
-        return {n: [_kind(text, scope) for text in _texts(a)] for n, a in annotations.items()}
+    known: list[Any] = []  # filled at the first call, when all names of annotations are known
 
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> R:
-        kinds = rules()
-        names = chain(order, cycle(more)) if more else order
-        for name, value in (*zip(names, given, strict=False), *named.items()):
+        if not known:
+            known.append(_rules(function))
+        order, kinds = known[0]
+        for name, value in (*zip(order(), given, strict=False), *named.items()):
             for kind in kinds.get(name, ()):
                 if kind.accepts(value):
                     break
@@ -574,16 +555,31 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], checked)
 
 
+def _rules(function: Callable[..., Any]) -> tuple[Any, dict[str, list[Kind]]]:
+    """Names of positional arguments, and the kinds of every argument that says what it is."""
+    kinds: dict[str, list[Kind]] = {}
+    names: list[str] = []
+    more: list[str] = []
+    scope = inspect.unwrap(function).__globals__
+    for p in inspect.signature(function).parameters.values():
+        if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD:
+            kinds[p.name] = []
+            for text in _texts(str(p.annotation)):
+                kinds[p.name].append(_kind(text, scope))
+        if p.kind is p.POSITIONAL_OR_KEYWORD:
+            names.append(p.name)
+        elif p.kind is p.VAR_POSITIONAL:
+            more.append(p.name)
+    return partial(chain, names, repeat(more[0]) if more else ()), kinds
+
+
 def _texts(annotation: str) -> list[str]:
     """The kinds of a union: split at each | outside of brackets."""
-    texts, depth = [""], 0
+    outside, depth = "", 0
     for sign in annotation:
         depth += (sign == "[") - (sign == "]")
-        if sign == "|" and depth == 0:
-            texts.append("")
-        else:
-            texts[-1] += sign
-    return [text.split("[")[0].strip() for text in texts]
+        outside += sign if depth == 0 and sign != "]" else ""
+    return outside.replace(" ", "").split("|")
 
 
 def _kind(text: str, scope: Mapping[str, Any]) -> Kind:

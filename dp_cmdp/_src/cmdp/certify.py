@@ -69,7 +69,7 @@ def excess_of(
         bounds = cost_bounds(worst, policy, chain).tolist()
     proved = _of_inequalities(rows, theta, links)
     parts = zip(bounds, rest.tolist(), proved.tolist(), wrong.tolist(), strict=True)
-    return np.array([_sum_up(part) for part in parts])
+    return np.array(list(map(_sum_up, parts)))
 
 
 def _worst_corner(
@@ -111,11 +111,11 @@ def corner(
     """
     K, pairs = rows.num_rows, mdp.r.size
     fixed = rows.A.constant.tocoo()
-    place = [part.coords[0].astype(np.int64) * pairs + part.coords[1] for part in (fixed,)]
-    place.append(rows.A.row * pairs + rows.A.col)
+    place = fixed.coords[0].astype(np.int64) * pairs + fixed.coords[1]
+    place = np.append(place, rows.A.row * pairs + rows.A.col)
     first = np.concatenate([fixed.data, rows.A.coefficient])
     second = np.concatenate([np.ones(fixed.data.size), in_cost])
-    places, which, count = np.unique(np.concatenate(place), return_inverse=True, return_counts=True)
+    places, which, count = np.unique(place, return_inverse=True, return_counts=True)
     costs = np.zeros(K * pairs)
     costs[places] = _sums_up(which, first, second, count)
     terms = [-np.concatenate([rows.constant, rows.b.coefficient]),
@@ -160,10 +160,10 @@ def _of_inequalities(rows: RobustRows, theta: FloatArray, links: FloatArray) -> 
 
 def _sum_up(parts: tuple[float | Fraction, ...]) -> float:
     """The least float that is not below an exact sum; infinite if a part is no number."""
-    if not np.isfinite([float(part) for part in parts]).all():
+    if not np.isfinite(list(map(float, parts))).all():
         return np.inf
     try:
-        return exact.float_above(sum((Fraction(part) for part in parts), Fraction(0)))
+        return exact.float_above(sum(map(Fraction, parts), Fraction(0)))
     except OverflowError:
         return np.inf
 

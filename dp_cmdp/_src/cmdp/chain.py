@@ -18,6 +18,7 @@ refined against its own residual.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,30 +93,18 @@ class DiscountedChain:
     def _solve(
         self, right: FloatArray, *, transposed: bool, guess: FloatArray | None = None
     ) -> FloatArray:
-        answer = self._by_kernels(right, transposed=transposed, guess=guess)
-        if answer is not None:
-            return answer
+        if self.compiled is not None:  # where compiled code gets to rounding, that is the answer
+            answer = np.zeros(right.size) if guess is None else np.array(guess, np.float64)
+            if not transposed and self.compiled.values(right, answer):
+                return answer
+            positive = bool((right >= 0.0).all())  # it cuts off negative mass as rounding
+            if transposed and positive and self.compiled.visits(right, answer):
+                return answer
         matrix = sparse.csr_array(self.matrix.T) if transposed else self.matrix
         if self._factors is None and right.size > DIRECT_LIMIT:
             answer = _krylov(matrix, right)
             if answer is not None:
                 return answer
-        factors = self._factorised()
-        return _refined(matrix, right, lambda b: factors.solve(b, trans="T" if transposed else "N"))
-
-    def _by_kernels(
-        self, right: FloatArray, *, transposed: bool, guess: FloatArray | None
-    ) -> FloatArray | None:
-        """By compiled code, to rounding; None where it is not at hand or does not get there."""
-        if self.compiled is None:
-            return None
-        answer = np.zeros(right.size) if guess is None else np.array(guess, np.float64)
-        if not transposed:
-            return answer if self.compiled.values(right, answer) else None
-        positive = bool((right >= 0.0).all())  # the kernels cut off negative mass as rounding
-        return answer if positive and self.compiled.visits(right, answer) else None
-
-    def _factorised(self) -> Any:
         if self._factors is None:
             self._factors = splu(
                 sparse.csc_array(self.matrix),
@@ -123,7 +112,9 @@ class DiscountedChain:
                 diag_pivot_thresh=0.0,
                 options={"SymmetricMode": True},
             )
-        return self._factors
+        return _refined(
+            matrix, right, partial(self._factors.solve, trans="T" if transposed else "N")
+        )
 
 
 def occupancy(

@@ -78,7 +78,9 @@ class MDP:
     def with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
         """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,)."""
         made = object.__new__(CMDP)
-        _set(made, **{name: getattr(self, name) for name in SHARED}, cost=cost, limit=limit)
+        for name in SHARED:
+            object.__setattr__(made, name, getattr(self, name))
+        _set(made, cost=cost, limit=limit)
         return made
 
     def __repr__(self) -> str:

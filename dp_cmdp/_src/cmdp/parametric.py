@@ -205,11 +205,10 @@ class ParametricCMDP:
 
         Safe for the whole set, and no more than that wherever :meth:`rows` have known signs.
         """
-        ends = known.lower, known.upper
-        low, high = (end[self.cost.entry] for end in ends)
-        dear = np.where(self.cost.coefficient > 0.0, high, low)
-        low, high = (end[self.limit.entry] for end in ends)
-        tight = np.where(self.limit.coefficient > 0.0, low, high)
+        low, high, entry = known.lower, known.upper, self.cost.entry
+        dear = np.where(self.cost.coefficient > 0.0, high[entry], low[entry])
+        entry = self.limit.entry
+        tight = np.where(self.limit.coefficient > 0.0, low[entry], high[entry])
         costs, limits = corner(self.mdp, self.rows, dear, tight)
         return self.mdp.with_costs(costs, -limits)
 

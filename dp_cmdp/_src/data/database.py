@@ -168,12 +168,12 @@ def _check_groups(values: Mapping[Any, Any], envelope: Envelope) -> None:
 def _by_group(values: Mapping[Any, Any], envelope: Envelope) -> list[Any] | None:
     """The items of a mapping in the order of the groups; None if it has others."""
     try:
-        names = [group.name for group in envelope.groups]
-        keys = list(islice(values, len(names) + 1))
-        named = {key if isinstance(key, str) else key.name(): key for key in keys}
-        if set(named) != set(names) or len(keys) > len(names):
-            return None
-        return [values[named[name]] for name in names]
+        count, named, found = len(envelope.groups), {}, []
+        for key in islice(values, count + 1):
+            named[key if isinstance(key, str) else key.name()] = values[key]
+        for group in envelope.groups:
+            found.append(named[group.name])
+        return found if len(values) == len(named) == count else None
     except Exception:
         return None
 
@@ -195,5 +195,9 @@ def _flat(values: Any, envelope: Envelope) -> FloatArray | None:
             return None
         array = check.private_array("values", values)
         return array if array.shape == envelope.lower.shape else None
-    parts = [private_group(part, group) for part, group in zip(given, groups, strict=True)]
-    return None if any(part is None for part in parts) else np.concatenate(parts)  # type: ignore
+    parts = []
+    for part, group in zip(given, groups, strict=True):
+        parts.append(private_group(part, group))
+        if parts[-1] is None:
+            return None
+    return np.concatenate(parts)

@@ -233,15 +233,17 @@ class Envelope:
             found.append(Group(name, part.groups[0].shape, start, part.groups[0].labels))
             start = found[-1].stop
         parts = list(groups.values())
-        lower, upper, radius = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("lower", "upper", "radius")
-        )
+        lower, upper, radius, tables = [], [], [], []
+        for part in parts:
+            lower.append(part.lower)
+            upper.append(part.upper)
+            radius.append(part.radius)
+            tables.append(part.change)
         if change is not None:
             _refuse_beside_change(records=records)
             table = _change_matrix(change, start)
         elif (owners := _owners(tuple(found), records, entries_per_record)) is not None:
-            table = _disjoint(owners, radius)
+            table = _disjoint(owners, np.concatenate(radius))
         else:
             named = [name for name, part in groups.items() if part._states_records]
             if len(named) > 1:
@@ -252,9 +254,10 @@ class Envelope:
                     "change"
                 )
             entries_per_record = groups[named[0]].entries_per_record if named else None
-            table = sparse.csr_array(sparse.block_diag([part.change for part in parts]))
+            table = sparse.csr_array(sparse.block_diag(tables))
         made = cls.__new__(cls)
-        made._fill(lower, upper, table, entries_per_record, tuple(found))
+        low, high = np.concatenate(lower), np.concatenate(upper)
+        made._fill(low, high, table, entries_per_record, tuple(found))
         return made
 
     @classmethod
@@ -542,11 +545,10 @@ class Envelope:
         """Whether `other` states the same about the same entries."""
         if not isinstance(other, Envelope):
             return NotImplemented
-        return self is other or (
-            self.adjacency_digest == other.adjacency_digest
-            and [group.facts() for group in self.groups]
-            == [group.facts() for group in other.groups]
-        )
+        if self is other:
+            return True
+        same = self.adjacency_digest == other.adjacency_digest
+        return same and list(map(Group.facts, self.groups)) == list(map(Group.facts, other.groups))
 
     def __hash__(self) -> int:
         return hash(self.adjacency_digest)

@@ -33,8 +33,10 @@ VALUE = "value"
 
 def is_table(data: Any) -> bool:
     """Whether `data` is a DataFrame or a Series of pandas, which is not imported to find out."""
-    names = {f"{kind.__module__.split('.')[0]}.{kind.__name__}" for kind in type(data).__mro__}
-    return bool(names & {"pandas.DataFrame", "pandas.Series"})
+    for kind in type(data).__mro__:
+        if kind.__module__.split(".")[0] == "pandas" and kind.__name__ in ("DataFrame", "Series"):
+            return True
+    return False
 
 
 def envelope_arguments(

@@ -139,7 +139,7 @@ def is_name(part: Any) -> bool:
 def packed(label: Any) -> Any:
     """A label for JSON."""
     if isinstance(label, tuple):
-        return [packed(part) for part in label]
+        return list(map(packed, label))
     if isinstance(label, dt.timedelta):
         return {"span": cast(Any, label).isoformat()}
     if isinstance(label, dt.datetime):

@@ -127,13 +127,18 @@ def weight_below(thresholds: Sequence[int], end: int) -> int:
 
 def second_moment_below(thresholds: Sequence[int], end: int) -> float:
     """E[K²; K < end] for end ≤ 2^L, in floats: digits are independent, variances add."""
-    chance = [*(threshold / ONE for threshold in thresholds), 0.0]
-    squares, prefix, base = 0.0, 1.0, 0.0
+    chance, squares, prefix, base = [], 0.0, 1.0, 0.0
+    for threshold in thresholds:
+        chance.append(threshold / ONE)
+    chance.append(0.0)
     for place in reversed(range(len(chance))):
         p = chance[place]
         if end >> place & 1:
-            mean = base + sum(2.0**i * chance[i] for i in range(place))
-            spread = sum(4.0**i * chance[i] * (1 - chance[i]) for i in range(place))
+            lower = spread = 0.0
+            for i in range(place):
+                lower += 2.0**i * chance[i]
+                spread += 4.0**i * chance[i] * (1 - chance[i])
+            mean = base + lower
             squares += prefix * (1 - p) * (mean * mean + spread)
             prefix, base = prefix * p, base + 2.0**place
         else:
@@ -185,13 +190,7 @@ def draw_signs(
     return np.where(negative, -magnitude, magnitude)[kept]
 
 
-def collect(
-    propose: Callable[[int], NDArray[Any]], size: int, *, acceptance: float, limit: int
-) -> list[int]:
-    """`size` accepted draws, from batches of at most `limit` proposals."""
-    found: list[int] = []
-    while len(found) < size:
-        wanted = (size - len(found)) / acceptance
-        batch = min(max(limit, 1), ceil(wanted + 5 * sqrt(wanted)))
-        found += propose(batch)[: size - len(found)].tolist()
-    return found
+def proposals(missing: int, *, acceptance: float, limit: int) -> int:
+    """How many to draw where `missing` shall be accepted: at most `limit`."""
+    wanted = missing / acceptance
+    return min(max(limit, 1), ceil(wanted + 5 * sqrt(wanted)))

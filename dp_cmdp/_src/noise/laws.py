@@ -25,13 +25,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError
@@ -41,9 +40,7 @@ from dp_cmdp._src.noise.digits import (
     ONE,
     PRECISION,
     FloatArray,
-    IntArray,
     Source,
-    collect,
     continuation,
     continuation_holds,
     digit_thresholds,
@@ -51,6 +48,7 @@ from dp_cmdp._src.noise.digits import (
     draw_signs,
     draw_words,
     exp_lower,
+    proposals,
     random_bytes,
     second_moment_below,
     steps_hold,
@@ -160,13 +158,27 @@ class Laplace:
 
     support: int
     thresholds: tuple[int, ...]
+    low: int = field(init=False, repr=False, compare=False)
+    high: int = field(init=False, repr=False, compare=False)
+    mean: float = field(init=False, repr=False, compare=False)
+    variance: float = field(init=False, repr=False, compare=False)
+    #: Probability that a proposed magnitude and sign are kept.
+    acceptance: float = field(init=False, repr=False, compare=False)
+    #: The logarithm of what the first unit step away from 0 divides the law by.
+    rate: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         digits = len(self.thresholds)
         if not 0 <= self.support <= LARGEST or self.support >> digits or digits > MAX_DIGITS:
             raise InvalidArgumentError("support must lie below 2^61 and below 2^(thresholds)")
-        if not all(0 < each < ONE for each in self.thresholds):
+        if digits and not 0 < min(self.thresholds) <= max(self.thresholds) < ONE:
             raise InvalidArgumentError("thresholds must lie between 0 and 2^256")
+        end = self.support + 1
+        inside = 2 * weight_below(self.thresholds, end) - weight_below(self.thresholds, 1)
+        kept = max(inside / (2 * ONE**digits), 2.0**-1022)
+        variance = second_moment_below(self.thresholds, end) / kept
+        vars(self).update(low=-self.support, high=self.support, mean=0.0, variance=variance)
+        vars(self).update(acceptance=kept, rate=_rate(self.thresholds))
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Laplace:
@@ -174,38 +186,6 @@ class Laplace:
         check_budget(budget, lowest_delta=MIN_DELTA)
         l1, largest = max(sensitivity.l1, 1), max(sensitivity.largest, 1)
         return narrowest_laplace(l1, largest, budget.epsilon, budget.delta)
-
-    @property
-    def low(self) -> int:
-        return -self.support
-
-    @property
-    def high(self) -> int:
-        return self.support
-
-    @property
-    def mean(self) -> float:
-        return 0.0
-
-    @property
-    def variance(self) -> float:
-        return self._variance
-
-    @cached_property
-    def _variance(self) -> float:
-        return second_moment_below(self.thresholds, self.support + 1) / self.acceptance
-
-    @cached_property
-    def acceptance(self) -> float:
-        """Probability that a proposed magnitude and sign are kept."""
-        inside = 2 * weight_below(self.thresholds, self.support + 1)
-        inside -= weight_below(self.thresholds, 1)
-        return inside / (2 * ONE ** len(self.thresholds))
-
-    @cached_property
-    def rate(self) -> float:
-        """The logarithm of what the first unit step away from 0 divides the law by."""
-        return _rate(self.thresholds)
 
     def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
         """(l1/largest)·(mass of the `largest` outermost points), rounded up to 2^−256."""
@@ -237,12 +217,14 @@ class Laplace:
         with a threshold (2^−32 per digit) takes 28 more bytes.
         """
 
-        def proposals(batch: int) -> IntArray:
-            magnitude = draw_magnitudes(self.thresholds, batch, source)
-            return draw_signs(magnitude, source, keep=magnitude <= self.support)
-
+        found: list[int] = []
         limit = BATCH_WORDS // (len(self.thresholds) + 1)
-        return collect(proposals, size, acceptance=self.acceptance, limit=limit)
+        while (missing := size - len(found)) > 0:
+            batch = proposals(missing, acceptance=self.acceptance, limit=limit)
+            magnitude = draw_magnitudes(self.thresholds, batch, source)
+            drawn = draw_signs(magnitude, source, keep=magnitude <= self.support)
+            found += drawn[:missing].tolist()
+        return found
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
         inside = -math.expm1(-self.rate * (self.support + 0.5))
@@ -344,18 +326,18 @@ class UnboundedLaplace:
     def sample(self, size: int, source: Source) -> list[int]:
         """Draws of any size: nothing is cut, so that δ = 0 holds of what is drawn."""
 
-        def proposals(batch: int) -> NDArray[Any]:
+        found: list[int] = []
+        acceptance, limit = float(1 - self._zero() / 2), BATCH_WORDS // (len(self.thresholds) + 2)
+        while (missing := size - len(found)) > 0:
+            batch = proposals(missing, acceptance=acceptance, limit=limit)
             magnitude = draw_magnitudes(self.thresholds, batch, source).astype(object)
             further = toss(draw_words(1, batch, source)[0], self.onward, source)
             for lucky in np.flatnonzero(further):
                 magnitude[lucky] += 1 << len(self.thresholds)
                 while _again(self.onward, source):
                     magnitude[lucky] += 1 << len(self.thresholds)
-            return draw_signs(magnitude, source, keep=None)
-
-        acceptance = float(1 - self._zero() / 2)
-        limit = BATCH_WORDS // (len(self.thresholds) + 2)
-        return collect(proposals, size, acceptance=acceptance, limit=limit)
+            found += draw_signs(magnitude, source, keep=None)[:missing].tolist()
+        return found
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
         sign = rng.choice((-1.0, 1.0), size)

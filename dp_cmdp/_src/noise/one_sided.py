@@ -13,6 +13,17 @@ is not, a little (ε, δ/2)-private truncated Laplace noise is mixed in (diverge
 the solver fails, coarser cells are tried, and at last truncated Laplace noise itself is used (as
 happens beyond ε ≈ 15 with δ below 1e-6, where the program is too badly scaled).
 
+A law is a table of integer weights over 2^256: Z = cell·J + U with P(J = j) = w_j/2^256 and U
+uniform on {0, …, cell − 1}.
+
+**Shifts inside a cell cost nothing.** Shift the law by d·cell + f, 0 ≤ f < cell. A share
+1 − f/cell of each cell then faces the cell d places back and a share f/cell the one d + 1 back, so
+with H_d = Σ_j max(w_j − e^ε w_{j−d}, 0)/2^256 the hockey-stick divergence of d whole cells,
+
+    H_{d·cell + f} = (1 − f/cell)·H_d + (f/cell)·H_{d+1}.
+
+So (ε, δ)-privacy for whole cells d ≤ h is (ε, δ)-privacy for every shift of at most h·cell points.
+
 The tight side is the sign of a weight: y − low is close above Σ w·n, so noise of small mean makes
 the upper end of an entry close where its weight is positive, the lower where it is negative.
 """
@@ -20,19 +31,29 @@ the upper end of an entry close where its weight is positive, the lower where it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from itertools import zip_longest
+from functools import lru_cache
+from itertools import accumulate, count, zip_longest
+from operator import mul
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.noise.digits import LARGEST, ONE, FloatArray, Source, exp_lower
+from dp_cmdp._src.noise.digits import (
+    LARGEST,
+    ONE,
+    PRECISION,
+    FloatArray,
+    Source,
+    exp_lower,
+    random_bytes,
+)
 from dp_cmdp._src.noise.laws import (
     CERTAIN,
     MAX_EPSILON,
@@ -43,13 +64,10 @@ from dp_cmdp._src.noise.laws import (
     float_within,
     narrowest_laplace,
 )
-from dp_cmdp._src.noise.tables import (
-    draw_cells,
-    draw_inside,
-    integer_weights,
-    worst_hockey_stick,
-)
 
+#: Bits of a draw that are compared first, one machine word, and those that settle ties.
+HEAD = 64
+REST = PRECISION - HEAD
 #: Cells per Δ at most, and cells in all (about): the size of the linear program.
 RESOLUTION = 32
 CELLS = 72
@@ -90,6 +108,12 @@ class OneSided:
 
     cell: int
     weights: tuple[int, ...]
+    low: int = field(init=False, repr=False, compare=False)
+    high: int = field(init=False, repr=False, compare=False)
+    mean: float = field(init=False, repr=False, compare=False)
+    variance: float = field(init=False, repr=False, compare=False)
+    #: Probabilities of the cells, in floats.
+    chances: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 < len(self.weights) <= MAX_CELLS or not 0 < self.cell <= LARGEST:
@@ -98,6 +122,15 @@ class OneSided:
             raise InvalidArgumentError("the noise must stay below 2^61 steps")
         if min(self.weights) < 0 or sum(self.weights) != ONE:
             raise InvalidArgumentError("weights must be non-negative and sum to 2^256")
+        chances = np.array(self.weights, dtype=object) / ONE
+        chances = chances.astype(np.float64)
+        middle = _mean(self.weights)
+        place = np.arange(chances.size) - middle
+        within = (float(self.cell) ** 2 - 1) / 12
+        variance = float(self.cell) ** 2 * float(place**2 @ chances) + within
+        mean = self.cell * middle + (self.cell - 1) / 2
+        vars(self).update(low=0, high=self.cell * chances.size - 1, chances=chances)
+        vars(self).update(mean=mean, variance=variance)
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> OneSided:
@@ -115,32 +148,6 @@ class OneSided:
                 f"table ends at {REFUSED:g}. Raise epsilon, or use Laplace, as good there"
             )
         return _least_mean(cls, max(sensitivity.largest, 1), budget.epsilon, budget.delta)
-
-    @property
-    def low(self) -> int:
-        return 0
-
-    @property
-    def high(self) -> int:
-        return self.cell * len(self.weights) - 1
-
-    @property
-    def mean(self) -> float:
-        return self._mean
-
-    @cached_property
-    def _mean(self) -> float:
-        return self.cell * _mean(self.weights) + (self.cell - 1) / 2
-
-    @property
-    def variance(self) -> float:
-        return self._variance
-
-    @cached_property
-    def _variance(self) -> float:
-        place = np.arange(len(self.weights)) - _mean(self.weights)
-        within = (float(self.cell) ** 2 - 1) / 12
-        return float(self.cell) ** 2 * float(place**2 @ self._chances) + within
 
     def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
         """The greatest divergence over all shifts that one record may cause."""
@@ -162,7 +169,7 @@ class OneSided:
     def log_weight(self, z: FloatArray) -> FloatArray:
         place = np.clip(np.asarray(z) // self.cell, 0, len(self.weights) - 1).astype(np.int64)
         with np.errstate(divide="ignore"):
-            return np.log(self._chances)[place]
+            return np.log(self.chances)[place]
 
     def sample(self, size: int, source: Source) -> list[int]:
         """Draws by inversion."""
@@ -170,7 +177,7 @@ class OneSided:
         return (cells * self.cell + draw_inside(self.cell, size, source)).tolist()
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
-        ends = np.cumsum(self._chances)
+        ends = np.cumsum(self.chances)
         cells = np.searchsorted(ends / ends[-1], rng.random(size), side="right")
         cells = np.minimum(cells, len(self.weights) - 1)
         drawn = cells * float(self.cell) + rng.integers(0, self.cell, size)
@@ -183,10 +190,6 @@ class OneSided:
             "weights": [f"{each:x}" for each in self.weights],
         }
 
-    @cached_property
-    def _chances(self) -> FloatArray:
-        return np.array([weight / ONE for weight in self.weights])
-
 
 def _tight(epsilon: Fraction, delta: Fraction) -> float:
     """Half-width of truncated Laplace noise, in sensitivities."""
@@ -195,7 +198,7 @@ def _tight(epsilon: Fraction, delta: Fraction) -> float:
 
 
 def _mean(weights: tuple[int, ...]) -> float:
-    return float(Fraction(sum(j * weight for j, weight in enumerate(weights)), ONE))
+    return float(Fraction(sum(map(mul, weights, count())), ONE))
 
 
 @lru_cache(maxsize=64)
@@ -217,35 +220,33 @@ def _least_mean(kind: type[OneSided], largest: int, epsilon: Fraction, delta: Fr
 def _optimal_weights(epsilon: Fraction, delta: Fraction, shifts: int) -> tuple[int, ...] | None:
     """Weights better than truncated Laplace and exactly private up to `shifts` cells, if found."""
     simple = _mean(integer_weights(_laplace_masses(epsilon, delta, shifts)))
+    ratio = exp_lower(epsilon)
     for clip in CLIPS:
-        for weights in _mixtures(epsilon, delta, shifts=shifts, clip=clip):
-            if worst_hockey_stick(weights, shifts, exp_lower(epsilon)) <= delta:
+        masses = _solve(float(epsilon), float(delta) * (1 - MARGIN), shifts=shifts, clip=clip)
+        if masses is None:
+            continue
+        answer = list(map(Fraction, np.trim_zeros(masses, "b").tolist()))
+        for part in (None, *MIXTURES):  # with more and more truncated Laplace noise, until private
+            weights = integer_weights(answer)
+            if part is not None:
+                weights = _mixture(answer, _laplace_masses(epsilon, delta / 2, shifts), part)
+            if worst_hockey_stick(weights, shifts, ratio) <= delta:
                 if _mean(weights) < simple:
                     return weights
                 break
     return None
 
 
+def _mixture(answer: list[Fraction], mender: list[Fraction], part: Fraction) -> tuple[int, ...]:
+    whole = sum(answer)
+    pairs = zip_longest(answer, mender, fillvalue=Fraction(0))
+    return integer_weights([(1 - part) * a / whole + part * b for a, b in pairs])
+
+
 def _laplace_masses(epsilon: Fraction, delta: Fraction, shifts: int) -> list[Fraction]:
     law: Laplace = narrowest_laplace(shifts, shifts, epsilon, delta)
-    half = [law.pmf(point) for point in range(law.support + 1)]
+    half = list(map(law.pmf, range(law.support + 1)))
     return half[:0:-1] + half
-
-
-def _mixtures(
-    epsilon: Fraction, delta: Fraction, *, shifts: int, clip: float
-) -> Iterator[tuple[int, ...]]:
-    """The program's answer with more and more truncated Laplace noise mixed in."""
-    masses = _solve(float(epsilon), float(delta) * (1 - MARGIN), shifts=shifts, clip=clip)
-    if masses is None:
-        return
-    answer = [Fraction(float(mass)) for mass in np.trim_zeros(masses, "b")]
-    yield integer_weights(answer)
-    whole = sum(answer)
-    mender = _laplace_masses(epsilon, delta / 2, shifts)
-    for part in MIXTURES:
-        pairs = zip_longest(answer, mender, fillvalue=Fraction(0))
-        yield integer_weights([(1 - part) * a / whole + part * b for a, b in pairs])
 
 
 def _solve(epsilon: float, delta: float, *, shifts: int, clip: float) -> FloatArray | None:
@@ -258,21 +259,20 @@ def _solve(epsilon: float, delta: float, *, shifts: int, clip: float) -> FloatAr
     edge = np.minimum(place, cells - 1 - place)
     scale = np.minimum(1.0, delta * np.exp(np.minimum(epsilon * edge / shifts, 700.0)))
     scale /= scale.sum()
-    blocks = [
-        _excess(scale, shift * sign, factor=math.exp(epsilon), clip=clip)
-        for shift in range(1, shifts + 1)
-        for sign in (1, -1)
-    ]
-    count = len(blocks)
-    budget = sparse.block_diag([scale[None, :] / delta] * count)
-    rows = sparse.hstack([sparse.vstack(blocks), -sparse.eye_array(count * cells)])
-    limits = sparse.hstack([sparse.coo_array((count, cells)), budget])
+    blocks = []
+    for shift in range(1, shifts + 1):
+        for sign in (1, -1):
+            blocks.append(_excess(scale, shift * sign, factor=math.exp(epsilon), clip=clip))
+    number = len(blocks)
+    budget = sparse.block_diag([scale[None, :] / delta] * number)
+    rows = sparse.hstack([sparse.vstack(blocks), -sparse.eye_array(number * cells)])
+    limits = sparse.hstack([sparse.coo_array((number, cells)), budget])
     A_ub: Any = sparse.csr_array(sparse.vstack([rows, limits]))
-    none = np.zeros(count * cells)
+    none = np.zeros(number * cells)
     answer = linprog(
         np.concatenate([scale * (place + 0.5) / shifts, none]),
         A_ub=A_ub,
-        b_ub=np.concatenate([none, np.ones(count)]),
+        b_ub=np.concatenate([none, np.ones(number)]),
         A_eq=np.concatenate([scale, none])[None, :],
         b_eq=[1.0],
         method="highs-ds",
@@ -290,3 +290,65 @@ def _excess(scale: FloatArray, shift: int, *, factor: float, clip: float) -> spa
     ratio = np.minimum(factor * scale[band - shift] / scale[band], clip)
     entries = sparse.coo_array((ratio, (band, band - shift)), shape=(size, size))
     return sparse.csr_array(sparse.eye_array(size) - entries)
+
+
+def hockey_stick(weights: Sequence[int], shift: int, ratio: Fraction) -> Fraction:
+    """Greater of Σ max(w_j − ratio·w_{j∓shift}, 0)/2^256 over the two directions, exactly."""
+    top, bottom = ratio.numerator, ratio.denominator
+    size = len(weights)
+    worst = 0
+    for sign in (-shift, shift):
+        total = 0
+        for j, weight in enumerate(weights):
+            other = weights[j + sign] if 0 <= j + sign < size else 0
+            total += max(weight * bottom - top * other, 0)
+        worst = max(worst, total)
+    return Fraction(worst, bottom * ONE)
+
+
+def worst_hockey_stick(weights: Sequence[int], shifts: int, ratio: Fraction) -> Fraction:
+    """The greatest hockey-stick divergence over shifts of 1, …, `shifts` cells."""
+    worst = Fraction(0)
+    for shift in range(1, shifts + 1):
+        worst = max(worst, hockey_stick(weights, shift, ratio))
+    return worst
+
+
+def integer_weights(masses: Sequence[Fraction]) -> tuple[int, ...]:
+    """Non-negative masses as integers that sum to 2^256; the remainder goes to the heaviest."""
+    total = sum(masses)
+    weights = []
+    for mass in masses:
+        weights.append(int(mass * ONE / total))
+    heaviest = max(range(len(weights)), key=weights.__getitem__)
+    weights[heaviest] += ONE - sum(weights)
+    return tuple(weights)
+
+
+def draw_cells(weights: Sequence[int], size: int, source: Source) -> NDArray[np.int64]:
+    """`size` exact draws of J by inversion: 64 random bits, 192 more in a tie."""
+    ends = list(accumulate(weights[:-1]))
+    top = np.array(ends, dtype=object) >> REST
+    heads = np.minimum(top, (1 << HEAD) - 1).astype(np.uint64)
+    words = np.frombuffer(random_bytes(source, size * (HEAD // 8)), dtype=np.uint64)
+    cells = np.searchsorted(heads, words, side="right")
+    for tie in np.flatnonzero(np.isin(words, heads)):
+        point = int(words[tie]) << REST | int.from_bytes(random_bytes(source, REST // 8), "little")
+        cells[tie] = sum(end <= point for end in ends)
+    return cells.astype(np.int64)
+
+
+def draw_inside(cell: int, size: int, source: Source) -> NDArray[np.int64]:
+    """`size` exact uniform draws from {0, …, cell − 1}: 64 random bits modulo `cell`.
+
+    Words beyond the last whole multiple of `cell` (a share below cell/2^64) are drawn again.
+    """
+    if cell == 1:
+        return np.zeros(size, dtype=np.int64)
+    last = np.uint64((1 << HEAD) // cell * cell - 1)
+    words = np.frombuffer(random_bytes(source, size * (HEAD // 8)), dtype=np.uint64).copy()
+    while (again := np.flatnonzero(words > last)).size:
+        words[again] = np.frombuffer(
+            random_bytes(source, again.size * (HEAD // 8)), dtype=np.uint64
+        )
+    return (words % np.uint64(cell)).astype(np.int64)

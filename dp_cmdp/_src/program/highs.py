@@ -195,17 +195,7 @@ def _quiet_highs(lp: LinearProgram, scale: Scale, tolerance: float) -> highspy.H
     highs.setOptionValue("small_matrix_value", 1e-12)  # the least that HiGHS allows
     most = ITERATIONS * (lp.b.size + lp.b_eq.size + lp.c.size + ITERATIONS)
     highs.setOptionValue("simplex_iteration_limit", min(most, 2**31 - 1))
-    _pass_model(highs, lp, scale)
-    return highs
-
-
-def _scaled(matrix: sparse.csr_array, rows: FloatArray, columns: FloatArray) -> sparse.csr_array:
-    data = matrix.data * np.repeat(rows, np.diff(matrix.indptr)) * columns[matrix.indices]
-    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _pass_model(highs: highspy.Highs, lp: LinearProgram, scale: Scale) -> None:
-    """Hand the program over as arrays, which HiGHS reads without a detour through lists."""
+    # as arrays, which HiGHS reads without a detour through lists
     rows = _scaled(sparse.vstack([lp.A, lp.A_eq], format="csr"), scale.rows, scale.columns)
     right = np.concatenate([lp.b, lp.b_eq]) * scale.rows
     m = lp.b.size
@@ -227,6 +217,12 @@ def _pass_model(highs: highspy.Highs, lp: LinearProgram, scale: Scale) -> None:
         rows.data,
         np.zeros(lp.c.size, dtype=np.int32),  # all continuous
     )
+    return highs
+
+
+def _scaled(matrix: sparse.csr_array, rows: FloatArray, columns: FloatArray) -> sparse.csr_array:
+    data = matrix.data * np.repeat(rows, np.diff(matrix.indptr)) * columns[matrix.indices]
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _failure(status: highspy.HighsModelStatus) -> SolverError:

@@ -140,16 +140,10 @@ class RobustRows:
         sign[:own] = rows.sign
         #: Pairs with a variable of their own; each other one stands at one end of its interval.
         self.hard = np.flatnonzero((linked | (sign == 0)) & (self.low < self.high))
+        self.links = self.link_row.size
+        #: Variables beside x.
+        self.extra = self.hard.size + self.links
         self.base = np.where((sign > 0) & ~linked, self.high, self.low)
-
-    @property
-    def links(self) -> int:
-        return self.link_row.size
-
-    @property
-    def extra(self) -> int:
-        """Variables beside x."""
-        return self.hard.size + self.links
 
     @cached_property
     def counterpart(self) -> tuple[sparse.csr_array, FloatArray]:
@@ -162,12 +156,10 @@ class RobustRows:
         base = _table(self.base, (self.row, every), (m, pairs))
         spread = _table(self.high - self.low, (self.row, every), (m, pairs))
         price = _table(self.known.q[self.link_inequality], place, (m, self.links))
-        blocks = [
-            [rows.A.constant + base @ G, spread[:, hard], price - base @ pull],
-            [G[hard], -sparse.eye_array(hard.size), -pull[hard]],
-        ]
-        A = sparse.vstack([sparse.hstack(block) for block in blocks], format="csr")
-        return sparse.csr_array(A), np.concatenate([rows.constant + base @ h, h[hard]])
+        own = sparse.hstack([rows.A.constant + base @ G, spread[:, hard], price - base @ pull])
+        more = sparse.hstack([G[hard], -sparse.eye_array(hard.size), -pull[hard]])
+        A = sparse.csr_array(sparse.vstack([own, more], format="csr"))
+        return A, np.concatenate([rows.constant + base @ h, h[hard]])
 
     def program(
         self,

@@ -49,6 +49,9 @@ WITH_LITTLE_CAUTION = 1.05
 #: Problems in which rows and entries meet so often, or more, are tried in short: a trial tells
 #: more there, and proposals take longer than answers (auctions of 300 and 1,000 groups).
 MANY_MEETINGS = 1_000
+#: From here on a proposal, a program with a row and a variable per meeting, takes half a minute or
+#: more: entries are released without a trial, and queries where they are asked for.
+TOO_MANY_MEETINGS = 50_000
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,11 @@ class Choice:
 
 def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = False) -> Choice:
     """The strategy that promises to lose least; the release of entries where nothing is solved."""
-    short = simulator.problem.signs.nnz >= MANY_MEETINGS
+    meetings = simulator.problem.signs.nnz
+    short = meetings >= MANY_MEETINGS
     plain, *rest = SHORT_MENU if short else MENU
+    if meetings >= TOO_MANY_MEETINGS:
+        return Choice(plain)
     menu = []
     for strategy in rest:
         if _possible(strategy, budget):

@@ -53,7 +53,9 @@ def publish(
     notes: dict[str, Any] | None = None,
 ) -> Release:
     """What the strategy measures of the database, added to what was published `after`."""
-    steps = [(step, step.part(budget)) for step in strategy.steps]  # what is wrong is said unpaid
+    steps = []
+    for step in strategy.steps:  # what is wrong with a part is said unpaid
+        steps.append((step, step.part(budget)))
     document, release = strategy.document() | (notes or {}), after or Release(problem.envelope)
     if release.strategy_document is not None:
         document["after"] = dict(release.strategy_document)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -53,23 +54,24 @@ def as_problem(problem: Any) -> Any:
         from dp_cmdp._src.verbs.problems import Nothing
 
         return Nothing(problem)
-    kinds = type(problem).__mro__
-    names = [f"{kind.__module__.split('.')[0]}.{kind.__name__}" for kind in kinds]
-    if "cvxpy.Problem" in names:  # looked up by name: others go without these modules
-        from dp_cmdp._src.frontends.cvxpy import as_problem as from_cvxpy
+    for kind in type(problem).__mro__:  # by name: others go without cvxpy and without CMDPs
+        whose = kind.__module__.split(".")[0]
+        if (whose, kind.__name__) == ("cvxpy", "Problem"):
+            from dp_cmdp._src.frontends.cvxpy import as_problem as from_cvxpy
 
-        return from_cvxpy(problem)
-    if "dp_cmdp.CMDP" in names:
-        from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+            return from_cvxpy(problem)
+        if (whose, kind.__name__) == ("dp_cmdp", "CMDP"):
+            from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 
-        return ParametricCMDP.of_public(problem)
+            return ParametricCMDP.of_public(problem)
     if isinstance(problem, type):
         raise InvalidTypeError(
             f"problem must be a problem, got the class {problem.__name__}: make one of it first"
         )
-    if all(hasattr(problem, name) for name in OWN):
+    has = partial(hasattr, problem)
+    if all(map(has, OWN)):
         return problem
-    if all(hasattr(problem, name) for name in USERS):
+    if all(map(has, USERS)):
         if not isinstance(problem.envelope, Envelope):
             raise InvalidTypeError(
                 "problem.envelope must be an Envelope, got " + type(problem.envelope).__name__

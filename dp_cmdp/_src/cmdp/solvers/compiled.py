@@ -70,11 +70,6 @@ class Dynamics(Structure):
         made.arrays = arrays
         return made
 
-    @property
-    def start(self) -> FloatArray:
-        """mu."""
-        return self.arrays[3]
-
 
 class Given(Structure):
     """Policies to start from, with their exact occupancies and values; keeps the arrays alive."""
@@ -224,7 +219,7 @@ class Workspace:
         self._dynamics = Dynamics.over(arrays, shape=self.shape, gamma=self.gamma)
         self._reward = address(self.reward)
         room = library.chain_room(byref(self._dynamics))
-        chains = [library.chain_new(self.shape[0], room) for _ in range(2)]
+        chains = library.chain_new(self.shape[0], room), library.chain_new(self.shape[0], room)
         for chain in filter(None, chains):
             weakref.finalize(self, library.chain_free, chain)
         if not all(chains):

@@ -38,7 +38,7 @@ class CompiledChain:
         chances, first = np.empty(room), np.zeros(states, np.int32)
         arrays = (rows, columns, chances)
         library.mixture(byref(dynamics), address(given), *map(address, arrays))
-        own = Dynamics.over((*arrays, dynamics.start), shape=(states, 1), gamma=mdp.gamma)
+        own = Dynamics.over((*arrays, dynamics.arrays[3]), shape=(states, 1), gamma=mdp.gamma)
         self._chain = library.chain_new(states, room)
         if not self._chain:
             raise MemoryError

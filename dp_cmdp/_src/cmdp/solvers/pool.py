@@ -61,8 +61,7 @@ class PolicyPool:
         table, x = cost.reshape(rows, -1), np.zeros((library.shape[0], rows + 1))
         outcome = library.workspace.solve(table, limit, gap=gap, given=library.given(table), x=x)
         if outcome.status == SOLVED:
-            mixed = zip(outcome.policies, outcome.occupancies, strict=True)
-            library.touch([library.insert(policy, y) for policy, y in mixed])
+            library.touch(list(map(library.insert, outcome.policies, outcome.occupancies)))
             return self._solution(outcome)
         if outcome.status == INFEASIBLE:
             raise infeasible(outcome.multiplier, outcome.value)
