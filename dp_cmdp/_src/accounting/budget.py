@@ -200,7 +200,7 @@ class PrivacyBudget:
         return tuple(self * part for part in parts)
 
     def __str__(self) -> str:
-        return f"(ε = {shown_up(self.epsilon)}, δ = {shown_up(self.delta)})"
+        return f"(ε = {_short(self.epsilon)}, δ = {_short(self.delta)})"
 
     def rounded_down(self) -> str:
         """Text of an amount that remains: never overstated."""
@@ -246,6 +246,12 @@ def short(value: Fraction) -> str:
 def shown_up(value: Fraction) -> str:
     """Decimal text of a non-negative fraction, rounded up so that a loss is never understated."""
     return _shown(value, math.ceil)
+
+
+def _short(value: Fraction) -> str:
+    """A decimal where that is exact, else the fraction, else a decimal rounded up."""
+    text = shown_up(value)
+    return text if Fraction(text) == value or len(str(value)) > len("1/10000000") else str(value)
 
 
 def shown_down(value: Fraction) -> str:

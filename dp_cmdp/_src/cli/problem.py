@@ -53,7 +53,10 @@ def named(options: argparse.Namespace, text: str | None = None) -> Named:
         if getattr(options, name, None):
             said = name.replace("_", "-")
             raise InvalidArgumentError(f"--{said} belongs to an LP file (.mps, .lp), not to {text}")
-    if text.endswith(".npz") or (Path(text) / PROBLEM).is_file():
+    from dp_cmdp.envs import layout_names
+
+    is_folder = (Path(text) / PROBLEM).is_file() and text not in layout_names()
+    if text.endswith(".npz") or is_folder:
         return _of_files(Path(text))
     return _of_layout(_layout(text))
 
