@@ -12,7 +12,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -151,8 +150,8 @@ def answered(
 
 def amended(answer: Answer, **changes: Any) -> Answer:
     """A copy with other attributes; `dataclasses.replace` would solve for those that are lazy."""
-    made = copy(answer)
-    vars(made).update(changes)
+    made = object.__new__(type(answer))
+    vars(made).update(vars(answer) | {"_warm": None} | changes)  # a solver's state stays with it
     return made
 
 
@@ -182,7 +181,8 @@ def carrying(release: Callable[[], Release]) -> Iterator[None]:
         if not isinstance(getattr(error, "release", None), Release):
             with suppress(AttributeError, TypeError):  # of a class that takes no attributes
                 error.release = release()  # type: ignore[attr-defined]
-        if isinstance(getattr(error, "release", None), Release):
+        carried = getattr(error, "release", None)
+        if isinstance(carried, Release) and carried.outcomes:  # else nothing was measured
             error.add_note(NOTE)
         raise
 
