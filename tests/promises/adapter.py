@@ -45,8 +45,8 @@ class Envelope(dp.Envelope):
         made = dp.Envelope(lower, upper, **facts)
         return made if name is None else dp.Envelope.join({name: made})
 
-    join = dp.Envelope.join
-    from_frame = dp.Envelope.from_frame
+    join: Any = dp.Envelope.join
+    from_frame: Any = dp.Envelope.from_frame
 
 
 def reloaded(envelope: dp.Envelope, path: Path) -> dp.Envelope:
@@ -115,12 +115,12 @@ class PrivacyLedger:
         found = dp.PrivacyLedger(self.path, account)
         if self.unit is None:
             return found
-        total = {"epsilon": found.total.epsilon, "delta": found.total.delta}
+        total: dict[str, Any] = {"epsilon": found.total.epsilon, "delta": found.total.delta}
         return dp.PrivacyLedger.create(self.path, account, **total, unit=self.unit)
 
     def create(self, account: str, total: PrivacyBudget, unit: str) -> None:
         """`PrivacyLedger.create`."""
-        limits = {"epsilon": total.epsilon, "delta": total.delta}
+        limits: dict[str, Any] = {"epsilon": total.epsilon, "delta": total.delta}
         dp.PrivacyLedger.create(self.path, account, **limits, unit=unit)
 
     def verify(self, account: str, head: str) -> Any:
@@ -497,6 +497,7 @@ def halved_count() -> Iterator[None]:
 
     A checker with a count of its own is not changed by it.
     """
+    query_class: Any = Query
     usual = Query.sensitivity
 
     def halved(query: Any) -> Any:
@@ -504,11 +505,11 @@ def halved_count() -> Iterator[None]:
         half = {name: -(-getattr(found, name) // 2) for name in ("l1", "largest")}
         return replace(found, **half, l2_squared=-(-found.l2_squared // 4))
 
-    Query.sensitivity = halved
+    query_class.sensitivity = halved
     try:
         yield
     finally:
-        Query.sensitivity = usual
+        query_class.sensitivity = usual
 
 
 # ------------------------------------------------------------------------------------ forged files

@@ -75,10 +75,10 @@ def test_a_measured_sum_that_weighs_one_entry_more_is_refused(
     assert proved(queries, tmp_path)
     weights = query_weights(queries)
     weighed = np.flatnonzero(weights.any(axis=0))
-    assert {9, 10, 11} <= set(weighed.tolist())
+    assert weighed.size > 1
     for entry in weighed.tolist():
-        forged = reweighted(queries, entry, factor=4)
-        assert np.array_equal(query_weights(forged)[:, entry], 4 * weights[:, entry])
+        forged = reweighted(queries, entry, factor=2**12)
+        assert np.array_equal(query_weights(forged)[:, entry], 2**12 * weights[:, entry])
         assert not proved(forged, tmp_path), entry
 
 
