@@ -3,8 +3,7 @@
     Ã = min(A + s_A + Z, Â),   b̃ = max(b − s_b + z, b_inf),   c̃ = c + Laplace(σ_c)
 
 Protected: A, b and c. Adjacency: one record of the database changes, each entry by at most its
-radius. Guaranteed: (ε, δ)-differential privacy; every answer is feasible for the true constraints
-with certainty.
+radius. Guaranteed: (ε, δ)-differential privacy; every answer is feasible with certainty.
 
 Differences from the publication
 1. Which entries are sensitive is public structure. The published numbers fit a little better if the

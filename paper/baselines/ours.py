@@ -6,8 +6,7 @@
 ``totals``    a strategy with linear queries in any case: the one of the menu that loses least
 
 Protected: A, b and c, through the database they read. Adjacency: one record changes, each entry by
-at most its radius. Guaranteed: (ε, δ)-differential privacy; every answer is feasible for the true
-constraints with certainty.
+at most its radius. Guaranteed: (ε, δ)-differential privacy; every answer is certainly feasible.
 
 Differences from the publication
 1. They have none. Against Algorithm 1 they spend the budget once instead of three times, and the

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -155,7 +155,7 @@ def perturb(
             half = float(made.law.high or 0)
         elif block != "c":
             half = shift * support(made.sensitivity, shares[block], count or counts[block])
-        outcomes.append(made.draw(entries, Simulated(rng)))
+        outcomes.append(made.draw(entries, cast(Any, Simulated(rng))))
         estimate[at], low, high = intervals(outcomes[-1], half)
         lower[at] = np.clip(low, envelope.lower[at], envelope.upper[at])
         upper[at] = np.clip(high, envelope.lower[at], envelope.upper[at])

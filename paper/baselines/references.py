@@ -9,11 +9,10 @@
 ``laplace``        Algorithm 1 with Laplace(σ) noise on the whole line, shifted by the same s: an
                    entry is on the wrong side of the truth with probability e^(−s/σ)/2, what
                    truncation is for. Rows with many private entries average that out and are
-                   violated rarely; ``shift=0`` violates about every second tight row. (ε, 0)-private
+                   violated rarely; ``shift=0`` violates about half the tight rows. (ε, 0)-private
                    when one record changes each entry by at most its radius (δ only sets the shift)
 
-Guaranteed: all their answers but those of ``laplace`` are feasible for the true constraints with
-certainty.
+Guaranteed: all answers but those of ``laplace`` certainly satisfy the true constraints.
 
 Differences from the publication
 1. They have none.

@@ -4,8 +4,7 @@
 
 The *robust value* is the best objective that some x attains for **every** database of the envelope:
 whoever publishes that x spends no privacy at all. The *optimistic value* takes every number of A, b
-and c at its most favourable end, each on its own: an upper bound, exact when no database entry is
-read twice.
+and c at its most favourable end, each alone: an upper bound, exact when no entry is read twice.
 """
 
 from __future__ import annotations

@@ -37,8 +37,7 @@ def ad_auction(
 ) -> dp.ParametricLP:
     """The auction with private prices in [0, 1] and private budgets within 10 % of 1e7.
 
-    With ``private_budgets=False`` only the prices are private (case (i) of the paper) and every
-    budget is publicly 1e7.
+    With ``private_budgets=False`` only prices are private (the paper's case (i)); budgets are 1e7.
     """
     N, M = num_groups, num_advertisers
     parts = {"prices": dp.Envelope(0.0, 1.0, radius=price_radius, shape=(N, M))}

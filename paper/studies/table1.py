@@ -2,8 +2,7 @@
 
 All systems answer the same ad auctions (10 groups, 5 advertisers, private prices and budgets) at
 ε = 1, δ = 0.1. What each protects is not taken from its word but from the records of
-:mod:`.exposure`; whether it satisfies the constraints is counted in exact arithmetic, row by row
-and draw by draw.
+:mod:`.exposure`; whether it satisfies the constraints is counted exactly, row by row, draw by draw.
 """
 
 from __future__ import annotations

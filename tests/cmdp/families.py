@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import linprog
 
@@ -24,9 +26,10 @@ def family(name: str, *, size: int, gamma: float, K: int, seed: int = 0) -> dp.C
     else:
         T, r, start, cost = garnet(rng, size=size, K=K)
     free = dp.CMDP(T, r, cost=cost, limit=np.full(K, 1e9), gamma=gamma, start=start)
-    flow = flow_matrix(free)
+    flow: Any = flow_matrix(free)
     safe, bold = (
-        linprog(table.ravel(), A_eq=flow, b_eq=free.start).x for table in (cost.sum(axis=0), -r)
+        np.asarray(linprog(table.ravel(), A_eq=flow, b_eq=free.start).x)
+        for table in (cost.sum(axis=0), -r)
     )
     return free.with_costs(cost, cost.reshape(K, -1) @ (0.7 * safe + 0.3 * bold))
 

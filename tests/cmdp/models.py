@@ -230,7 +230,8 @@ def worst_excess(
 def occupancy_lp(mdp: Any, objective: Any, **rows: Any) -> float:
     """scipy's own optimum of an objective over occupancies, without the package's solvers."""
     gain = np.asarray(objective).ravel()
-    found: Any = linprog(-gain, A_eq=flow_matrix(mdp), b_eq=mdp.start, **rows)
+    flow: Any = flow_matrix(mdp)
+    found: Any = linprog(-gain, A_eq=flow, b_eq=mdp.start, **rows)
     assert found.status == 0
     return -float(found.fun)
 

@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -393,7 +394,7 @@ def test_answers_from_private_numbers_start_nothing():
 def test_an_answer_is_saved_and_proved_again(tmp_path):
     model = private_way()
     found = model.answer(model.envelope.uncertainty)
-    loaded = type(found).load(found.save(tmp_path / "answer"))
+    loaded: Any = type(found).load(found.save(tmp_path / "answer"))
     assert loaded.policy == found.policy
     assert loaded.value == pytest.approx(found.value)
     assert loaded.certificate.verified

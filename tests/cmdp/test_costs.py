@@ -43,7 +43,7 @@ def holes_of(env: Any) -> np.ndarray:
 
 
 def charged(
-    facts: dict[str, Any], states: Any, *, on: str, limit: Any = (0.01, 0.5), top: float = 1.0
+    facts: dict[str, Any], states: Any, *, on: Any, limit: Any = (0.01, 0.5), top: float = 1.0
 ) -> dp.ParametricCMDP:
     cost = dp.PrivateCost(
         states=states,
@@ -182,7 +182,7 @@ def test_certain_entries_are_counted_exactly():
     facts = tables(lake(slippery=False)) | {"gamma": 0.9}
     cost = charged(facts, [5, 7], on="entering").at([0.3, 0.3, 0.5]).cost
     assert set(cost.ravel()) == {0.0, 0.3}
-    slippery = tables(lake()) | {"gamma": 0.9}
+    slippery: dict[str, Any] = tables(lake()) | {"gamma": 0.9}
     cost = charged(slippery, [5, 7], on="entering").at([1.0, 1.0, 0.5]).cost[0]
     assert (cost >= slippery["arrivals"][:, :, [5, 7]].sum(axis=2)).all()
     assert cost[4] == pytest.approx([0.0, 1 / 3, 1 / 3, 1 / 3], rel=1e-12)
@@ -368,7 +368,8 @@ def test_arrivals_are_kept_in_files(tmp_path):
     facts = tables(lake()) | {"gamma": 0.9}
     model = charged(facts, [5], on="entering")
     again = dp.ParametricCMDP.load(model.save(tmp_path / "lake.npz"))
-    assert (again.mdp.arrivals != model.mdp.arrivals).nnz == 0
+    differ: Any = again.mdp.arrivals != model.mdp.arrivals
+    assert differ.nnz == 0
     assert again.mdp.arrivals is not again.mdp.T
     plain = charged(line(), [1], on="entering")
     loaded = dp.ParametricCMDP.load(plain.save(tmp_path / "line.npz"))

@@ -7,8 +7,8 @@ their names. Around a block a page may say
 * a block of ``text`` straight after it: what it prints. Its ``...`` stands for anything;
 * ``<!-- numbers vary -->`` between the two: the noise is real, so numbers are not compared.
 
-``python -m tests.docs.pages docs/PAGE.md …`` writes what blocks print now into pages whose blocks of
-``text`` say something else, or nothing yet.
+``python -m tests.docs.pages docs/PAGE.md …`` writes what blocks print now into pages whose blocks
+of ``text`` say something else, or nothing yet.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 import csv
 import re
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -248,7 +249,11 @@ def test_the_curve_the_limit_and_the_adviser():
 def test_the_shown_release_is_the_simulators_own():
     """The page, the curve and a user's call of `dp.simulate` cannot contradict each other."""
     design = DESIGNS["queries"]
-    asked = {"epsilon": design.epsilon, "delta": design.delta, "strategy": design.strategy}
+    asked: dict[str, Any] = {
+        "epsilon": design.epsilon,
+        "delta": design.delta,
+        "strategy": design.strategy,
+    }
     runs = dp.simulate(design.problem(), design.values(), **asked, draws=6, seed=design.noise)
     assert 100 * runs.to_frame()["loss"][0] == answer_to(design).loss
     point = curve_point(design, design.epsilon, design.strategy)

@@ -14,8 +14,8 @@ from cvxpy.constraints.zero import Equality, Zero
 
 #: Atoms that numpy cannot evaluate in fractions, in words of the definition.
 OWN = {
-    "norm1": lambda _, x: sum(map(abs, x.ravel())),
-    "norm_inf": lambda _, x: max(map(abs, x.ravel())),
+    "norm1": lambda _, x: sum(abs(each) for each in x.ravel()),
+    "norm_inf": lambda _, x: max(abs(each) for each in x.ravel()),
     "abs": lambda _, x: np.vectorize(abs, otypes=[object])(x),
     "max": lambda atom, x: x.max(axis=atom.axis, keepdims=atom.keepdims),
     "min": lambda atom, x: x.min(axis=atom.axis, keepdims=atom.keepdims),
@@ -58,9 +58,8 @@ def shortfall(problem: cp.Problem, data: Mapping[str, Any]) -> Fraction:
         parts = [value(arg, data) for arg in constraint.args]
         gap = np.ravel(parts[0] - parts[1] if len(parts) == 2 else parts[0])
         if isinstance(constraint, Equality | Zero):
-            assert max(map(abs, gap)) <= Fraction(1, 2**40) * (
-                1 + max(map(abs, np.ravel(parts[0])))
-            )
+            size = max(abs(each) for each in np.ravel(parts[0]))
+            assert max(abs(each) for each in gap) <= Fraction(1, 2**40) * (1 + size)
         else:
             worst.append(max(-gap if isinstance(constraint, NonNeg) else gap))
     return max(worst)

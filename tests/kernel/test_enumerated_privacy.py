@@ -178,7 +178,8 @@ class TestTheWorstRow:
         """Some adjacent databases would have disjoint supports: δ = 1."""
         halves = (1, Fraction(1, 2), 2)
         assert any((b - a).denominator == 2 for a, b in self.pairs(halves))
-        for centres in (halves, (1, 0.5, 2), (1, 1.0, 2), (True, 0, 2), (1, 0), ()):
+        refused: list[Any] = [halves, (1, 0.5, 2), (1, 1.0, 2), (True, 0, 2), (1, 0), ()]
+        for centres in refused:
             with pytest.raises(InvalidArgumentError, match="centres"):
                 LargestQuery(world("disjoint records"), SHARED, centres)
 
@@ -197,6 +198,7 @@ def test_measurements_chosen_after_an_outcome_add_up():
         for weights in ([1, 1, 0], [2, -1, 1], [0, 0, 1], [-3, 0, 0])
     ]
     noise, support = weights_of(first.law), first.law.high
+    assert support is not None
     ratio, whole, reached = exp_below(Fraction(1)), sum(noise), Fraction(0)
 
     def chance(z: int) -> Fraction:

@@ -33,12 +33,10 @@ ONE = budget(1, "1/100")
 WEIGHTS = np.array([[2, 1, 0], [0, -1, 1], [0, 3, 0], [0, 0, -5], [0, 0, 0]])
 
 
-class Chosen:
+class Chosen(System):
     """A source of chosen noise that counts what it is asked for."""
 
-    simulated = False
-
-    def __init__(self, *noise: int) -> None:
+    def __init__(self, *noise: Any) -> None:
         self.noise, self.asked = noise, []
 
     def draw(self, law: Any, size: int) -> list[int]:
@@ -120,9 +118,10 @@ def test_an_interval_is_as_wide_as_the_noise_and_one_cell(sign, size):
     envelope = Envelope(-100, 100, radius=1, shape=1)
     measurement = Measurement(Query(envelope, np.array([[sign * size]])), Laplace, ONE)
     found = measurement.draw(np.array([0.3]), System()).inequalities()
-    cells = (found.upper - found.lower)[0] / envelope.step[0]
+    cells, high = (found.upper - found.lower)[0] / envelope.step[0], measurement.law.high
     assert found.is_box
-    assert 2 * measurement.law.high // size <= cells <= 2 * measurement.law.high // size + 2
+    assert high is not None
+    assert 2 * high // size <= cells <= 2 * high // size + 2
 
 
 def test_one_sided_noise_of_small_mean_keeps_the_end_of_the_sign_of_its_weight_close():
@@ -130,6 +129,7 @@ def test_one_sided_noise_of_small_mean_keeps_the_end_of_the_sign_of_its_weight_c
     budget_ = budget(10, "1/1000")
     measurement = Measurement(Query(envelope, np.diag([4, -4])), OneSided, budget_)
     law, values = measurement.law, np.array([0.3, 0.3])
+    assert law.high is not None
     assert law.mean < 0.48 * law.high
     found = measurement.draw(values, Chosen(round(law.mean))).inequalities()
     far = np.abs(np.array([found.upper, found.lower]) - values)
@@ -245,10 +245,8 @@ class TestCoupling:
         assert differ > 5
 
 
-class Refusing:
+class Refusing(System):
     """A source that fails before it gives any noise."""
-
-    simulated = False
 
     def draw(self, law: Any, size: int) -> list[int]:
         raise OSError("no entropy")
@@ -337,7 +335,7 @@ def test_noise_that_is_no_draw_of_the_law_is_refused_before_anything_is_read(mon
     read: list[Any] = []
     monkeypatch.setattr(Query, "true_integers", lambda self, values: read.append(values))
     measurement = Measurement(Query(Envelope(0, 8, radius=1, shape=3), WEIGHTS[:3]), Laplace, ONE)
-    source = type("Odd", (), {"simulated": False, "draw": lambda self, law, size: noise})()
+    source: Any = type("Odd", (), {"simulated": False, "draw": lambda self, law, size: noise})()
     with pytest.raises(InvalidArgumentError, match="one integer of its support"):
         measurement.draw(np.ones(3), source)
     assert not read

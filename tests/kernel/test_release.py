@@ -71,7 +71,7 @@ class TestWhatItSays:
         fine, rough = entries(spent=budget(8, "1/100")), entries(spent=budget("1/8", "1/100"))
         release = Release(ENVELOPE)
         for measurement, far in ((fine, 0), (rough, 10**5)):
-            noise = type(
+            noise: Any = type(
                 "Noise", (), {"simulated": False, "draw": lambda s, law, n, f=far: [f] * n}
             )
             release = release + measurement.draw(VALUES, noise())
@@ -290,7 +290,7 @@ class TestFiles:
             document: Any = None
 
         Mine.document = property(lambda self: _absent())
-        made = entries().law
+        made: Any = entries().law
         law = Mine(made.support, made.thresholds)
         release = Release(ENVELOPE) + entries(law).draw(VALUES, EXACT)
         assert VALUES in release.uncertainty

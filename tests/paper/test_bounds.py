@@ -1,6 +1,7 @@
 """Noise of a release, extents and bounds: against hand answers, draws and exact coverage."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_the_mean_of_a_positive_part_and_its_slopes_agree_with_draws(law):
             assert slope[0] == pytest.approx((part * (f > 0)).mean(), abs=3 * NEAR)
 
 
-def releases(program, values, count, budget=BUDGET):
+def releases(program, values, count, budget=BUDGET) -> list[Any]:
     runs = dp.simulate(
         program,
         values,

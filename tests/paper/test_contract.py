@@ -3,6 +3,7 @@
 import importlib
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ TRAINING, HELD_OUT = 4, 20
 FALSE_ALARM = 1e-3  # per case; at 20 held-out runs, answers that never overlap are still seen
 
 
-def answer(name, program, values, *, epsilon=2.0, seed=0, **options):
+def answer(name, program, values, *, epsilon=2.0, seed=0, **options) -> Any:
     budget = dp.PrivacyBudget(epsilon, DELTA)
     return METHODS[name].run(program, values, budget, rng=np.random.default_rng(seed), **options)
 

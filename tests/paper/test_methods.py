@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from tests.paper.conftest import draw_auction, small_auction
 BARELY_PRIVATE = 1_000_000
 
 
-def run(name, program, values, *, epsilon=1.0, delta="1/10", seed=0, **options):
+def run(name, program, values, *, epsilon=1.0, delta="1/10", seed=0, **options) -> Any:
     rng = np.random.default_rng(seed)
     return METHODS[name].run(program, values, dp.PrivacyBudget(epsilon, delta), rng=rng, **options)
 
