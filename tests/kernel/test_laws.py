@@ -369,7 +369,8 @@ class TestLeastMean:
                 )
 
 
-def test_one_sided_noise_proves_nothing_for_records_that_move_two_queries():
-    law = OneSided.calibrate(moved(4), budget("1", "0.1"))
+@pytest.mark.parametrize("kind", [Laplace, OneSided])
+def test_noise_for_one_query_proves_nothing_for_records_that_move_two(kind):
+    law = kind.calibrate(moved(4), budget("1", "0.1"))
     assert law.delta(Sensitivity(4, 16, 4, 1), Fraction(1)) <= Fraction(1, 10)
     assert law.delta(Sensitivity(8, 32, 4, 2), Fraction(1)) == 1
