@@ -7,7 +7,7 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp._src.cmdp.certificate import occupancy_within
-from dp_cmdp._src.cmdp.certify import excess_of
+from dp_cmdp._src.cmdp.certificate import excess_of
 from dp_cmdp._src.cmdp.chain import DiscountedChain
 from dp_cmdp._src.program.rows import RobustRows
 from tests.cmdp.models import (

@@ -13,7 +13,7 @@ from dp_cmdp._src.cmdp.solvers import pool as pools
 from dp_cmdp._src.cmdp.solvers.compiled import INFEASIBLE, LOST, SOLVED
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix, lagrangian_bound, solve_lp
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
-from dp_cmdp._src.cmdp.solvers.solution import FEASIBILITY
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY
 from dp_cmdp.errors import ConvergenceError, InfeasibleError, SolverError
 from tests.cmdp.families import FAMILIES, corridor, family, garnet
 from tests.cmdp.models import best_of, occupancy_lp

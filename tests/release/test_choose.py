@@ -16,7 +16,7 @@ import dp_cmdp as dp
 from dp_cmdp._src.release import choose as module
 from dp_cmdp._src.release.belief import NOTHING_KNOWN, Prior
 from dp_cmdp._src.release.choose import GUARD, Choice, Score, choose, promises_nothing
-from dp_cmdp._src.release.simulate import Simulator
+from dp_cmdp._src.release.choose import Simulator
 from dp_cmdp._src.release.strategy import MENU, Strategy
 
 from .cases import budget, demand, dense, small

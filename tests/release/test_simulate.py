@@ -11,7 +11,7 @@ import pytest
 import dp_cmdp as dp
 from dp_cmdp._src.release.belief import NOTHING_KNOWN
 from dp_cmdp._src.release.measurement import Measurement
-from dp_cmdp._src.release.simulate import Simulator, spread
+from dp_cmdp._src.release.choose import Simulator, spread
 from dp_cmdp._src.release.strategy import MENU
 
 from .cases import SMALL, budget, dense, small

@@ -24,9 +24,8 @@ from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import rows_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.release.belief import AROUND_PRIOR, Prior
-from dp_cmdp._src.release.choose import choose
+from dp_cmdp._src.release.choose import Simulator, choose, spread
 from dp_cmdp._src.release.publish import sense
-from dp_cmdp._src.release.simulate import Simulator, spread
 from dp_cmdp._src.release.strategy import Strategy
 from dp_cmdp._src.verbs.arguments import (
     Data,

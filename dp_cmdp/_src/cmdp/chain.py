@@ -9,7 +9,7 @@ discounted about it is one matrix M = I − γP_π:
 M is a row-diagonally dominant M-matrix, so elimination on the diagonal is stable and keeps a
 symmetric ordering: on planar models its factors stay small (2·10⁷ bytes per 10⁵ states and less
 than a second). Where they would not, in well-mixed graphs, a Krylov method converges in a few dozen
-products. The compiled kernels (``solvers/compiled_chain.py``) combine both, incomplete
+products. The compiled kernels (``solvers/compiled.py``) combine both, incomplete
 factors and Krylov steps, and are asked first; without them, or where they do not reach rounding,
 large chains are probed with plain Krylov steps, and the others are eliminated. Each answer is
 refined against its own residual.
@@ -30,7 +30,7 @@ from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.charges import after_the_end
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
-from dp_cmdp._src.cmdp.solvers.compiled_chain import CompiledChain
+from dp_cmdp._src.cmdp.solvers.compiled import CompiledChain
 
 #: Chains up to this size are factorised at once.
 DIRECT_LIMIT = 5_000

@@ -24,7 +24,7 @@ from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp import synthesis
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
-from dp_cmdp._src.cmdp.certify import corner, excess_of
+from dp_cmdp._src.cmdp.certificate import corner, excess_of
 from dp_cmdp._src.cmdp.chain import DiscountedChain, fitted, occupancy
 from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of
 from dp_cmdp._src.cmdp.model import CMDP, MDP

@@ -21,7 +21,7 @@ from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.chain import DiscountedChain
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
-from dp_cmdp._src.cmdp.solvers.compiled_chain import swept_actions
+from dp_cmdp._src.cmdp.solvers.compiled import swept_actions
 
 #: Sweeps of value iteration that give policy iteration its first policy.
 SWEEPS = 64

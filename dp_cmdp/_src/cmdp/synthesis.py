@@ -28,17 +28,15 @@ from scipy import sparse
 from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
-from dp_cmdp._src.cmdp.certificate import UNIT
-from dp_cmdp._src.cmdp.certify import excess_of
+from dp_cmdp._src.cmdp.certificate import UNIT, excess_of
 from dp_cmdp._src.cmdp.chain import DiscountedChain, occupancy
 from dp_cmdp._src.cmdp.charges import LISTED
 from dp_cmdp._src.cmdp.model import CMDP, MDP, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.cmdp.safest import safest_policy
-from dp_cmdp._src.cmdp.solvers.occupancy_lp import elastic
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, elastic
 from dp_cmdp._src.cmdp.solvers.pool import LP_LIMIT, PolicyPool
 from dp_cmdp._src.cmdp.solvers.row_solver import INTERIOR, LARGE, row_program, solve_rows
-from dp_cmdp._src.cmdp.solvers.solution import Solution
 from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Certificate
 from dp_cmdp._src.program.highs import HighsEngine

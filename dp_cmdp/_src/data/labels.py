@@ -147,13 +147,11 @@ def label_at(labels: Labels, entry: int) -> str:
 
 def pack_labels(labels: Labels) -> list[dict[str, Any]]:
     """Labels for a file."""
-    return [
-        {
-            "names": ["" if name is None else str(name) for name in axis.names],
-            "labels": [packed(plain(label)) for label in axis.tolist()],
-        }
-        for axis in labels
-    ]
+    found = []
+    for axis in labels:
+        names, plainly = map(str, [name or "" for name in axis.names]), map(plain, axis.tolist())
+        found.append({"names": list(names), "labels": list(map(packed, plainly))})
+    return found
 
 
 def unpack_labels(said: Sequence[Any]) -> Labels:

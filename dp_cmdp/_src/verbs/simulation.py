@@ -14,9 +14,8 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.program.answer import Answer
-from dp_cmdp._src.release.choose import choose
+from dp_cmdp._src.release.choose import Simulator, choose, spread
 from dp_cmdp._src.release.publish import amended
-from dp_cmdp._src.release.simulate import Simulator, spread
 from dp_cmdp._src.release.strategy import Strategy
 from dp_cmdp._src.verbs.arguments import (
     Data,

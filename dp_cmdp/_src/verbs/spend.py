@@ -12,12 +12,11 @@ from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.program.answer import Answer, LPAnswer
 from dp_cmdp._src.release.belief import Prior
-from dp_cmdp._src.release.choose import Choice, choose, promises_nothing
+from dp_cmdp._src.release.choose import Choice, Simulator, choose, promises_nothing
 from dp_cmdp._src.release.measurement import System
 from dp_cmdp._src.release.publish import amended, answered, carrying
 from dp_cmdp._src.release.publish import publish as published
 from dp_cmdp._src.release.release import Release
-from dp_cmdp._src.release.simulate import Simulator
 from dp_cmdp._src.release.strategy import LinearQueries, Strategy
 from dp_cmdp._src.verbs.arguments import (
     Data,

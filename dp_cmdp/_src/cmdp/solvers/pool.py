@@ -5,19 +5,165 @@ costs and limits, and a good start for the next: the best mixture of pooled poli
 multipliers and policy of Newton's method (``kernels/newton.c``; where that does not settle, column
 generation, ``kernels/columns.c``). What rounding does not let the kernels decide is solved as one
 linear program, in models of at most :data:`LP_LIMIT` states; without the kernels everything is.
+
+Deterministic policies of one dynamics with their occupancies: the columns of a solve.
+
+A policy is kept as its actions π(s) and exact state occupancy y(s). Its costs under any table f are
+Σ_s f(s, π(s)) y(s), so it serves every draw of the costs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dp_cmdp._src.base.errors import ConvergenceError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.model import MDP
-from dp_cmdp._src.cmdp.solvers.compiled import INFEASIBLE, SOLVED, Outcome, kernels
-from dp_cmdp._src.cmdp.solvers.library import PolicyLibrary
-from dp_cmdp._src.cmdp.solvers.occupancy_lp import solve_lp
-from dp_cmdp._src.cmdp.solvers.solution import FEASIBILITY, Solution, infeasible, relative_gap
+from dp_cmdp._src.cmdp.solvers.compiled import (
+    INFEASIBLE,
+    SOLVED,
+    Given,
+    Outcome,
+    Workspace,
+    address,
+    kernels,
+    required,
+)
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import (
+    FEASIBILITY,
+    Solution,
+    infeasible,
+    relative_gap,
+    solve_lp,
+)
+
+COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_used")
+#: Flow residual ‖μ − (I − γT_πᵀ)y‖₁ of the occupancies.
+FLOW = 1e-14
+
+
+class PolicyLibrary:
+    """Policies with their occupancies; the least recently useful beyond `capacity` are dropped."""
+
+    def __init__(self, mdp: MDP, *, capacity: int | None = None) -> None:
+        if capacity is None:
+            few, many = 2**26 // mdp.num_states, 2**18 // mdp.num_states
+            capacity = max(min(256, max(16, few)), min(1024, many))
+        self.capacity = capacity
+        self.shape = mdp.r.shape
+        self.workspace = Workspace(mdp.T, reward=mdp.r, mu=mdp.start, gamma=mdp.gamma)
+        self.reward = self.workspace.reward
+        self.reward_scale = float(np.abs(self.reward).max())
+        self.guess = np.zeros(mdp.num_states)  # values of the last reward priced
+        self._size = 0
+        self._clock = 0
+        self._numbers: dict[bytes, int] = {}
+        self._policies = np.empty((4, mdp.num_states), np.int32)
+        self._occupancies = np.empty((4, mdp.num_states))
+        self._values = np.empty(4)
+        self._used = np.zeros(4, np.int64)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def policies(self) -> NDArray[np.int32]:
+        """Actions (size, num_states) of the pooled policies."""
+        return self._policies[: self._size]
+
+    @property
+    def occupancies(self) -> FloatArray:
+        """State occupancies (size, num_states)."""
+        return self._occupancies[: self._size]
+
+    @property
+    def values(self) -> FloatArray:
+        """Discounted rewards (size,)."""
+        return self._values[: self._size]
+
+    def given(self, tables: FloatArray) -> Given:
+        """All of them, as solves of costs `tables` (..., pairs) start from them."""
+        costly = (
+            np.zeros(self.shape, bool)
+            if self._size == 0
+            else tables.any(axis=tuple(range(tables.ndim - 1))).reshape(self.shape)
+        )
+        states = np.flatnonzero(costly.any(axis=-1))
+        return Given.of(self.policies, self.occupancies, self.values, states=states)
+
+    def make_room(self) -> None:
+        """Drop the least recently useful half where there are more than the capacity."""
+        if self._size > self.capacity:
+            keep = np.sort(np.argsort(self._used[: self._size])[-(self.capacity // 2) :])
+            for array in (getattr(self, name) for name in COLUMN_ARRAYS):
+                array[: keep.size] = array[keep]
+            self._size = keep.size
+            self._numbers = {row.tobytes(): p for p, row in enumerate(self.policies)}
+
+    def add(self, policy: NDArray[np.int32], y: FloatArray) -> int:
+        """Number of a policy, new or known; a new one's occupancy is found from the guess `y`."""
+        p = self._numbers.get(policy.tobytes())
+        if p is None:
+            exact = np.array(y, np.float64)
+            self.workspace.enter(policy)
+            self.workspace.occupancy(self.workspace.mu, exact, residual=FLOW)
+            p = self.insert(policy, exact)
+        self.touch([p])
+        return p
+
+    def insert(self, policy: NDArray[np.int32], occupancy: FloatArray) -> int:
+        """Number of a policy, new or known, whose exact occupancy is given."""
+        key = policy.tobytes()
+        p = self._numbers.setdefault(key, self._size)
+        if p == self._size:
+            if p == len(self._values):
+                self._resize(2 * p)
+            self._size += 1
+            self._policies[p], self._occupancies[p] = policy, occupancy
+            chosen = np.arange(self.shape[0]) * self.shape[1] + policy
+            self._values[p] = self.reward[chosen] @ occupancy
+        return p
+
+    def last_used(self, most: int) -> NDArray[np.intp]:
+        """Numbers of the policies that were useful last."""
+        return np.sort(np.argsort(self._used[: self._size], kind="stable")[-most:])
+
+    def touch(self, names: Sequence[int] | NDArray[np.int64]) -> None:
+        """Mark policies as useful now."""
+        self._clock += 1
+        self._used[names] = self._clock
+
+    def measure(self, names: Sequence[int] | NDArray[np.int64], weights: FloatArray) -> FloatArray:
+        """The occupancy measure (num_states, num_actions) of a mixture."""
+        return occupancy_measure(
+            self.policies[names], self.occupancies[names], weights, actions=self.shape[1]
+        )
+
+    def _resize(self, rows: int) -> None:
+        for name in COLUMN_ARRAYS:
+            old = getattr(self, name)
+            new = np.empty((rows, *old.shape[1:]), old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+
+
+def occupancy_measure(
+    policies: NDArray[np.int32], occupancies: FloatArray, weights: FloatArray, *, actions: int
+) -> FloatArray:
+    """x(s, a) = Σ_p w_p y_p(s) [π_p(s) = a]."""
+    count, states = policies.shape
+    x = np.zeros((states, actions))
+    mixed = (
+        np.ascontiguousarray(policies, np.int32),
+        np.ascontiguousarray(occupancies, np.float64),
+        np.ascontiguousarray(weights, np.float64),
+    )
+    required().measure_of(states, actions, count, *map(address, mixed), address(x))
+    return x
+
 
 #: Models with more states are not handed to HiGHS.
 LP_LIMIT = 20_000

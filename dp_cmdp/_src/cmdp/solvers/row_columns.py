@@ -24,9 +24,9 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
-from dp_cmdp._src.cmdp.solvers.library import PolicyLibrary
 from dp_cmdp._src.cmdp.solvers.master import GrowingProgram
-from dp_cmdp._src.cmdp.solvers.solution import FEASIBILITY, Solution, infeasible, relative_gap
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, Solution, infeasible, relative_gap
+from dp_cmdp._src.cmdp.solvers.pool import PolicyLibrary
 
 #: Weight of the best multipliers so far in the point that is priced.
 STABILITY = 0.8

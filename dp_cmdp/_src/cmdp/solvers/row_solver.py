@@ -17,9 +17,8 @@ import numpy as np
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.model import MDP
-from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, flow_matrix, relative_gap
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
-from dp_cmdp._src.cmdp.solvers.solution import Solution, relative_gap
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.rows import RobustRows

@@ -10,7 +10,7 @@ import numpy as np
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp._src.base.validation import validated
-from dp_cmdp._src.cmdp.certify import worst_databases
+from dp_cmdp._src.cmdp.certificate import worst_databases
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.cmdp.rollout import StepCosts
 from dp_cmdp._src.data.uncertainty import UncertaintySet
