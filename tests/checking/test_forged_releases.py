@@ -228,8 +228,6 @@ def test_noise_for_half_of_what_a_record_moves_is_seen_by_the_checkers_own_count
         assert bool(verify(made, problem=theta)) is proved
 
 
-
-
 def test_a_simulated_release_says_so_and_is_not_proved(tmp_path: Path) -> None:
     theta = program().envelope
     source = Simulated(np.random.default_rng(0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +110,6 @@ def test_what_is_private_and_what_is_simulated_is_said(strategy: str) -> None:
     for said in (repr(run), repr(run.release), run.release._repr_html_(), run._repr_html_()):
         assert "-differential privacy" not in said
         assert "simulated" in said.lower()
-
-
-
-
-
-
-
-
 
 
 # ------------------------------------------------------------------------------------ arguments

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from typing import Any
 
 import numpy as np
@@ -239,8 +237,6 @@ def test_an_engine_that_gives_up_leaves_the_robust_answer(monkeypatch: pytest.Mo
     assert found.certificate
     assert found.value == found.robust.value
     assert found.release is not None
-
-
 
 
 # ------------------------------------------------------------------------------- several releases
