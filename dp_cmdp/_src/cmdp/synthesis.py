@@ -195,7 +195,7 @@ def _found(search: _Search, *, certified: bool) -> PolicyAnswer:
         excess = np.maximum(-found.certificate.slack, 0.0)
         margin = 2.0 * margin + 4.0 * np.where(np.isfinite(excess), excess, 0.0)
     found = _proved(search, search.solve(none), none)
-    if not found.certificate.verified and problem.num_states <= EXACT_STATES:
+    if not found.certificate.verified and problem.mdp.num_states <= EXACT_STATES:
         sure, _ = proof(problem, found.policy, search.rows, exactly=True)
         found = replace(found, certificate=sure)
     if found.certificate.verified:
@@ -244,7 +244,7 @@ def _made(
     bound: float,
 ) -> PolicyAnswer:
     problem, rows = search.problem, search.rows
-    none = np.zeros((0, problem.num_states), np.int32), np.zeros((0, problem.num_states))
+    none = np.zeros((0, problem.mdp.num_states), np.int32), np.zeros((0, problem.mdp.num_states))
     known = none if search.pool is None else search.pool.known(WARM_POLICIES)
     return PolicyAnswer(
         decision=policy,
@@ -357,7 +357,7 @@ def _repairs(problem: ParametricCMDP, rows: RobustRows, worst: CMDP) -> dict[str
     largest = np.abs(worst.cost).max(axis=(1, 2))
     scale = np.where(largest > 0.0, largest, 1.0)
     excess = None
-    if problem.num_states <= LP_LIMIT:
+    if problem.mdp.num_states <= LP_LIMIT:
         relaxed = elastic(row_program(problem.mdp, rows), scale.size, scale=scale)
         with suppress(SolverError):
             excess = HighsEngine(relaxed).run().x[-scale.size :] * scale

@@ -92,8 +92,12 @@ class Affine:
         fixed: Any = sparse.csr_array((rows, cols) if constant is None else constant)
         if not np.isfinite(fixed.data).all():
             raise InvalidArgumentError("constants must be finite")
-        rows_, cols_, entries = (np.asarray(part, dtype=np.int64) for part in (row, col, entry))
-        terms = _merged(rows_, cols_, entries, np.asarray(coefficient, dtype=np.float64))
+        terms = _merged(
+            np.asarray(row, dtype=np.int64),
+            np.asarray(col, dtype=np.int64),
+            np.asarray(entry, dtype=np.int64),
+            np.asarray(coefficient, dtype=np.float64),
+        )
         made.__dict__.update(zip(TERMS, terms, strict=True), envelope=envelope, shape=shape)
         made.__dict__["constant"] = check.frozen_sparse(fixed.astype(np.float64))
         return made

@@ -7,7 +7,7 @@ an envelope says, and have one form (:mod:`dp_cmdp._src.data.names`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -45,13 +45,13 @@ def labels_of(given: Any, *, name: str = "labels") -> Labels:
     if check.is_mapping(given):
         if not given:
             raise InvalidArgumentError(f"{name} must have at least one axis")
-        found = tuple(
-            axis_of(part, name=f"{name}[{key!r}]", level=check_normal(f"an axis of {name}", key))
-            for key, part in given.items()
-        )
+        found = ()
+        for key, part in given.items():
+            level = check_normal(f"an axis of {name}", key)
+            found += (axis_of(part, name=f"{name}[{key!r}]", level=level),)
     else:
         found = (axis_of(given, name=name),)
-    names = [level for level in level_names(found) if level]
+    names = list(filter(None, level_names(found)))
     if len(set(names)) < len(names):
         raise InvalidArgumentError(
             f"{name} must have levels of different names, got {', '.join(names)}"
@@ -87,10 +87,9 @@ def _index(labels: list[Any], names: Sequence[str]) -> pd.Index:
     import pandas as pd
 
     levels = [labels] if len(names) == 1 else list(zip(*labels, strict=True))
-    parts = [
-        pd.Index(list(level), name=name or None, tupleize_cols=False)
-        for level, name in zip(levels, names, strict=True)
-    ]
+    parts = []
+    for level, name in zip(levels, names, strict=True):
+        parts.append(pd.Index(list(level), name=name or None, tupleize_cols=False))
     return parts[0] if len(parts) == 1 else pd.MultiIndex.from_arrays(parts)
 
 
@@ -114,9 +113,13 @@ def shape_of(labels: Labels) -> tuple[int, ...]:
     return tuple(len(axis) for axis in labels)
 
 
-def level_names(labels: Labels) -> list[str]:
+def level_names(labels: Labels, form: Callable[[str], str] = plain) -> list[str]:
     """Names of all levels, axis by axis; "" for none."""
-    return ["" if name is None else plain(str(name)) for axis in labels for name in axis.names]
+    found = []
+    for axis in labels:
+        for name in axis.names:
+            found.append("" if name is None else form(str(name)))
+    return found
 
 
 def flat_index(labels: Labels) -> pd.Index:
@@ -149,8 +152,8 @@ def pack_labels(labels: Labels) -> list[dict[str, Any]]:
     """Labels for a file."""
     found = []
     for axis in labels:
-        names, plainly = map(str, [name or "" for name in axis.names]), map(plain, axis.tolist())
-        found.append({"names": list(names), "labels": list(map(packed, plainly))})
+        labels = list(map(packed, map(plain, axis.tolist())))
+        found.append({"names": level_names((axis,), str), "labels": labels})
     return found
 
 

@@ -90,7 +90,9 @@ def kind(name: Any) -> Hashable:
     """What a name in its one form is; of a tuple, what its parts are."""
     if isinstance(name, tuple):
         return ("tuple", *map(kind, name))
-    found = next((word for word, types in KINDS if isinstance(name, types)), type(name))
+    found: Any = type(name)
+    for word, types in reversed(KINDS):
+        found = word if isinstance(name, types) else found
     return "time with a zone" if found == "time" and name.tzinfo is not None else found
 
 

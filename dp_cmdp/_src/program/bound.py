@@ -63,7 +63,7 @@ def upper_bound(
     reach = 2.0 * float(np.abs(x).max(initial=0.0)) + 1.0
     low = np.where(least < 0.0, np.where(np.isinf(low), -reach, low), np.maximum(low, -reach))
     high = np.where(most > 0.0, np.where(np.isinf(high), reach, high), np.minimum(high, reach))
-    ends = [side * end for side in (least, most) for end in (low, high)]
+    ends = [least * low, least * high, most * low, most * high]
     total, error = _sums(
         np.zeros(m + b.row.size + y_eq.size, dtype=np.intp),
         [
@@ -140,15 +140,14 @@ def _implied_bounds(
     right = np.concatenate([rows.constant + shift, lp.b_eq, -lp.b_eq])
     table = sparse.coo_array(sparse.vstack([A.constant + moved, equal, -equal]))
     used = table.data != 0.0
-    (row, col), data = (part[used] for part in table.coords), table.data[used]
+    row, col, data = table.coords[0][used], table.coords[1][used], table.data[used]
     lower, upper = lp.lower[:n].copy(), lp.upper[:n].copy()
     for _ in range(ROUNDS):
         end = np.where(data > 0.0, lower[col], upper[col])
         term = np.where(np.isfinite(end), data * np.nan_to_num(end, posinf=0.0, neginf=0.0), 0.0)
-        total, size, missing = (
-            np.bincount(row, weights=part, minlength=right.size)
-            for part in (term, np.abs(term), np.isinf(end))
-        )
+        total = np.bincount(row, term, right.size)
+        size = np.bincount(row, np.abs(term), right.size)
+        missing = np.bincount(row, np.isinf(end), right.size)
         alone = missing[row] == np.isinf(end)  # every other variable of the row is bounded
         left = right[row] - (total[row] - term)
         with np.errstate(over="ignore"):

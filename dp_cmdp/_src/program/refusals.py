@@ -131,11 +131,10 @@ def _ends(part: Affine, program: ParametricLP) -> tuple[sparse.csr_array, sparse
     box = program.envelope
     ends = part.coefficient * box.lower[part.entry], part.coefficient * box.upper[part.entry]
     shape = part.constant.shape
-    low, high = (
-        sparse.csr_array(part.constant + sparse.csr_array((end, (part.row, part.col)), shape))
-        for end in (np.minimum(*ends), np.maximum(*ends))
-    )
-    return low, high
+    at = part.row, part.col
+    low = part.constant + sparse.csr_array((np.minimum(*ends), at), shape)
+    high = part.constant + sparse.csr_array((np.maximum(*ends), at), shape)
+    return sparse.csr_array(low), sparse.csr_array(high)
 
 
 def _refuse_growth(program: ParametricLP, up: FloatArray, down: FloatArray) -> None:

@@ -1,12 +1,13 @@
 """Which strategy suits a problem: chosen from public data, before anything is read.
 
-Strategies are tried on invented databases (:class:`Trial`). In the first trial queries are proposed as each strategy would have it; of the two whose proposed answers are
-best, the answers over measured queries are found, and the better one is tried again. It is taken
-when it loses clearly less than the plain release of the entries; otherwise, or where that loses
-something in fewer than two of three trials (one alone would decide by chance), the plain release
-is. Trials are few, so a strategy that rests on more than they show must do a little better than the others:
-without a look at the entries everything rests on the prior, and with a small safety factor an
-unlucky noise is dear.
+Strategies are tried on invented databases (:class:`Trial`). In the first trial queries are proposed
+as each strategy would have it; of the two whose proposed answers are best, the answers over
+measured queries are found, and the better one is tried again. It is taken when it loses clearly
+less than the plain release of the entries; otherwise, or where that loses something in fewer than
+two of three trials (one alone would decide by chance), the plain release is. Trials are few, so a
+strategy that rests on more than they show must do a little better than the others: without a look
+at the entries everything rests on the prior, and with a small safety factor an unlucky noise is
+dear.
 
 Where proposals take long, the choice is *short*: one trial, three strategies, judged by their
 proposed answers.
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -90,6 +91,7 @@ class Simulator:
         return self.problem.value(found.decision, values)
 
 
+@dataclass(eq=False)
 class Trial:
     """Releases and answers of one invented database.
 
@@ -97,26 +99,25 @@ class Trial:
     a noise of their own one trial would tell of luck more than of strategies.
     """
 
-    def __init__(
-        self, simulator: Simulator, values: FloatArray, number: int, *, middling: bool
-    ) -> None:
-        self._simulator, self.values, self._number = simulator, values, number
-        self._middling = middling
-        self._releases: dict[Any, Release] = {}
-        self._proposals: dict[Any, Any] = {}
+    simulator: Simulator
+    values: FloatArray
+    number: int
+    middling: bool
+    releases: dict[Any, Release] = field(default_factory=dict)
+    proposals: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def best(self) -> float:
         """Of the best answer for this database."""
-        return self._simulator.best(self.values)
+        return self.simulator.best(self.values)
 
     @cached_property
     def robust(self) -> float:
         """Of the robust answer on this database."""
-        return self.value(self._simulator.robust)
+        return self.value(self.simulator.robust)
 
     def value(self, answer: Answer) -> float:
-        return self._simulator.problem.value(answer.decision, self.values)
+        return self.simulator.problem.value(answer.decision, self.values)
 
     def release(self, strategy: Strategy, budget: PrivacyBudget) -> Release:
         """What the strategy would publish."""
@@ -125,7 +126,7 @@ class Trial:
 
     def answer(self, strategy: Strategy, budget: PrivacyBudget, *, certify: bool = False) -> Answer:
         """The answer from that; the robust one where the solver gives up."""
-        own, release = self._simulator, self.after(strategy.steps, budget)
+        own, release = self.simulator, self.after(strategy.steps, budget)
         return answered(own.problem, release, own.robust, own.prior, certify=certify)
 
     def loss(
@@ -155,19 +156,19 @@ class Trial:
 
     def _proposal(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
         key = _key(steps, budget)
-        if key not in self._proposals:
-            problem, seen = self._simulator.problem, self.after(steps[:-1], budget)
+        if key not in self.proposals:
+            problem, seen = self.simulator.problem, self.after(steps[:-1], budget)
             propose: Any = steps[-1].propose
-            self._proposals[key] = propose.proposal(problem, seen, steps[-1].part(budget))
-        return self._proposals[key]
+            self.proposals[key] = propose.proposal(problem, seen, steps[-1].part(budget))
+        return self.proposals[key]
 
     def after(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Release:
         """What is published after some steps; the same for all strategies that begin so."""
-        own = self._simulator
+        own = self.simulator
         if not steps:
             return Release(own.problem.envelope, simulated=True)
         key = _key(steps, budget)
-        if key not in self._releases:
+        if key not in self.releases:
             before, propose = self.after(steps[:-1], budget), steps[-1].propose
             if isinstance(queries := propose, LinearQueries):
                 propose = lambda *given: queries.measurement(*given, self._proposal(steps, budget))  # noqa: E731
@@ -176,11 +177,11 @@ class Trial:
                 terms = np.diff(found.query.weights.indptr)
                 luck = isinstance(found.query, LargestQuery) or terms.max(initial=0) > 1
                 rng = None
-                if not (self._middling and luck):
-                    rng = np.random.default_rng([own.seed, self._number, len(steps)])
+                if not (self.middling and luck):
+                    rng = np.random.default_rng([own.seed, self.number, len(steps)])
                 before = before + found.draw(self.values, Simulated(rng))
-            self._releases[key] = before
-        return self._releases[key]
+            self.releases[key] = before
+        return self.releases[key]
 
 
 def _key(steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
@@ -309,13 +310,13 @@ def _tried(
     yield Score(plain, tuple(losses))
     if len(telling) < count:
         return
-    proposed: list[Score] = []
+    able: list[Score] = []
     for strategy in menu:
-        proposed.append(Score(strategy, (), telling[0].loss(strategy, budget, proposed=True)))
-        yield proposed[-1]
+        score = Score(strategy, (), telling[0].loss(strategy, budget, proposed=True))
+        able += [score] if score.proposed is not None else []
+        yield score
     if short:
         return
-    able = filter(lambda score: score.proposed is not None, proposed)
     answered: list[Score] = []
     for score in sorted(able, key=attrgetter("rank"))[:FINALISTS]:
         answered.append(replace(score, losses=(telling[0].loss(score.strategy, budget),)))

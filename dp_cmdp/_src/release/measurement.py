@@ -27,7 +27,7 @@ from itertools import pairwise
 from math import isqrt
 from operator import add
 from os import urandom
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,25 +248,23 @@ class LargestQuery(Query):
         return None, None if law.low is None else y - law.low + np.array(self.centres, dtype=object)
 
 
+@dataclass(frozen=True)
 class System:
     """Exact draws from the randomness of the operating system, or from other random bytes."""
 
-    simulated = False
-
-    def __init__(self, source: Callable[[int], bytes] = urandom) -> None:
-        self.source = source
+    source: Callable[[int], bytes] = urandom
+    simulated: ClassVar[bool] = False
 
     def draw(self, law: Law, size: int) -> list[int]:
         return law.sample(size, self.source)
 
 
+@dataclass(frozen=True)
 class Simulated:
     """Fast draws in floats from a seeded generator: not private. Without one: the law's middle."""
 
-    simulated = True
-
-    def __init__(self, rng: np.random.Generator | None) -> None:
-        self.rng = rng
+    rng: np.random.Generator | None
+    simulated: ClassVar[bool] = True
 
     def draw(self, law: Law, size: int) -> list[int]:
         if self.rng is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 import cvxpy as cp
@@ -70,8 +71,11 @@ class Restated:
 
     def __init__(self, problem: cp.Problem) -> None:
         self._twins: dict[int, cp.Variable] = {}
-        rows = [row for v in problem.variables() if v.parameters() for row in self._bounds(v)]
-        constraints = [self._constraint(c) for c in problem.constraints]
+        rows = []
+        for variable in problem.variables():
+            if variable.parameters():
+                rows += self._bounds(variable)
+        constraints = list(map(self._constraint, problem.constraints))
         objective = type(problem.objective)(self._expression(problem.objective.expr))
         self.problem = cp.Problem(objective, [*constraints, *rows])
 
@@ -99,9 +103,13 @@ class Restated:
         return restated
 
     def _stays(self, expression: Any) -> bool:
-        is_private = all(isinstance(p, PrivateParameter) for p in expression.parameters())
-        has_twin = any(v.id in self._twins for v in expression.variables())
-        return is_private and not has_twin and cp.cumsum not in expression.atoms()
+        for parameter in expression.parameters():
+            if not isinstance(parameter, PrivateParameter):
+                return False
+        for variable in expression.variables():
+            if variable.id in self._twins:
+                return False
+        return cp.cumsum not in expression.atoms()
 
     def _expression(self, expression: Any) -> Any:
         if isinstance(expression, list):
@@ -194,7 +202,7 @@ def _reduced(
                 origin = _origins(problem, found, curved=curved)
     for constraint in found.constraints:
         if constraint.id not in origin:
-            names = ", ".join(v.name() for v in constraint.variables())
+            names = ", ".join(map(methodcaller("name"), constraint.variables()))
             origin[constraint.id] = Row(f"bounds of {names}", inner=False)
     return found, origin, Chain(reductions=steps), inverse
 
@@ -214,15 +222,19 @@ def named_errors() -> Iterator[None]:
 
 def _origins(problem: cp.Problem, reduced: cp.Problem, *, curved: bool) -> dict[int, Row]:
     """The user's constraint behind each canonical one: those made for its atoms come before it."""
-    names = {c.id: constraint_name(k, c) for k, c in enumerate(problem.constraints)}
-    ids = [c.id for c in reduced.constraints]
-    start = 0 if problem.objective.expr.is_affine() else _count_inner(problem, curved=curved)
-    found = {number: Row("the objective", inner=True) for number in ids[:start]}
-    for end in (k for k, number in enumerate(ids) if number in names):
-        name = names[ids[end]]
-        found |= {number: Row(name, inner=True) for number in ids[start:end]}
-        found[ids[end]] = Row(name, inner=False)
-        start = end + 1
+    names, found, inside = {}, {}, []
+    for number, constraint in enumerate(problem.constraints):
+        names[constraint.id] = constraint_name(number, constraint)
+    first = 0 if problem.objective.expr.is_affine() else _count_inner(problem, curved=curved)
+    for number, constraint in enumerate(reduced.constraints):
+        if number < first:
+            found[constraint.id] = Row("the objective", inner=True)
+        elif constraint.id in names:
+            name = names[constraint.id]
+            found |= dict.fromkeys(inside, Row(name, inner=True))
+            found[constraint.id], inside = Row(name, inner=False), []
+        else:
+            inside.append(constraint.id)
     return found
 
 

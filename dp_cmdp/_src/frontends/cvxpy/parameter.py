@@ -139,8 +139,11 @@ def _refuse_attributes(attributes: Mapping[str, Any]) -> None:
 def joined(parameters: Sequence[PrivateParameter]) -> Envelope:
     """One envelope of several parameters, with records that may cross them."""
     _check_names(parameters)
-    groups = {p.name(): p.envelope for p in parameters}
-    if all(p.labels is None for p in parameters):
+    groups, alone = {}, True
+    for parameter in parameters:
+        groups[parameter.name()] = parameter.envelope
+        alone &= parameter.labels is None
+    if alone:
         return Envelope.join(groups)
     if any(p.states_change for p in parameters):
         raise InvalidArgumentError(
@@ -166,8 +169,9 @@ def _check_names(parameters: Sequence[PrivateParameter]) -> None:
     for number, parameter in enumerate(parameters):
         if not parameter.has_name:
             parameter._name = f"parameter {number}"
-    names = [p.name() for p in parameters]
-    twice = {name for name in names if names.count(name) > 1}
+    names, twice = set(), set()
+    for parameter in parameters:
+        (twice if parameter.name() in names else names).add(parameter.name())
     if twice:
         raise InvalidArgumentError(
             "private parameters of one problem need different names; used twice: "

@@ -34,7 +34,7 @@ from dp_cmdp._src.frontends.cvxpy.refusals import (
 )
 from dp_cmdp._src.frontends.cvxpy.tensors import LINEAR, num_rows
 from dp_cmdp._src.frontends.cvxpy.terms import BoolArray, Columns, IntArray, Terms, bounds_of
-from dp_cmdp._src.program.answer import Answer, Certificate, LPAnswer
+from dp_cmdp._src.program.answer import Answer, Certificate
 from dp_cmdp._src.program.parametric import ParametricLP
 
 
@@ -149,9 +149,6 @@ class CvxpyProblem:
                 found = curved_answer(self, known, estimate)
         except RefusedError as error:
             raise self._renamed(error) from None
-        return self._wrapped(found)
-
-    def _wrapped(self, found: LPAnswer) -> CvxpyAnswer:
         decision = self._values(found.x)
         return CvxpyAnswer(
             decision=decision,
@@ -222,7 +219,10 @@ class CvxpyProblem:
         """What the user's variables are at a point of the linear program."""
         found = self._inverted(point, value=0.0, status=cp.OPTIMAL).primal_vars
         twin = self.canonical.restated.twin
-        return Values({v: found.get(twin(v).id) for v in self.problem.variables()}, point)
+        values = {}
+        for variable in self.problem.variables():
+            values[variable] = found.get(twin(variable).id)
+        return Values(values, point)
 
     def _public_value(self, point: FloatArray) -> float | None:
         """The value of an objective that reads no private parameter; None if it does."""
@@ -230,9 +230,10 @@ class CvxpyProblem:
         if objective.parameters():
             return None
         found = self._inverted(point, value=0.0, status=cp.OPTIMAL).primal_vars
-        before = [(variable, variable._value) for variable in objective.variables()]
+        before = []
         try:
-            for variable, _ in before:
+            for variable in objective.variables():
+                before.append((variable, variable._value))
                 variable.save_value(found.get(variable.id))
             value = objective.value
         finally:
@@ -243,11 +244,11 @@ class CvxpyProblem:
     def _inverted(self, point: FloatArray, *, value: float, status: str) -> Solution:
         """A point of the program as cvxpy's solution of the restated problem."""
         cone = self.canonical.cone
-        parts = {
-            v.id: (point[start : start + v.size] + 0.0).reshape(v.shape, order="F")
-            for v in cone.variables
-            for start in (cone.variable_start[v.id],)
-        }
+        parts = {}
+        for variable in cone.variables:
+            start = cone.variable_start[variable.id]
+            own = point[start : start + variable.size] + 0.0
+            parts[variable.id] = own.reshape(variable.shape, order="F")
         return self.canonical.inverted(Solution(status, value, parts, {}, {}))
 
     def apply(self, found: CvxpyAnswer) -> None:
@@ -334,7 +335,7 @@ def _linear_program(
     the rows of other cones."""
     canon, envelope = made.canonical, made.envelope
     cone, n = canon.cone, canon.cone.size
-    m = sum(num_rows(c) for c in cone.constraints)
+    m = sum(map(num_rows, cone.constraints))
     A, b = columns.terms(cone.A, height=max(m, 1)).split(n)
     constant = b.constant((m, 1)).toarray().ravel()
     zero, inequality = _rows_of(canon, Zero), _rows_of(canon, NonNeg)
@@ -384,8 +385,10 @@ def _curve(made: CvxpyProblem, columns: Columns) -> sparse.csr_array:
 
 
 def _rows_of(canon: Canonical, kind: type) -> BoolArray:
-    parts = [np.full(num_rows(c), isinstance(c, kind)) for c in canon.cone.constraints]
-    return np.concatenate([np.zeros(0, dtype=bool), *parts])
+    parts = [np.zeros(0, dtype=bool)]
+    for constraint in canon.cone.constraints:
+        parts.append(np.full(num_rows(constraint), isinstance(constraint, kind)))
+    return np.concatenate(parts)
 
 
 def _refuse_private_rows(
@@ -431,15 +434,15 @@ class _Place:
 
 def row_names(canon: Canonical, rows: IntArray) -> list[str]:
     """Names of rows of the cone program: the user's constraint, and the place in it."""
-    return [
-        f"{place.name}{place.index}" + (" (inside)" if place.inner else "")
-        for place in _places(canon, rows)
-    ]
+    found = []
+    for place in _places(canon, rows):
+        found.append(f"{place.name}{place.index}" + (" (inside)" if place.inner else ""))
+    return found
 
 
 def _places(canon: Canonical, rows: IntArray) -> list[_Place]:
     """Where rows of the cone program come from."""
-    sizes = [num_rows(c) for c in canon.cone.constraints]
+    sizes = list(map(num_rows, canon.cone.constraints))
     ends = np.cumsum(sizes)
     which = np.searchsorted(ends, rows, side="right")
     found = []

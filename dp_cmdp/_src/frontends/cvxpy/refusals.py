@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import methodcaller
 from typing import Any
 
 import cvxpy as cp
@@ -38,11 +39,11 @@ def refuse_unfit(problem: cp.Problem) -> None:
     if not problem.variables():
         raise InvalidArgumentError("the problem has no variable, so there is nothing to decide")
     for leaf in (*problem.variables(), *problem.parameters()):
-        kinds = [kind for kind in ("complex", "imag", "hermitian") if leaf.attributes[kind]]
-        if kinds:
-            raise InvalidArgumentError(
-                f"{leaf.name()} is {kinds[0]}: state its real and imaginary parts apart"
-            )
+        for kind in ("complex", "imag", "hermitian"):
+            if leaf.attributes[kind]:
+                raise InvalidArgumentError(
+                    f"{leaf.name()} is {kind}: state its real and imaginary parts apart"
+                )
     for leaf in problem.variables():
         if leaf.attributes["boolean"] or leaf.attributes["integer"]:
             raise InvalidArgumentError(
@@ -67,9 +68,11 @@ def _has_value(parameter: cp.Parameter) -> bool:
 def refuse_non_convex(problem: cp.Problem) -> None:
     """Raise unless a problem follows cvxpy's rules of convexity, and those for parameters."""
     parts = [("the objective", problem.objective)]
-    parts += [(constraint_name(k, c), c) for k, c in enumerate(problem.constraints)]
+    for number, constraint in enumerate(problem.constraints):
+        parts.append((constraint_name(number, constraint), constraint))
     for name, part in parts:
-        if not all(arg.is_affine() for arg in part.args) and any(map(_has_nan, part.constants())):
+        curved = not all(map(methodcaller("is_affine"), part.args))
+        if curved and any(map(_has_nan, part.constants())):
             refuse_not_finite(name)  # inside an atom; those of rows are told with their place
         if not part.is_dcp():
             raise InvalidArgumentError(

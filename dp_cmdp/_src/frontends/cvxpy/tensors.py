@@ -7,6 +7,7 @@ from ``ConeMatrixStuffing`` because that asks for room in proportion to paramete
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import cvxpy as cp
@@ -50,14 +51,17 @@ class _Backend(CooCanonBackend):
 def cone_program(problem: cp.Problem, *, curved: bool) -> ConeProgram:
     """The tensors of a problem whose constraints have affine arguments."""
     data = InverseData(problem)
-    constraints = [_lowered(c) for c in problem.constraints]
+    constraints = list(map(_lowered, problem.constraints))
+    args = []
+    for constraint in constraints:
+        args += constraint.args
     if curved:
         P, q = CoeffExtractor(data, "COO").quad_form(problem.objective.expr.copy())
     else:
         P, q = None, _tensor([problem.objective.expr], data)
     return ConeProgram(
         q=q,
-        A=_tensor([arg for c in constraints for arg in c.args], data),
+        A=_tensor(args, data),
         P=None if P is None else 2 * P,
         size=data.x_length,
         constraints=constraints,
@@ -70,7 +74,7 @@ def cone_program(problem: cp.Problem, *, curved: bool) -> ConeProgram:
 
 def num_rows(constraint: Any) -> int:
     """How many rows of the cone program a canonical constraint has."""
-    return sum(arg.size for arg in constraint.args)
+    return sum(map(attrgetter("size"), constraint.args))
 
 
 def _lowered(constraint: Any) -> Any:
@@ -87,7 +91,7 @@ def _tensor(expressions: list[Any], data: InverseData) -> Any:
     width = sum(data.param_to_size.values())
     if not expressions:
         return sparse.coo_array((0, width))
-    if not all(expression.is_dpp() for expression in expressions):
+    if not all(map(methodcaller("is_dpp"), expressions)):
         raise ValueError("an atom is not linear in the parameters")
     backend = _Backend(
         dict(data.var_offsets), data.param_to_size, data.param_id_map, width, data.x_length

@@ -110,7 +110,7 @@ class Columns:
     def terms(self, tensor: Any, *, height: int) -> Terms:
         """The terms of a tensor whose matrix has `height` rows."""
         table = sparse.coo_array(tensor)
-        place, column = (np.asarray(index, dtype=np.int64) for index in table.coords)
+        place, column = np.array(table.coords, dtype=np.int64)
         data = table.data * self.value[column]
         kept = data != 0.0
         place, column = place[kept], column[kept]
