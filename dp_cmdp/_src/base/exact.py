@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from dp_cmdp._src.base.validation import FloatArray
 
+    Factors = Sequence[FloatArray] | FloatArray
+
 _SPLITTER = 134217729.0  # 2**27 + 1
 _LARGE = 2.0**480  # products of two such numbers stay far from overflow
 _SMALL = 2.0**-420  # products of two such numbers have error terms far from underflow
@@ -43,7 +45,7 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
-def row_sums(rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows: int) -> FloatArray:
+def row_sums(rows: NDArray[np.intp], factors: Factors, *, num_rows: int) -> FloatArray:
     """Σ of products, row by row: exact, then rounded once.
 
     Parameters
@@ -85,9 +87,7 @@ def row_sums(rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows:
     return sums
 
 
-def some_sums(
-    chosen: NDArray[np.bool_], rows: NDArray[np.intp], factors: Sequence[FloatArray]
-) -> FloatArray:
+def some_sums(chosen: NDArray[np.bool_], rows: NDArray[np.intp], factors: Factors) -> FloatArray:
     """:func:`row_sums` of the chosen rows."""
     number = np.cumsum(chosen) - 1
     kept = np.flatnonzero(chosen[rows])
@@ -96,7 +96,7 @@ def some_sums(
 
 
 def sum_bounds(
-    rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows: int
+    rows: NDArray[np.intp], factors: Factors, *, num_rows: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Plain sums of floats, how far the exact ones may be from them, and Σ|terms|.
 
@@ -117,9 +117,7 @@ def sum_bounds(
     return plain, error, size
 
 
-def row_signs(
-    rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows: int
-) -> FloatArray:
+def row_signs(rows: NDArray[np.intp], factors: Factors, *, num_rows: int) -> FloatArray:
     """Signs of Σ of products, row by row, exactly."""
     plain, error, size = sum_bounds(rows, factors, num_rows=num_rows)
     signs = np.sign(plain)
@@ -129,9 +127,7 @@ def row_signs(
     return signs
 
 
-def tight_sums(
-    rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows: int
-) -> FloatArray:
+def tight_sums(rows: NDArray[np.intp], factors: Factors, *, num_rows: int) -> FloatArray:
     """Σ of products, exact and rounded once where it matters, elsewhere a certain lower bound.
 
     Exact are the sums that may be negative or no more than :data:`TIGHT` of their Σ|terms|, and
@@ -147,9 +143,7 @@ def tight_sums(
     return sums
 
 
-def row_sums_up(
-    rows: NDArray[np.intp], factors: Sequence[FloatArray], *, num_rows: int
-) -> FloatArray:
+def row_sums_up(rows: NDArray[np.intp], factors: Factors, *, num_rows: int) -> FloatArray:
     """Σ of products, row by row: the least floats that are not below the exact sums."""
     nearest = row_sums(rows, factors, num_rows=num_rows)
     return np.where(
@@ -157,9 +151,7 @@ def row_sums_up(
     )
 
 
-def residual_signs(
-    claimed: FloatArray, rows: NDArray[np.intp], factors: Sequence[FloatArray]
-) -> FloatArray:
+def residual_signs(claimed: FloatArray, rows: NDArray[np.intp], factors: Factors) -> FloatArray:
     """Signs of (exact sum − claimed), row by row; 0 where `claimed` is infinite."""
     finite = np.where(np.isfinite(claimed), claimed, 0.0)
     own = np.ones((len(factors), claimed.size))  # one term more per row, −claimed
@@ -199,7 +191,7 @@ def float_below(value: Fraction) -> float:
     return -float_above(-value)
 
 
-def _unsafe(factors: Sequence[FloatArray]) -> NDArray[np.bool_]:
+def _unsafe(factors: Factors) -> NDArray[np.bool_]:
     """Which terms may have a (partial) product of their factors outside the error-free range."""
     size = np.abs(np.array(factors, dtype=np.float64))
     power = 1.0 if len(factors) < 3 else 0.5
@@ -207,7 +199,7 @@ def _unsafe(factors: Sequence[FloatArray]) -> NDArray[np.bool_]:
     return (outside & (size != 0.0)).any(axis=0)
 
 
-def _expand(factors: Sequence[FloatArray]) -> FloatArray:
+def _expand(factors: Factors) -> FloatArray:
     """Stack of 2^(len−1) arrays whose sum is, term by term, exactly the product."""
     pieces = [factors[0]]
     for factor in factors[1:]:
@@ -218,7 +210,7 @@ def _expand(factors: Sequence[FloatArray]) -> FloatArray:
     return np.stack(pieces)
 
 
-def _fraction_sum(factors: Sequence[FloatArray]) -> Fraction:
+def _fraction_sum(factors: Factors) -> Fraction:
     total = Fraction(0)
     for term in zip(*(factor.tolist() for factor in factors), strict=True):
         product = Fraction(1)

@@ -67,7 +67,7 @@ def _has_value(parameter: cp.Parameter) -> bool:
 
 def refuse_non_convex(problem: cp.Problem) -> None:
     """Raise unless a problem follows cvxpy's rules of convexity, and those for parameters."""
-    parts = [("the objective", problem.objective)]
+    parts: list[tuple[str, Any]] = [("the objective", problem.objective)]
     for number, constraint in enumerate(problem.constraints):
         parts.append((constraint_name(number, constraint), constraint))
     for name, part in parts:
