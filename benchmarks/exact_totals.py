@@ -26,7 +26,7 @@ from benchmarks.exact_feasibility import (
     released,
     violated,
 )
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from paper.runner import Row, Setting, Sweep, stream
 
 #: Programs per block-diagonal batch, and programs solved on their own next to it.

@@ -1,6 +1,6 @@
 """What laws, steps and problems of one's own need; less stable than the rest of the face."""
 
-from dp_cmdp._src.data.uncertainty import UncertaintySet as UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet as UncertaintySet
 from dp_cmdp._src.noise.laws import Laplace as Laplace
 from dp_cmdp._src.noise.laws import Law as Law
 from dp_cmdp._src.noise.laws import Sensitivity as Sensitivity

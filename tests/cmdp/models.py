@@ -17,7 +17,7 @@ from dp_cmdp._src.cmdp.chain import DiscountedChain
 from dp_cmdp._src.cmdp.exact_costs import exact_costs
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 from dp_cmdp._src.data.affine import Affine
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 

@@ -23,7 +23,7 @@ from dp_cmdp._src.noise import (
     UnboundedLaplace,
     one_sided,
 )
-from dp_cmdp._src.noise.digits import (
+from dp_cmdp._src.noise.laws import (
     ONE,
     digit_thresholds,
     exp_lower,
@@ -60,7 +60,7 @@ def test_a_law_is_private_by_enumeration_and_as_narrow_as_recorded(row):
         budget(was["epsilon"], was["delta"]),
         moved(row["l1"], row["largest"], row["count"]),
     )
-    law = kind.calibrate(sensitivity, spent)
+    law: Any = kind.calibrate(sensitivity, spent)
     sizes = allowed_moves(l1=row["l1"], largest=row["largest"], count=row["count"])
     signed = {
         tuple(s * d for s, d in zip(signs, move, strict=True))

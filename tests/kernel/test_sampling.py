@@ -18,7 +18,7 @@ from scipy.stats import binom
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.noise import Laplace, OneSided, Sensitivity, UnboundedLaplace
 from dp_cmdp._src.noise import laws as laws_module
-from dp_cmdp._src.noise.digits import (
+from dp_cmdp._src.noise.laws import (
     ONE,
     TAIL,
     WORD,

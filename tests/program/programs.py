@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.parametric import ParametricLP
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import InfeasibleError, InvalidArgumentError, UnboundedError
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program import rows as rows_module
 from dp_cmdp._src.program.answer import Answer, Certificate, LPAnswer
 from dp_cmdp._src.program.parametric import ParametricLP

@@ -10,7 +10,7 @@ from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.parametric import ParametricLP
 from tests.program.programs import affine, exact_slack, knapsack, random_program
 

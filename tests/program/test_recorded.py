@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.parametric import ParametricLP
 from tests.oracles import problems
 

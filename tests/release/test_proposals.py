@@ -9,7 +9,7 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp._src.release.belief import NOTHING_KNOWN, believed
-from dp_cmdp._src.release.proposal import QUERY_BITS, Proposal, propose, support
+from dp_cmdp._src.release.strategy import QUERY_BITS, Proposal, propose, support
 from dp_cmdp._src.release.publish import publish
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import LinearQueries, WorstRow

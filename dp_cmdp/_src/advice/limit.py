@@ -39,8 +39,7 @@ from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 from dp_cmdp._src.data.affine import Affine
-from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.bound import upper_bound
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram, RawSolution

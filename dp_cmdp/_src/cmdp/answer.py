@@ -10,7 +10,7 @@ from dp_cmdp._src.base.html import rows_table
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.certificate import worst_databases
 from dp_cmdp._src.cmdp.policy import Policy
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.answer import Answer
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.chain import DiscountedChain, choice_matrix, occupancy
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows
@@ -200,7 +200,7 @@ def _sum_up(parts: tuple[float | Fraction, ...]) -> float:
     if not np.isfinite(list(map(float, parts))).all():
         return np.inf
     try:
-        return exact.float_above(sum(map(Fraction, parts), Fraction(0)))
+        return exact.float_above(sum((Fraction(part) for part in parts), Fraction(0)))
     except OverflowError:
         return np.inf
 

@@ -31,8 +31,7 @@ from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.database import Database
-from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.answer import Certificate
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows
 

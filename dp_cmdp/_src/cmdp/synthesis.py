@@ -37,7 +37,7 @@ from dp_cmdp._src.cmdp.safest import safest_policy
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, elastic
 from dp_cmdp._src.cmdp.solvers.pool import LP_LIMIT, PolicyPool
 from dp_cmdp._src.cmdp.solvers.row_solver import INTERIOR, LARGE, row_program, solve_rows
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.answer import Certificate
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.rows import RobustRows, check_consistent

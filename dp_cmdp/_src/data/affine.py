@@ -24,8 +24,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, Shape
-from dp_cmdp._src.data.labels import flat_index
-from dp_cmdp._src.data.names import plain
+from dp_cmdp._src.data.labels import flat_index, plain
 
 IntArray = NDArray[np.int64]
 TERMS = ("row", "col", "entry", "coefficient")

@@ -7,6 +7,8 @@ paper's ``def:adj2``: one entry may change to anything.
 
 Private numbers are read on a lattice of cells n_k = ⌊θ_k/h_k⌋, h_k a power of two of about 2^-16
 radii; record R moves n_k by at most t_Rk = min(⌈C_Rk/h_k⌉, ⌊U_k/h_k⌋ − ⌊L_k/h_k⌋) integers.
+
+What is known of a database: bounds of its entries and linear inequalities.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -27,21 +31,80 @@ from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.labels import (
     Labels,
+    check_normal,
     label_at,
     labels_of,
     level_names,
     pack_labels,
+    packed,
+    plain,
     shape_of,
     unpack_labels,
 )
-from dp_cmdp._src.data.names import check_normal, packed, plain
-from dp_cmdp._src.data.uncertainty import UncertaintySet
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dp_cmdp._src.accounting.adjacency import Adjacency
     from dp_cmdp._src.data.affine import Affine, Located
+
+
+@dataclass(frozen=True, eq=False)
+class UncertaintySet:
+    """{θ : lower ≤ θ ≤ upper, Wθ ≤ q}."""
+
+    lower: FloatArray
+    upper: FloatArray
+    W: sparse.csr_array
+    q: FloatArray
+
+    @classmethod
+    def box(cls, lower: FloatArray, upper: FloatArray) -> UncertaintySet:
+        """Bounds alone."""
+        return cls(lower, upper, sparse.csr_array((0, lower.size), dtype=np.float64), np.zeros(0))
+
+    @property
+    def is_box(self) -> bool:
+        """Whether there are no inequalities but the bounds."""
+        return self.q.size == 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the bounds contradict each other; inequalities are not looked at."""
+        return bool((self.lower > self.upper).any())
+
+    def tightened(
+        self, entries: NDArray[np.integer], lower: FloatArray, upper: FloatArray
+    ) -> UncertaintySet:
+        """The same set, with these bounds of these entries too."""
+        low, high = self.lower.copy(), self.upper.copy()
+        np.maximum.at(low, entries, lower)
+        np.minimum.at(high, entries, upper)
+        return UncertaintySet(low, high, self.W, self.q)
+
+    def __and__(self, other: UncertaintySet) -> UncertaintySet:
+        """What both say."""
+        return UncertaintySet(
+            np.maximum(self.lower, other.lower),
+            np.minimum(self.upper, other.upper),
+            sparse.csr_array(sparse.vstack([self.W, other.W], format="csr")),
+            np.concatenate([self.q, other.q]),
+        )
+
+    def __contains__(self, values: FloatArray) -> bool:
+        """Whether a database is in the set, exactly."""
+        if not ((self.lower <= values) & (values <= self.upper)).all():
+            return False
+        theta = [Fraction(value) for value in np.asarray(values).tolist()]
+        weights = [Fraction(weight) for weight in self.W.data.tolist()]
+        entries = self.W.indices.tolist()
+        return all(
+            sum(weights[p] * theta[entries[p]] for p in range(first, last)) <= Fraction(limit)
+            for (first, last), limit in zip(
+                pairwise(self.W.indptr.tolist()), self.q.tolist(), strict=True
+            )
+        )
+
 
 Shape = tuple[int, ...]
 #: Lattice steps per radius, in bits: rounding an entry costs at most 2^-16 radii.

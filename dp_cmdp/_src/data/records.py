@@ -1,7 +1,7 @@
 """Records: whose entries are whose, by names of any type.
 
 Entries whose names are equal are one record, which privacy protects as a whole. Names have one form
-and are of one kind (:mod:`dp_cmdp._src.data.names`). Whoever's name does not equal itself (NaN,
+and are of one kind (:mod:`dp_cmdp._src.data.labels`). Whoever's name does not equal itself (NaN,
 also inside a tuple), or equals nothing but the very same object, would be several records, each
 protected alone: what is no text, number, truth value or time is refused.
 """
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.data.labels import Labels, flat_index, level_names
-from dp_cmdp._src.data.names import is_name, plain, refuse_kinds
+from dp_cmdp._src.data.labels import Labels, flat_index, is_name, level_names, plain, refuse_kinds
 
 KINDS = "texts, numbers, truth values, dates, times, or tuples of these"
 

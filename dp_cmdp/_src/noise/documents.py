@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.noise.digits import PRECISION
-from dp_cmdp._src.noise.laws import Laplace, Law, UnboundedLaplace
+from dp_cmdp._src.noise.laws import PRECISION, Laplace, Law, UnboundedLaplace
 from dp_cmdp._src.noise.one_sided import MAX_CELLS, OneSided
 
 _HEX = re.compile("0|[1-9a-f][0-9a-f]*")

@@ -45,24 +45,22 @@ from scipy import sparse
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.noise.digits import (
+from dp_cmdp._src.noise.laws import (
+    CERTAIN,
     LARGEST,
+    MAX_EPSILON,
+    MIN_DELTA,
     ONE,
     PRECISION,
     FloatArray,
-    Source,
-    exp_lower,
-    random_bytes,
-)
-from dp_cmdp._src.noise.laws import (
-    CERTAIN,
-    MAX_EPSILON,
-    MIN_DELTA,
     Laplace,
     Sensitivity,
+    Source,
     check_budget,
+    exp_lower,
     float_within,
     narrowest_laplace,
+    random_bytes,
 )
 
 #: Bits of a draw that are compared first, one machine word, and those that settle ties.
@@ -259,7 +257,7 @@ def _solve(epsilon: float, delta: float, *, shifts: int, clip: float) -> FloatAr
     edge = np.minimum(place, cells - 1 - place)
     scale = np.minimum(1.0, delta * np.exp(np.minimum(epsilon * edge / shifts, 700.0)))
     scale /= scale.sum()
-    blocks = []
+    blocks: list[Any] = []
     for shift in range(1, shifts + 1):
         for sign in (1, -1):
             blocks.append(_excess(scale, shift * sign, factor=math.exp(epsilon), clip=clip))
@@ -317,7 +315,7 @@ def worst_hockey_stick(weights: Sequence[int], shifts: int, ratio: Fraction) -> 
 def integer_weights(masses: Sequence[Fraction]) -> tuple[int, ...]:
     """Non-negative masses as integers that sum to 2^256; the remainder goes to the heaviest."""
     total = sum(masses)
-    weights = []
+    weights: list[int] = []
     for mass in masses:
         weights.append(int(mass * ONE / total))
     heaviest = max(range(len(weights)), key=weights.__getitem__)

@@ -21,9 +21,8 @@ from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import MOST_ROWS, facts_table, rows_table
 from dp_cmdp._src.base.validation import FloatArray, validated
-from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.labels import flat_index
-from dp_cmdp._src.data.uncertainty import UncertaintySet
 
 D = TypeVar("D")
 #: Files of an answer's folder.

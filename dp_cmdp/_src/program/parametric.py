@@ -24,9 +24,8 @@ from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, Sol
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.affine import Affine, common_envelope
 from dp_cmdp._src.data.database import Database
-from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.labels import Labels, flat_index, labels_of, pack_labels, unpack_labels
-from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import NOT_ASKED, Certificate, LPAnswer
 from dp_cmdp._src.program.bound import upper_bound
 from dp_cmdp._src.program.certified import (

@@ -28,7 +28,7 @@ from dp_cmdp._src.base import exact
 from dp_cmdp._src.base.errors import InvalidArgumentError, SolverError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.affine import Affine
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram, widened
 
@@ -60,14 +60,12 @@ class UncertainRows:
         self.A_pair: IntArray = pair[: A.row.size]
         self.b_pair: IntArray = pair[A.row.size :]
         at_lower, at_upper = A.coefficient * lower[A.col], A.coefficient * upper[A.col]
-        h = self._per_pair(self.b_pair, b.coefficient)
-        least = self._per_pair(self.A_pair, np.minimum(at_lower, at_upper)) - h
-        most = self._per_pair(self.A_pair, np.maximum(at_lower, at_upper)) - h
+        pairs = self.keys.size
+        h = np.bincount(self.b_pair, b.coefficient, pairs)
+        least = np.bincount(self.A_pair, np.minimum(at_lower, at_upper), pairs) - h
+        most = np.bincount(self.A_pair, np.maximum(at_lower, at_upper), pairs) - h
         #: 1 or −1 where w_p has that sign for every x within its bounds, 0 where both occur.
         self.sign = np.where(least >= 0, 1, np.where(most <= 0, -1, 0))
-
-    def _per_pair(self, pair: IntArray, terms: FloatArray) -> FloatArray:
-        return np.bincount(pair, weights=terms, minlength=self.keys.size).astype(np.float64)
 
     def table(self, numbers: NDArray[Any]) -> sparse.csr_array:
         """A number per pair as rows × entries, zeros stored."""
@@ -77,8 +75,9 @@ class UncertainRows:
 
     def weights(self, x: FloatArray) -> FloatArray:
         """w_p(x) of every pair, in floats."""
-        w = self._per_pair(self.A_pair, self.A.coefficient * x[self.A.col])
-        return w - self._per_pair(self.b_pair, self.b.coefficient)
+        w = np.bincount(self.A_pair, self.A.coefficient * x[self.A.col], self.keys.size)
+        h = np.bincount(self.b_pair, self.b.coefficient, self.keys.size)
+        return np.subtract(w, h, dtype=np.float64)  # of nothing bincount makes integers
 
     def weight_terms(self, x: FloatArray) -> tuple[IntArray, list[FloatArray]]:
         """The terms of which w_p(x) is the sum: their pairs and their factors, but for x_j = 0."""

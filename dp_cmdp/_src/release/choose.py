@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError, SolverError
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.noise.laws import Laplace, Sensitivity
 from dp_cmdp._src.program.answer import Answer, Problem
 from dp_cmdp._src.release.belief import STRATA, Prior, objective_entries
@@ -170,8 +170,8 @@ class Trial:
         key = _key(steps, budget)
         if key not in self.releases:
             before, propose = self.after(steps[:-1], budget), steps[-1].propose
-            if isinstance(queries := propose, LinearQueries):
-                propose = lambda *given: queries.measurement(*given, self._proposal(steps, budget))  # noqa: E731
+            if isinstance(asked := propose, LinearQueries):
+                propose = lambda p, r, b: asked.measurement(p, r, b, self._proposal(steps, budget))  # noqa: E731
             found, _ = attempted(own.problem, before, propose, steps[-1].part(budget))
             if found is not None:
                 terms = np.diff(found.query.weights.indptr)
@@ -301,7 +301,7 @@ def _tried(
     losses: list[float] = []
     for number in range(most):
         trial = simulator.trial(number)
-        lost = trial.loss(plain, budget)
+        lost = trial.loss(plain, budget) or 0.0
         if lost > NOTHING and len(telling) < count:
             telling.append(trial)
             losses.append(lost)

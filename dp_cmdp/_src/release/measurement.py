@@ -37,8 +37,7 @@ from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.exact import float_above, float_below
 from dp_cmdp._src.base.validation import FloatArray, instance, validated
-from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.noise.laws import Law, Sensitivity
 
 #: Weights up to this are floats, so that inequalities have them exactly.

@@ -22,9 +22,8 @@ from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily, require
 from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import FloatArray, validated
-from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.frames import entries_frame
-from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.release.measurement import LargestQuery, Outcome
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
 from dp_cmdp._src.data.database import Database
-from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.release.belief import NOTHING_KNOWN, Prior
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import Strategy

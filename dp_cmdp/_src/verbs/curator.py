@@ -13,10 +13,9 @@ from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.checking.report import Finding, Report
 from dp_cmdp._src.data.database import Database, _flat
-from dp_cmdp._src.data.envelope import Envelope, Group
+from dp_cmdp._src.data.envelope import Envelope, Group, UncertaintySet
 from dp_cmdp._src.data.frames import is_table
 from dp_cmdp._src.data.labels import level_names
-from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, database_of, kind_of
 

@@ -14,8 +14,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.affine import Affine
-from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.answer import Answer, Certificate
 from dp_cmdp._src.program.parametric import ParametricLP
 

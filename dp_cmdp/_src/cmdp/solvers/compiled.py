@@ -30,17 +30,12 @@ from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.solvers.kernels import build
 
 
-def dynamics_of(mdp: MDP) -> Dynamics:
-    """Transitions, start and discount as the kernels see them."""
-    return Dynamics.of(mdp.T, shape=mdp.r.shape, mu=mdp.start, gamma=mdp.gamma)
-
-
 class CompiledChain:
     """The chain of the probabilities `probs` (num_states, num_actions), with its factors."""
 
     def __init__(self, mdp: MDP, probs: FloatArray) -> None:
         library, states = required(), mdp.num_states
-        dynamics = dynamics_of(mdp)
+        dynamics = Dynamics.of(mdp)
         given = np.ascontiguousarray(probs)
         room = library.mixture_room(byref(dynamics), address(given))
         if room >= MOST_TRANSITIONS:
@@ -90,7 +85,7 @@ class CompiledChain:
 
         They hold whatever this chain is, and are tight if it is that of `probs` in `cmdp`.
         """
-        dynamics = dynamics_of(cmdp)
+        dynamics = Dynamics.of(cmdp)
         given, costs = np.ascontiguousarray(probs), np.ascontiguousarray(cmdp.cost)
         bounds = np.empty(len(costs))
         status = self._library.cost_bounds(
@@ -116,7 +111,7 @@ def swept_actions(
     library = kernels()
     if library is None or mdp.T.nnz >= MOST_TRANSITIONS:
         return None
-    dynamics = dynamics_of(mdp)
+    dynamics = Dynamics.of(mdp)
     given, price, policy = np.ascontiguousarray(table), np.ones(1), actions.astype(np.int32)
     arrays = [address(array) for array in (given, price, values, policy)]
     still = 0
@@ -155,13 +150,12 @@ class Dynamics(Structure):
     arrays: Sequence[NDArray[Any]]
 
     @classmethod
-    def of(
-        cls, T: sparse.csr_array, *, shape: tuple[int, ...], mu: FloatArray, gamma: float
-    ) -> Dynamics:
-        """Of compressed rows with fewer than :data:`MOST_TRANSITIONS` non-zeros."""
+    def of(cls, mdp: MDP) -> Dynamics:
+        """Of a model with fewer than :data:`MOST_TRANSITIONS` non-zeros."""
+        T, shape = mdp.T, mdp.r.shape
         rows = (_unsigned(T.indptr), _unsigned(T.indices), np.ascontiguousarray(T.data, np.float64))
-        start = np.ascontiguousarray(mu, np.float64)
-        return cls.over((*rows, start), shape=shape, gamma=gamma)
+        start = np.ascontiguousarray(mdp.start, np.float64)
+        return cls.over((*rows, start), shape=shape, gamma=mdp.gamma)
 
     @classmethod
     def over(

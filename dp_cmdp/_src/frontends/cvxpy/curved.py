@@ -18,7 +18,7 @@ from scipy import sparse
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError, UnboundedError
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.answer import LPAnswer
 from dp_cmdp._src.program.certified import solve_certified
 from dp_cmdp._src.program.linear import LinearProgram

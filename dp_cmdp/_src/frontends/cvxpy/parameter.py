@@ -14,7 +14,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.names import check_normal
+from dp_cmdp._src.data.labels import check_normal
 from dp_cmdp._src.data.records import owners_of, record_names
 
 _INSTEAD = "call dp_cmdp.solve(problem, {parameter: values}, epsilon=…, delta=…)"

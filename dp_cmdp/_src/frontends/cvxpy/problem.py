@@ -19,9 +19,8 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
 from dp_cmdp._src.base.validation import FloatArray, validated
-from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.labels import labels_of
-from dp_cmdp._src.data.uncertainty import UncertaintySet
 from dp_cmdp._src.frontends.constant import with_constant
 from dp_cmdp._src.frontends.cvxpy.canonical import Canonical, canonical
 from dp_cmdp._src.frontends.cvxpy.parameter import joined

@@ -13,7 +13,7 @@ from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.cmdp.certificate import worst_databases
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.cmdp.rollout import StepCosts
-from dp_cmdp._src.data.uncertainty import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.frontends.gymnasium.load import EnvironmentCMDP
 from dp_cmdp._src.release.release import Release
 
