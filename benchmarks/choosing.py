@@ -26,8 +26,7 @@ from scipy.optimize import linprog
 import dp_cmdp as dp
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 from dp_cmdp._src.release.belief import NOTHING_KNOWN
-from dp_cmdp._src.release.choose import choose
-from dp_cmdp._src.release.choose import Simulator
+from dp_cmdp._src.release.choose import Simulator, choose
 from paper.problems.auction import growing_auction
 from paper.problems.families import knapsack, staffing
 

@@ -17,8 +17,8 @@ from benchmarks.fuzz.exact_model import exact_worth, lagrangian_bound, scaled
 from benchmarks.fuzz.problem import Problem, problem
 from benchmarks.peers import highs
 from dp_cmdp import CMDP, Policy, evaluate
-from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, Solution
+from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 from dp_cmdp.errors import InfeasibleError, SolverError
 
 #: What rounding may add to a value, relative to max|r|/(1 − γ): the solver's own for costs.

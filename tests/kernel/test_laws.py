@@ -23,15 +23,15 @@ from dp_cmdp._src.noise import (
     UnboundedLaplace,
     one_sided,
 )
+from dp_cmdp._src.noise.documents import law_from_document
 from dp_cmdp._src.noise.laws import (
     ONE,
     digit_thresholds,
     exp_lower,
+    outer_mass,
     steps_hold,
     weight_below,
 )
-from dp_cmdp._src.noise.documents import law_from_document
-from dp_cmdp._src.noise.laws import outer_mass
 from dp_cmdp._src.noise.one_sided import hockey_stick
 from tests.kernel.enumeration import allowed_moves, divergence, exp_below, worst
 from tests.kernel.worlds import budget, weights_of

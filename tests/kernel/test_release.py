@@ -14,7 +14,7 @@ from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.noise import Laplace, OneSided, UnboundedLaplace
-from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query, Simulated, System
+from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query, System
 from dp_cmdp._src.release.release import Release, is_empty
 from tests.kernel.worlds import budget
 
@@ -87,18 +87,6 @@ class TestWhatItSays:
         binding = Measurement(Query(ENVELOPE, np.array([[0, 1, 1]])), Laplace, budget(50, "1/2"))
         assert (release + binding.draw(VALUES, EXACT)).saturation == 0.0
 
-    def test_words_are_one_line_with_budget_adjacency_and_mark(self):
-        release = full()
-        text = repr(release)
-        assert "\n" not in text
-        assert "(ε = 12.5, δ = 0.0115)" in text
-        assert "one entry changes by at most its radius" in text
-        assert "SIMULATED" not in text + release._repr_html_()
-        made = Release(ENVELOPE, simulated=True)
-        made = made + entries().draw(VALUES, Simulated(np.random.default_rng(0)))
-        assert "SIMULATED" in repr(made)
-        assert "SIMULATED" in made._repr_html_()
-
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
@@ -114,28 +102,6 @@ class TestWhatItSays:
         assert (
             words in (Release(envelope) + entries(envelope=envelope).draw(VALUES, EXACT)).guarantee
         )
-
-    def test_tables_have_the_labels_of_the_envelope(self):
-        assert full().to_frame()["group"].tolist() == ["price", "price", "limit"]
-        named = Envelope(0, 9, radius=1, labels=["Bern", "Basel", "Chur"])
-        release = Release(named) + entries(envelope=named).draw(VALUES, EXACT)
-        frame = release.to_frame()
-        assert frame.index.tolist() == ["Bern", "Basel", "Chur"]
-        columns = ["lower", "estimate", "upper", "public_lower", "public_upper"]
-        assert list(frame.columns) == columns
-        assert (frame["lower"].to_numpy() <= VALUES).all()
-        assert release.to_frame("queries")["weighs"].tolist() == ["Bern", "Basel", "Chur"]
-
-    def test_a_table_of_queries_has_a_row_per_published_integer(self):
-        release = full()
-        frame = release.to_frame("queries")
-        assert len(frame) == 3 + 2 + 1 + 3 + 3
-        integers = [y for outcome in release.outcomes for y in outcome.integers]
-        assert frame["integer"].tolist() == integers
-        assert frame["entries"].tolist() == [1, 1, 1, 2, 2, 3, 1, 1, 1, 1, 1, 1]
-        assert frame["noise_high"].isna().sum() == 3
-        with pytest.raises(InvalidArgumentError, match="table"):
-            release.to_frame("totals")
 
 
 class TestTogether:

@@ -10,8 +10,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from dp_cmdp._src.data.affine import Affine
-from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.envelope import UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.parametric import ParametricLP
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.envelope import UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.parametric import ParametricLP
 from tests.oracles import problems
 

@@ -9,10 +9,16 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp._src.release.belief import NOTHING_KNOWN, believed
-from dp_cmdp._src.release.strategy import QUERY_BITS, Proposal, propose, support
 from dp_cmdp._src.release.publish import publish
 from dp_cmdp._src.release.release import Release
-from dp_cmdp._src.release.strategy import LinearQueries, WorstRow
+from dp_cmdp._src.release.strategy import (
+    QUERY_BITS,
+    LinearQueries,
+    Proposal,
+    WorstRow,
+    propose,
+    support,
+)
 
 from .cases import budget, dense, repeatable, shared
 
