@@ -257,7 +257,7 @@ def _placed(layout: Layout, kind: HazardKind, places: Any) -> FloatArray:
 
 def _of_json(layout: Layout, source: Path) -> Numbers:
     content = parse_json(read_text(source))
-    if content["format"] != FORMAT or len(content["kinds"]) != layout.num_kinds:
+    if content["format"] != FORMAT or len(content["kinds"]) != len(layout.kinds):
         raise ValueError("a file of another kind, or of other kinds of hazards")
     severity, limit = [], []
     for kind in layout.kinds:

@@ -216,7 +216,7 @@ def amount(epsilon: Fraction, delta: Fraction) -> PrivacyBudget:
     return PrivacyBudget._of(epsilon, delta)  # pyright: ignore[reportPrivateUsage]
 
 
-NOTHING = amount(Fraction(0), Fraction(0))
+NOTHING = PrivacyBudget._of(Fraction(0), Fraction(0))  # pyright: ignore[reportPrivateUsage]
 
 
 @contextmanager

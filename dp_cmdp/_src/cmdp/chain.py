@@ -150,11 +150,12 @@ def fitted(policy: Any, mdp: MDP) -> Policy:
 
 def choice_matrix(policy: Policy) -> sparse.csr_array:
     """The (num_states, num_states·num_actions) matrix of π: row s holds π(·|s) at s's pairs."""
+    count, width = policy.probabilities.shape
     states, actions = np.nonzero(policy.probabilities)
-    indptr = np.searchsorted(states, np.arange(policy.num_states + 1))
+    indptr = np.searchsorted(states, np.arange(count + 1))
     return sparse.csr_array(
-        (policy.probabilities[states, actions], states * policy.num_actions + actions, indptr),
-        shape=(policy.num_states, policy.probabilities.size),
+        (policy.probabilities[states, actions], states * width + actions, indptr),
+        shape=(count, count * width),
     )
 
 

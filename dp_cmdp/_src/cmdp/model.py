@@ -80,7 +80,8 @@ class MDP:
         made = object.__new__(CMDP)
         for name in SHARED:
             object.__setattr__(made, name, getattr(self, name))
-        _set(made, cost=cost, limit=limit)
+        for name, part in (("cost", cost), ("limit", limit)):
+            object.__setattr__(made, name, part)
         return made
 
     def __repr__(self) -> str:

@@ -189,9 +189,11 @@ class Given(Structure):
         occupancies: FloatArray,
         values: FloatArray,
         *,
+        count: int,
         states: NDArray[np.int64],
     ) -> Given:
-        """Of rows without gaps between them; in other `states` nothing may cost anything."""
+        """Of the first `count` rows; in other `states` nothing may cost anything."""
+        policies, occupancies, values = policies[:count], occupancies[:count], values[:count]
         there = (states.astype(np.uint32), policies[:, states], occupancies[:, states])
         arrays = (policies, occupancies, values, *map(np.ascontiguousarray, there))
         made = cls(len(policies), len(states), *map(address, arrays))

@@ -92,7 +92,8 @@ class PolicyLibrary:
             else tables.any(axis=tuple(range(tables.ndim - 1))).reshape(self.shape)
         )
         states = np.flatnonzero(costly.any(axis=-1))
-        return Given.of(self.policies, self.occupancies, self.values, states=states)
+        arrays = self._policies, self._occupancies, self._values
+        return Given.of(*arrays, count=self._size, states=states)
 
     def make_room(self) -> None:
         """Drop the least recently useful half where there are more than the capacity."""
@@ -127,9 +128,10 @@ class PolicyLibrary:
             self._values[p] = self.reward[chosen] @ occupancy
         return p
 
-    def last_used(self, most: int) -> NDArray[np.intp]:
-        """Numbers of the policies that were useful last."""
-        return np.sort(np.argsort(self._used[: self._size], kind="stable")[-most:])
+    def last_used(self, most: int) -> tuple[NDArray[np.int32], FloatArray]:
+        """The policies that were useful last, with their occupancies."""
+        last = np.sort(np.argsort(self._used[: self._size], kind="stable")[-most:])
+        return self._policies[last], self._occupancies[last]
 
     def touch(self, names: Sequence[int] | NDArray[np.int64]) -> None:
         """Mark policies as useful now."""
@@ -191,8 +193,7 @@ class PolicyPool:
         if self.library is None:
             n = self.mdp.num_states
             return np.zeros((0, n), np.int32), np.zeros((0, n))
-        last = self.library.last_used(most)
-        return self.library.policies[last], self.library.occupancies[last]
+        return self.library.last_used(most)
 
     def solve(self, cost: FloatArray, limit: FloatArray, *, gap: float = 1e-8) -> Solution:
         """The best policy with costs (K, num_states, num_actions) of at most `limit`.
