@@ -127,7 +127,7 @@ class TestTogether:
     )
     def test_releases_of_another_adjacency_or_of_other_names_are_refused(self, other):
         with pytest.raises(InvalidArgumentError, match="one envelope"):
-            full() & Release(other)
+            _ = full() & Release(other)
 
     @pytest.mark.parametrize("weights", [[[64, 0, 0]], [[32, 32, 0]]])
     def test_releases_that_contradict_each_other_say_that_the_data_changed(self, weights):
@@ -137,7 +137,7 @@ class TestTogether:
             for values in ([0.5, 0.5, 0.0], [7.5, 7.5, 0.0])
         )
         with pytest.raises(InvalidArgumentError, match="data changed"):
-            one & two
+            _ = one & two
         assert (one & one).budget == budget(100, 1)
 
     def test_thin_sets_are_not_taken_for_empty_ones(self):
