@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dp_cmdp import CMDP, Policy, evaluate
-from dp_cmdp._src.cmdp.chain import DiscountedChain
 from dp_cmdp._src.cmdp.exact_costs import exact_costs
 from tests.cmdp.models import bounds
 
@@ -74,16 +73,6 @@ def test_the_bound_holds_for_distributions_that_miss_one():
             assert Fraction(float(bound)) >= cost
 
 
-def test_the_chain_of_another_policy_costs_tightness_but_not_rigour():
-    rng = np.random.default_rng(23)
-    for _ in range(50):
-        cmdp, policy = random_case(rng)
-        other = DiscountedChain(cmdp, Policy.uniform(*cmdp.r.shape))
-        found = bounds(cmdp, policy, other)
-        for bound, cost in zip(found, exact_costs(cmdp, policy), strict=True):
-            assert bound == np.inf or Fraction(float(bound)) >= cost
-
-
 def test_a_successor_of_the_least_probability_is_reached():
     T = np.array([[[1.0, 5e-324], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]])
     cmdp = CMDP(T, np.zeros((2, 2)), cost=[[0, 0], [1, 0]], limit=[0.0], start=[1, 0], gamma=0.5)
@@ -97,10 +86,6 @@ def test_the_exact_costs_of_the_textbook_chain_are_its_fractions():
     assert exact_costs(chain_with_cost(3.0), policy) == (Fraction(3, 4),)
     loop = CMDP(np.ones((1, 1, 1)), [[0.0]], cost=[[[1.0]]], limit=[1.0], start=[1.0], gamma=0.75)
     assert exact_costs(loop, Policy([[1.0]])) == (Fraction(4),)
-
-
-def test_a_policy_that_avoids_all_cost_costs_exactly_zero():
-    assert bounds(chain_with_cost(), Policy.deterministic([0, 1, 1], 2)).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("probability", [1e-17, 1e-300, 5e-324])
@@ -117,12 +102,6 @@ def test_states_that_are_never_reached_do_not_loosen_the_bound():
 def test_negative_costs_are_credits():
     (bound,) = bounds(chain_with_cost(-3.0), Policy.deterministic([1, 0, 0], 2))
     assert -3.0 <= bound <= -3.0 + 1e-13
-
-
-def test_overflow_gives_an_infinite_bound():
-    free = CMDP([[[1.0]]], [[0.0]], cost=[[0.0]], limit=1.0, gamma=0.99)
-    huge = free.with_costs(np.array([[[1e308]]]), np.array([1.7e308]))
-    assert bounds(huge, Policy([[1.0]])).tolist() == [np.inf]
 
 
 def test_products_that_all_underflow_are_counted():
@@ -161,15 +140,3 @@ def test_a_residual_that_is_infinite_or_no_number_yields_the_bound_infinity(cost
     """The second overflows downwards, −∞ + ∞, in one state, and stays finite elsewhere."""
     cmdp = chain(costs, gamma=1e-300)
     assert bounds(cmdp, Policy(np.ones((3, 1))))[0] == np.inf
-
-
-@pytest.mark.parametrize("gamma", [0.9, 0.999])
-def test_costs_that_overflow_in_both_directions_are_not_certified(gamma):
-    swap = np.array([[[0.0, 1.0]], [[1.0, 0.0]]])
-    free = CMDP(
-        swap, np.zeros((2, 1)), cost=np.zeros((2, 1)), limit=0.0, start=[0.5, 0.5], gamma=gamma
-    )
-    cmdp = free.with_costs(np.array([[[1e308], [-1e308]]]), np.zeros(1))
-    with np.errstate(all="ignore"):
-        found = bounds(cmdp, Policy([[1.0], [1.0]]))
-    assert found.tolist() == [np.inf]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import dp_cmdp as dp
-from dp_cmdp._src.cmdp.certificate import occupancy_within
-from dp_cmdp._src.cmdp.certificate import excess_of
+from dp_cmdp._src.cmdp.certificate import excess_of, occupancy_within
 from dp_cmdp._src.cmdp.chain import DiscountedChain
 from dp_cmdp._src.program.rows import RobustRows
 from tests.cmdp.models import (
@@ -147,23 +146,6 @@ def test_sums_beyond_the_floats_are_never_certified():
     cost = dp.PrivateCost(theta[:].reshape(1, 1), 1e308)
     model = dp.ParametricCMDP(np.ones((1, 1, 1)), [[1.0]], gamma=1 - 1e-12, costs=cost)
     assert not model.certify(dp.Policy.uniform(1, 1), model.envelope.uncertainty)
-
-
-def test_a_certificate_names_what_it_is_about_and_what_breaks_it():
-    model = private_way()
-    there = dp.Policy.deterministic([0, 0, 0], 2)
-    around = dp.Policy.deterministic([1, 0, 0], 2)
-    whole = model.envelope.uncertainty
-    text = repr(model.certify(around, whole))
-    assert text.startswith("verified: cost ≤ limit for every database of the envelope (slack")
-    assert repr(model.certify(there, whole)).startswith("not verified: 'cost' may exceed its limit")
-    part = known_set([0.0, 1.0], [0.1, 3.0])
-    assert "the release allows" in repr(model.certify(there, part))
-
-
-def test_a_policy_of_another_shape_is_refused():
-    with pytest.raises(dp.errors.InvalidArgumentError, match="policy must have probabilities of"):
-        dp.certify(private_way(), dp.Policy.uniform(2, 2))
 
 
 def test_visits_that_underflow_are_no_obstacle():

@@ -7,7 +7,7 @@ from scipy import sparse
 import dp_cmdp as dp
 from dp_cmdp import CMDP, Policy, evaluate
 from dp_cmdp._src.cmdp import chain as chains
-from dp_cmdp._src.cmdp.chain import DiscountedChain, choice_matrix, occupancy
+from dp_cmdp._src.cmdp.chain import choice_matrix, occupancy
 from dp_cmdp._src.cmdp.safest import optimal_actions, safest_policy
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 from dp_cmdp._src.cmdp.synthesis import policy_of
@@ -69,21 +69,6 @@ def test_values_agree_with_the_power_series_and_are_linear_in_the_occupancy():
     assert costs == pytest.approx(result.costs, rel=1e-12)
 
 
-def test_gamma_zero_sees_one_step():
-    rng = np.random.default_rng(5)
-    cmdp = random_model(rng, gamma=0.0)
-    policy = Policy(rng.dirichlet(np.ones(3), size=12))
-    expected = cmdp.start @ (policy.probabilities * cmdp.r).sum(axis=1)
-    assert evaluate(cmdp, policy).value == pytest.approx(expected)
-
-
-def test_results_are_read_only_and_short_to_print():
-    result = evaluate(two_states(), Policy.uniform(2, 2))
-    with pytest.raises(ValueError, match="read-only"):
-        result.occupancy[0, 0] = 1.0
-    assert repr(result).startswith("Evaluation(value=")
-
-
 def test_arguments_of_another_kind_or_shape_are_refused():
     with pytest.raises(dp.errors.InvalidArgumentError, match="policy must have probabilities of"):
         evaluate(two_states(), Policy.uniform(3, 2))
@@ -91,23 +76,6 @@ def test_arguments_of_another_kind_or_shape_are_refused():
         evaluate(two_states(), None)  # type: ignore[arg-type]
     with pytest.raises(dp.errors.InvalidArgumentError, match="cmdp must be"):
         evaluate(None, Policy.uniform(3, 2))  # type: ignore[arg-type]
-
-
-def test_a_large_well_mixed_chain_is_solved_without_factorisation(monkeypatch):
-    size = chains.DIRECT_LIMIT + 1
-    rng = np.random.default_rng(6)
-    rows = np.repeat(np.arange(size), 5)
-    T = sparse.csr_array(
-        (np.full(rows.size, 0.2), (rows, rng.integers(size, size=rows.size))), shape=(size, size)
-    )
-    ones, start = np.ones((size, 1)), np.full(size, 1 / size)
-    cmdp = CMDP(T, rng.random((size, 1)), cost=ones, limit=1.0, start=start, gamma=0.99)
-    chain = DiscountedChain(cmdp, Policy(ones))
-    monkeypatch.setattr(chains, "splu", None)
-    values, visits = chain.values(cmdp.r[:, 0]), chain.visits(cmdp.start)
-    assert np.abs(chain.matrix @ values - cmdp.r[:, 0]).max() < 1e-13
-    assert visits @ cmdp.r[:, 0] == pytest.approx(cmdp.start @ values, rel=1e-12)
-    assert not chain.values(np.zeros(size)).any()
 
 
 def test_a_large_chain_that_mixes_slowly_is_solved():
@@ -146,14 +114,6 @@ def test_the_flow_equations_hold_for_the_occupancy_of_any_policy():
     assert flow.sum(axis=0) == pytest.approx(np.full(36, 0.1), abs=1e-14)
 
 
-def test_a_policy_survives_the_way_through_its_occupancy():
-    rng = np.random.default_rng(2)
-    cmdp = random_model(rng)
-    policy = Policy(rng.dirichlet(np.ones(3), size=12))
-    back = policy_of(cmdp, occupancy(cmdp, policy))
-    assert back.probabilities == pytest.approx(policy.probabilities, abs=1e-12)
-
-
 def test_states_without_occupancy_take_the_safest_action_and_noise_does_not_matter():
     cmdp = crossroads()
     x = np.zeros((4, 3))
@@ -176,15 +136,6 @@ def test_the_safest_policy_attains_the_least_total_cost():
         least = -occupancy_lp(cmdp, -total)
         found = evaluate(cmdp, safest_policy(cmdp)).costs @ (1 / cmdp.limit)
         assert found == pytest.approx(least)
-
-
-@pytest.mark.parametrize("limit", [0.0, -1.0, 1e-300, 5e-324])
-def test_a_limit_that_is_no_scale_does_no_harm(limit):
-    cmdp = crossroads()
-    other = cmdp.with_costs(cmdp.cost, np.array([limit]))
-    assert safest_policy(other) == safest_policy(cmdp)
-    free = cmdp.with_costs(np.zeros_like(cmdp.cost), np.array([limit]))
-    assert safest_policy(free).probabilities[3].tolist() == [0, 0, 1]
 
 
 def test_without_constraints_policy_iteration_equals_value_iteration():

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dp_cmdp import CMDP, Policy
 from dp_cmdp._src.cmdp.chain import DiscountedChain
-from dp_cmdp._src.cmdp.solvers.compiled import SWITCH, Workspace, kernels
+from dp_cmdp._src.cmdp.solvers.compiled import SWITCH, Workspace
 from dp_cmdp._src.cmdp.solvers.kernels import build
 
 NO_KERNELS = {**os.environ, SWITCH: "1"}
@@ -42,12 +42,6 @@ def run(code, **variables):
         check=True,
     )
     return done.stdout.splitlines()
-
-
-@pytest.mark.kernels
-def test_the_library_at_hand_is_made_of_these_sources():
-    assert kernels() is not None
-    assert {path.name for path in build.sources()} >= {"chain.c", "newton.c", "columns.c"}
 
 
 @pytest.mark.kernels
@@ -83,16 +77,6 @@ def test_without_a_compiler_nothing_is_built_and_that_is_said(tmp_path, monkeypa
     assert build.build(tmp_path / "kernels.so") is None
     assert "no C compiler" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.skipif(build.compiler() is None, reason="needs a C compiler")
-def test_sources_that_do_not_compile_leave_nothing_behind(tmp_path, monkeypatch, capsys):
-    bad = tmp_path / "bad.c"
-    bad.write_text("not C")
-    monkeypatch.setattr(build, "sources", lambda: [bad])
-    assert build.build(tmp_path / "kernels.so") is None
-    assert "did not compile" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == [bad]
 
 
 def chain(kind, size, gamma, rng):

@@ -92,14 +92,3 @@ def test_limits_must_be_one_number_per_cost(limit):
 def test_arrivals_must_be_counts_of_every_pair(arrivals, rule):
     with pytest.raises(InvalidArgumentError, match=rule):
         dp.CMDP(**line(arrivals=arrivals), cost=np.zeros((4, 1)), limit=1.0)
-
-
-def test_models_are_read_only_and_short_to_print():
-    cmdp = made()
-    with pytest.raises(ValueError, match="read-only"):
-        cmdp.r[0, 0] = 1.0
-    assert repr(cmdp) == "CMDP(3 states, 2 actions, 4 limits, gamma=0.9)"
-    text = repr(private(T, R))
-    assert text == (
-        "ParametricCMDP(3 states, 2 actions, gamma=0.9, limits: cost; 2 private numbers)"
-    )

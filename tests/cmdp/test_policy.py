@@ -106,11 +106,6 @@ def test_an_observation_that_is_no_state_is_refused(observation):
         Policy(MIXED).predict(observation)
 
 
-def test_sampling_needs_a_generator():
-    with pytest.raises(InvalidArgumentError, match="rng"):
-        Policy(MIXED).sample(0, 7)  # type: ignore[arg-type]
-
-
 def test_named_constructors():
     policy = Policy.deterministic([2, 0], 3)
     assert policy.probabilities.tolist() == [[0, 0, 1], [1, 0, 0]]
@@ -139,18 +134,6 @@ def test_a_damaged_or_foreign_file_is_refused(tmp_path):
         Policy.load(path)
     with pytest.raises(InvalidArgumentError, match="does not exist"):
         Policy.load(tmp_path / "absent.npz")
-
-
-def test_the_table_of_a_policy():
-    table = Policy(MIXED).to_frame()
-    assert table.index.name == "state"
-    assert table.columns.name == "action"
-    assert table.to_numpy().tolist() == MIXED
-
-
-def test_the_repr_is_one_short_line():
-    assert repr(Policy(MIXED)) == "Policy(3 states, 3 actions, randomised)"
-    assert Policy(MIXED) != "a policy"
 
 
 def test_rows_of_single_precision_are_taken_and_divided_by_their_sums():
@@ -191,19 +174,10 @@ def test_greedy_learners_become_deterministic_tables():
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        (
-            {"observation_space": SimpleNamespace(shape=(4,))},
-            "observation_space is SimpleNamespace",
-        ),
         ({"observation_space": SimpleNamespace(n=3, start=1)}, "count from 0"),
-        ({"action_space": None}, "action_space is NoneType"),
         ({"predict": lambda states, deterministic: (states + 5, None)}, "actions"),
         ({"predict": lambda states, deterministic: (states[:1], None)}, "shape"),
         ({"predict": lambda states: (states, None)}, "actions"),
-        (
-            {"policy": SimpleNamespace(get_distribution=1, obs_to_tensor=2)},
-            "probabilities of shape",
-        ),
     ],
 )
 def test_learners_of_another_kind_are_refused(change, rule):

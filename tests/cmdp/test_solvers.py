@@ -1,22 +1,21 @@
 """Engines: known answers, bounds, proofs of infeasibility, pools; they agree with each other."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from scipy import sparse
 
-import dp_cmdp as dp
 from dp_cmdp import CMDP
 from dp_cmdp._src.cmdp.safest import optimal_actions
-from dp_cmdp._src.cmdp.solvers import pool as pools
-from dp_cmdp._src.cmdp.solvers.compiled import INFEASIBLE, LOST, SOLVED
-from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix, lagrangian_bound, solve_lp
+from dp_cmdp._src.cmdp.solvers.compiled import INFEASIBLE, SOLVED
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import (
+    FEASIBILITY,
+    flow_matrix,
+    lagrangian_bound,
+    solve_lp,
+)
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
-from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY
-from dp_cmdp.errors import ConvergenceError, InfeasibleError, SolverError
+from dp_cmdp.errors import InfeasibleError, SolverError
 from tests.cmdp.families import FAMILIES, corridor, family, garnet
-from tests.cmdp.models import best_of, occupancy_lp
+from tests.cmdp.models import best_of
 
 ENGINES = [pytest.param("policies", marks=pytest.mark.kernels), "lp"]
 kernels = pytest.mark.kernels
@@ -46,13 +45,6 @@ def test_one_state_mixes_its_two_actions_by_hand(engine):
     assert solution.value == pytest.approx(0.5, abs=1e-9)
     assert solution.dual == pytest.approx([1.0], abs=1e-9)
     assert solution.bound == pytest.approx(0.5, abs=1e-8)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_loose_limit_has_no_price(engine):
-    solution = solve(one_state(10.0), engine)
-    assert solution.value == pytest.approx(2.0)
-    assert solution.dual == pytest.approx([0.0])
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -98,15 +90,6 @@ def test_a_limit_that_only_the_safest_policy_meets_is_feasible():
 
 
 @kernels
-def test_the_mixture_is_of_at_most_one_policy_more_than_limits():
-    solution = solve(corridor(200, limit=20.0))
-    assert solution.policies is not None
-    assert solution.occupancies is not None
-    assert len(solution.policies) == len(solution.occupancies) == 2
-    assert np.count_nonzero(solution.policies[0] != solution.policies[1]) == 1
-
-
-@kernels
 def test_the_bound_of_a_loose_gap_still_holds():
     exact, loose = (solve(corridor(200, limit=20.0), gap=gap) for gap in (1e-11, 1e-2))
     assert loose.gap <= 1e-2
@@ -125,60 +108,6 @@ def test_a_pool_answers_every_draw_as_a_fresh_solve_does():
         assert pooled.value == pytest.approx(fresh.value, rel=3e-8)
         assert pooled.gap <= 1e-8
         assert paid(cmdp.with_costs(cost, limit), pooled)[0] <= limit[0] + 1e-9
-
-
-@kernels
-def test_what_a_pool_learns_serves_the_same_draw():
-    cmdp = corridor(80, limit=10.0)
-    pool, other = PolicyPool(cmdp), PolicyPool(cmdp)
-    first = pool.solve(cmdp.cost, cmdp.limit)
-    other.learn(*pool.known(32))
-    for again in (pool.solve(cmdp.cost, cmdp.limit), other.solve(cmdp.cost, cmdp.limit)):
-        assert again.iterations < first.iterations
-        assert again.value == pytest.approx(first.value, rel=2e-8)  # both within the gap of 1e-8
-
-
-@kernels
-def test_a_pool_recovers_from_an_infeasible_draw():
-    cmdp = corridor(40, limit=5.0)
-    pool = PolicyPool(cmdp)
-    with pytest.raises(InfeasibleError):
-        pool.solve(cmdp.cost, np.array([-1.0]))
-    found = pool.solve(cmdp.cost, np.array([5.0]))
-    assert found.value == pytest.approx(solve(cmdp, "lp").value)
-
-
-@kernels
-def test_a_gap_below_double_precision_is_reported_honestly():
-    cmdp = corridor(100, limit=11.3, gamma=0.999)
-    found, best = solve(cmdp, gap=0.0), best_of(cmdp)
-    assert 0.0 <= found.gap <= 1e-8
-    assert found.bound >= best - 1e-8 * abs(best)
-
-
-@kernels
-def test_what_policies_do_not_decide_the_linear_program_does(monkeypatch):
-    cmdp = corridor(60, limit=9.0)
-    pool = PolicyPool(cmdp)
-    expected = pool.solve(cmdp.cost, cmdp.limit)
-    assert pool.library is not None
-    own = pool.library.workspace.solve
-
-    def lost(*args, **options):
-        return replace(own(*args, **options), status=LOST, bound=np.inf)
-
-    monkeypatch.setattr(pool.library.workspace, "solve", lost)
-    answer = pool.solve(cmdp.cost, cmdp.limit)
-    assert (expected.engine, answer.engine) == ("policies", "lp")
-    assert answer.value == pytest.approx(expected.value)
-    monkeypatch.setattr(pools, "LP_LIMIT", 59)
-    answer = pool.solve(cmdp.cost, cmdp.limit)  # which says how far it came
-    assert (answer.engine, answer.gap) == ("policies", np.inf)
-    dear = replace(own(cmdp.cost.reshape(1, -1), cmdp.limit, gap=1e-8, given=_given(pool, cmdp),
-                       x=np.zeros((60, 2))), status=LOST, costs=cmdp.limit + 1)  # fmt: skip
-    monkeypatch.setattr(pool.library.workspace, "solve", lambda *_, **__: dear)
-    with pytest.raises(ConvergenceError):
-        pool.solve(cmdp.cost, cmdp.limit)
 
 
 def _given(pool, cmdp):
@@ -252,31 +181,6 @@ def test_a_bound_in_extended_precision_allows_for_rows_that_do_not_sum_to_one():
     assert found.bound >= 1.807e-3
 
 
-@kernels
-def test_a_large_model_with_a_cost_that_is_the_same_everywhere_is_solved():
-    rng = np.random.default_rng(7)
-    size, actions = 1500, 3
-    pairs = size * actions
-    rows, successors = np.repeat(np.arange(pairs), 4), rng.integers(0, size, pairs * 4)
-    T = sparse.csr_array(
-        (rng.dirichlet(np.ones(4), pairs).ravel(), (rows, successors)), shape=(pairs, size)
-    )
-    cost = np.stack([np.ones((size, actions)), rng.random((size, actions))])
-    r, start = -rng.random((size, actions)), np.full(size, 1.0 / size)
-    cmdp = CMDP(T, r, cost=cost, limit=[100.0, 45.0], start=start, gamma=0.99)
-    answer = solve(cmdp)
-    assert answer.gap <= 1e-8
-    np.testing.assert_array_less(paid(cmdp, answer), cmdp.limit + 1e-7)
-
-
-@kernels
-def test_a_zero_discount_and_a_zero_reward_are_solved():
-    cmdp = CMDP(np.ones((1, 2, 1)), [[0.0, 0.0]], cost=[[0.0, 1.0]], limit=0.5, gamma=0.0)
-    solution = solve(cmdp)
-    assert solution.value == 0.0
-    assert paid(cmdp, solution)[0] <= 0.5
-
-
 # ------------------------------------------------------------------------ Newton, column generation
 
 
@@ -320,14 +224,6 @@ def test_newton_and_column_generation_and_highs_agree(seed, share, K):
 
 
 @kernels
-def test_newton_takes_fewer_steps_than_column_generation():
-    models = [random_cmdp(seed, states=80, K=2) for seed in range(5)]
-    newton = [outcome_of(cmdp, newton_steps=40).steps for cmdp in models]
-    columns = [outcome_of(cmdp, newton_steps=0).steps for cmdp in models]
-    assert np.median(newton) < 0.7 * np.median(columns)
-
-
-@kernels
 @pytest.mark.parametrize("steps", [0, 40])
 def test_an_infeasible_draw_is_proved_to_be_one(steps):
     cmdp = random_cmdp(2, share=1.2)
@@ -336,32 +232,3 @@ def test_an_infeasible_draw_is_proved_to_be_one(steps):
         solve(cmdp)
     assert caught.value.violation is not None
     assert caught.value.violation > 0.0
-
-
-@kernels
-def test_bounds_of_large_models_that_sweeps_have_mended_hold():
-    rng = np.random.default_rng(0)
-    size = 12_000
-    rows = np.repeat(np.arange(2 * size), 3)
-    ahead = rows // 2 + rng.integers(-60, 61, rows.size)
-    T = sparse.csr_array(
-        (rng.dirichlet(np.ones(3), 2 * size).ravel(), (rows, ahead % size)), (2 * size, size)
-    )
-    r, start = -rng.random((size, 2)), np.full(size, 1 / size)
-    cost = np.where(rng.random((size, 1)) < 0.3, rng.random((size, 2)), 0.0)
-    free = CMDP(T, r - 1e-3 * cost, cost=cost, limit=1e9, start=start, gamma=0.99)
-    bold = paid(free, solve(free, gap=1e-6))
-    model = CMDP(T, r, cost=cost, limit=0.9 * bold, start=start, gamma=0.99)
-    exact, rough = (solve(model, gap=gap) for gap in (1e-9, 1e-5))
-    assert exact.dual.max() > 0.0
-    assert rough.value <= exact.bound
-    assert exact.value <= rough.bound
-    assert exact.value - rough.value <= 1.001e-5 * abs(exact.value)
-    assert (paid(model, rough) <= model.limit * (1 + 1e-11)).all()
-
-
-def test_an_occupancy_program_is_that_of_scipy():
-    cmdp = family("garnet", size=20, gamma=0.9, K=2)
-    rows = cmdp.cost.reshape(2, -1)
-    best = occupancy_lp(cmdp, cmdp.r, A_ub=rows, b_ub=cmdp.limit)
-    assert dp.answer(cmdp).value == pytest.approx(best, rel=1e-7)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import cvxpy as cp
@@ -15,7 +14,7 @@ import pytest
 import dp_cmdp as dp
 from dp_cmdp import Affine, Envelope, ParametricLP
 from dp_cmdp.cvxpy import PrivateParameter, load
-from dp_cmdp.errors import BudgetExceededError, InvalidArgumentError, PrivacyLeakError, RefusedError
+from dp_cmdp.errors import InvalidArgumentError, RefusedError
 from tests.frontends.cvxpy_models import MODELS, plain
 from tests.frontends.exact_cvxpy import fractions, shortfall
 
@@ -107,22 +106,6 @@ def test_variables_status_and_value_are_set_as_cvxpy_sets_them():
     assert table.loc["x[1, 0]", "value"] == found.values[x][1, 0]
 
 
-def test_solving_without_privacy_points_to_the_private_call():
-    _, _, problem = auction()
-    with pytest.raises(PrivacyLeakError, match=r"price is private.*dp_cmdp\.solve\(problem"):
-        problem.solve()
-
-
-def test_repeated_solves_spend_one_ledger_until_it_refuses(tmp_path):
-    price, budget, problem = auction()
-    account = dp.PrivacyLedger.create(tmp_path / "ledger", "auction", epsilon=4, delta="1/500")
-    data = dp.Database({price: PRICES, budget: BUDGETS}, problem, ledger=account)
-    for _ in range(2):
-        dp.solve(problem, data, **DRAW)
-    with pytest.raises(BudgetExceededError):
-        dp.solve(problem, data, **DRAW)
-
-
 def test_an_answer_without_data_is_certified_and_can_be_again():
     problem = auction()[2]
     found = dp.answer(problem)
@@ -130,13 +113,6 @@ def test_an_answer_without_data_is_certified_and_can_be_again():
     assert dp.certify(problem, found.values).verified
     with pytest.raises(InvalidArgumentError, match=r"found\.values"):
         dp.certify(problem, {problem.variables()[0]: np.zeros((N, M))})
-
-
-def test_what_is_public_survives_pickling_and_nothing_else_is_there():
-    price = auction(by_buyer=True)[0]
-    again = pickle.loads(pickle.dumps(price))
-    assert again.envelope == price.envelope
-    assert "within [0, 1]" in repr(again)
 
 
 CURVES = {
@@ -175,16 +151,6 @@ def test_curved_public_objectives_have_the_value_of_cvxpy_and_an_exact_certifica
     assert found.value == pytest.approx(theirs.value, rel=1e-5, abs=1e-6)
     with pytest.raises(InvalidArgumentError, match="the objective is curved"):
         load(problem)
-
-
-def test_a_curved_objective_is_solved_with_the_strategy_that_serves_it():
-    a = PrivateParameter(3, lower=0.1, upper=1, radius=0.01, name="a")
-    x = cp.Variable(3, nonneg=True)
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 3)), [a @ x <= 2])
-    found = dp.solve(problem, {a: [0.3, 0.4, 0.5]}, **DRAW)
-    assert found.certificate.verified
-    assert found.value <= found.robust.value  # minimised
-    assert shortfall(problem, {"a": fractions([0.3, 0.4, 0.5])}) <= 0
 
 
 def test_a_private_linear_part_of_a_curved_objective_is_at_its_estimate():
@@ -271,22 +237,6 @@ def test_exactness_does_not_depend_on_how_a_bound_is_spelled():
         simulated(problem, {p: 0.5})
         worst.append(shortfall(problem, {"p": fractions(0.5)}))
     assert max(worst) <= 0
-
-
-def test_expressions_have_values_where_private_bounds_are_rows():
-    cap = PrivateParameter(2, lower=1, upper=2, name="cap")
-    inside, beside = cp.Variable(2, bounds=[0, cap]), cp.Variable(2, nonneg=True)
-    problem = cp.Problem(cp.Maximize(cp.sum(inside) + cp.sum(beside)), [beside <= cap])
-    found = simulated(problem, {cap: [1.5, 1.5]})
-    assert inside.value.sum() + beside.value.sum() == pytest.approx(found.value)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_old_spelling_of_an_inequality_is_one():
-    p = PrivateParameter(lower=0, upper=1, name="p")
-    x = cp.Variable()
-    problem = cp.Problem(cp.Maximize(x), [cp.NonPos(x + p - 3)])
-    assert dp.answer(problem).value == pytest.approx(2)
 
 
 def private(name, shape, lower, upper):

@@ -82,14 +82,12 @@ def test_integer_columns_are_refused_by_name_unless_relaxed(tmp_path):
         ("a.mps", "hello", "line 1: a section must begin at the line's start, one of NAME"),
         ("a.mps", "", "ends without ENDATA"),
         ("a.lp", "min\n obj: x + [x^2]/2\nst\n c: x >= 1\nend\n", "quadratic objective"),
-        ("a.lp", "min\n obj: x\nst\n c: x >= 1\n c: x >= 2\nend\n", "name each row once"),
         ("a.lp", "min\n obj: x\nst\n c: x >= 1,5\nend\n", "line 4: a number, name or sign is none"),
         (
             "a.lp",
             "min\n obj: x\nst\n c: x >= 1\nbounds\n x <= 4\nsemi-continuous\n x\nend\n",
             r"semi-continuous columns \(x\)",
         ),
-        ("a.mps.gz", "no gzip", "cannot be read as a gzipped text"),
         ("a.txt", "min", r"ends in \.mps, \.lp, \.mps\.gz, \.lp\.gz; got 'a\.txt'"),
     ],
 )
@@ -99,38 +97,12 @@ def test_what_is_no_linear_program_is_refused_with_the_reason(tmp_path, name, te
         read_lp(tmp_path / name)
 
 
-def test_entries_and_rows_that_stand_twice_are_refused(tmp_path):
-    text = planning(tmp_path).read_text()
-    for old, new in (
-        (" CHAIR WOOD 4", " CHAIR HOURS 7.351\n CHAIR WOOD 4"),
-        (" L WOOD", " L WOOD\n L WOOD"),
-    ):
-        path = tmp_path / "twice.mps"
-        path.write_text(text.replace(old, new))
-        with pytest.raises(InvalidArgumentError, match="twice") as refusal:
-            read_lp(path)
-        assert "7.351" not in str(refusal.value)
-
-
 @pytest.mark.parametrize("number", ["7351,5", "7351x", "abc", "1.000.000", "nan", "0x10"])
 @pytest.mark.parametrize("key", ["profit", "chair", "hours", "order", "room", "stock"])
 def test_numbers_that_highs_would_misread_are_refused_by_line_and_not_quoted(tmp_path, key, number):
     with pytest.raises(InvalidArgumentError, match=r"planning\.mps, line \d+") as refusal:
         read_lp(planning(tmp_path, **{key: number}))
     assert number not in str(refusal.value)
-
-
-@pytest.mark.parametrize("number", ["1e2", "100.", "+100", "1.0D2", ".1e3"])
-def test_numbers_in_every_spelling_of_the_format_are_read(tmp_path, number):
-    assert read_lp(planning(tmp_path, hours=number)).row_upper[0] == 100.0
-
-
-def test_rows_and_columns_without_names_are_numbered(tmp_path):
-    model = random_model(1)
-    model.row_names_, model.col_names_ = [], []
-    found = read_lp(written(model, tmp_path / "model.mps"))
-    assert len(set(found.row_names)) == found.num_rows
-    assert len(set(found.column_names)) == found.num_columns
 
 
 #: What HiGHS 1.15 drops, changes or guesses without a word, in a file that is else in order.
@@ -147,58 +119,22 @@ End
 """
 
 
-def test_the_lp_file_that_the_spoilt_ones_are_made_from_is_read(tmp_path):
-    (tmp_path / "a.lp").write_text(WORKSHOP)
-    model = read_lp(tmp_path / "a.lp")
-    assert model.A.toarray().tolist() == [[2.0, 1.7, 0.0], [1.0, 0.0, 1.0]]
-    assert (model.row_lower.tolist(), model.row_upper.tolist()) == ([-np.inf, -3], [20, np.inf])
-    assert (model.lower.tolist(), model.upper.tolist()) == ([0, -2, -5], [8, 30, -1])
-
-
 @pytest.mark.parametrize(
     ("line", "old", "new"),
     [
-        (1, "Maximize", "hello world\nMaximize"),
         (2, "Maximize", "Minimize\nMaximize"),
-        (2, "Maximize", "Maximize\nMaximize"),
         (2, "3 x", "3 x + 73.51 x"),
-        (2, "- z", "- z + 73.51 + 5"),
         (2, "3 x", "3 x 73.51"),
-        (3, "Subject To", "Subjekt To"),
         (4, "1.7 y", "1.7 y + 73.51"),
-        (4, "1.7 y", "73.51 + 1.7 y"),
         (4, "1.7 y", "1 73.51 y"),
         (4, "1.7 y", "1.73.51 y"),
-        (4, "1.7 y", "1,73 y"),
-        (4, "1.7 y", "nan y"),
-        (4, "1.7 y", "inf y"),
         (4, "1.7 y", "1.7e y"),
-        (4, "1.7 y", "1.7y"),
-        (4, "1.7 y", "0x1p3 y"),
-        (4, "1.7 y", "- 73.51 y"),
-        (4, "1.7 y", "73.51 (y + x)"),
         (4, "1.7 y", "1.7 y + 73.51 x"),
-        (4, "1.7 y", "1.7 y + 73.51 infeed"),
-        (4, "1.7 y", "1.7 y + 73.51 end"),
         (4, "<= 20", "<= 20 <= 73.51"),
-        (4, "<= 20", "<= 20 + 73.51"),
-        (4, "<= 20", "<= 20 73.51"),
-        (4, "<= 20", "<= 20 73.51 x + y >= 2"),
         (4, "<= 20", "<= 73.51 y"),
-        (4, "<= 20", "=< 20"),
-        (4, "<= 20", "< 20"),
-        (4, "<= 20", "<= nan"),
         (4, "cap: 2 x + 1.7 y <= 20", "20 >= 2 x"),
-        (4, "cap: 2 x + 1.7 y <= 20", "cap: -3 <= x + y <= 73.51"),
-        (4, "cap: 2 x + 1.7 y <= 20", "<= 73.51"),
         (5, "low:", "cap:"),
-        (7, "0 <= x <= 8", "x <= 8 73.51"),
-        (7, "0 <= x <= 8", "0 <= 2 x <= 8"),
-        (7, "0 <= x <= 8", "0 <= xx <= 8"),
-        (7, "0 <= x <= 8", "8 >= x"),
-        (8, "0 <= x <= 8", "x <= 8\n x <= 73.51"),
         (10, "End\n", "Bounds\n x <= 3\nEnd\n"),
-        (9, "End\n", ""),
         (11, "End\n", "End\n c: x <= 73.51\n"),
     ],
 )
@@ -212,32 +148,18 @@ def test_lp_files_in_which_highs_would_guess_are_refused_by_line(tmp_path, line,
 @pytest.mark.parametrize(
     ("line", "old", "new"),
     [
-        (3, "    MAX", "    MAXI"),
         (7, " L WOOD", " L WO OD"),
-        (8, " G ORDER", " GE ORDER"),
-        (11, " N NOTE", " N RHS"),
         (13, " HOURS 2", " HOURS 2 WOOD 73.51"),
-        (13, " HOURS 2", " HOURS 73 51"),
         (14, " CHAIR WOOD 4", " CHAIR HOURS 73.51\n CHAIR WOOD 4"),
         (14, "WOOD 4", "WOD 4"),
-        (18, " STOCK BALANCE", " CHAIR SPACE 1\n STOCK BALANCE"),
-        (21, " WOOD 240", " WOOD 240 ORDER 73.51"),
         (21, "HOURS 100 WOOD 240", "HOURS 17 123"),
-        (21, "HOURS 100", "HORS 100"),
         (22, " RHS ORDER", " RHS2 ORDER"),
-        (22, " RHS ORDER", " BOUNDS ORDER"),
         (22, " RHS ORDER", " RHS HOURS 73.51\n RHS ORDER"),
         (25, " RNG SPACE 50", " RNG PROFIT 50"),
         (27, " UP BND STOCK 20", " UP BND STOKC 73.51"),
-        (27, " UP BND STOCK 20", " UP BND STOCK 73 51"),
-        (27, " UP BND STOCK 20", " UP BND STOCK"),
-        (27, " UP BND STOCK 20", " XX BND STOCK 73.51"),
-        (28, " LO BND CHAIR", " FX BND STOCK 73.51\n LO BND CHAIR"),
         (28, " LO BND CHAIR", " LO BND2 CHAIR"),
-        (30, "ENDATA\n", "ENDATA\nRHS\n RHS HOURS 73.51\n"),
         (28, "ENDATA\n", ""),
         (29, "ENDATA\n", "LAZYCONS\n L LAZY\nENDATA\n"),
-        (21, " RHS HOURS", " RHS\u00a0HOURS"),
     ],
 )
 def test_mps_files_in_which_highs_would_guess_are_refused_by_line(tmp_path, line, old, new):

@@ -170,13 +170,6 @@ def test_refusals_say_the_same_whatever_the_private_numbers_are(tmp_path, blocks
     assert re.search(rule, text), text
 
 
-def test_a_bound_that_meets_the_other_is_refused_as_one_that_may(tmp_path):
-    block = {**STOCK, "lower": 0}
-    zero = planning(tmp_path, "zero.mps", stock=0)
-    assert refusal(zero, block) == refusal(planning(tmp_path), block)
-    assert "may meet" in refusal(zero, block)
-
-
 def test_with_a_public_model_bounds_may_be_relative_and_one_side_private(tmp_path):
     share = {"relative": True, "lower": 0.9, "upper": 1.1, "radius": 0.01}
     blocks = [{**HOURS, **share}, {**ROOM, **share}, {**SPACE, **share}, {**STOCK, "lower": 0}]
@@ -185,28 +178,6 @@ def test_with_a_public_model_bounds_may_be_relative_and_one_side_private(tmp_pat
     assert envelope.radius.tolist() == [1.0, 0.45, 0.015, 30.0]
     zero = {**share, "kind": "rhs", "rows": ["BALANCE"], "side": "upper"}
     assert "0 or infinite in the model" in refusal(planning(tmp_path), zero, public_model=True)
-
-
-def test_patterns_take_the_sides_that_exist_and_leave_out_what_is_said(tmp_path):
-    upper = {"kind": "rhs", "side": "upper", "rows": ["*"], "lower": -1e3, "upper": 1e3}
-    assert "BALANCE is an equality row" in refusal(planning(tmp_path), upper, public_model=True)
-    wide = {**upper, "equalities": "public", "lower": 30}
-    private = made(planning(tmp_path), wide, public_model=True)
-    assert [n for n, own in zip(private.row_names, reads(private), strict=True) if own] == [
-        "HOURS", "WOOD", "SPACE (upper side)",
-    ]  # fmt: skip
-    cost = {"kind": "bound", "side": "upper", "columns": "*", "lower": 1, "upper": 99}
-    private = made(planning(tmp_path), {**cost, "pattern": "file"}, public_model=True)
-    assert "upper bound of STOCK" in private.row_names
-    assert reads(private).sum() == 1
-    every = {"kind": "coefficient", "columns": "*", "equalities": "public", "lower": 0, "upper": 9}
-    assert made(planning(tmp_path), every, public_model=True).envelope.size == 6
-
-
-def test_negative_numbers_have_ordered_relative_bounds(tmp_path):
-    block = {"kind": "objective", "columns": ["STOCK"], "relative": True, "lower": 0.5, "upper": 2}
-    envelope = made(planning(tmp_path), block, public_model=True).envelope
-    assert (envelope.lower[0], envelope.upper[0]) == (-2.0, -0.5)
 
 
 def test_records_reach_across_blocks_that_say_the_same(tmp_path):
@@ -265,13 +236,6 @@ def test_the_answer_keeps_the_true_rows_of_the_file_in_fractions(tmp_path, strat
         assert all(lo <= v <= hi for lo, v, hi in zip(lp.lower, x, lp.upper, strict=True))
 
 
-def test_rows_at_fault_have_the_files_names(tmp_path):
-    impossible = made(planning(tmp_path), {**ORDER, "lower": 0, "upper": 90})
-    with pytest.raises(RefusedError, match="ORDER by") as error:
-        dp.answer(impossible)
-    assert list(error.value.repairs) == ["ORDER"]
-
-
 #: Blocks that no answer can keep for every database, the repair, and its change of the block.
 REPAIRS = [
     ({**HOURS, "lower": -40}, "HOURS", "lower", 1),
@@ -315,33 +279,6 @@ def test_the_repair_that_is_named_repairs_whichever_side_it_is(tmp_path, block, 
     assert dp.answer(made(path, repaired, public_model=True)).certificate.verified
 
 
-def test_public_rows_that_contradict_each_other_are_refused(tmp_path):
-    path = tmp_path / "contradiction.mps"
-    path.write_text(planning(tmp_path).read_text().replace("WOOD 240", "WOOD -240"))
-    with pytest.raises(RefusedError, match=r"contradict each other.*WOOD by"):
-        dp.answer(made(path, {**HOURS, "upper": 1000}, public_model=True))
-
-
-def test_public_bounds_that_cross_are_refused_by_name_of_the_column(tmp_path):
-    path = tmp_path / "crossed.mps"
-    path.write_text(planning(tmp_path).read_text().replace("ENDATA", " UP BND CHAIR -4\nENDATA"))
-    for public_model in (True, False):
-        said = refusal(path, HOURS, public_model=public_model)
-        assert said == (
-            "the lower bound must not exceed the upper one; in the model it does for CHAIR"
-        )
-
-
-def test_integer_columns_are_relaxed_as_others_read_them(tmp_path):
-    text = planning(tmp_path).read_text()
-    text = text.replace(" TABLE PROFIT", " M1 'MARKER' 'INTORG'\n TABLE PROFIT")
-    path = tmp_path / "integer.mps"
-    path.write_text(text.replace(" STOCK BALANCE", " M2 'MARKER' 'INTEND'\n STOCK BALANCE"))
-    lp = dp.lpfile.load(path, {"private": [HOURS]}, relax=True)
-    assert lp.upper.tolist() == [np.inf, 1.0, 20.0, 1.0]  # an integer column without bounds is 0/1
-    assert dp.answer(lp.at([100.0])).value == pytest.approx(plain_optimum(path), rel=1e-9)
-
-
 def test_private_numbers_of_the_model_itself_are_read_after_the_debit(tmp_path):
     path, ledger = planning(tmp_path, hours=90.5), tmp_path / "ledger.sqlite"
     account = dp.PrivacyLedger.create(ledger, "plant", epsilon=2, delta="1/100")
@@ -383,11 +320,3 @@ def test_a_table_that_does_not_fit_is_refused_after_the_debit_in_one_text(tmp_pa
         assert refused.value.__context__ is refused.value.__cause__ is None
         assert account.spent.epsilon == 1
     assert len(texts) == 1
-
-
-def test_a_column_that_can_grow_without_limit_has_the_files_name(tmp_path):
-    text = planning(tmp_path).read_text().replace("CHAIR WOOD 4", "CHAIR WOOD -4")
-    path = tmp_path / "free.mps"
-    path.write_text(text.replace("L HOURS", "G HOURS"))
-    with pytest.raises(RefusedError, match="CHAIR can grow without limit"):
-        dp.answer(made(path, {**HOURS, "side": "lower"}))
