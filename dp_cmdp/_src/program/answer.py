@@ -264,6 +264,8 @@ class Answer(Generic[D]):
     @classmethod
     def _proved(cls, problem: Any, release: Any, said: Mapping[str, Any]) -> Answer[Any]:
         """The answer that a document states, if its decision is as safe as it says."""
+        if release is not None and release.envelope != problem.envelope:
+            raise InvalidArgumentError("its release is of another envelope than its problem")
         known = problem.envelope.uncertainty if release is None else release.uncertainty
         estimate = check.vector("estimate", said["estimate"], size=problem.envelope.size)
         decision = cls._decision_from(said["decision"])

@@ -316,8 +316,9 @@ class ParametricLP:
         off = float(equality_residuals(self.A_eq, self.b_eq, x)[1].max(initial=0.0))
         outside = np.flatnonzero(~((self.lower <= x) & (x <= self.upper)))
         reason = ""
-        if slack.min(initial=0.0) < 0.0:
-            worst = int(np.argmin(slack))
+        short = ~(slack >= 0.0)  # what is no number proves nothing
+        if short.any():
+            worst = int(np.argmin(np.where(short, slack, np.inf)))
             reason = f"{self.row_names[worst]} may be exceeded by {-slack[worst]:.3g}"
         elif outside.size:
             reason = f"variable {outside[0]} is outside of its bounds"

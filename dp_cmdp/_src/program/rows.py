@@ -221,6 +221,8 @@ class RobustRows:
     def links_of(self, multipliers: sparse.csr_array) -> FloatArray:
         """λ per link; multipliers of rows and inequalities that are not linked are left out."""
         given, count = sparse.coo_array(multipliers), self.known.q.size
+        if not np.isfinite(given.data).all():
+            raise InvalidArgumentError("multipliers must be finite")
         keys = self.link_row * count + self.link_inequality
         wanted = given.coords[0].astype(np.int64) * count + given.coords[1]
         order, found = np.argsort(keys), np.zeros(keys.size)
