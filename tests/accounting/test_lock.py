@@ -5,13 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-import stat
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -19,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from dp_cmdp._src.accounting import ledger_file
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.accounting.hashchain import LedgerEntry
 from dp_cmdp._src.accounting.ledger import PrivacyLedger
@@ -131,18 +128,6 @@ def test_something_else_in_place_of_the_lock_file_stops_every_use(
     assert ledger.verify().head.count == 1
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
-def test_who_may_open_the_ledger_may_open_its_lock(ledger: PrivacyLedger, mode: int) -> None:
-    lock_path(ledger.path).unlink()
-    ledger.path.chmod(mode)
-    old = os.umask(0o077)
-    try:
-        ledger.debit(TENTH)
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE(lock_path(ledger.path).stat().st_mode) == mode
-
-
 #: Takes the lock, forks a child that outlives it, and is killed.
 KILLED_PARENT = """
 import os, signal, sys, time
@@ -223,20 +208,3 @@ def test_an_entry_that_cannot_be_read_back_counts_as_spent(
     with pytest.raises(LedgerCorruptError, match="count it as spent") as caught:
         write(ledger.path, step, timeout_seconds=1.0)
     assert caught.value.index == (3 if fault == "beyond the end" else 2)
-
-
-def test_a_file_that_is_held_while_it_is_read_back_is_busy_and_not_corrupt(
-    ledger: PrivacyLedger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usual = ledger_file._read_back
-
-    def held(path: Path, entry: LedgerEntry, *, timeout_seconds: float) -> None:
-        with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("BEGIN EXCLUSIVE")
-            usual(path, entry, timeout_seconds=0.1)
-
-    monkeypatch.setattr(ledger_file, "_read_back", held)
-    with pytest.raises(LedgerBusyError, match=r"was committed .* count it as spent"):
-        ledger.debit(TENTH)
-    monkeypatch.undo()
-    assert ledger.verify().head.count == 2

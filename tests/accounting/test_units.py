@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,7 @@ from dp_cmdp._src.data.envelope import Envelope
 HALF = PrivacyBudget("1/2", "1/4000")
 TESTS = Path(__file__).parents[1]
 ORACLES = TESTS / "oracles"
-#: A ledger as versions wrote it that knew no units, and one of version 0.1 with adjacencies.
-BEFORE_UNITS = TESTS / "promises/data/ledger-of-version-1.sqlite"
 OLD = ORACLES / "files/ledger.sqlite"
-HEAD_BEFORE_UNITS = "7:6e48a240b02b2627c4c011ea3e95f698b888e1bb72334b3b70d76d4bc1e8e243"
 
 
 @pytest.fixture
@@ -99,21 +95,6 @@ def test_records_that_overlap_are_compared_as_a_whole(
 
 
 # --------------------------------------------------------------------------------------- old files
-
-
-def test_a_ledger_before_units_counts_unchanged_and_spends_on(tmp_path: Path) -> None:
-    path = Path(shutil.copy(BEFORE_UNITS, tmp_path / "old.sqlite"))
-    clinic, site = PrivacyLedger(path, "clinic 2024"), PrivacyLedger(path, "site-7")
-    assert (clinic.spent.epsilon, clinic.spent.delta) == (Fraction(4, 5), Fraction(13, 30000))
-    assert (site.spent.epsilon, len(site.entries())) == (Fraction(1, 7), 1)
-    assert clinic.verify(HEAD_BEFORE_UNITS).pinned
-    assert path.read_bytes() == BEFORE_UNITS.read_bytes()
-    accepted(clinic, prices())
-    refused(clinic, prices(radius=1), "price")
-    site.debit(PrivacyBudget("1/7", "1/30000"))
-    with pytest.raises(errors.BudgetExceededError):
-        site.debit(PrivacyBudget("1/7", "1/30000"))
-    assert clinic.verify(HEAD_BEFORE_UNITS).head.count == 9
 
 
 def test_a_ledger_of_version_0_1_counts_unchanged_and_goes_on(tmp_path: Path) -> None:

@@ -6,17 +6,12 @@ them.
 
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import pytest
 
-import dp_cmdp
 from dp_cmdp._src.base.extras import extra_of, is_installed, require
-from dp_cmdp.errors import Error, MissingExtraError
+from dp_cmdp.errors import MissingExtraError
 
-ROOT = Path(dp_cmdp.__file__).parent
-PROJECT = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
 EXTRAS = {
     "cvxpy": "cvxpy",
     "figures": "matplotlib",
@@ -33,16 +28,6 @@ def test_an_extra_of_pyproject_is_found_in_the_metadata(extra, package, monkeypa
         MissingExtraError, match=rf"^{package} .* in a clone .* pip install '\.\[{extra}\]'$"
     ):
         require(package)
-
-
-def test_a_package_that_no_extra_brings_is_installed_by_its_own_name():
-    with pytest.raises(MissingExtraError, match="pip install no_such_package"):
-        require("no_such_package")
-
-
-def test_a_missing_extra_is_an_error_of_the_package_and_of_the_import():
-    assert issubclass(MissingExtraError, Error)
-    assert issubclass(MissingExtraError, ImportError)
 
 
 def test_the_smallest_extra_that_brings_a_package_is_the_one_to_install():
@@ -63,15 +48,6 @@ def test_a_folder_beside_a_script_is_no_package(tmp_path, monkeypatch):
     assert not is_installed("beside_a_script")
     (tmp_path / "beside_a_script/__init__.py").touch()
     assert is_installed("beside_a_script")
-
-
-def test_the_tests_and_the_extra_all_have_every_extra_of_users():
-    optional = PROJECT["optional-dependencies"]
-    assert set(optional["all"][0].removesuffix("]").partition("[")[2].split(",")) == set(EXTRAS)
-    assert "dp-cmdp[all]" in optional["test"]
-    assert "dp-cmdp[test]" in optional["dev"]
-    core = " ".join(PROJECT["dependencies"])
-    assert not any(package in core for package in EXTRAS.values())
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dp_cmdp._src.base.documents import write_document
-from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.checking.verify import Finding, Report, verify
-from tests.checking.made import answer, program, release
+from tests.checking.made import program, release
 
 OLD = Path(__file__).parents[1] / "oracles" / "files"
 
@@ -60,17 +57,6 @@ def test_a_report_says_what_no_file_can_prove(path: Path) -> None:
     assert "ledger" in text
 
 
-def test_a_report_is_a_table_and_json(path: Path) -> None:
-    report = verify(answer(), path)
-    frame = report.to_frame()
-    assert list(frame.columns) == ["subject", "claim", "outcome", "holds", "why"]
-    assert len(frame) == len(report.findings)
-    said = json.loads(json.dumps(report.to_dict(), allow_nan=False))
-    assert said["passed"] is True
-    assert said["findings"][0]["outcome"] == "proved"
-    assert "&lt;" in Report((Finding("a", "<b>", True),))._repr_html_()
-
-
 def test_the_verdict_is_that_of_the_findings() -> None:
     yes, no = Finding("a", "b", True), Finding("a", "c", False)
     unknown, missing = Finding("a", "d", None), Finding("a", "e", None, word="missing", open=True)
@@ -81,10 +67,3 @@ def test_the_verdict_is_that_of_the_findings() -> None:
     assert [f.outcome for f in (yes, no, unknown, missing)] == [
         *("proved", "FAILED", "not provable", "missing")
     ]
-
-
-def test_bad_calls_are_refused(path: Path) -> None:
-    bad: Any
-    for bad in ({}, {"problem": path}, {"problem": path.with_name("no.npz")}, {"problem": 3}):
-        with pytest.raises(InvalidArgumentError):
-            verify(*([path] if bad else []), **bad)

@@ -142,19 +142,6 @@ def test_the_ledger_is_debited_once_and_not_for_what_public_data_refuse(
     assert not (folder / "other").exists()
 
 
-def test_a_prior_is_public_numbers_within_the_bounds(folder: Path, run: Any, said: Any) -> None:
-    text = (folder / "values.csv").read_text()
-    (folder / "guess.csv").write_text(text.replace("97.25", "95"))
-    (folder / "far.csv").write_text(text.replace("97.25", "9500"))
-    assert run(*BUDGET, "--data", "values.csv", "--prior", "guess.csv")[0] == 0
-    code, _, err = run(*BUDGET, "--data", "values.csv", "--prior", "far.csv")
-    assert (code, "prior must be 2 numbers within the public bounds" in err) == (2, True)
-    model = ("planning.mps", "--private", "spec.toml")
-    few = ("--epsilon", "1", "--draws", "4", "--out", "advice")
-    assert said("advise", *model, "--prior", "guess.csv", *few)["rows"][0]["epsilon"] == 1.0
-    assert said("simulate", *model, "--data", "guess.csv", *BUDGET, "--draws", "3")["simulated"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [

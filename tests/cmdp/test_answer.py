@@ -311,17 +311,6 @@ def test_an_unconverged_answer_is_safe_and_says_how_far_it_may_be_from_the_best(
 # --------------------------------------------------------------------- proposals, starts and files
 
 
-def test_without_certificate_the_answer_is_the_solvers_own():
-    model, theta = grid(8)
-    known = sums_around(theta, np.random.default_rng(0))
-    rough, proved = model.answer(known, theta, certify=False), model.answer(known)
-    assert not rough.certificate
-    assert rough.value == pytest.approx(proved.value, rel=1e-6)
-    assert abs(rough.weights - proved.weights).max() < 1e-4
-    assert abs(rough.multipliers - proved.multipliers).max() < 1e-4
-    assert rough.estimate.tolist() == theta.tolist()
-
-
 def test_a_start_changes_the_work_and_not_the_answer():
     model, theta = grid(8)
     robust = model.answer(model.envelope.uncertainty)

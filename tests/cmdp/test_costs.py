@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dp_cmdp as dp
-from dp_cmdp._src.cmdp.charges import EXCESS, acting_states
+from dp_cmdp._src.cmdp.charges import EXCESS
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from tests.cmdp.models import bounds, line, two_ways
@@ -99,14 +99,6 @@ def test_acting_charges_one_action_everywhere_or_in_a_state():
     assert [group.name for group in model.envelope.groups] == ["cost"]
 
 
-def test_arrivals_of_ones_own_charge_an_absorbing_hazard_once():
-    facts = line()
-    arrivals = facts["T"].copy()
-    arrivals[2, 0, 2] = 0.0
-    model = charged(facts | {"arrivals": arrivals}, [2], on="entering")
-    assert dp.evaluate(model.at([1.0, 0.5]), ONLY).costs[0] == pytest.approx(0.5)
-
-
 @pytest.mark.parametrize("slippery", [True, False])
 @pytest.mark.parametrize("name", ["4x4", "8x8"])
 def test_the_certificate_covers_the_falls_of_the_policy_found(name, slippery):
@@ -121,19 +113,6 @@ def test_the_certificate_covers_the_falls_of_the_policy_found(name, slippery):
     assert true <= model.highest_costs(found.policy, found.known)[0] + 1e-9 <= 0.01 + 2e-9
     at = model.at(np.append(np.ones(holes.size), 0.01))
     assert dp.evaluate(at, found.policy).costs[0] == pytest.approx(true, abs=1e-9)
-
-
-def test_limits_bind_the_falls_and_a_looser_one_earns_more():
-    env = lake("8x8")
-    facts = tables(env) | {"gamma": 0.99}
-    values = []
-    for low in (0.001, 0.015, 0.04):
-        model = charged(facts, holes_of(env), on="entering", limit=(low, 0.1))
-        found = model.answer(model.envelope.uncertainty)
-        values.append(found.value)
-        cost = model.highest_costs(found.policy, model.envelope.uncertainty)
-        assert cost[0] == pytest.approx(low, rel=1e-6)
-    assert values[0] < values[1] < values[2]
 
 
 # -------------------------------------------------------------------- rounding is on the safe side
@@ -211,36 +190,6 @@ def test_a_certified_credit_is_no_larger_than_the_true_one():
 # -------------------------------------------------------------------- keys, envelopes, expressions
 
 
-def test_private_numbers_have_the_names_of_their_costs():
-    T, r = two_ways()
-    costs = {
-        "hole": dp.PrivateCost(states=[1], cost=dp.Envelope(0, 1), limit=dp.Envelope(1, 2)),
-        "ice": dp.PrivateCost(states=[1, 2], cost=dp.Envelope(0, 2), limit=8),
-        "toll": dp.PrivateCost(states=[2], cost=[0.5], limit=dp.Envelope(3, 4)),
-    }
-    model = dp.ParametricCMDP(T, r, gamma=0.9, costs=costs)
-    names = [(group.name, group.size) for group in model.envelope.groups]
-    assert names == [("hole.cost", 1), ("hole.limit", 1), ("ice.cost", 2), ("toll.limit", 1)]
-    at = model.at([0.25, 1.5, 1.0, 2.0, 3.5])
-    assert at.cost[:, :, 0].tolist() == [[0, 0.25, 0], [0, 1.0, 2.0], [0, 0, 0.5]]
-    assert at.limit.tolist() == [1.5, 8.0, 3.5]
-    assert model.names == ("hole", "ice", "toll")
-    assert model.signs.toarray().tolist() == [[1, -1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, -1]]
-    assert (model.envelope.groups[2].labels[0] == [1, 2]).all()
-
-
-def test_an_envelope_without_a_shape_is_for_every_candidate():
-    T, r = two_ways()
-    for given in (dp.Envelope(0, 1, radius=0.1), dp.Envelope(0, 1, radius=0.1, shape=2)):
-        cost = dp.PrivateCost(states=[1, 2], cost=given, limit=1.0)
-        envelope = dp.ParametricCMDP(T, r, gamma=0.9, costs=cost).envelope
-        assert envelope.size == 2
-        assert envelope.radius.tolist() == [0.1, 0.1]
-    three = dp.PrivateCost(states=[1, 2], cost=dp.Envelope(0, 1, shape=3), limit=1.0)
-    with pytest.raises(InvalidArgumentError, match="2 entries, one per candidate; it has 3"):
-        dp.ParametricCMDP(T, r, gamma=0.9, costs=three)
-
-
 def test_expressions_share_numbers_between_costs_and_limits():
     T, r = two_ways()
     theta = dp.Envelope.join(
@@ -287,11 +236,9 @@ def test_mixing_envelopes_or_nothing_private_is_refused():
     ("options", "rule"),
     [
         ({"states": [1], "on": "leaving"}, "on must be one of"),
-        ({"states": {1, 2}}, "sort the set"),
         ({"states": [0.5]}, "integers"),
         ({}, "states, cells or actions must be given"),
         ({"states": [1], "on": "acting"}, "actions must be given"),
-        ({"actions": [1], "on": "entering"}, "actions must be given for costs on 'acting', and"),
         ({"states": [1], "cells": [(0, 1)]}, "cells must be given alone"),
     ],
 )
@@ -306,14 +253,10 @@ def test_candidates_that_contradict_each_other_are_refused(options, rule):
     ("states", "on", "facts", "named"),
     [
         ([1, 3], "occupying", {}, "state 3,"),
-        ([1, 3], "entering", {}, r"state 3 \("),
         ([0, 1], "entering", {}, "state 0 .*starting there is no entry.*'occupying'"),
         ([1], "occupying", {"gamma": 0.0}, "state 1,"),
-        ([2], "entering", {"gamma": 0.0}, "state 2 "),
         ([1, 4], "entering", {}, r"in \[0, 3\]"),
-        ([-1, 1], "entering", {}, "from 0 on"),
         ([1, 1], "occupying", {}, "distinct"),
-        ([[0, 1]], "occupying", {}, "given as cells"),
     ],
 )
 def test_what_can_never_be_met_is_refused_by_name(states, on, facts, named):
@@ -347,11 +290,6 @@ def test_a_state_where_only_some_moves_end_is_not_charged_in_part():
         charged(facts, [2], on="entering")  # the end is no place that is entered
 
 
-def test_moves_of_probability_zero_lead_nowhere():
-    T = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
-    assert acting_states(MDP(T, [[0.0]] * 2, gamma=0.5)).tolist() == [True, False]
-
-
 def test_cells_need_a_grid_and_stand_for_all_their_states():
     T, r = two_ways()
     cost = dp.PrivateCost(cells=[(0, 1)], cost=dp.Envelope(0, 1), limit=dp.Envelope(9, 10))
@@ -362,18 +300,6 @@ def test_cells_need_a_grid_and_stand_for_all_their_states():
     assert model.envelope.size == 2
     assert model.at([0.5, 9.0]).cost[0, :, 0].tolist() == [0, 0.5, 0.5]
     assert model.envelope.groups[0].labels[0].names == ["row", "col"]
-
-
-def test_arrivals_are_kept_in_files(tmp_path):
-    facts = tables(lake()) | {"gamma": 0.9}
-    model = charged(facts, [5], on="entering")
-    again = dp.ParametricCMDP.load(model.save(tmp_path / "lake.npz"))
-    differ: Any = again.mdp.arrivals != model.mdp.arrivals
-    assert differ.nnz == 0
-    assert again.mdp.arrivals is not again.mdp.T
-    plain = charged(line(), [1], on="entering")
-    loaded = dp.ParametricCMDP.load(plain.save(tmp_path / "line.npz"))
-    assert loaded.mdp.arrivals is loaded.mdp.T
 
 
 def test_policies_need_no_row_for_the_time_after_the_end():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import dp_cmdp as dp
 from dp_cmdp import CMDP, Policy, evaluate
 from dp_cmdp._src.cmdp import chain as chains
 from dp_cmdp._src.cmdp.chain import choice_matrix, occupancy
@@ -67,15 +66,6 @@ def test_values_agree_with_the_power_series_and_are_linear_in_the_occupancy():
     assert (result.occupancy * cmdp.r).sum() == pytest.approx(value, rel=1e-12)
     costs = np.einsum("sa,ksa->k", result.occupancy, cmdp.cost)
     assert costs == pytest.approx(result.costs, rel=1e-12)
-
-
-def test_arguments_of_another_kind_or_shape_are_refused():
-    with pytest.raises(dp.errors.InvalidArgumentError, match="policy must have probabilities of"):
-        evaluate(two_states(), Policy.uniform(3, 2))
-    with pytest.raises(dp.errors.InvalidArgumentError, match="policy must be"):
-        evaluate(two_states(), None)  # type: ignore[arg-type]
-    with pytest.raises(dp.errors.InvalidArgumentError, match="cmdp must be"):
-        evaluate(None, Policy.uniform(3, 2))  # type: ignore[arg-type]
 
 
 def test_a_large_chain_that_mixes_slowly_is_solved():

@@ -15,7 +15,6 @@ from dp_cmdp._src.cmdp.chain import DiscountedChain
 from dp_cmdp._src.cmdp.solvers.compiled import SWITCH, Workspace
 from dp_cmdp._src.cmdp.solvers.kernels import build
 
-NO_KERNELS = {**os.environ, SWITCH: "1"}
 SOLVE = """
 import numpy as np
 import dp_cmdp as dp

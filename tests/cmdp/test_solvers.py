@@ -72,17 +72,6 @@ def test_infeasibility_comes_with_a_ray_and_the_least_excess(engine):
     assert "1.5" not in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_two_costs_that_exclude_each_other_are_infeasible_together(engine):
-    cost = [[[1.0, 0.0]], [[0.0, 1.0]]]
-    cmdp = CMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], cost=cost, limit=[0.5, 0.5], gamma=0.5)
-    with pytest.raises(InfeasibleError) as caught:
-        solve(cmdp, engine)
-    assert caught.value.ray is not None
-    assert caught.value.ray / caught.value.ray.sum() == pytest.approx([0.5, 0.5])
-    assert caught.value.violation == pytest.approx(0.5)
-
-
 @kernels
 def test_a_limit_that_only_the_safest_policy_meets_is_feasible():
     solution = solve(corridor(30, limit=0.0))

@@ -6,8 +6,6 @@ import copy
 import logging
 import pickle
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -155,13 +153,6 @@ def test_the_only_group_may_have_its_own_shape_but_no_other() -> None:
         refusal(given, envelope)
 
 
-def test_numbers_of_exact_type_are_their_nearest_floats() -> None:
-    numbers: list[Any] = [Fraction(1, 3), Fraction(33, 40), Decimal("0.7"), 2**53 + 1]
-    for number in numbers:
-        assert Database([number], Envelope([0], [number])).read().tolist() == [float(number)]
-        assert Database([number], Envelope([number], [1e20])).read().tolist() == [float(number)]
-
-
 def test_a_database_is_used_with_its_own_envelope_only() -> None:
     database = Database([0, 0], TWO)
     assert Database.of(database, Envelope(0.0, 1.0, shape=2)) is database
@@ -253,11 +244,6 @@ def test_a_file_that_does_not_fit_is_refused_in_the_same_text(content: str, tmp_
     path.write_text(content)
     envelope = Envelope(0, 1, labels={"city": ["Bern", "Basel"]})
     assert refusal(path, envelope) == refusal(quoting)
-
-
-def test_a_missing_file_is_said_before_anything_is_spent(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="existing file"):
-        Database(tmp_path / "values.csv", TWO)
 
 
 def test_a_table_is_no_vector_where_several_groups_have_labels() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
+from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
 
@@ -56,20 +56,11 @@ def test_a_public_table_is_an_envelope() -> None:
     ("frame", "arguments", "named"),
     [
         (PUBLIC.drop(columns="lower"), {}, "one column 'lower'; its columns are 'upper', 'radius'"),
-        (PUBLIC, {"upper": "most"}, "one column 'most'"),
         (pd.concat([PUBLIC, PUBLIC], axis=1), {}, "more than once"),
         (PUBLIC.assign(lower=["0", "0", "0"]), {}, "lower must be an array of real numbers"),
-        (PUBLIC.assign(lower=[0.0, np.nan, 0.0]), {}, "lower must be finite.* index 1"),
         (PUBLIC.assign(radius=pd.array([0.1, None, 1], "Float64")), {}, "radius must be"),
-        (PUBLIC.assign(lower=[0.0, 5.0, 0.0]), {}, r"entry 1 \(values: Basel\)"),
         (pd.concat([PUBLIC, PUBLIC]), {}, "labels must be distinct; 'Bern'"),
-        (PUBLIC.set_index(pd.Index(["a", None, "b"])), {}, "none of them missing"),
         (PUBLIC.reset_index(drop=True), {}, "must hold labels; it only numbers"),
-        (PUBLIC, {"record": "person"}, "one column 'person'"),
-        (PUBLIC.assign(p=["a", None, "b"]), {"record": "p"}, "none of them missing"),
-        (PUBLIC.iloc[:0], {}, "at least one label"),
-        (PUBLIC["lower"], {}, "frame must be a DataFrame"),
-        ({"lower": PUBLIC}, {}, "frame must be a DataFrame"),
     ],
 )
 def test_public_tables_are_refused_by_column_and_label(
@@ -77,14 +68,6 @@ def test_public_tables_are_refused_by_column_and_label(
 ) -> None:
     with pytest.raises(InvalidArgumentError, match=named):
         Envelope.from_frame(frame, **arguments)
-
-
-def test_tables_of_other_libraries_are_refused_by_name() -> None:
-    other: Any = type("DataFrame", (), {"__module__": "polars", "columns": ["value"]})()
-    with pytest.raises(InvalidTypeError):
-        Envelope.from_frame(other)
-    with pytest.raises(InvalidArgumentError, match="name its columns"):
-        Envelope(PUBLIC, 1.0)
 
 
 # ------------------------------------------------------------------------------------ tables out
@@ -259,13 +242,3 @@ def test_what_is_wrong_with_private_labels_is_not_said() -> None:
 def test_private_values_are_refused_without_being_shown(values: Any) -> None:
     text = refused(pd.DataFrame({"value": values}, index=CITIES), Envelope.from_frame(PUBLIC))
     assert "57913579" not in text
-
-
-def test_a_subclass_of_a_table_is_a_table() -> None:
-    class Frame(pd.DataFrame):
-        pass
-
-    class Column(pd.Series):
-        pass
-
-    assert read(Column(MARKED), Envelope.from_frame(Frame(PUBLIC))) == MARKS[:3].tolist()

@@ -16,8 +16,6 @@ from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
 
-NAN = float("nan")
-
 
 def ids(names: dict[str, Any], *, flat: bool = False) -> Any:
     """One test per pair of names; without those that have several parts, if they are to be flat."""
@@ -166,22 +164,12 @@ def test_a_label_of_a_file_is_read_as_it_was_written_or_refused(said: Any) -> No
         (["a", "a"], "'a' is there twice"),
         ([1, 1.0], "1 is there twice"),
         (["a", None], "got NoneType"),
-        (["a", NAN], "got nan"),
         ([pd.Interval(0, 1)], "got Interval"),
-        ([2**70], "got int"),
         ([dt.timedelta.max], "got timedelta"),
-        ([b"a"], "got bytes"),
         ([("a", 1), ("a",)], "tuples of one length"),
-        ([("a", 1), "a"], "tuples of one length"),
-        ([((1, 2), 3)], "got tuple"),
         ([], "at least one label"),
-        ({}, "at least one axis"),
-        ("ab", "must be a sequence"),
-        ({1: ["a"]}, "an axis of labels must be a text"),
-        (["\ud800"], "valid characters"),
         ({"a", "b"}, "in order"),
         (pd.DataFrame({"a": [1], "b": [2]}), "pass frame.index"),
-        ([["a", "b"], ["c"]], "several axes are a mapping"),
         (pd.MultiIndex.from_tuples([(1, 2)], names=["x", "x"]), "levels of different names"),
     ],
 )

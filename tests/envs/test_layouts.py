@@ -1,8 +1,6 @@
 """Layouts: what is public of a grid is checked once, and survives files."""
 
-import copy
 import json
-import pickle
 
 import numpy as np
 import pytest
@@ -32,15 +30,6 @@ def small(**change):
     return parse_map(SMALL, **change)
 
 
-def test_cells_are_numbered_row_by_row():
-    layout = small()
-    assert layout.cell(2, 1) == 7
-    assert layout.walls == (4,)
-    assert layout.goals == (8,)
-    assert layout.kinds[0].cells == (2,)
-    assert layout.starts == ((0, 1.0),)
-
-
 @pytest.mark.parametrize(
     ("start", "expected"),
     [
@@ -59,15 +48,11 @@ def test_a_start_may_be_a_cell_several_cells_or_a_distribution(start, expected):
     ("change", "rule"),
     [
         ({"slip": 1.5}, "slip"),
-        ({"slip": float("nan")}, "slip"),
         ({"gamma": 1.0}, "gamma must be below 1"),
         ({"step_reward": "much"}, "step_reward"),
-        ({"goal_reward": float("inf")}, "goal_reward"),
         ({"start": 4}, "start must not lie in a wall; found row 1, column 1"),
         ({"start": 8}, "start must not be a goal"),
-        ({"start": 9}, "start"),
         ({"start": {0: 0.5}}, "sum to 0.5"),
-        ({"start": []}, "start"),
     ],
 )
 def test_a_layout_that_breaks_a_rule_is_refused_by_name(change, rule):
@@ -80,13 +65,10 @@ def test_a_layout_that_breaks_a_rule_is_refused_by_name(change, rule):
     [
         ("S?#G\n..#.", "reach a goal"),
         ("S?..", "goals must name at least one cell"),
-        ("..?G", "start"),
         ("S..G", "at least one candidate cell"),
         ("S.G\n###\n.?.", r"within reach of the start.*found row"),
-        ("SG?\n.##", r"within reach of the start.*found row"),
         ("S?.\n.G", "line 2: every row must have the width of the first, 3; this one has 2"),
         ("S?.\n.xG", r"line 2, column 2: a cell must be one of #\.SG\?1; got 'x'"),
-        ("", "at least one row"),
     ],
 )
 def test_a_map_that_is_no_grid_is_refused_with_the_place(text, rule):
@@ -106,10 +88,7 @@ def test_candidates_must_be_different_free_cells_of_the_grid(cells):
         {"severity": (-0.1, 1.0)},
         {"severity": (0.5, 0.5)},
         {"severity": (0.0, 1.0), "severity_radius": 2.0},
-        {"severity_radius": 0.0},
         {"limit": (-1.0, 1.0)},
-        {"limit": 3.0},
-        {"limit_radius": 9.0},
         {"name": ""},
     ],
 )
@@ -118,27 +97,12 @@ def test_bounds_and_radii_of_a_kind_are_checked(change):
         HazardKind(cells=[2], **change)
 
 
-def test_a_layout_is_a_value():
-    layout = small()
-    assert layout == small()
-    assert hash(layout) == hash(small())
-    assert pickle.loads(pickle.dumps(layout)) == copy.deepcopy(layout) == layout
-    with pytest.raises(AttributeError):
-        layout.slip = 0.5  # pyright: ignore[reportAttributeAccessIssue]
-
-
 # ------------------------------------------------------------------------------------------- files
 
 
 @pytest.mark.parametrize("name", layout_names())
 def test_a_saved_layout_is_read_back_equal(name, tmp_path):
     layout = named_layout(name)
-    assert load_layout(save_layout(layout, tmp_path / "layout.json")) == layout
-
-
-def test_what_a_map_cannot_show_survives_a_file_too(tmp_path):
-    kinds = [HazardKind(name=n, cells=c) for n, c in (("a", [0, 2]), ("b", [2, 3]), ("c", [4]))]
-    layout = Layout(rows=2, cols=3, start={0: 0.25, 1: 0.75}, goals=[5], kinds=kinds, name="odd")
     assert load_layout(save_layout(layout, tmp_path / "layout.json")) == layout
 
 
@@ -165,13 +129,9 @@ def test_a_layout_is_taken_from_a_name_a_mapping_a_path_a_map_or_itself(tmp_path
     [
         ({"format": "dp_cmdp.Layout/1"}, "format"),
         ({"map": "S?G"}, '"map" must be a list of rows'),
-        ({"map": ["S?", 3]}, "every row must be a text"),
         ({"severities": [0.6]}, "'severities' is no field of a layout"),
-        ({"kinds": [{"values": [0.6]}]}, "'values' is no field of a layout"),
-        ({"kinds": []}, "hazard kinds"),
         ({"kinds": [{"cells": [[0, 9]]}]}, "column"),
         ({"start": [[0, 0]]}, "row, column, probability"),
-        ({"gamma": 1}, "gamma must be below 1"),
     ],
 )
 def test_a_malformed_file_is_refused_with_the_rule_and_the_file(changes, rule, tmp_path):
@@ -208,15 +168,6 @@ def test_random_layouts_have_robust_policies_and_are_determined_by_their_seed(se
     layout = random_layout(8, **drawn)
     assert layout == random_layout(8, **drawn)
     assert dp.answer(GridModel(layout).parametric()).certificate.verified
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"size": 2}, {"density": 1.5}, {"wall_density": 1.0}, {"kinds": 0}, {"seed": -1}],
-)
-def test_a_random_layout_refuses_bad_arguments(change):
-    with pytest.raises(InvalidArgumentError):
-        random_layout(**{"size": 5, "seed": 0, **change})
 
 
 def test_the_paper_layout_has_the_published_bounds():
@@ -264,10 +215,3 @@ def test_private_numbers_stand_in_the_row_of_their_kind_at_their_cell():
     assert truth.limit.tolist() == [0.6, 0.8]
     assert not truth.r[5].any()
     assert grid.worst_cost_table().tolist() == [[0, 1, 1, 0, 0, 0], [0, 0, 2, 0, 2, 0]]
-
-
-def test_a_cautious_policy_takes_a_short_safe_detour():
-    corridor = GridModel(parse_map("#####\n#S?G#\n#...#\n#####", slip=0.0))
-    assert corridor.cautious_costs() == pytest.approx([0.0])
-    forced = GridModel(parse_map("S?G", slip=0.0, gamma=0.95))
-    assert forced.cautious_costs() == pytest.approx([0.95])

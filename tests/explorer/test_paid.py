@@ -2,16 +2,14 @@
 
 import json
 
-import numpy as np
 import pytest
 
 import dp_cmdp as dp
 from dp_cmdp.envs import named_layout
-from dp_cmdp.errors import BudgetExceededError, Error, InvalidArgumentError, LedgerError
-from dp_cmdp.explorer import map_svg, paid
+from dp_cmdp.errors import BudgetExceededError, Error, InvalidArgumentError
+from dp_cmdp.explorer import map_svg
 from dp_cmdp.explorer.cell_words import cell_words
 from dp_cmdp.explorer.episodes import places_of
-from dp_cmdp.explorer.files import SAVED
 from dp_cmdp.explorer.paid import PaidReleases, Request
 from dp_cmdp.explorer.sources import AuctionSource, FileSource, GridSource, named_database
 from dp_cmdp.explorer.words import refusal
@@ -130,19 +128,6 @@ def test_a_table_of_hazards_and_a_file_of_hazards_are_the_same_database(place):
     assert (one.limit == other.limit).all()
 
 
-def test_prices_are_found_by_their_numbers_in_any_order(place):
-    program = values_of(place, "auction")
-    assert np.asarray(program.objective.constant.toarray()).ravel().tolist() == [
-        float(mark) for mark in MARKS[:4]
-    ]
-
-
-def test_released_intervals_hold_what_the_private_file_says(place):
-    release = opened(place, "auction").release(ASKED).answer.release
-    assert (release.lower <= MARKS[:4]).all()
-    assert (release.upper >= MARKS[:4]).all()
-
-
 @KINDS
 def test_nothing_is_spent_and_nothing_read_before_a_press(place, kind):
     for name in PRIVATE[kind]:
@@ -195,22 +180,6 @@ def test_two_presses_at_once_are_one_release(place):
     assert left(place) == 3 * ASKED.budget().epsilon
 
 
-@pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt()])
-def test_a_release_that_is_not_answered_is_kept(place, monkeypatch, error):
-    def broken(*given):
-        raise error
-
-    real = opened(place)
-    monkeypatch.setattr(paid.dp, "answer", broken, raising=False)
-    with pytest.raises(type(error)) as caught:
-        real.release(ASKED)
-    (folder,) = (place / "out").iterdir()
-    kept = dp.Release.load(folder / SAVED[0])
-    assert kept.budget == ASKED.budget()
-    assert paid.is_published(caught.value)
-    assert real.released == []
-
-
 def test_what_was_paid_for_is_not_lost_when_the_disk_refuses(place):
     real = opened(place)
     (place / "out").rmdir()
@@ -220,37 +189,11 @@ def test_what_was_paid_for_is_not_lost_when_the_disk_refuses(place):
     assert len(real.released) == 1
 
 
-def test_no_folder_is_written_over(place):
-    (place / "out" / "release-2").mkdir(parents=True)
-    (place / "out" / "release-2" / "mine.txt").write_text("kept")
-    assert opened(place).release(ASKED).folder.name == "release-2-2"
-    assert [path.name for path in (place / "out" / "release-2").iterdir()] == ["mine.txt"]
-
-
-@pytest.mark.parametrize("changes", [{"account": "nobody"}, {"ledger": "none"}])
-def test_an_unknown_account_is_refused_at_the_start(place, changes):
-    given = {k: place / v if k != "account" else v for k, v in changes.items()}
-    with pytest.raises((LedgerError, InvalidArgumentError)):
-        opened(place, **given)
-    assert not (place / "out").exists()
-
-
 @FILES
 def test_a_missing_file_is_refused_at_the_start(place, kind, name):
     (place / name).unlink()
     with pytest.raises(InvalidArgumentError):
         opened(place, kind)
-
-
-def test_limits_come_with_tables_of_hazards_and_only_with_them(place):
-    for name, limits in (("mine.csv", None), ("mine.json", place / "limits.csv")):
-        with pytest.raises(InvalidArgumentError, match="limits"):
-            GridSource(LAYOUT, place / name, limits)
-
-
-def test_of_foreign_errors_only_the_kind_is_said():
-    assert DIGITS not in refusal(ValueError(DIGITS))
-    assert "ValueError" in refusal(ValueError(DIGITS))
 
 
 GRID = {"layout": "islands", "hazards": "mine.json"}
@@ -277,19 +220,3 @@ def test_a_real_database_is_named_wholly_or_not_at_all(given, tmp_path):
     with pytest.raises(InvalidArgumentError, match="released against a ledger only"):
         named_database(given, tmp_path / "out")
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{"auction": "2x2", "hazards": "m.json"}, {"model": "m.mps", "layout": "islands"},
-     {"model": "m.mps", "price_radius": 0.1}, {"auction": "2x2", "limits": "l.csv"}],
-)  # fmt: skip
-def test_two_databases_at_once_are_refused(given, tmp_path):
-    with pytest.raises(InvalidArgumentError, match="one database is named at a time"):
-        named_database(given, tmp_path)
-
-
-@pytest.mark.parametrize("size", ["10", "0x5", "10x21", "101x2", "tenxfive", "-1x2"])
-def test_the_size_of_an_auction_is_checked(size, tmp_path):
-    with pytest.raises(InvalidArgumentError, match="GROUPSxADVERTISERS"):
-        named_database({"auction": size, "data": "p.csv", **PAYING}, tmp_path)

@@ -3,9 +3,9 @@
 import pytest
 
 import dp_cmdp as dp
-from dp_cmdp.errors import InvalidArgumentError, RefusedError
+from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.explorer.files import PROGRAM_FILES, answer_file
-from dp_cmdp.explorer.invented import answer_to, curve_point, limit_percent
+from dp_cmdp.explorer.invented import answer_to
 from dp_cmdp.explorer.program_design import AuctionDesign, FileDesign
 from dp_cmdp.explorer.snippets import program_code
 
@@ -70,15 +70,6 @@ def test_the_files_verify(case, tmp_path):
     assert [finding.claim for finding in wrong] == ["its noise is exact"]  # it is simulated
 
 
-def test_the_curve_of_a_program(case):
-    design, _ = case
-    point = curve_point(design, "8", "entries")
-    assert 0 <= point.low <= point.loss <= point.high
-    assert point.loss <= point.robust
-    limit = limit_percent(design, "8")
-    assert limit is None or limit <= point.high
-
-
 def test_an_address_brings_back_the_same_auction():
     design = AuctionDesign(groups=7, advertisers=2, radius=0.25, seed=5, strategy="auto")
     assert AuctionDesign.from_query(design.query()) == design
@@ -88,10 +79,7 @@ def test_an_address_brings_back_the_same_auction():
     ("parts", "named"),
     [
         ({"groups": "0"}, "groups"),
-        ({"groups": "x"}, "groups"),
-        ({"advertisers": "21"}, "advertisers"),
         ({"radius": "2"}, "radius"),
-        ({"seed": "-1"}, "seed"),
         ({"delta": "1"}, "delta"),
     ],
 )
@@ -108,11 +96,3 @@ def test_files_that_are_missing_or_wrong_are_refused(part, name):
         FILES.replace(**{part: ""}).check()
     with pytest.raises(InvalidArgumentError):
         FILES.replace(**{part: "nonsense"}).check()
-
-
-def test_an_infeasible_program_is_refused_in_the_words_of_its_file():
-    order = MODEL.replace(" L HOURS\n", " L HOURS\n G ORDER\n")
-    order = order.replace("CHAIR PROFIT 20 HOURS 2", "CHAIR PROFIT 20 HOURS 2\n CHAIR ORDER 1")
-    order = order.replace(" RHS HOURS 100", " RHS HOURS 100 ORDER 60")
-    with pytest.raises(RefusedError, match="HOURS"):
-        answer_to(FILES.replace(model=order))

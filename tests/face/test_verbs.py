@@ -100,18 +100,6 @@ def test_another_question_costs_nothing() -> None:
 # -------------------------------------------------------------------------------- what is said
 
 
-@pytest.mark.parametrize("strategy", ["entries", "queries"])
-def test_what_is_private_and_what_is_simulated_is_said(strategy: str) -> None:
-    found = dp.solve(program(), VALUES, **ASKED, strategy=strategy)
-    for said in (repr(found), repr(found.release), found.release._repr_html_()):
-        assert "-differential privacy" in said
-        assert "simulated" not in said.lower()
-    (run,) = dp.simulate(program(), VALUES, **ASKED, strategy=strategy, draws=1)
-    for said in (repr(run), repr(run.release), run.release._repr_html_(), run._repr_html_()):
-        assert "-differential privacy" not in said
-        assert "simulated" in said.lower()
-
-
 # ------------------------------------------------------------------------------------ arguments
 
 
@@ -218,20 +206,6 @@ def test_weights_and_multipliers_of_ones_own_problem_come_from_its_slack() -> No
     assert found.weights.toarray() == pytest.approx(-np.eye(3))
     assert (found.multipliers.toarray() > 0).all()
     assert not dp.extend.certified(own, 61.0, known).certificate
-
-
-def test_a_cvxpy_problem_gets_its_values() -> None:
-    cp = pytest.importorskip("cvxpy")
-    cap = dp.cvxpy.PrivateParameter(3, lower=1, upper=10, radius=0.2, name="cap")
-    flow = cp.Variable(3, nonneg=True)
-    problem = cp.Problem(cp.Maximize(cp.sum(flow)), [flow <= cap, flow[0] + flow[1] <= 9])
-    found = dp.solve(problem, {cap: [4, 6, 8]}, **ASKED)
-    assert flow.value == pytest.approx(found.values[flow])
-    assert (flow.value <= [4, 6, 8]).all()
-    robust = dp.answer(problem)
-    assert flow.value == pytest.approx(robust.values[flow])
-    assert dp.certify(problem, found.values, found.release)
-    assert dp.curator.compare(found, {cap: [4, 6, 8]}).violated == 0
 
 
 # -------------------------------------------------------------------------------------- curator

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
 
 Make = Callable[..., Any]
 MODELS: dict[str, Callable[[Make], cp.Problem]] = {}
@@ -29,14 +28,6 @@ def rows_and_columns(make: Make) -> cp.Problem:
     x = cp.Variable((4, 3), nonneg=True)
     rows = [cp.sum(x, axis=1) <= 2, cp.sum(cp.multiply(price, x), axis=0) <= budget]
     return cp.Problem(cp.Maximize(cp.sum(cp.multiply(price, x))), rows)
-
-
-@model
-def minimise_with_an_offset(make: Make) -> cp.Problem:
-    need, cost = make("need", 2, 0, 1), make("cost", 3, 1, 2)
-    x = cp.Variable(3)
-    A = np.array([[1.0, 0.5, 0.0], [0.0, 0.25, 2.0]])
-    return cp.Problem(cp.Minimize(cost @ x + 7 - need[0] + 2 * cost[1]), [A @ x >= need, x >= 0])
 
 
 @model
@@ -109,13 +100,6 @@ def private_bounds(make: Make) -> cp.Problem:
 
 
 @model
-def private_bounds_of_a_positive_variable(make: Make) -> cp.Problem:
-    low = make("low", 2, 0, 1)
-    x = cp.Variable(2, bounds=[low, 5], nonneg=True)
-    return cp.Problem(cp.Minimize(cp.sum(x)), [x[0] + x[1] >= 0.1])
-
-
-@model
 def symmetric_and_signed(make: Make) -> cp.Problem:
     p, u = make("p", (2, 2), 0, 1), make("u", (), 1, 2)
     S = cp.Variable((2, 2), symmetric=True)
@@ -154,22 +138,6 @@ def beside_public_parameters(make: Make) -> cp.Problem:
     return cp.Problem(
         cp.Maximize(u @ x),
         [cp.multiply(p, u) @ x <= cp.sum(q), v @ x[:2] <= q[:2], v[0, 1] * x <= 3],
-    )
-
-
-@model
-def only_in_the_objective(make: Make) -> cp.Problem:
-    c = make("c", 3, -1, 1)
-    x = cp.Variable(3)
-    return cp.Problem(cp.Maximize(c @ x), [cp.sum(x) == 0, cp.norm_inf(x) <= 1])
-
-
-@model
-def three_dimensions(make: Make) -> cp.Problem:
-    p = make("p", (2, 2, 2), 0, 1)
-    x = cp.Variable((2, 2, 2), nonneg=True)
-    return cp.Problem(
-        cp.Maximize(cp.sum(x)), [cp.sum(cp.multiply(p + 1, x), axis=2) <= 1 + p[:, :, 0], x <= 3]
     )
 
 

@@ -133,9 +133,6 @@ class Trap(FrozenLakeEnv):
         return super().step(a)
 
 
-STARTS = ["SSF", "FFF", "HFG"]
-
-
 @pytest.mark.parametrize(
     ("env", "rule"),
     [

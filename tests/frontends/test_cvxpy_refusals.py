@@ -8,7 +8,7 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp.cvxpy import PrivateParameter, load
-from dp_cmdp.errors import BudgetExceededError, InvalidArgumentError, PrivacyLeakError, RefusedError
+from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError, RefusedError
 
 p = PrivateParameter(3, lower=0, upper=1, radius=0.1, name="p")
 q = PrivateParameter(3, lower=0, upper=1, radius=0.1, name="q")
@@ -121,29 +121,6 @@ def test_keys_that_do_not_fit_cost_nothing(case):
     with pytest.raises(InvalidArgumentError, match="exactly the groups 'p'") as found:
         dp.solve(PROBLEM, WRONG[case], **ONCE)
     assert found.value.__context__ is None
-
-
-UNUSABLE = {
-    "a shape": [0.5, 0.5],
-    "outside": [0.5, 0.5, 1.1057913579],
-    "nan": [0.5, 0.5, np.nan],
-    "a text": [0.5, 0.5, "0.1057913579"],
-}
-
-
-@pytest.mark.parametrize("objective", [MOST, SQUARES])
-def test_what_is_wrong_with_values_is_refused_after_the_debit_in_one_text(objective, tmp_path):
-    problem, texts = cp.Problem(objective, PROBLEM.constraints), set()
-    for number, values in enumerate(UNUSABLE.values()):
-        account = dp.PrivacyLedger.create(tmp_path / str(number), "v", epsilon=1, delta="1/1000")
-        data = dp.Database({p: values}, problem, ledger=account)
-        with pytest.raises(RefusedError, match="private values cannot be used") as refused:
-            dp.solve(problem, data, **ONCE)
-        assert refused.value.__context__ is None
-        texts.add(str(refused.value))
-        with pytest.raises(BudgetExceededError):
-            dp.solve(problem, data, **ONCE)
-    assert len(texts) == 1
 
 
 @pytest.mark.parametrize("objective", [MOST, SQUARES])

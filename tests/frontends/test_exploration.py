@@ -3,7 +3,6 @@
 import random
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -120,22 +119,6 @@ def test_a_key_that_forgets_what_matters_is_refused():
     assert whole.environment.num_states == 15
 
 
-def test_what_shows_only_after_long_is_met_by_random_walks():
-    """The tenth step leads home: no state is tried that late by the search."""
-
-    class Homesick(Walk):
-        def step(self, action):
-            found = super().step(action)
-            if self.steps == 10 and not found[2]:
-                self.place = 0, 0
-                return self.observation(), *found[1:]
-            return found
-
-    with pytest.raises(InvalidArgumentError, match="random walk"):
-        load(Homesick(), gamma=0.9)
-    assert load(Homesick(), gamma=0.9, check=False).environment.num_states == 9
-
-
 @pytest.mark.parametrize(
     ("env", "change", "rule"),
     [
@@ -190,11 +173,3 @@ def test_random_walks_go_where_the_model_says(steps):
         state = successor
         if over:
             state = model.environment.state_of(env, env.reset()[0])
-
-
-def test_wrappers_that_may_matter_are_refused_as_with_a_table():
-    wrapped = gym.wrappers.TransformReward(Walk(), lambda reward: 2 * float(reward))
-    with pytest.raises(InvalidArgumentError, match="TransformReward"):
-        load(wrapped, gamma=0.9)
-    limited, plain = gym.wrappers.TimeLimit(Walk(), 50), Walk()
-    assert same_matrix(load(limited, gamma=0.9).T, load(plain, gamma=0.9).T)

@@ -74,11 +74,6 @@ def same(one, other):
     return np.array_equal(one, other)
 
 
-def reads(lp):
-    """Which rows read private numbers."""
-    return np.isin(np.arange(len(lp.row_names)), np.concatenate([lp.A.row, lp.b.row]))
-
-
 def refusal(path, *blocks, public_model=False):
     with pytest.raises(InvalidArgumentError) as found:
         made(path, *blocks, public_model=public_model)
@@ -277,46 +272,3 @@ def test_the_repair_that_is_named_repairs_whichever_side_it_is(tmp_path, block, 
     assert name == row
     repaired = {**block, key: block[key] + sign * (amount + 1e-6)}
     assert dp.answer(made(path, repaired, public_model=True)).certificate.verified
-
-
-def test_private_numbers_of_the_model_itself_are_read_after_the_debit(tmp_path):
-    path, ledger = planning(tmp_path, hours=90.5), tmp_path / "ledger.sqlite"
-    account = dp.PrivacyLedger.create(ledger, "plant", epsilon=2, delta="1/100")
-    lp, spec = made(path, HOURS), {"private": [HOURS]}
-    data = dp.Database(lambda: dp.lpfile.values(path, spec), lp, ledger=account)
-    found = dp.solve(lp, data, epsilon=1, delta="1/1000", strategy="entries")
-    assert found.certificate.verified
-    assert found.value > found.robust.value
-    texts = set()
-    for wrong in ("7351", "-1e31", "nan", "1,5", ""):
-        path.write_text(planning(tmp_path, hours=wrong or "HOURS").read_text())
-        assert same(made(path, HOURS).document(), lp.document())
-        with pytest.raises(RefusedError, match="cannot be used") as refused:
-            dp.solve(lp, data, epsilon="1/10", delta="1/10000", strategy="entries")
-        texts.add(str(refused.value))
-        assert refused.value.__context__ is refused.value.__cause__ is None
-    assert len(texts) == 1
-    assert float(account.spent.epsilon) == 1.5
-
-
-TABLES = (
-    *(f"rhs,LAND,,{text}" for text in ("-1", "6", "1e300", "inf", "nan", "1,5", "", "four")),
-    "rhs,WOOD,,90",
-    "hours,HOURS,,90\nhours,HOURS,,91",
-    "",
-)
-
-
-def test_a_table_that_does_not_fit_is_refused_after_the_debit_in_one_text(tmp_path):
-    lp, texts = made(planning(tmp_path), HOURS, public_model=True), set()
-    for number, lines in enumerate(TABLES):
-        table = tmp_path / f"{number}.csv"
-        table.write_text(f"group,row,column,value\n{lines}\n")
-        account = dp.PrivacyLedger.create(tmp_path / str(number), "plant", epsilon=1, delta="1/100")
-        data = dp.Database(table, lp, ledger=account)
-        with pytest.raises(RefusedError, match="cannot be used") as refused:
-            dp.solve(lp, data, epsilon=1, delta="1/1000", strategy="entries")
-        texts.add(str(refused.value))
-        assert refused.value.__context__ is refused.value.__cause__ is None
-        assert account.spent.epsilon == 1
-    assert len(texts) == 1

@@ -90,10 +90,3 @@ def test_states_of_an_explored_model_are_observed_in_its_seed_whatever_seed_is_g
     observation, _ = plain.reset(seed=0)
     with pytest.raises(InvalidArgumentError, match="must stay in the model"):
         room.environment.state_of(plain, observation)
-
-
-def test_a_saved_model_charges_the_expected_cost_of_a_step(found, tmp_path):
-    model = dp.ParametricCMDP.load(found.problem.save(tmp_path / "problem.npz"))
-    env = ReleasedCosts(gym.make("FrozenLake-v1"), model, found.release)
-    env.reset(seed=0)
-    assert env.step(1)[-1]["cost"] == 0.0  # the start is no thin ice

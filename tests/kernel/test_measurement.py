@@ -383,14 +383,6 @@ class TestRefusals:
         Mine.answer = Fraction(1, 100)
         assert Measurement(self.query, mine, ONE).law is mine
 
-    @pytest.mark.parametrize(
-        "arguments",
-        [("query", Laplace, ONE), (query, "laplace", ONE), (query, dict, ONE), (query, Laplace, 1)],
-    )
-    def test_arguments_of_another_kind_are_refused(self, arguments):
-        with pytest.raises(InvalidArgumentError):
-            Measurement(*arguments)
-
     def test_entries_of_extreme_size_are_refused(self):
         tiny = Envelope(0, 1e-200, radius=1e-200, shape=1)
         with pytest.raises(InvalidArgumentError, match="rescale"):

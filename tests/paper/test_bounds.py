@@ -11,14 +11,13 @@ import dp_cmdp as dp
 from paper.bounds.accuracy import accuracy_bound, sampled_limit
 from paper.bounds.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
 from paper.bounds.instance import instance_bound
-from paper.bounds.mean_limit import bets, mean_upper_limit
+from paper.bounds.mean_limit import mean_upper_limit
 from paper.bounds.noise import Law, release_noise
 from paper.bounds.positive_part import EntryNoise
 from paper.bounds.public import public_interval
 from paper.bounds.row_tails import RowTerms
 from paper.bounds.worst_answer import WorstAnswer
 from paper.linear import LinearProgram
-from paper.problems.auction import auction
 from tests.paper.conftest import knapsack, rounded, small_auction
 
 BUDGET = dp.PrivacyBudget(1, "1/10")
@@ -57,13 +56,6 @@ def test_tail_excess_and_ends_agree_with_draws(law):
         assert found.end_probability(room)[0] == pytest.approx((distance >= r).mean(), abs=NEAR)
         below = found.end_below(np.array([0.3]), room=room)[0]
         assert below == pytest.approx((distance <= 0.3).mean(), abs=NEAR)
-
-
-def test_a_tiny_excess_keeps_its_digits():
-    law, u = Law(np.ones(1), np.full(1, 30.0)), 1e-3
-    # E(N − t)⁺ = e^−s(e^u − 1 − u)/(2(1 − e^−s)), u = s − t
-    assert law.excess(30.0 - u)[0] == pytest.approx(np.exp(-30.0) * u**2 / 4, rel=1e-3)
-    assert law.excess(31.0)[0] == 0.0
 
 
 def test_the_mean_of_a_positive_part_and_its_slopes_agree_with_draws(law):
@@ -142,14 +134,6 @@ def test_the_public_interval_contains_every_optimum():
             assert robust - 1e-7 <= optimum <= optimistic + 1e-7
 
 
-def test_the_public_interval_of_a_knapsack_is_known():
-    assert public_interval(knapsack()) == pytest.approx((1.0, 2.0))  # weights 1; weights 0
-    assert public_interval(knapsack(private_c=True))[0] == pytest.approx(0.0, abs=1e-9)
-    theta = dp.Envelope(0.0, 1.0, shape=1)
-    endless = dp.ParametricLP(maximize=[1.0], A=[[theta[0]]], b=[1.0])
-    assert public_interval(endless) == pytest.approx((1.0, math.inf))
-
-
 def test_the_certified_bound_of_a_knapsack_is_known():
     program, values = knapsack(radius=0.01), np.array([0.5, 0.7])
     s = float(release_noise(program, BUDGET).law.support[0])
@@ -180,13 +164,6 @@ def test_no_draw_exceeds_the_certain_bound_and_the_mean_not_its_own(private_c):
         assert bound.optimum - program.value(run.x, values) <= found + 1e-7
 
 
-def test_plain_laplace_noise_in_the_objective_costs_at_most_the_range_of_the_objective():
-    bound = accuracy_bound(
-        knapsack(private_c=True), np.array([0.5, 0.7]), BUDGET, mechanism="blocks"
-    )
-    assert bound.certain == pytest.approx(bound.optimum)  # x = 0 is the worst answer
-
-
 @pytest.mark.parametrize("limit", [0.05, 0.3, 2.0, np.inf])
 def test_no_answer_that_some_error_prefers_loses_more_than_the_worst_answer(limit):
     truth = LinearProgram.of([0.9, 0.6], [[0.8, 0.3]], [0.7], upper=1.0)
@@ -203,18 +180,6 @@ def test_no_answer_that_some_error_prefers_loses_more_than_the_worst_answer(limi
     x = np.vstack([corners, shares @ corners])
     reached = x @ truth.c - truth.c @ y + np.maximum(up * (x - y), down * (y - x)).sum(axis=1) >= 0
     assert (optimum - x[reached] @ truth.c).max() <= found + 1e-6
-
-
-def test_prices_of_released_rows_help_where_rows_and_objective_read_the_same_entries():
-    groups, buyers = 6, 3
-    price = np.random.default_rng(0).random((groups, buyers))
-    found = {}
-    for shared in (True, False):  # an auction; or one whose objective has a copy of the prices
-        theta = dp.Envelope(0.0, 1.0, radius=0.1, shape=(2, groups, buyers))[:]
-        program = auction({"A": theta[0], "c": theta[0 if shared else 1]}, prices=price)
-        values = np.concatenate([price.ravel(), price.ravel()])
-        found[shared] = accuracy_bound(program, values, BUDGET).mean
-    assert found[True] < 0.85 * found[False]
 
 
 def test_the_instance_bound_is_zero_when_the_optimum_is_safe_anyway():
@@ -250,13 +215,6 @@ def test_on_two_point_laws_the_limit_fails_no_more_often_than_it_says(count, low
         p = (mean - low) / (1.0 - low)
         fails = stats.binom.pmf(np.arange(count + 1), count, p)[limits < mean].sum()
         assert fails <= failure
-
-
-def test_without_any_loss_the_limit_is_that_of_clopper_and_pearson_but_for_the_mixture():
-    for count in (10, 200, 5000):
-        exact = -math.expm1(math.log(1e-6) / count)
-        mixed = -math.expm1(math.log(1e-6 / bets(count, 1e-6).size) / count)
-        assert exact <= mean_upper_limit(np.zeros(count), top=1.0, failure=1e-6) <= mixed + 1e-9
 
 
 def test_the_limit_scales_with_the_top_and_samples_outside_are_refused():

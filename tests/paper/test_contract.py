@@ -106,25 +106,6 @@ class View:
         return p - math.exp(CLAIMED) * q > DELTA
 
 
-def test_the_registry_follows_the_order_of_the_papers_table():
-    assert EVERY == (
-        "hsu2014", "cummings2015", "dvorkin2020", "munoz2021", "benvenuti2024", "benvenuti2025",
-        "database", "planned", "totals", "robust", "nonprivate", "laplace", "sup_A_exact_c",
-    )  # fmt: skip
-
-
-def test_the_records_carry_the_ticks_of_the_papers_table():
-    ticks = {name: ("".join(m.private), m.promises_feasibility) for name, m in METHODS.items()}
-    assert ticks["hsu2014"] == ("Abc", False)
-    assert ticks["cummings2015"] == ("Abc", False)
-    assert ticks["dvorkin2020"] == ("b", False)
-    assert ticks["munoz2021"] == ("b", True)
-    assert ticks["benvenuti2024"] == ("A", True)
-    assert ticks["benvenuti2025"] == ("Abc", True)
-    joint = [name for name, m in METHODS.items() if m.model == "joint differential privacy"]
-    assert joint == ["cummings2015"]
-
-
 @pytest.mark.parametrize("name", EVERY)
 def test_the_module_says_what_is_protected_and_numbers_its_differences(name):
     text = importlib.import_module(METHODS[name].solver.__module__).__doc__ or ""

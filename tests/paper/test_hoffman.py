@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from dp_cmdp.errors import InvalidArgumentError
 from paper.bounds.hoffman import _certificate, _inverse_norms, hoffman_constant
 
 
@@ -88,8 +87,3 @@ def test_a_large_system_gets_bounds_on_both_sides():
     rough, exact = hoffman_constant(small, max_programs=0), hoffman_constant(small)
     assert rough.lower <= exact.lower * (1 + 1e-9)
     assert exact.upper <= rough.upper
-
-
-def test_dependent_equality_rows_are_refused():
-    with pytest.raises(InvalidArgumentError, match="independent"):
-        hoffman_constant(np.eye(2), [[1.0, 1.0], [2.0, 2.0]])

@@ -1,8 +1,6 @@
 """Facts that single out each method: limits without noise, published numbers, named refusals."""
 
 import math
-import subprocess
-import sys
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +10,6 @@ import pytest
 import dp_cmdp as dp
 from paper.baselines import METHODS
 from paper.baselines.composition import epsilon_per_step
-from paper.baselines.optimistic import optimistic_value
 from paper.baselines.players import split
 from paper.baselines.simplex_rows import simplex_rows
 from paper.blocks import form, true_slack
@@ -31,11 +28,6 @@ def loss(program, values, x):
     return 1 - float(c @ x) / float(c @ run("nonprivate", program, values).x)
 
 
-def test_the_registry_imports_no_cvxpy():
-    code = "import sys, paper.baselines; sys.exit('cvxpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 @pytest.mark.parametrize("steps", [1, 10, 1000])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0, 1e6])
 def test_the_steps_compose_to_the_budget_and_no_further(epsilon, steps):
@@ -49,12 +41,6 @@ def test_the_steps_compose_to_the_budget_and_no_further(epsilon, steps):
 
     assert total(step) <= epsilon * (1 + 1e-9)
     assert total(1.001 * step) > epsilon
-
-
-def test_our_composition_is_at_least_as_generous_as_the_published_one():
-    for epsilon in (0.1, 0.5, 1.0):
-        theirs = epsilon / math.sqrt(8 * 200 * math.log(1 / 0.1))
-        assert epsilon_per_step(epsilon, 0.1, steps=200) >= theirs
 
 
 @pytest.mark.parametrize(
@@ -145,18 +131,6 @@ def test_hsu_approaches_the_optimum_without_noise():
     assert "NOT PRIVATE" in found.note
 
 
-@pytest.mark.parametrize("name", ["hsu2014", "munoz2021"])
-def test_an_objective_share_that_starves_the_rows_is_refused(name):
-    program = small_auction()
-    with pytest.raises(dp.errors.InvalidArgumentError, match="objective_share"):
-        run(name, program, draw_auction(program, 1), objective_share=1)
-
-
-def test_hsu_takes_its_scale_from_public_data():
-    found = optimistic_value(form(small_auction()), np.ones(12), method="hsu2014")
-    assert found == pytest.approx(4.0)
-
-
 def test_hsu_score_sensitivity_bounds_every_adjacent_change():
     part, envelope = form(small_auction()), small_auction().envelope
     here = draw_auction(small_auction(), 1)
@@ -181,13 +155,6 @@ def test_records_that_overlap_count_in_the_score_sensitivity():
     program = dp.ParametricLP(maximize=[1.0] * 3, A=theta[:].reshape(1, 3), b=[1.0], upper=1.0)
     rows = simplex_rows(form(program), np.full(3, 0.5), scale=1.0)
     assert rows.row_sensitivity() == pytest.approx([0.4])
-
-
-def test_hsu_needs_a_public_scale():
-    theta = dp.Envelope(0.0, 1.0, shape=1)
-    program = dp.ParametricLP(maximize=[1.0], A=[[theta[0]]], b=[1.0])
-    with pytest.raises(dp.errors.RefusedError, match="public bound"):
-        run("hsu2014", program, np.array([0.5]))
 
 
 def test_cummings_approaches_the_optimum_without_noise():

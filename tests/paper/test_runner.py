@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -63,13 +62,6 @@ def test_a_finished_store_is_not_computed_again(tmp_path):
     pd.testing.assert_frame_equal(first, again)
 
 
-def test_a_chunk_travels_and_is_named_by_its_function():
-    chunk = small().chunks(0)[0]
-    assert pickle.loads(pickle.dumps(chunk)) == chunk
-    keys = [part.key for part in (*small().chunks(0), *small().chunks(1), *small(3).chunks(0))]
-    assert len(set(keys)) == len(keys)
-
-
 def test_a_function_that_other_processes_cannot_find_is_refused():
     def inner(setting, seed, draw):
         return {}
@@ -111,13 +103,6 @@ def test_the_manifest_says_what_is_needed_to_make_the_records_again():
     assert sweep["function"] == "paper.studies.comparison:draw_auction"
     assert (sweep["draws"], len(sweep["settings"])) == (6, 2)
     assert set(said["versions"]) >= {"dp-cmdp", "numpy", "highspy"}
-
-
-def test_a_file_that_is_no_record_store_is_refused(tmp_path):
-    path = tmp_path / "notes.txt"
-    path.write_text("these are notes, not records" * 100)
-    with pytest.raises(dp.errors.InvalidArgumentError, match="not a record file"):
-        run((small(),), store=path)
 
 
 @pytest.mark.parametrize("name", STUDIES)

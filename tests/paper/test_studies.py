@@ -7,12 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import dp_cmdp as dp
 from paper.__main__ import main
-from paper.figures.style import COLOURS, NAMES, colour
-from paper.problems.auction import growing_auction
-from paper.problems.families import knapsack, staffing
-from paper.problems.grids import random_grid, scenario
+from paper.problems.grids import scenario
 from paper.runner import run
 from paper.studies import STUDIES, cost_of_privacy, mean_shift, scale
 from paper.studies.comparison import VARIANTS, auction_setting, draw_auction
@@ -27,14 +23,6 @@ def rows_of(name, *, draws=3, kept=lambda setting: True):
         for sweep in study.planned(quick=True, draws=max(draws, study.fewest_draws))
     )
     return study.table(run(sweeps, workers=1))
-
-
-def test_every_method_of_a_study_has_a_name_and_a_colour():
-    methods = {s["method"] for n in STUDIES for sweep in STUDIES[n].planned()
-               for s in sweep.settings if "method" in s} - {"limit"}  # fmt: skip
-    assert methods <= set(NAMES)
-    assert all(colour(method) for method in methods)
-    assert len(set(COLOURS.values())) >= len(COLOURS) - 1
 
 
 @pytest.fixture(scope="module")
@@ -141,12 +129,6 @@ def test_no_noise_beats_the_universal_bound_and_each_is_better_than_the_last():
         assert row["bound"] <= row["optimal"] <= row["tight"] < row["paper"]
 
 
-def test_hsu_s_answers_on_the_grid_are_no_policies():
-    rows = rows_of("hsu-cmdp", draws=2, kept=lambda s: s["epsilon"] == "1")
-    assert [row["converged_percent"] for row in rows] == [0.0]
-    assert rows[0]["balance_missed_least"] > 1.0
-
-
 SCALE_COLUMNS = [
     "problem", "size", "epsilon", "delta", "radius", "method", "suboptimality_percent", "ci_low",
     "ci_high", "draws", "violations", "plan",
@@ -193,24 +175,6 @@ def test_every_method_meets_the_same_fresh_problem_of_a_draw_and_draws_differ():
     np.testing.assert_array_equal(first.values, second.values)
 
 
-def test_the_known_grid_is_the_one_that_strategies_were_developed_on():
-    known = scale.grid_case(12, radius=1.0, start="uniform")
-    _, values = random_grid(12, np.random.default_rng(0), radius=1.0, start="uniform")
-    np.testing.assert_array_equal(known.values, values)
-    assert values.size == 43
-
-
-def test_the_full_sweep_holds_a_hundred_draws_of_what_was_asked_for():
-    main_sweep, robust, limit, every = STUDIES["scale"].planned()
-    found = {(s["problem"], s["size"], s["radius"], s["delta"]) for s in main_sweep.settings}
-    assert {size for problem, size, *_ in found if problem == "auction"} == {10, 30, 100, 300, 1000}
-    assert {size for problem, size, *_ in found if problem == "grid uniform"} == {12, 20, 30, 40}
-    assert {problem for problem, *_ in found} >= {"layout paper", "layout cliff", "layout islands"}
-    assert {s["epsilon"] for s in robust.settings} == {"0"}
-    assert (main_sweep.draws, limit.draws, every.draws) == (100, scale.LIMIT_DRAWS, 100)
-    assert {s["epsilon"] for s in every.settings} == {"1"}
-
-
 def test_the_ratio_is_taken_draw_by_draw_where_the_database_release_loses_something():
     key = {
         "problem": "auction", "size": 10, "radius": 0.1, "epsilon": "1", "delta": "1/1000",
@@ -227,28 +191,6 @@ def test_the_ratio_is_taken_draw_by_draw_where_the_database_release_loses_someth
     assert scale._plans(["a", "b", "a"]) == "a in 2 of 3, b in 1 of 3"
 
 
-def test_budgets_of_a_growing_auction_are_a_tenth_of_its_visitors_but_at_least_one():
-    for groups, budget in ((5, 1.0), (10, 1.0), (30, 3.0), (1000, 100.0)):
-        limits = growing_auction(groups).b.constant.toarray().ravel()
-        np.testing.assert_allclose(limits[:5], budget)
-        np.testing.assert_allclose(limits[5:], 1.0)
-
-
-@pytest.mark.parametrize("start", ["corner", "uniform"])
-def test_a_random_grid_is_a_model_with_a_robust_policy(start):
-    model, values = random_grid(6, np.random.default_rng(1), start=start)
-    np.testing.assert_allclose(model.T.sum(axis=1), 1.0)
-    assert dp.answer(model).certificate.verified
-    assert values.size == model.envelope.size == 10
-
-
-def test_the_ready_families_have_answers_that_need_no_data():
-    for program, values in (knapsack(3, 40), staffing()):
-        robust = dp.answer(program)
-        assert robust.certificate.verified
-        assert dp.curator.compare(robust, values).violated == 0
-
-
 def test_a_command_writes_records_table_and_picture_and_goes_on(tmp_path, capsys):
     options = ["munoz-ads", "--quick", "--draws", "2", "--workers", "1", "--out", str(tmp_path)]
     assert main([*options, "--json"]) == 0
@@ -258,24 +200,3 @@ def test_a_command_writes_records_table_and_picture_and_goes_on(tmp_path, capsys
     assert written >= {f"munoz-ads.{kind}" for kind in ("csv", "sqlite", "png", "manifest.json")}
     assert main(options) == 0
     assert "12 draws, 0 of them made now" in capsys.readouterr().out
-
-
-def test_the_command_lists_the_studies_and_refuses_others(capsys):
-    assert main([]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(STUDIES)
-    with pytest.raises(SystemExit):
-        main(["table2"])
-    assert main(["table1", "--draws", "1"]) == 2
-    assert "at least 2" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["ad-epsilon", "ad-size", "ad-budget"])
-def test_pictures_of_the_auction_are_drawn_from_a_few_draws(name):
-    rows = rows_of(name, draws=2, kept=lambda s: not s["method"].startswith("hsu"))
-    assert STUDIES[name].picture(rows).axes
-
-
-def test_the_picture_of_the_scale_leaves_empty_panels_out(table):
-    figure = STUDIES["scale"].picture(table)
-    titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_visible()]
-    assert titles == ["Auction, radius 0.1"]

@@ -1,6 +1,5 @@
 """Answers over boxes and polytopes: safe in fractions, as good as scipy's, and bounded."""
 
-import pickle
 from fractions import Fraction
 from itertools import product
 
@@ -9,10 +8,8 @@ import pytest
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import InfeasibleError, InvalidArgumentError, UnboundedError
-from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.envelope import UncertaintySet
-from dp_cmdp._src.program import rows as rows_module
-from dp_cmdp._src.program.answer import Answer, Certificate, LPAnswer
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
+from dp_cmdp._src.program.answer import Answer, LPAnswer
 from dp_cmdp._src.program.parametric import ParametricLP
 from tests.program.programs import (
     affine,
@@ -126,23 +123,6 @@ def test_inequalities_are_combined_where_they_share_entries():
     assert found.bound == pytest.approx(1.0)
 
 
-def test_too_many_links_leave_each_row_its_own_inequalities(monkeypatch):
-    theta = Envelope(np.ones(4), 2 * np.ones(4))
-    A = [[theta[0], theta[1], 0, 0], [0, theta[1], theta[2], theta[3]]]
-    lp = ParametricLP(np.ones(4), A=A, b=[6.0, 6.0], upper=2.0)
-    W = sparse.csr_array([[1.0, 1.0, 0, 0], [0, 1.0, 1.0, 1.0]])
-    known = UncertaintySet(theta.lower, theta.upper, W, np.array([2.5, 4.0]))
-    whole = lp.answer(known)
-    monkeypatch.setattr(rows_module, "MOST_MEETINGS", 3)
-    alone = lp.answer(known)
-    assert whole.multipliers.nnz == 4
-    assert alone.multipliers.nnz == 2
-    assert alone.certificate
-    assert min(certain_slack(lp, known, alone.x, alone.multipliers)) >= 0
-    assert alone.value <= whole.value + 1e-9
-    assert alone.bound == np.inf  # what the other inequality could do is not known
-
-
 def test_signs_say_where_a_row_only_gets_worse():
     theta = Envelope([1.0] * 4, [2.0] * 4)
     A = [[theta[0], -theta[1], 0.0], [theta[2], 0.0, theta[0]]]
@@ -159,15 +139,6 @@ def test_extreme_units_are_certified(size):
     assert found.x[0] == pytest.approx(2.5)
     assert found.certificate
     assert found.bound == pytest.approx(2.5)
-
-
-def test_without_certificate_the_point_is_the_solvers():
-    lp = knapsack(5, low=0.2)
-    plain = lp.answer(lp.envelope.uncertainty, certify=False)
-    assert not plain.certificate
-    assert "asked" in repr(plain.certificate)
-    assert plain.value == pytest.approx(lp.answer(lp.envelope.uncertainty).value)
-    assert plain.weights.toarray() == pytest.approx(plain.x[None])
 
 
 def test_a_start_changes_the_way_and_not_the_answer():
@@ -198,16 +169,6 @@ def test_what_contradicts_itself_comes_from_no_database():
     assert lp.answer(just).certificate
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
-def test_the_verdict_on_a_set_does_not_depend_on_units(unit):
-    theta = Envelope(np.zeros(2), unit * np.ones(2))
-    lp = ParametricLP([1.0], A=[[1.0]], b=[theta[0] + theta[1] + unit])
-    W = sparse.csr_array([[1.0, 1.0], [-1.0, -1.0]])
-    lp.answer(UncertaintySet(theta.lower, theta.upper, W, unit * np.array([1.0, -1.0])))
-    with pytest.raises(InvalidArgumentError):
-        lp.answer(UncertaintySet(theta.lower, theta.upper, W, unit * np.array([1.0, -1.001])))
-
-
 def test_infeasible_and_unbounded_programs_without_private_numbers_are_named():
     none = ParametricLP([1.0], A=[[1.0]], b=[-1.0])
     with pytest.raises(InfeasibleError, match="relax"):
@@ -215,14 +176,6 @@ def test_infeasible_and_unbounded_programs_without_private_numbers_are_named():
     free = ParametricLP([1.0], A=np.zeros((0, 1)), b=np.zeros(0))
     with pytest.raises(UnboundedError, match="upper bounds"):
         free.answer(free.envelope.uncertainty)
-
-
-def test_a_program_without_rows_has_an_answer():
-    lp = ParametricLP([1.0, -1.0], A=np.zeros((0, 2)), b=np.zeros(0), upper=2.0)
-    found = lp.answer(lp.envelope.uncertainty)
-    assert found.x.tolist() == [2.0, 0.0]
-    assert found.certificate
-    assert found.bound == pytest.approx(2.0)
 
 
 def test_certify_names_what_fails():
@@ -275,39 +228,6 @@ def test_the_bound_is_exact_where_rows_bound_every_variable():
         assert found.value <= found.bound <= found.value * (1 + 1e-12)
 
 
-def test_answers_say_what_they_are():
-    lp = knapsack(2, low=0.5)
-    robust = lp.answer(lp.envelope.uncertainty)
-    box = UncertaintySet.box(np.array([0.5, 0.5]), np.array([0.6, 0.6]))
-    found = lp.answer(box)
-    assert isinstance(found, LPAnswer)
-    assert robust.robust is robust
-    assert found.robust.source == "robust"  # made when asked for
-    assert found.robust.estimate.tolist() == found.estimate.tolist()
-    assert "verified: A(θ)x ≤ b(θ)" in repr(found)
-    assert f"robust {found.robust.value:.6g}" in repr(found)
-    assert "no data read" in repr(found)
-    html = found._repr_html_()
-    assert "<table>" in html
-    assert "A(θ)x ≤ b(θ) for every database" in html
-    copied = pickle.loads(pickle.dumps(found))
-    assert copied.x.tolist() == found.x.tolist()
-    assert copied._warm is None
-
-
-def test_a_simulated_release_is_named_first():
-    from dataclasses import replace
-    from types import SimpleNamespace
-
-    lp = knapsack(2, low=0.5)
-    found = lp.answer(lp.envelope.uncertainty)
-    release = SimpleNamespace(guarantee="(1, 0.001)", simulated=True, saturation=0.5)
-    told = replace(found, release=release, robust=None)
-    assert "SIMULATED (1, 0.001)" in repr(told)
-    assert "needs no data" in repr(told)
-    assert "saturation" in told._repr_html_()
-
-
 def test_saved_answers_are_proved_again_when_they_are_loaded(tmp_path):
     lp = knapsack(3, low=0.2)
     found = lp.answer(lp.envelope.uncertainty)
@@ -331,25 +251,6 @@ def test_an_answer_to_another_problem_is_refused_when_it_is_loaded(tmp_path):
     (folder / "answer.npz").unlink()
     with pytest.raises(InvalidArgumentError, match="existing file"):
         Answer.load(folder)
-
-
-def test_certificates_of_costs_speak_of_limits():
-    proof = Certificate(True, np.array([2e-9]), ("cost",), subject="cost")
-    assert repr(proof) == (
-        "verified: cost ≤ limit for every database the release allows (slack 2e-09)"
-    )
-    assert "cost" in proof._repr_html_()
-
-
-def test_tables_have_the_labels_of_the_variables():
-    axes = {"group": ["young", "old"], "advertiser": ["Acme", "Bolt"]}
-    theta = Envelope(0.0, 1.0, shape=4, radius=0.1)
-    lp = ParametricLP(theta[:], A=[theta[:]], b=[1.0], upper=5, variables=axes)
-    frame = lp.answer(theta.uncertainty).to_frame()
-    assert frame.index.names == ["group", "advertiser"]
-    assert frame.loc[("old", "Bolt"), "x"] >= 0
-    plain = ParametricLP(theta[:], A=[theta[:]], b=[1.0], upper=5)
-    assert plain.answer(theta.uncertainty).to_frame().index.tolist() == [0, 1, 2, 3]
 
 
 def test_terms_of_sums_that_are_no_floats_are_kept_exactly():

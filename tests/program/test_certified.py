@@ -11,7 +11,6 @@ from dp_cmdp._src.program.certified import (
     equality_residuals,
     solve_certified,
 )
-from dp_cmdp._src.program.highs import HighsEngine
 from tests.program.programs import linear
 
 ROUNDING_LEVEL = 1e-15
@@ -112,27 +111,6 @@ def test_programs_with_interior_are_certified_and_their_equalities_hold_to_round
     assert solution.worst_eq == pytest.approx(residual(lp, solution.x), rel=1e-9)
 
 
-@pytest.mark.parametrize("start", [1e-12, 1e-9, 1.0, 1e9])
-def test_the_objective_of_a_chain_is_lost_to_rounding_only(start):
-    best = start * sum(3.0**-i for i in range(40))
-    assert chain(40, start).c @ solve_certified(chain(40, start)).x == pytest.approx(
-        best, rel=1e-12
-    )
-
-
-def test_without_corrections_the_point_is_pulled_towards_the_widest_cube(monkeypatch):
-    monkeypatch.setattr("dp_cmdp._src.program.certified.MAX_ATTEMPTS", 1)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        m, n = rng.integers(2, 12, 2)
-        lp = linear(
-            rng.random(n), rng.random((m, n)), b=rng.random(m) + 0.5, upper=rng.uniform(1, 5, n)
-        )
-        solution = solve_certified(lp)
-        assert holds_exactly(lp, solution.x)
-        assert lp.c @ solution.x == pytest.approx(lp.c @ HighsEngine(lp).run().x, rel=1e-8)
-
-
 def test_one_representable_point_is_found_though_nothing_surrounds_it():
     # x = 1 and y = 0 are forced by pairs of inequalities; z has an interior
     lp = linear(
@@ -200,13 +178,6 @@ def test_equality_rows_in_contradiction_are_infeasible_however_small_they_are(pr
         solve_certified(program(size))
 
 
-@pytest.mark.parametrize("gap", [1e-6, 1e-9, 1e-10, 1e-12])
-def test_equality_rows_that_contradict_each_other_a_little_are_infeasible(gap):
-    lp = linear([1.0, 1.0], A_eq=[[1.0, 1.0], [1.0, 1.0]], b_eq=[1.0, 1.0 + gap])
-    with pytest.raises(InfeasibleError):
-        solve_certified(lp)
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_small_equality_rows_hold_to_their_own_rounding(size):
     """Rows and values that are small beside everything else are not excused for it."""
@@ -243,16 +214,6 @@ def test_the_relative_residual_is_that_of_the_exact_rows():
         held = [a == Fraction(b) for a, b in zip(exact, lp.b_eq.tolist(), strict=True)]
         assert (share == 0.0).tolist() == held
         assert (gap == 0.0).tolist() == held
-
-
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-def test_the_reported_residual_does_not_depend_on_the_units_of_a_row(scale):
-    A_eq = scale * np.array([[1.0, 1 / 3, 0.7], [0.1, -1.0, 1 / 7]])
-    b_eq = scale * np.array([1.0, 0.3])
-    lp = linear([1.0, 1.0, -1.0], A_eq=A_eq, b_eq=b_eq, lower=-5.0, upper=5.0)
-    solution = solve_certified(lp)
-    assert solution.worst_eq <= ROUNDING_LEVEL
-    assert residual(lp, solution.x) <= ROUNDING_LEVEL
 
 
 def awkward_programs():

@@ -9,8 +9,7 @@ from scipy import sparse
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.database import Database
-from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.envelope import UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.parametric import ParametricLP
 from tests.program.programs import affine, exact_slack, knapsack, random_program
 
@@ -45,14 +44,6 @@ def test_rows_mix_private_and_public_numbers():
     assert plain.b.constant.toarray().ravel().tolist() == [10.0, 2.5]
     assert lp.signs.toarray().tolist() == [[0, 0, -1], [0, 0, 0]]
     assert lp.signs.nnz == 2  # row 0 reads θ0 with a sign that depends on x, row 1 reads nothing
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.coo_array, list])
-def test_public_matrices_may_be_of_any_kind(kind):
-    theta, _ = small()
-    A = kind([[1.0, 0.0], [0.0, 3.0]])
-    lp = ParametricLP([1.0, 1.0], A=A, b=[theta[0], theta[1]])
-    assert lp.answer(theta.uncertainty).x == pytest.approx([0.5, 0.5 / 3])
 
 
 def test_minimisation_reports_the_minimised_objective():
@@ -101,35 +92,16 @@ def test_the_optimum_at_values_is_an_answer_without_private_numbers():
         lp.at([1.0])
 
 
-def test_values_may_come_by_group():
-    theta = Envelope.join(
-        {"price": Envelope(0, 1, radius=0.1, shape=2), "budget": Envelope([3], [9], radius=0.5)}
-    )
-    lp = ParametricLP([1, 1], A=[theta["price"]], b=theta["budget"], upper=100)
-    plain = lp.at({"price": [0.25, 0.5], "budget": [4.0]})
-    assert plain.answer(plain.envelope.uncertainty).value == pytest.approx(16.0)
-
-
 @pytest.mark.parametrize(
     ("parts", "named"),
     [
         ({}, "exactly one of maximize and minimize"),
-        ({"maximize": [1.0], "minimize": [1.0]}, "exactly one"),
         ({"maximize": 1.0}, "must be a vector"),
-        ({"maximize": []}, "at least one entry"),
         ({"maximize": [np.nan]}, "finite"),
-        ({"maximize": [1.0], "A": [1.0]}, "A must be a matrix"),
         ({"maximize": [1.0], "A": [[1.0, 2.0]]}, "A must have 1 columns"),
-        ({"maximize": [1.0], "A": [[np.inf]]}, "finite"),
         ({"maximize": [1.0], "b": [1.0, 2.0]}, "b must have 1 entries"),
-        ({"maximize": [1.0], "b": 1.0}, "b must be a vector"),
         ({"maximize": [1.0], "A_eq": [[1.0]]}, "A_eq and b_eq must be given together"),
-        ({"maximize": [1.0], "A_eq": [[1.0, 1.0]], "b_eq": [1.0]}, "1 columns"),
         ({"maximize": [1.0], "lower": 2.0, "upper": 1.0}, "lower must not exceed upper"),
-        ({"maximize": [1.0], "lower": np.inf, "upper": np.inf}, "lower must not exceed"),
-        ({"maximize": [1.0], "upper": np.nan}, "NaN"),
-        ({"maximize": [1.0], "variables": ["a", "b"]}, "variables must have 1 labels, got 2"),
-        ({"maximize": [1.0], "variables": {"x": ["a", "b"], "y": ["c"]}}, "1 labels, got 2"),
     ],
 )
 def test_ill_formed_programs_are_refused_by_name(parts, named):
@@ -197,15 +169,6 @@ def test_programs_are_read_as_they_were_written(tmp_path):
         assert loaded.row_names == lp.row_names
         box = lp.envelope.uncertainty
         assert loaded.answer(box).x.tolist() == lp.answer(box).x.tolist()
-
-
-def test_labels_and_public_programs_are_kept_in_files(tmp_path):
-    axes = {"group": ["young", "old"], "year": [2024, 2025]}
-    lp = ParametricLP(np.ones(4), A=np.eye(4), b=np.ones(4), variables=axes)
-    loaded = ParametricLP.load(lp.save(tmp_path / "lp.npz"))
-    found = loaded.answer(loaded.envelope.uncertainty).to_frame()
-    assert found.index.names == ["group", "year"]
-    assert found.loc[("old", 2025), "x"] == 1.0
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
 """What cannot be answered for every database is refused from public data, with its repair."""
 
-import pickle
-
 import numpy as np
 import pytest
 
 from dp_cmdp._src.base.errors import RefusedError
-from dp_cmdp._src.data.envelope import Envelope
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.parametric import ParametricLP
 from tests.program.programs import knapsack, random_program
 
@@ -34,7 +32,7 @@ def test_the_whole_envelope_is_refused_and_a_release_is_not():
     lp = ParametricLP(minimize=[1.0], A=[[-1.0]], b=[-theta[0]], upper=4.0)
     with pytest.raises(RefusedError, match="relax row 0 by 1"):
         lp.answer(theta.uncertainty)
-    known = theta.uncertainty.tightened(np.array([0]), np.array([2.0]), np.array([3.0]))
+    known = UncertaintySet.box(np.array([2.0]), np.array([3.0]))
     assert lp.answer(known).x == pytest.approx([3.0])
 
 
@@ -71,13 +69,6 @@ def test_unboundedness_for_some_database_names_the_variables():
         ParametricLP(minimize=costs, **rows, upper=[np.inf, 3.0]).refuse_if_unanswerable()
 
 
-def test_an_objective_that_is_unbounded_in_the_middle_is_refused_with_its_variable():
-    theta = Envelope([1.0], [2.0])
-    lp = ParametricLP([1.0, 1.0], A=[[theta[0], 0.0]], b=[4.0])
-    with pytest.raises(RefusedError, match=r"x\[1\]"):
-        lp.answer(theta.uncertainty)
-
-
 def test_rows_that_may_vanish_bound_nothing():
     theta = Envelope([0.0], [1.0])
     lp = ParametricLP([1.0], A=[[theta[0]]], b=[4.0])
@@ -97,14 +88,6 @@ def test_free_variables_are_held_by_rows_or_refused():
         both.refuse_if_unanswerable()
 
 
-def test_infeasibility_is_seen_at_small_scales():
-    theta = Envelope([-3e-9], [-1e-9])
-    lp = ParametricLP([1.0], A=[[1.0]], b=[theta[0]])
-    with pytest.raises(RefusedError) as caught:
-        lp.refuse_if_unanswerable()
-    assert caught.value.repairs == pytest.approx({"row 0": 3e-9})
-
-
 @pytest.mark.parametrize("size", [1e-6, 1e-9, 1e-12, 1e-30, 1e-200])
 def test_a_contradiction_with_an_equality_row_is_refused_at_any_size(size):
     theta = Envelope([0.5], [2.0], radius=0.1)
@@ -117,10 +100,3 @@ def test_programs_that_have_an_answer_are_not_refused():
     for seed in range(30):
         random_program(np.random.default_rng(seed)).refuse_if_unanswerable()
     knapsack(4).refuse_if_unanswerable()
-
-
-def test_refusals_travel_between_processes():
-    with pytest.raises(RefusedError) as caught:
-        counterexample().entrywise()[0].refuse_if_unanswerable()
-    copied = pickle.loads(pickle.dumps(caught.value))
-    assert (str(copied), copied.repairs) == (str(caught.value), caught.value.repairs)

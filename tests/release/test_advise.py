@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import dp_cmdp as dp
-from dp_cmdp._src.advice.advise import ratio, reference_databases
-from dp_cmdp._src.release.belief import NOTHING_KNOWN, Prior
+from dp_cmdp._src.advice.advise import ratio
 
-from .cases import SMALL, dense, small
+from .cases import SMALL, small
 
 ASKED: dict[str, Any] = {"epsilon": "1/2", "delta": "1/1000"}
 
@@ -42,12 +41,6 @@ def advice() -> Any:
     return dp.advise(auction(60), **ASKED, draws=16)
 
 
-def test_the_strategy_is_that_of_the_default_call(advice: Any) -> None:
-    lp = auction(60)
-    found = dp.simulate(lp, np.full((60, 5), 0.5), **ASKED, draws=1)
-    assert advice.strategy == found.strategy
-
-
 def test_advice_is_the_same_whoever_computes_it() -> None:
     asked: dict[str, Any] = {"epsilon": [1, 4], "delta": "1/1000", "draws": 6}
     one, two = (dp.advise(small(), **asked, workers=workers) for workers in (1, 2))
@@ -74,16 +67,6 @@ def test_no_data_are_wanted_and_none_are_taken() -> None:
         dp.advise(small(), SMALL, epsilon=1, delta="1/1000")  # type: ignore[call-arg]
     with pytest.raises(dp.errors.InvalidTypeError, match="got a Database"):
         dp.advise(small(), epsilon=1, delta="1/1000", prior=dp.Database(SMALL, small()))  # type: ignore
-
-
-def test_reference_databases_come_in_pairs_on_opposite_sides() -> None:
-    problem = dense(2, 5)
-    found = reference_databases(problem, NOTHING_KNOWN, 6, 0)
-    assert found.shape == (6, 10)
-    assert found[::2] + found[1::2] == pytest.approx(np.ones((3, 10)))
-    around = reference_databases(problem, Prior(np.full(10, 0.5)), 5, 0)
-    assert around.shape == (5, 10)
-    assert np.abs(around - 0.5).mean() < 0.15
 
 
 def test_intervals_of_ratios_hold_as_often_as_they_say() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp._src.release.belief import NOTHING_KNOWN, Belief, Prior, believed, estimated
-from dp_cmdp._src.release.measurement import Simulated
 from dp_cmdp._src.release.publish import publish
 from dp_cmdp._src.release.release import Release
 
@@ -90,20 +89,6 @@ def test_one_entry_is_believed_as_bayes_says() -> None:
     assert free.moments()[0][0] == pytest.approx(exact, abs=0.01)
 
 
-def test_tilting_reaches_a_goal_or_the_nearest_end() -> None:
-    belief = Belief(np.zeros(5), np.ones(5), np.zeros((21, 5)))
-    entry = np.arange(5)
-    belief.tilt(entry, np.ones(5), 1.0)
-    assert belief.moments()[0].sum() == pytest.approx(1.0, abs=1e-6)
-    belief.tilt(entry, np.ones(5), 99.0)
-    assert belief.moments()[0].sum() > 4.7
-
-
-def test_estimates_of_entries_alone_are_their_draws() -> None:
-    release = released(small(), [1, 1.2, 10], dp.Strategy.entries())
-    assert np.array_equal(estimated(small(), release, NOTHING_KNOWN), release.estimate)
-
-
 def test_invented_databases_are_inside_and_the_same_for_a_seed() -> None:
     for problem in (dense(2, 5), demand(6), small()):
         for number in range(4):
@@ -115,15 +100,3 @@ def test_invented_databases_are_inside_and_the_same_for_a_seed() -> None:
             assert first in problem.envelope.uncertainty
     around = Prior(np.array([1.0, 1.2, 10.0])).sample(small(), np.random.default_rng(0), 0)
     assert np.abs(around - [1, 1.2, 10]).max() < 2
-
-
-def test_float_noise_is_no_other_belief() -> None:
-    """Beliefs read integers and laws: they do not ask whether a release is simulated."""
-    problem = small()
-    strategy = dp.Strategy.entries(law="laplace")
-    source = Simulated(np.random.default_rng(0))
-    release = publish(problem, dp.Database([1, 1.2, 10], problem), budget(), strategy, source)
-    assert release.simulated
-    exact = Release(problem.envelope, release.outcomes)
-    means = [believed(problem, part, NOTHING_KNOWN).moments()[0] for part in (release, exact)]
-    assert np.array_equal(means[0], means[1])

@@ -14,34 +14,17 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp._src.release import choose as module
-from dp_cmdp._src.release.belief import NOTHING_KNOWN, Prior
-from dp_cmdp._src.release.choose import GUARD, Choice, Score, choose, promises_nothing
-from dp_cmdp._src.release.choose import Simulator
+from dp_cmdp._src.release.belief import NOTHING_KNOWN
+from dp_cmdp._src.release.choose import GUARD, Choice, Simulator, choose, promises_nothing
 from dp_cmdp._src.release.strategy import MENU, Strategy
 
-from .cases import budget, demand, dense, small
+from .cases import budget, dense
 
 ROOT = Path(__file__).parents[2]
 
 
 def chosen(problem: Any, epsilon: Any = 1) -> Choice:
     return choose(Simulator(problem, NOTHING_KNOWN), budget(epsilon))
-
-
-@pytest.mark.parametrize(
-    ("problem", "epsilon", "name"),
-    [
-        (small(), 1, "entries"),
-        (demand(3), 1, "entries"),  # one entry per row: a sum of one is no better
-        (dense(3, 20), "1/2", "queries(share=0, safety=1.25, shift=0.5)"),
-        (dense(2, 60, seed=1), 1, "queries(share=7/20, safety=1.25, shift=0.5)"),
-        (dense(6, 12, seed=2), 2, "queries(share=7/20, safety=1.25, shift=0.5)"),
-        (dense(3, 20, radius=1.0), "1/2", "entries"),
-    ],
-)
-def test_the_planner_decides_as_it_did(problem: Any, epsilon: Any, name: str) -> None:
-    """Decisions of version 0.1 on the same problems, with margins wider than its noise."""
-    assert chosen(problem, epsilon).strategy.name == name
 
 
 def test_a_choice_depends_on_public_data_and_the_seed_only() -> None:
@@ -82,12 +65,6 @@ def test_where_nothing_is_lost_nothing_else_is_tried() -> None:
     assert [score.strategy.name for score in choice.scores] == ["entries"]
 
 
-def test_where_rows_and_entries_meet_often_one_trial_decides() -> None:
-    choice = chosen(dense(10, 100))
-    assert len(choice.scores) == 4
-    assert [len(score.losses) for score in choice.scores] == [1, 0, 0, 0]
-
-
 def test_where_trials_cannot_be_solved_entries_are_released(monkeypatch: Any) -> None:
     def fails(*given: Any, **named: Any) -> Any:
         raise dp.errors.SolverError("numerical trouble")
@@ -96,27 +73,9 @@ def test_where_trials_cannot_be_solved_entries_are_released(monkeypatch: Any) ->
     assert chosen(dense(2, 30)).strategy.name == "entries"
 
 
-def test_ranks_prefer_what_does_not_rest_on_the_prior() -> None:
-    scores = [Score(strategy, losses=(0.5,)) for strategy in MENU[1:]]
-    without_look, hasty, careful, more = (score.rank for score in scores)
-    assert careful == more < hasty < without_look
-    assert Score(MENU[1]).predicted == np.inf
-    assert Score(MENU[1], proposed=0.4).predicted == 0.4
-
-
 def test_budgets_for_which_no_noise_is_built_leave_the_plain_release() -> None:
     tiny = dp.PrivacyBudget(1, "1/5000000000000000000")
     assert not any(module._possible(strategy, tiny) for strategy in MENU[2:])
-
-
-def test_a_prior_is_handed_to_the_strategy() -> None:
-    problem = dense(2, 60)
-    prior = Prior(np.full(120, 0.4))
-    strategy = choose(Simulator(problem, prior), budget()).strategy
-    proposals: list[Any] = [step.propose for step in strategy.steps]
-    believing = [part.prior for part in proposals if hasattr(part, "prior")]
-    assert believing
-    assert all(part is prior for part in believing)
 
 
 @pytest.mark.parametrize(("radius", "nothing"), [(None, True), (0.02, False)])

@@ -288,8 +288,3 @@ def test_models_have_limits_too() -> None:
     least = dp.curator.limit(model, [0.6, 5], epsilon=1, delta=1e-3)
     runs = dp.simulate(model, [0.6, 5], epsilon=1, delta=1e-3, draws=6)
     assert 0 < least <= runs.to_frame()["loss"].mean()
-
-
-def test_unbounded_values_are_refused() -> None:
-    with pytest.raises(dp.errors.InvalidArgumentError, match="ParametricLP or a ParametricCMDP"):
-        dp.curator.limit(dp.Envelope(0, 1), [0.5], epsilon=1, delta=1e-3)  # type: ignore[arg-type]

@@ -314,3 +314,22 @@ def test_nothing_but_the_measured_integers_depends_on_the_data(
     assert one.x.tobytes() == two.x.tobytes()
     assert one.certificate.slack.tobytes() == two.certificate.slack.tobytes()
     assert one.estimate.tobytes() == two.estimate.tobytes()
+
+
+def test_a_part_of_the_budget_that_is_refused_is_refused_before_the_debit(tmp_path: Path) -> None:
+    ledger = dp.PrivacyLedger.create(tmp_path / "l.sqlite", "a", epsilon=9, delta="1/10")
+    entries = dp.Strategy.entries().steps[0].propose
+    tiny = dp.extend.Step(lambda *given: None, epsilon="1/2", delta="1e-299")
+    strategy = dp.Strategy(dp.extend.Step(entries, epsilon="1/2", delta="1/2"), tiny, name="own")
+    data = dp.Database(SMALL, small(), ledger=ledger)
+    with pytest.raises(dp.errors.InvalidArgumentError, match="1e-300"):
+        dp.publish(small(), data, epsilon=1, delta="1/1000", strategy=strategy)
+    assert not ledger.entries()
+
+
+@pytest.mark.parametrize("name", ["model.mps", "model.LP", "model.mps.gz"])
+def test_the_file_of_a_program_is_no_table_of_values(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("")
+    with pytest.raises(dp.errors.InvalidArgumentError, match=r"dp\.lpfile\.values"):
+        dp.solve(small(), path, epsilon=1, delta="1/1000")

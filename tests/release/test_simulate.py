@@ -6,12 +6,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 
 import dp_cmdp as dp
 from dp_cmdp._src.release.belief import NOTHING_KNOWN
+from dp_cmdp._src.release.choose import Simulator
 from dp_cmdp._src.release.measurement import Measurement
-from dp_cmdp._src.release.choose import Simulator, spread
 from dp_cmdp._src.release.strategy import MENU
 
 from .cases import SMALL, budget, dense, small
@@ -66,13 +65,6 @@ def test_a_minimisation_loses_upwards() -> None:
     assert table["recovered"].between(0, 1).all()
 
 
-def test_values_are_invented_ones() -> None:
-    with pytest.raises(dp.errors.InvalidArgumentError, match=r"values must .* entry 2"):
-        dp.simulate(small(), [1, 1.2, 99], **ASKED)
-    with pytest.raises(dp.errors.InvalidArgumentError, match="got a Database"):
-        dp.simulate(small(), dp.Database(SMALL, small()), **ASKED)
-
-
 def test_strategies_with_the_same_first_step_share_its_outcome(monkeypatch: Any) -> None:
     drawn: list[str] = []
     usual = Measurement.draw
@@ -88,39 +80,3 @@ def test_strategies_with_the_same_first_step_share_its_outcome(monkeypatch: Any)
     assert releases[0].outcomes[0] is releases[1].outcomes[0]
     trial.release(MENU[2], budget(2))
     assert len(drawn) == 3
-
-
-def test_middling_noise_is_that_of_queries_only() -> None:
-    simulator = Simulator(dense(2, 30), NOTHING_KNOWN)
-    trial = simulator.trial(0)
-    entries, queries = trial.release(MENU[2], budget(2)).outcomes
-    law = queries.measurement.law
-    true = queries.measurement.query.true_integers(trial.values)
-    assert [y - n for y, n in zip(queries.integers, true, strict=True)] == [round(law.mean)] * 2
-    true = entries.measurement.query.true_integers(trial.values)
-    assert len({y - n for y, n in zip(entries.integers, true, strict=True)}) > 30
-
-
-def test_a_proposal_is_judged_without_measuring() -> None:
-    trial = Simulator(dense(2, 60), NOTHING_KNOWN).trial(0)
-    proposed = trial.loss(MENU[2], budget(2), proposed=True)
-    assert proposed is not None
-    assert proposed == pytest.approx(trial.loss(MENU[2], budget(2)), abs=0.2)
-    assert trial.loss(MENU[0], budget(2), proposed=True) is None
-
-
-def test_own_proposals_need_not_be_hashable() -> None:
-    class Own:
-        __hash__ = None  # type: ignore[assignment]
-
-        def __call__(self, problem: Any, release: Any, budget: Any) -> Any:
-            return None
-
-    strategy = dp.Strategy(dp.extend.Step(Own()), name="own")
-    table = dp.simulate(small(), SMALL, **ASKED, strategy=strategy, draws=2).to_frame()
-    assert (table["recovered"].abs() < 1e-9).all()
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_work_is_spread_in_order(workers: int) -> None:
-    assert spread(list, 11, workers) == list(range(11))
