@@ -73,15 +73,6 @@ class UncertaintySet:
         """Whether the bounds contradict each other; inequalities are not looked at."""
         return bool((self.lower > self.upper).any())
 
-    def tightened(
-        self, entries: NDArray[np.integer], lower: FloatArray, upper: FloatArray
-    ) -> UncertaintySet:
-        """The same set, with these bounds of these entries too."""
-        low, high = self.lower.copy(), self.upper.copy()
-        np.maximum.at(low, entries, lower)
-        np.minimum.at(high, entries, upper)
-        return UncertaintySet(low, high, self.W, self.q)
-
     def __and__(self, other: UncertaintySet) -> UncertaintySet:
         """What both say."""
         return UncertaintySet(
@@ -321,6 +312,8 @@ class Envelope:
         made = cls.__new__(cls)
         low, high = np.concatenate(lower), np.concatenate(upper)
         made._fill(low, high, table, entries_per_record, tuple(found))
+        stated = [part._states_records for part in groups.values()]
+        made.__dict__["_has_names"] = records is not None or change is not None or any(stated)
         return made
 
     @classmethod
@@ -472,7 +465,8 @@ class Envelope:
         steps = np.maximum(np.ceil(far / self.step[entry]), 1.0).astype(np.int64)
         range_ = (_floor(self.upper, self.step) - _floor(self.lower, self.step))[entry]
         most = np.minimum(steps, range_)
-        return sparse.csr_array((most, entry, self.change.indptr), shape=self.change.shape)
+        found = sparse.csr_array((most, entry, self.change.indptr), shape=self.change.shape)
+        return check.frozen_sparse(found)
 
     def cells(self, values: FloatArray) -> list[int]:
         """⌊θ/step⌋, exactly."""
@@ -652,7 +646,9 @@ class Envelope:
         table = sparse.coo_array((far, (row, col)), shape=(records, size))
         limit = said["entries_per_record"]
         change = _change_matrix(table, size)
-        return cls._of(lower, upper, change, entries_per_record=limit, groups=tuple(groups))
+        made = cls._of(lower, upper, change, entries_per_record=limit, groups=tuple(groups))
+        made.__dict__["_has_names"] = True  # no file says that records were not named
+        return made
 
     def _shown(self, entry: int) -> str:
         """An entry as messages name it: its position in the database, and its label."""
@@ -731,6 +727,8 @@ def _disjoint(owners: NDArray[np.int64], radius: FloatArray) -> sparse.csr_array
 
 def _change_matrix(change: Any, size: int) -> sparse.csr_array:
     """The change of each record as stated: nothing twice, and every entry with an owner."""
+    if not check.is_sparse(change):
+        change = check.rounded_array("change", change, up=True)
     table = check.matrix("change", change)
     compressed = check.is_sparse(change) and change.format in ("csr", "csc", "coo", "bsr")
     if compressed and change.nnz > table.nnz:

@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.program.answer import Problem
 from dp_cmdp._src.release.measurement import LargestQuery
 from dp_cmdp._src.release.release import Release
-
-FloatArray = NDArray[np.float64]
 
 #: Places of the grid of an interval, as shares of it.
 PLACES = ((np.arange(21) + 0.5) / 21)[:, None]

@@ -29,10 +29,10 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError, SolverError
+from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.noise.laws import Laplace, Sensitivity
 from dp_cmdp._src.program.answer import Answer, Problem
@@ -41,8 +41,6 @@ from dp_cmdp._src.release.measurement import LargestQuery, Simulated
 from dp_cmdp._src.release.publish import answered, attempted
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import MENU, SHORT_MENU, LinearQueries, Step, Strategy
-
-FloatArray = NDArray[np.float64]
 
 #: Where the robust answer loses less, relative, there is nothing to win.
 NOTHING_TO_WIN = 1e-9

@@ -28,7 +28,6 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.accounting.budget import Number, PrivacyBudget, exact
@@ -39,7 +38,7 @@ from dp_cmdp._src.base.errors import (
     RefusedError,
     SolverError,
 )
-from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.noise.laws import Laplace
 from dp_cmdp._src.noise.one_sided import OneSided
@@ -54,8 +53,6 @@ from dp_cmdp._src.release.belief import (
 )
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query
 from dp_cmdp._src.release.release import Release
-
-FloatArray = NDArray[np.float64]
 
 #: Weights below this share of the largest of their query are left to the bounds.
 UNSEEN = 1e-9
