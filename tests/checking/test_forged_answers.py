@@ -18,7 +18,10 @@ from scipy import sparse
 
 from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.checking.verify import Report, verify
+from dp_cmdp._src.checking.verify.known import Known
 from dp_cmdp._src.checking.verify.policies import Chain
+from dp_cmdp._src.checking.verify.reading import Refused
+from dp_cmdp._src.checking.verify.rows import read_multipliers
 from dp_cmdp._src.program.answer import Answer
 from tests.checking.made import (
     answer,
@@ -287,3 +290,10 @@ def test_answers_of_the_same_problem_are_not_mixed_up(tmp_path: Path) -> None:
     copytree(first, mixed)
     (mixed / "release.npz").write_bytes((second / "release.npz").read_bytes())
     assert refused(verify(mixed, problem=model()))
+
+
+def test_a_negative_multiplier_proves_nothing() -> None:
+    """With an inequality that is slack, −1 would prove what is false."""
+    known = Known([Fraction(0)], [Fraction(1)], [{0: Fraction(1)}], [Fraction(1)])
+    with pytest.raises(Refused, match="negative"):
+        read_multipliers(sparse.csr_array([[-1.0]]), 1, known)

@@ -301,3 +301,27 @@ def test_a_forged_envelope_is_refused(name: str) -> None:
     content = Envelope(0, 1, radius=0.1, shape=2).document() | FORGED[name]
     with pytest.raises(InvalidArgumentError):
         Envelope.from_document(content)
+
+
+def test_names_of_records_are_not_forgotten_by_joining_twice() -> None:
+    """Ann in both groups is one person, who must be counted as one."""
+    both = [Envelope(0, 1, shape=2, records=["Ann", other], radius=0.1) for other in ("Bo", "Cy")]
+    inner = Envelope.join({"p": both[0]})
+    with pytest.raises(InvalidArgumentError, match="whose entries are whose"):
+        Envelope.join({"p": inner, "q": both[1]})
+    reread = Envelope.from_document(both[0].document())
+    with pytest.raises(InvalidArgumentError, match="whose entries are whose"):
+        Envelope.join({"p": reread, "q": both[1]})
+
+
+def test_the_counted_moves_cannot_be_written_over() -> None:
+    envelope = Envelope(0, 1, shape=2, radius=0.1)
+    with pytest.raises(ValueError, match="read-only"):
+        envelope.moves.data[:] = 1
+
+
+def test_exact_changes_are_rounded_up_as_radii_are() -> None:
+    more = Fraction(2**60 + 1, 2**60)
+    both: list[dict[str, Any]] = [{"radius": [more]}, {"change": [[more]]}]
+    by_radius, by_change = (Envelope(0, 8, shape=1, **said) for said in both)
+    assert by_change.moves.data.tolist() == by_radius.moves.data.tolist() == [65537]
