@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.checking.verify import verify
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.noise import Laplace
+from dp_cmdp._src.program.parametric import ParametricLP
 from dp_cmdp._src.release.measurement import Measurement, Query, Simulated, System
 from dp_cmdp._src.release.publish import publish
 from dp_cmdp._src.release.release import Release
@@ -292,3 +295,21 @@ def test_algorithm_1_is_a_release_of_the_problem_of_its_coefficients(tmp_path: P
     path = made.save(tmp_path / "release.npz")
     assert verify(path, problem=coefficients)
     assert not verify(path, problem=program())  # another database than that of the program
+
+
+def test_a_measured_entry_that_nobody_changes_is_refused(tmp_path: Path) -> None:
+    """Its lattice step would be the same without its owner: the count alone cannot tell."""
+    theta = Envelope(0, 4, shape=2, radius=1.0)
+    problem = ParametricLP([1.0], A=[[theta[0]]], b=[theta[1]])
+    database, budget = Database([1, 2], theta), PrivacyBudget(1, "1/1000")
+    release = publish(problem, database, budget, Strategy.entries(), System())
+    said = release.to_dict()
+    table = said["envelope"]
+    kept = table["change_entry"] != 1
+    for name in ("change_record", "change_entry", "change"):
+        table[name] = table[name][kept]
+    path = write_document(tmp_path / "release.npz", "release", said)
+    assert verify(release.save(tmp_path / "honest.npz"))
+    report = verify(path)
+    assert not report
+    assert "noise protects nobody" in " ".join(str(report).split())

@@ -99,6 +99,7 @@ def test_a_table_is_judged_at_every_shift_and_in_both_directions() -> None:
     falling = [ONE >> (j + 1) for j in range(12)]
     falling[-1] += ONE - sum(falling)
     assert delta(one_sided(falling), Moved(1, 1, 1, 1), 1) >= Fraction(1, 4)
+    assert delta(one_sided(falling[::-1]), Moved(1, 1, 1, 1), 1) >= Fraction(1, 4)
     if honest is not None:  # the dilated table: right at multiples of five, wrong between them
         dilated = [0] * (5 * len(honest))
         dilated[::5] = honest
@@ -188,3 +189,9 @@ def test_an_unknown_law_is_not_judged() -> None:
     said = np.array([1.0])
     with pytest.raises(Refused):
         law_of(said)
+
+
+def test_a_law_that_rises_away_from_0_is_not_proved() -> None:
+    """Its outermost points are its likeliest: the bound by tails does not hold for it."""
+    rising = {"law": "laplace", "support": "1", "thresholds": [f"{3 << 254:x}"]}
+    assert delta(rising, Moved(1, 1, 1, 1), 4) == 1

@@ -275,3 +275,25 @@ def test_answers_to_a_release_are_saved_with_it(tmp_path):
     assert loaded.robust.value <= loaded.value + 1e-9
     robust = lp.answer(lp.envelope.uncertainty)
     assert Answer.load(robust.save(tmp_path / "answer")).release is None  # no file is left behind
+
+
+def test_an_answer_is_not_proved_by_the_release_of_a_narrower_envelope(tmp_path):
+    import dp_cmdp as dp
+
+    wide, narrow = Envelope([1.0], [4.0], radius=0.1), Envelope([0.1], [0.2], radius=0.1)
+    lp = ParametricLP([1.0], A=[[wide[0]]], b=[2.0], upper=9)
+    folder = dp.solve(lp, [3.9], epsilon=1, delta=1e-3, strategy="entries").save(tmp_path / "one")
+    dp.publish(narrow, [0.15], epsilon=1, delta=1e-3, strategy="entries").save(
+        folder / "release.npz"
+    )
+    with pytest.raises(InvalidArgumentError, match="another envelope"):
+        Answer.load(folder)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_multipliers_that_are_no_numbers_prove_nothing(number):
+    known = UncertaintySet(np.zeros(2), np.ones(2), sparse.csr_array([[1.0, 1.0]]), np.array([1.5]))
+    lp = knapsack(2, low=0.0)
+    multipliers = sparse.csr_array([[number]])
+    with pytest.raises(InvalidArgumentError, match="finite"):
+        lp._certificate(np.ones(2), known, multipliers)

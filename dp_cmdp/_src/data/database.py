@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: What knows the envelope of a problem that is no class of this package (cvxpy registers itself).
 ENVELOPES: list[Callable[[Any], Envelope | None]] = []
+#: A mapping of more groups than this is none of ours; an endless one is not waited for.
+MANY_GROUPS = 100_000
 
 
 class Database:
@@ -123,7 +125,9 @@ class Database:
                     return None
                 inside = (self.envelope.lower <= flat) & (flat <= self.envelope.upper)
                 return check.frozen(flat) if inside.all() else None  # NaN fails too
-            except Exception:
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # a loader may exit, with the reason in words
                 return None
 
     def __repr__(self) -> str:
@@ -160,7 +164,9 @@ def _is_numeric(values: Any) -> bool:
 
 
 def _check_groups(values: Mapping[Any, Any], envelope: Envelope) -> None:
-    if _by_group(values, envelope) is None:
+    """The keys of a mapping are public, and compared before anything is spent; nothing is read."""
+    named = [key if isinstance(key, str) else key.name() for key in islice(values, MANY_GROUPS)]
+    if sorted(named) != sorted(group.name for group in envelope.groups):
         names = ", ".join(repr(group.name) for group in envelope.groups)
         raise InvalidArgumentError(f"values must name exactly the groups {names}")
 

@@ -6,6 +6,7 @@ over an uncertainty set holds for every database of that set, with an exact cert
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -268,6 +269,13 @@ class Answer(Generic[D]):
             raise InvalidArgumentError("its release is of another envelope than its problem")
         known = problem.envelope.uncertainty if release is None else release.uncertainty
         estimate = check.vector("estimate", said["estimate"], size=problem.envelope.size)
+        box = problem.envelope
+        if not ((box.lower <= estimate) & (estimate <= box.upper)).all():
+            raise InvalidArgumentError("its estimate lies outside of the envelope")
+        epsilon, delta = _stated(said["epsilon"]), _stated(said["delta"])
+        spent = None if release is None else release.budget
+        if spent is not None and (spent.epsilon > epsilon or spent.delta > delta):
+            raise InvalidArgumentError("it states less than its release spent")
         decision = cls._decision_from(said["decision"])
         multipliers = sparse.csr_array(said["multipliers"])
         certificate = cls._certified(problem, decision, known, multipliers)
@@ -285,8 +293,8 @@ class Answer(Generic[D]):
             source="robust" if said["source"] == "robust" else "release",
             release=release,
             strategy=said["strategy"],
-            epsilon=Fraction(said["epsilon"]),
-            delta=Fraction(said["delta"]),
+            epsilon=epsilon,
+            delta=delta,
         )
 
     @classmethod
@@ -390,6 +398,13 @@ class LPAnswer(Answer[FloatArray]):
         cls, problem: Any, decision: Any, known: UncertaintySet, multipliers: sparse.csr_array
     ) -> Certificate:
         return problem._certificate(decision, known, multipliers)
+
+
+def _stated(text: Any) -> Fraction:
+    """A fraction of a file: digits, so that a short text is no endless number."""
+    if not isinstance(text, str) or not re.fullmatch(r"\d{1,500}(/\d{1,500})?", text):
+        raise InvalidArgumentError("epsilon and delta must be written as fractions")
+    return Fraction(text)
 
 
 def _class(name: str) -> Any:

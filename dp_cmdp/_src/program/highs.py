@@ -200,7 +200,7 @@ def _quiet_highs(lp: LinearProgram, scale: Scale, tolerance: float) -> highspy.H
     right = np.concatenate([lp.b, lp.b_eq]) * scale.rows
     m = lp.b.size
     engine: Any = highs  # its stubs lack this form of the call
-    engine.passModel(
+    taken = engine.passModel(
         lp.c.size,
         rows.shape[0],
         rows.nnz,
@@ -217,12 +217,19 @@ def _quiet_highs(lp: LinearProgram, scale: Scale, tolerance: float) -> highspy.H
         rows.data,
         np.zeros(lp.c.size, dtype=np.int32),  # all continuous
     )
+    if taken == highspy.HighsStatus.kError:  # solved all the same, it would end the process
+        raise SolverError(
+            "the program has numbers beyond what HiGHS takes, even scaled: rescale rows and "
+            "variables so that coefficients and values are near 1"
+        )
     return highs
 
 
 def _scaled(matrix: sparse.csr_array, rows: FloatArray, columns: FloatArray) -> sparse.csr_array:
     data = matrix.data * np.repeat(rows, np.diff(matrix.indptr)) * columns[matrix.indices]
-    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    found = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+    found.eliminate_zeros()  # of products that underflow
+    return found
 
 
 def _failure(status: highspy.HighsModelStatus) -> SolverError:

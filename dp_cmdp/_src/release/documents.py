@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
@@ -125,7 +126,8 @@ def _integer(text: Any) -> int:
 
 
 def _fraction(text: Any) -> Fraction:
-    if not isinstance(text, str) or len(text) > 1000 or str(Fraction(text)) != text:
+    plain = isinstance(text, str) and len(text) <= 1000 and re.fullmatch(r"\d+(/\d+)?", text)
+    if not plain or str(Fraction(text)) != text:
         raise InvalidArgumentError("epsilon and delta must be fractions in lowest terms, as text")
     return Fraction(text)
 

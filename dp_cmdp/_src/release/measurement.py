@@ -94,13 +94,16 @@ class Query:
                 f"weights must have one column per entry, {self.envelope.size}; they have "
                 f"{given.shape[1]}"
             )
-        weights = sparse.csr_array(given, copy=True)
-        largest = max(int(weights.data.max(initial=0)), -int(weights.data.min(initial=0)))
-        weights = weights.astype(np.int64)
+        table = sparse.coo_array(given)
+        weights = sparse.csr_array(table, copy=True)
         weights.sum_duplicates()
-        weights.eliminate_zeros()
-        if max(largest, int(np.abs(weights.data).max(initial=0))) > LARGEST_WEIGHT:
+        if weights.nnz != table.nnz:  # sums of int64 may overflow in silence
+            raise InvalidArgumentError("weights must state each query and entry once")
+        largest = max(int(table.data.max(initial=0)), -int(table.data.min(initial=0)))
+        if largest > LARGEST_WEIGHT:
             raise InvalidArgumentError("weights must be at most 2^53 in size")
+        weights = weights.astype(np.int64)
+        weights.eliminate_zeros()
         step = self.envelope.step[weights.indices]
         if not ((step > SMALLEST_STEP) & (step < 1 / SMALLEST_STEP)).all():
             raise InvalidArgumentError("entries must have radii of 1e-100 to 1e100; rescale them")

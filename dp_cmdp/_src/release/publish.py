@@ -133,6 +133,8 @@ def answered(
     estimate = estimated(problem, release, prior)
     try:
         found = problem.answer(release.uncertainty, estimate, start=robust, certify=certify)
+        if certify and robust is not None and not found.certificate:
+            raise SolverError("the answer is not proved")  # of a problem of the user's own
     except (SolverError, RefusedError, InvalidArgumentError):
         if robust is None:
             raise

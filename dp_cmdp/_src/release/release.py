@@ -153,12 +153,18 @@ class Release:
                 "releases must be of one envelope: bounds, names and adjacency of these differ, so "
                 "their budgets do not add up"
             )
+        references = [
+            entry
+            for part in (self.ledger_reference, other.ledger_reference)
+            for entry in (part or "").split(", ")
+            if entry
+        ]
         both = Release(
             self.envelope,
-            self.outcomes + other.outcomes,
+            (*self.outcomes, *(new for new in other.outcomes if new not in self.outcomes)),
             self.simulated or other.simulated,
             _joined(self.strategy_document, other.strategy_document),
-            ", ".join(filter(None, (self.ledger_reference, other.ledger_reference))) or None,
+            ", ".join(dict.fromkeys(references)) or None,
         )
         if is_empty(both.uncertainty):
             raise InvalidArgumentError(

@@ -491,6 +491,8 @@ class Entries:
         self, problem: Problem, release: Release, budget: PrivacyBudget
     ) -> Measurement | None:
         envelope = problem.envelope
+        if not envelope.size:
+            return None
         moves = envelope.moves.max(axis=0).toarray().ravel()
         entry = np.flatnonzero(moves)
         if not entry.size:

@@ -14,6 +14,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
+from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.release.belief import NOTHING_KNOWN, Prior
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import Strategy
@@ -134,7 +135,7 @@ def _outside(data: Any, envelope: Envelope) -> str:
 
 
 def kind_of(name: str, data: Any) -> Any:
-    odd = data is None or isinstance(data, NO_DATA) or hasattr(data, "certificate")
+    odd = data is None or isinstance(data, (*NO_DATA, Answer))
     if odd or isinstance(data, type):
         raise InvalidTypeError(
             f"{name} must be numbers (an array, a mapping from group to numbers, a table, the path "

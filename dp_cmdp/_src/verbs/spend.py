@@ -149,7 +149,8 @@ def solve(
     )
     with carrying(lambda: release):
         found = answered(asked, release, robust, belief)
-        found = finished(asked, found, robust, release, choice.strategy, budget)
+        spent = budget if earlier is None else budget + earlier.budget
+        found = finished(asked, found, robust, release, choice.strategy, spent)
         if hasattr(asked, "apply"):
             asked.apply(found)  # the variables of a cvxpy problem get their values
         return found
