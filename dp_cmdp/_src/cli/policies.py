@@ -39,7 +39,7 @@ SHARED = (*PROBLEM, "--release", "--curator", "--data", "--out")
 def add_parsers(commands: Any) -> None:
     text = "exact value of a policy, and whether its costs are proved"
     evaluated = command(commands, "evaluate", evaluate, text, EVALUATE, *SHARED)
-    text = "play a policy in its grid: return and costs with 95 %% intervals"
+    text = "play a policy in its grid: return and costs with 95 percent intervals"
     played = command(commands, "rollout", rollout, text, PLAY, *SHARED, "--seed")
     for parser in (evaluated, played):
         parser.add_argument("decision", metavar="POLICY", type=Path, help="see below")
