@@ -22,7 +22,9 @@ from dp_cmdp._src.checking.verify.known import Known
 from dp_cmdp._src.checking.verify.policies import Chain
 from dp_cmdp._src.checking.verify.reading import Refused
 from dp_cmdp._src.checking.verify.rows import read_multipliers
+from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.program.answer import Answer
+from dp_cmdp._src.program.parametric import ParametricLP
 from tests.checking.made import (
     answer,
     answered,
@@ -297,3 +299,12 @@ def test_a_negative_multiplier_proves_nothing() -> None:
     known = Known([Fraction(0)], [Fraction(1)], [{0: Fraction(1)}], [Fraction(1)])
     with pytest.raises(Refused, match="negative"):
         read_multipliers(sparse.csr_array([[-1.0]]), 1, known)
+
+
+@pytest.mark.parametrize("factor", [3.0, 49.0, 0.1])
+def test_weights_that_cancel_are_those_of_their_decision(factor: float, tmp_path: Path) -> None:
+    """An entry on both sides of a binding row weighs nothing but the rounding of its terms."""
+    theta = Envelope(1, 2, radius=0.1, shape=1)
+    lp = ParametricLP([1.0], A=[[theta[0] * factor]], b=[theta[0]])
+    found = lp.answer(theta.uncertainty)
+    assert verify(found.save(tmp_path / "answer"), problem=lp)

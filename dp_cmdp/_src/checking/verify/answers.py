@@ -133,7 +133,8 @@ def _value(
 
 
 def _weights(said: Mapping[str, Any], problem: ProblemFile, x: Point) -> bool:
-    """Whether stated weights are the exact ones, to the rounding of their row."""
+    """Whether stated weights are the exact ones, to the rounding of the terms of their row."""
+    sizes = problem.rows.sizes(x)
     exact, stated = problem.rows.weights(x), matrix(member(said, "weights"), "the weights")
     refuse_unless(
         stated.shape == (len(exact), problem.adjacency.size), "the weights are of another problem"
@@ -142,8 +143,8 @@ def _weights(said: Mapping[str, Any], problem: ProblemFile, x: Point) -> bool:
     for row, entry, weight in triples(stated):
         left[row][entry] = left[row].get(entry, Fraction(0)) - Fraction(weight)
     return all(
-        max(map(abs, rest.values()), default=0) <= ROUNDING * sum(map(abs, row.values()))
-        for rest, row in zip(left, exact, strict=True)
+        max(map(abs, rest.values()), default=0) <= ROUNDING * size
+        for rest, size in zip(left, sizes, strict=True)
     )
 
 

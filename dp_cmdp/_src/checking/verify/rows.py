@@ -77,6 +77,15 @@ class Rows:
             _add(found[row], entry, -Fraction(factor))
         return found
 
+    def sizes(self, x: Point) -> list[Fraction]:
+        """Per constraint the size of the terms that its weights add up: they may cancel."""
+        found = [Fraction(0)] * self.A.shape[0]
+        for row, column, _, factor in self.A.terms:
+            found[row] += abs(Fraction(factor) * x.get(column, Fraction(0)))
+        for row, _, _, factor in self.b.terms:
+            found[row] += abs(Fraction(factor))
+        return found
+
     def excess(self, x: Point, known: Known, multipliers: Multipliers) -> list[Fraction]:
         """Certain upper bounds on A(θ)x − b(θ) over all databases that are possible."""
         found = [Fraction(0)] * self.A.shape[0]
