@@ -85,12 +85,6 @@ def test_a_typed_value_goes_into_answer_and_address(page):
         assert said(page)[key] == text
 
 
-def test_a_slider_moves_its_value_by_keyboard(page):
-    for label, _, key in TYPED[:4]:
-        changed(page, lambda label=label: slide(page, f"{label}, slider", "ArrowRight"))
-        assert key in said(page)
-
-
 WRONG = (
     ("ε", "-3", "epsilon must be positive"),
     ("ε", "", "epsilon"),
@@ -154,17 +148,6 @@ def test_a_limit_that_cannot_be_kept_is_refused_in_words_and_can_be_mended(page,
     refused(page, "no policy keeps its limits")
     changed(page, lambda: field(page, "limit × the layout's").fill("50"))
     assert not page.get_by_role("alert").first.is_visible()
-
-
-def test_the_map_is_used_by_keyboard(page):
-    board = page.locator("[role=application]")
-    board.focus()
-    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
-        board.press(key)
-    page.get_by_text("row 1, column 2").wait_for()
-    changed(page, lambda: board.press("Enter"))
-    assert "hazards" in said(page)
-    changed(page, lambda: board.press("Space"))
 
 
 def test_every_control_is_met_by_the_tab_key(page):

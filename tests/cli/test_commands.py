@@ -48,15 +48,6 @@ def test_help_teaches(capsys: Any, name: str) -> None:
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-@pytest.mark.parametrize("layout", ["corridor", "two_hazards"])
-def test_what_is_printed_fits_a_terminal(tmp_path: Path, say: Any, layout: str) -> None:
-    code, out, _ = say("solve", layout, *BUDGET, "--strategy", "queries", "--out", tmp_path)
-    assert code == 0
-    assert max(map(len, out.splitlines())) <= WIDTH
-    promised = "differential privacy when one entry changes by at most its radius"
-    assert promised in " ".join(out.split())
-
-
 def test_a_certificate_says_verified_first_and_then_what(solved: Path, say: Any, said: Any) -> None:
     """Never the highest cost beside the lowest limit, which are of different databases."""
     proof = json.loads((solved / "certificate.json").read_text())["certificate"]

@@ -348,18 +348,6 @@ def test_an_answer_is_saved_and_proved_again(tmp_path):
         type(found).load(careless.save(tmp_path / "careless"))
 
 
-def test_worst_databases_are_possible_and_leave_nothing():
-    model, theta = grid(7)
-    known = sums_around(theta, np.random.default_rng(0))
-    found = model.answer(known)
-    (worst,) = found.worst_databases()
-    assert (known.W @ worst <= known.q + 1e-7).all()
-    assert (known.lower <= worst).all()
-    assert (worst <= known.upper).all()
-    cmdp = model.at(worst)
-    assert dp.evaluate(cmdp, found.policy).costs[0] == pytest.approx(cmdp.limit[0], abs=1e-6)
-
-
 def test_a_saved_model_answers_the_same(tmp_path):
     model, theta = grid(6)
     path = model.save(tmp_path / "model.npz")

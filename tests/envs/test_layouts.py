@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 import dp_cmdp as dp
@@ -28,20 +27,6 @@ LEFT, DOWN, RIGHT, UP = range(4)
 
 def small(**change):
     return parse_map(SMALL, **change)
-
-
-@pytest.mark.parametrize(
-    ("start", "expected"),
-    [
-        (0, {0: 1.0}),
-        ([0, 6], {0: 0.5, 6: 0.5}),
-        ({0: 0.25, 1: 0.75}, {0: 0.25, 1: 0.75}),
-        ([(0, 0.25), (1, 0.75)], {0: 0.25, 1: 0.75}),
-    ],
-)
-def test_a_start_may_be_a_cell_several_cells_or_a_distribution(start, expected):
-    found = small(start=start).start_distribution
-    assert {int(cell): found[cell] for cell in np.flatnonzero(found)} == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

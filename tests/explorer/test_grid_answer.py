@@ -27,9 +27,7 @@ from dp_cmdp.explorer.invented import advice_on, answer_to, curve_point, limit_p
 from dp_cmdp.explorer.snippets import grid_code
 from dp_cmdp.explorer.words import (
     advice_words,
-    certificate_words,
     certified_cells,
-    guarantee_words,
 )
 
 DESIGNS = {
@@ -110,16 +108,6 @@ def test_an_episode_follows_the_moves_of_the_grid_and_its_costs_add_up(case):
     weights = layout.gamma ** np.arange(len(path) - 1)
     due = (weights * costs[:, list(path[:-1])]).sum(axis=1).max(initial=0.0)
     assert sums[-1][1] == pytest.approx(due)
-
-
-def test_words_name_the_constraint_and_say_whether_it_is_proved(case):
-    design, found = case
-    told = certificate_words(found.private)
-    names = design.problem().names
-    assert len(told) == len(names) + 1
-    assert all(name in text for name, text in zip(names, told, strict=False))
-    assert "certainty" in told[-1]
-    assert "not to be used for real data" in guarantee_words(found.private.release)
 
 
 def test_a_table_never_shows_a_cost_above_its_limit_for_a_policy_that_is_safe(case):

@@ -65,18 +65,6 @@ def test_the_robust_answer_is_beside_a_point(found: Any) -> None:
     check_texts(alone)
 
 
-def test_labels_of_two_levels_become_maps_with_one_scale(sold: Any) -> None:
-    figure = sold.plot()
-    maps = [ax for ax in figure.axes if ax.images]
-    assert [ax.get_title(loc="left") for ax in maps] == ["this answer", "robust, no data"]
-    for ax, answer in zip(maps, (sold, sold.robust), strict=True):
-        table = ax.images[0].get_array()
-        assert table is not None
-        assert np.array_equal(table, answer.x.reshape(3, 5))
-    assert len({ax.images[0].get_clim() for ax in maps}) == 1
-    assert [t.get_text() for t in maps[0].get_yticklabels()] == ["$ad 0", "$ad 1", "$ad 2"]
-
-
 def test_simulated_answers_say_so() -> None:
     (answer,) = dp.simulate(program(), TRUTH, draws=1, **BUDGET)
     for figure in (answer.plot(), answer.release.plot()):

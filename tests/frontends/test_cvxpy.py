@@ -191,18 +191,6 @@ def test_a_parameter_takes_every_adjacency_of_an_envelope():
         load(cp.Problem(cp.Maximize(cp.sum(x)), [x <= few, x[:2] <= named]))
 
 
-def test_parameters_without_a_name_are_named_by_their_place():
-    def problem():
-        caps = [PrivateParameter(lower=1, upper=2, radius=0.1) for _ in range(2)]
-        x = cp.Variable(2, nonneg=True)
-        return caps, cp.Problem(cp.Maximize(cp.sum(x)), [x[0] <= caps[0], x[1] <= caps[1]])
-
-    (caps, first), (_, second) = problem(), problem()
-    assert load(first).envelope == load(second).envelope  # a release of one fits the other
-    found = simulated(first, {caps[0]: 1.25, caps[1]: 1.75})
-    assert dp.answer(second, found.release).certificate.verified
-
-
 def test_a_public_parameter_counts_with_the_value_it_has():
     p = PrivateParameter(2, lower=0, upper=1, name="p")
     u = cp.Parameter(nonneg=True, name="u")

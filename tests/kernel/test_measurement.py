@@ -274,16 +274,6 @@ def test_noise_for_real_use_is_what_the_operating_system_gives():
     assert drawn(1) == drawn(1) != drawn(2)
 
 
-def test_simulated_noise_follows_its_seed():
-    measurement = Measurement(Query(Envelope(0, 8, radius=1, shape=3), WEIGHTS[:3]), Laplace, ONE)
-    one, two, other = (
-        measurement.draw(np.ones(3), Simulated(np.random.default_rng(seed))).integers
-        for seed in (1, 1, 2)
-    )
-    assert one == two != other
-    assert all(type(y) is int for y in one)
-
-
 def reached(start: Any) -> list[Any]:
     """Everything that can be reached from an object, but for classes, functions and modules."""
     seen, waiting, found = set(), [start], []

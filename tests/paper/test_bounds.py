@@ -9,7 +9,6 @@ from scipy import sparse, stats
 
 import dp_cmdp as dp
 from paper.bounds.accuracy import accuracy_bound, sampled_limit
-from paper.bounds.feasible_set import concentration_radius, coordinate_ranges, diameter_bound
 from paper.bounds.instance import instance_bound
 from paper.bounds.mean_limit import mean_upper_limit
 from paper.bounds.noise import Law, release_noise
@@ -188,16 +187,6 @@ def test_the_instance_bound_is_zero_when_the_optimum_is_safe_anyway():
     known, estimate = run.release.uncertainty, run.estimate
     found = instance_bound(program, known, entries=values, estimate=estimate, x=run.x)
     assert found == pytest.approx(0.0, abs=1e-8)
-
-
-def test_ranges_and_diameters_of_known_sets():
-    box = LinearProgram.of(np.zeros(3), upper=[1.0, 2.0, 2.0])
-    low, high = coordinate_ranges(box)
-    assert (low.tolist(), high.tolist()) == ([0, 0, 0], [1, 2, 2])
-    assert diameter_bound(box) == pytest.approx(3.0)
-    simplex = LinearProgram.of(np.ones(5), A_eq=np.ones((1, 5)), b_eq=[4.0])
-    assert diameter_bound(simplex) == pytest.approx(4 * math.sqrt(2))
-    assert concentration_radius(2.0, failure=math.exp(-2)) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("failure", [0.2, 0.05, 1e-6])
