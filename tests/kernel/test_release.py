@@ -138,7 +138,9 @@ class TestTogether:
         )
         with pytest.raises(InvalidArgumentError, match="data changed"):
             _ = one & two
-        assert (one & one).budget == budget(100, 1)
+        again = Release(ENVELOPE) + measurement.draw(np.array([0.5, 0.5, 0.0]), EXACT)
+        assert (one & again).budget == budget(100, 1)
+        assert (one & one).budget == one.budget  # one outcome is paid for once
 
     def test_thin_sets_are_not_taken_for_empty_ones(self):
         """Noise of a few cells: the truth is on an edge of what is allowed, and nowhere else."""

@@ -165,10 +165,17 @@ def _is_numeric(values: Any) -> bool:
 
 def _check_groups(values: Mapping[Any, Any], envelope: Envelope) -> None:
     """The keys of a mapping are public, and compared before anything is spent; nothing is read."""
-    named = [key if isinstance(key, str) else key.name() for key in islice(values, MANY_GROUPS)]
-    if sorted(named) != sorted(group.name for group in envelope.groups):
+    if _names_of(values) != sorted(group.name for group in envelope.groups):
         names = ", ".join(repr(group.name) for group in envelope.groups)
         raise InvalidArgumentError(f"values must name exactly the groups {names}")
+
+
+def _names_of(values: Mapping[Any, Any]) -> list[str] | None:
+    try:
+        keys = islice(values, MANY_GROUPS)
+        return sorted(key if isinstance(key, str) else key.name() for key in keys)
+    except Exception:
+        return None
 
 
 def _by_group(values: Mapping[Any, Any], envelope: Envelope) -> list[Any] | None:
