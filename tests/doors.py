@@ -96,6 +96,8 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.baselines.planned.plan_of": CHECKED,
     "dp_cmdp.baselines.planned.robust_point": CHECKED,
     "dp_cmdp.release.block_plans": CHECKED,
+    "dp_cmdp.release.entries.drawn_entries": CHECKED,
+    "dp_cmdp.release.paid": CHECKED,
     "dp_cmdp.explorer": "behind a page: designs check their fields, tested in unit/explorer",
     "dp_cmdp.cli": "commands: their texts are parsed by argparse, tested in unit/test_cli.py",
     "dp_cmdp._extras": CHECKED,
@@ -164,6 +166,7 @@ INSIDE: dict[str, str] = {
     "dp_cmdp.frontends.cvxpy.values": CHECKED,
     "dp_cmdp.frontends.gymnasium.cost_reader": CHECKED,
     "dp_cmdp.frontends.file_outline": CHECKED,
+    "dp_cmdp.frontends.lp_file.outline_of": CHECKED,
     "dp_cmdp.frontends.lp_file.shown": CHECKED,
     "dp_cmdp.frontends.lp_grammar": CHECKED,
     "dp_cmdp.frontends.lp_places": CHECKED,
@@ -907,8 +910,11 @@ SPECIAL: dict[str, Builder] = {
     "dp_cmdp.frontends.cvxpy.solve.check.problem": lambda w: w.cvxpy_problem,
     "dp_cmdp.frontends.cvxpy.solve.solve.problem": lambda w: w.cvxpy_problem,
     "dp_cmdp.frontends.cvxpy.solve.solve.values": lambda w: w.cvxpy_values,
+    "dp_cmdp.frontends.lp_file.checked_file.path": lambda w: w.lp_path,
     "dp_cmdp.frontends.lp_file.read_lp.path": lambda w: w.lp_path,
     "dp_cmdp.frontends.lp_file.LpModel.value.objective": lambda w: 1.0,
+    "dp_cmdp.frontends.lp_neutral.read_public_part.blocks": lambda w: w.lp_blocks,
+    "dp_cmdp.frontends.lp_neutral.read_public_part.path": lambda w: w.lp_path,
     "dp_cmdp.frontends.lp_spec.private_blocks.content": lambda w: {
         "private": [{"kind": "rhs", "rows": ["HOURS"], "lower": 80, "upper": 120}]
     },

@@ -126,7 +126,7 @@ def advise_plans(
     count = _check.size("draws", draws, low=2)
     plans = check_menu(menu)
     with weak_budgets():  # they are part of the question
-        budgets = [PrivacyBudget(epsilon, delta) for epsilon in epsilons]
+        budgets = [PrivacyBudget(one, delta) for one in _check.items("epsilons", epsilons)]
         if not budgets:
             raise InvalidArgumentError("epsilons must not be empty")
         trials = Trials(lp, guess=guess, seed=seed)

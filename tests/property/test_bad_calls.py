@@ -109,6 +109,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 def _quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Texts taken for paths write here; warnings are no errors here, weak budgets are warned of."""
     monkeypatch.chdir(tmp_path)
+    SpyDatabase.reads = SpyLedger.debits = 0  # of tests before
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -410,7 +410,7 @@ def test_totals_beyond_what_noise_is_built_for_are_left_to_the_intervals(ledger)
 def test_what_is_measured_depends_on_what_was_published_only(monkeypatch, share):
     """Two databases, one first release: the same totals, in the same units."""
     target, first = program(), released(1)
-    monkeypatch.setattr(looks, "release_database", lambda *_, **__: first)
+    monkeypatch.setattr(looks, "drawn_entries", lambda *_, **__: first)
     found = []
     for values in (MARKS[:SIZE], np.full(SIZE, 0.9)):
         database = Database(values, target.envelope)
