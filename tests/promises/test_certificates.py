@@ -29,6 +29,7 @@ from tests.promises.adapter import (
     lowest_limit,
     picture,
     shown,
+    shown_in_notebook,
     simulate,
 )
 
@@ -123,6 +124,12 @@ def test_a_policy_says_in_one_line_what_is_proved_of_it(policy: Found) -> None:
 
 def test_a_point_says_in_one_line_what_is_proved_of_it(point: Found) -> None:
     assert re.search(proof(ROWS), shown(point))
+
+
+def test_a_policy_shows_cost_and_limit_of_one_database_in_its_table(policy: Found) -> None:
+    assert not misleads(shown_in_notebook(policy), policy)
+    table = policy.inner.to_frame()
+    assert (table["cost"] <= table["limit"] + 1e-9).all()  # to the accuracy of the solver
 
 
 # ------------------------------------------------------------------------------------- as files

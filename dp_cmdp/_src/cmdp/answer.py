@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from dp_cmdp._src.base.html import rows_table
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.certificate import worst_databases
+from dp_cmdp._src.cmdp.chain import occupancy
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.answer import Answer
@@ -51,18 +54,27 @@ class PolicyAnswer(Answer[Policy]):
         problem = self.problem
         return worst_databases(problem.mdp, problem.rows, self.policy, self.known)
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per constraint: highest cost, lowest limit, slack and whether it is kept.
+    def costs_at_worst(self) -> tuple[FloatArray, FloatArray]:
+        """Cost and limit of each constraint, both in the database that leaves it the least room."""
+        x = occupancy(self.problem.mdp, self.policy).ravel()
+        cost, limit = np.empty((2, len(self.problem.names)))
+        for k, theta in enumerate(self.worst_databases()):
+            cost[k] = (self.problem.cost.at(theta) @ x)[k]
+            limit[k] = self.problem.limit.at(theta)[k]
+        return cost, limit
 
-        Where one number is in cost and limit, or linear queries were released, the highest cost and
-        the lowest limit may belong to different databases, and the slack is larger than their
-        difference. The policy's own table is ``policy.to_frame()``.
+    def to_frame(self) -> pd.DataFrame:
+        """One row per constraint: cost and limit, proved slack and whether it is kept.
+
+        Cost and limit are of one database, the one that leaves the constraint the least room; the
+        slack is proved for every database. The policy's own table is ``policy.to_frame()``.
         """
         import pandas as pd
 
+        cost, limit = self.costs_at_worst()
         columns = {
-            "cost": self.problem.highest_costs(self.policy, self.known),
-            "limit": self.problem.lowest_limits(self.known),
+            "cost": cost,
+            "limit": limit,
             "slack": self.certificate.slack,
             "kept": self.certificate.slack >= 0.0,
         }
@@ -72,7 +84,7 @@ class PolicyAnswer(Answer[Policy]):
         frame = self.to_frame()
         rows = (tuple(row) for row in frame.itertuples())
         head = ["constraint", *frame.columns]
-        title = "Highest discounted costs and lowest limits"
+        title = "Discounted costs and limits, where the least room is left"
         return super()._repr_html_() + rows_table(title, head, rows, count=len(frame))
 
     def _decision_document(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
-from dp_cmdp._src.cmdp.chain import occupancy
 from dp_cmdp._src.figures import style
 
 if TYPE_CHECKING:
@@ -27,23 +26,13 @@ def statement(found: Any, width: int = TITLE) -> str:
     return textwrap.fill(repr(found.certificate).replace("(slack ", "(slack\u00a0"), width)
 
 
-def costs_at_worst(found: PolicyAnswer) -> tuple[np.ndarray, np.ndarray]:
-    """Cost and limit of each constraint, both in the database that leaves it the least room."""
-    x = occupancy(found.problem.mdp, found.policy).ravel()
-    cost, limit = np.empty((2, len(found.problem.names)))
-    for k, theta in enumerate(found.worst_databases()):
-        cost[k] = (found.problem.cost.at(theta) @ x)[k]
-        limit[k] = found.problem.limit.at(theta)[k]
-    return cost, limit
-
-
 def draw_costs(ax: Axes, found: PolicyAnswer) -> None:
     """Bars of costs in shares of their limits, each pair in one database: the one with least room.
 
     The highest cost and the lowest limit that a release allows may belong to different databases;
     a bar never compares those.
     """
-    cost, limit = costs_at_worst(found)
+    cost, limit = found.costs_at_worst()
     room, slack = limit - cost, found.certificate.slack
     if found.certificate.verified:  # certain, where the costs above are rounded
         room = np.maximum(room, slack)

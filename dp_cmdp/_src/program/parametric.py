@@ -10,6 +10,7 @@ exactly, too. The rows that hold for everything a release allows are in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -296,11 +297,9 @@ class ParametricLP:
             return proof
         none = sparse.csr_array((0, x.size))
         fixed = robust.program(0.0 * x, lower=x, upper=x, A_eq=none, b_eq=np.zeros(0))
-        try:  # multipliers that are corrected until they prove every row
-            found = solve_certified(fixed, robust.slack_at)
-        except SolverError:
-            return proof
-        return self._proof(robust, x, robust.split(found.x)[1])
+        with suppress(SolverError):  # multipliers that are corrected until they prove every row
+            links = robust.split(solve_certified(fixed, robust.slack_at).x)[1]
+        return self._proof(robust, x, robust.nudged_links(x, links))
 
     def _certificate(
         self, x: FloatArray, known: UncertaintySet, multipliers: sparse.csr_array

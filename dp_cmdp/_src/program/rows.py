@@ -38,6 +38,8 @@ MOST_MEETINGS = 1 << 18
 #: Inequalities that contradict each other by less than this, relative to their terms, are not
 #: refused: no solver tells them from inequalities that just hold together.
 TOO_CLOSE_TO_CALL = 2.0**-24
+#: Units in the last place by which multipliers are moved: what a solver's rounding may cost.
+NUDGES = (1, -1, 2, -2, 4, -4, 8, -8, 16, -16)
 
 
 class UncertainRows:
@@ -230,6 +232,16 @@ class RobustRows:
         place = order[np.searchsorted(keys[order], wanted[kept])]
         found[place] = given.data[kept]
         return np.maximum(found, 0.0)
+
+    def nudged_links(self, x: FloatArray, links: FloatArray) -> FloatArray:
+        """Of λ and its neighbours among floats, what bounds each row best: some rounding of it."""
+        best, slack = links, self.slack(x, links)
+        for units in NUDGES:
+            moved = np.maximum(links + units * np.spacing(links), 0.0)
+            found = self.slack(x, moved)
+            best = np.where((found > slack)[self.link_row], moved, best)
+            slack = np.maximum(found, slack)
+        return best
 
     def best_links(self, x: FloatArray) -> FloatArray:
         """λ that bound the rows well at a given x; zeros where the solver finds none."""
