@@ -44,7 +44,7 @@ def joined() -> Any:
     """Certified by what is known of cost and limit together."""
     model = dp.envs.HazardGridEnv("paper").model()
     truth = {"cost": [0.9, 0.9, 0, 0, 0.9, 0.9], "limit": 0.6}
-    answers = dp.simulate(model, truth, strategy="queries", draws=4, **BUDGET)
+    answers: list[Any] = list(dp.simulate(model, truth, strategy="queries", draws=4, **BUDGET))
     ends = [
         (model.highest_costs(one.policy, one.known)[0], model.lowest_limits(one.known)[0])
         for one in answers
