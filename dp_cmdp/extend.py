@@ -4,8 +4,8 @@ from dp_cmdp._src.data.envelope import UncertaintySet as UncertaintySet
 from dp_cmdp._src.noise.laws import Laplace as Laplace
 from dp_cmdp._src.noise.laws import Law as Law
 from dp_cmdp._src.noise.laws import Sensitivity as Sensitivity
-from dp_cmdp._src.noise.laws import UnboundedLaplace as UnboundedLaplace
 from dp_cmdp._src.noise.one_sided import OneSided as OneSided
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace as UnboundedLaplace
 from dp_cmdp._src.program.answer import Certificate as Certificate
 from dp_cmdp._src.release.measurement import LargestQuery as LargestQuery
 from dp_cmdp._src.release.measurement import Measurement as Measurement

@@ -253,6 +253,10 @@ class HazardGridEnv(gym.Env[Any, Any]):
     def close(self) -> None:
         self._window.close()
 
+    @cached_property
+    def _model(self) -> ParametricCMDP:
+        return self.grid_model.parametric()
+
     def model(self) -> ParametricCMDP:
         """The constrained MDP that `step` simulates, as a function of the private database.
 
@@ -272,7 +276,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
         >>> dp.answer(dp.envs.HazardGridEnv("corridor").model()).certificate.verified
         True
         """
-        return self.grid_model.parametric()
+        return self._model
 
     def database(self, *, ledger: PrivacyLedger | None = None) -> Database:
         """The private hazards, for a mechanism to read.
@@ -307,7 +311,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
             raise PrivacyLeakError(
                 'an agent\'s environment holds no database; open it with access="curator"'
             )
-        return self._hazards.database(ledger=ledger)
+        return Database(self._hazards.values, self._model, ledger=ledger)
 
 
 @without_type_errors

@@ -18,7 +18,7 @@ from dp_cmdp._src.cmdp.costs import PrivateCost
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.noise import Laplace
+from dp_cmdp._src.noise.laws import Laplace
 from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.program.parametric import ParametricLP
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query, System

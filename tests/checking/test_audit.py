@@ -19,7 +19,9 @@ from dp_cmdp._src.checking.audit.black_box import (
 from dp_cmdp._src.checking.audit.measured import Measured, exact_divergence
 from dp_cmdp._src.checking.audit.mechanism import audit
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.noise import Laplace, OneSided, Sensitivity, UnboundedLaplace
+from dp_cmdp._src.noise.laws import Laplace, Sensitivity
+from dp_cmdp._src.noise.one_sided import OneSided
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query
 from dp_cmdp._src.verbs import suite
 from dp_cmdp._src.verbs.suite import BUDGET, RECORDS

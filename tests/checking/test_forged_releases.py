@@ -14,7 +14,7 @@ from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.checking.verify import verify
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.noise import Laplace
+from dp_cmdp._src.noise.laws import Laplace
 from dp_cmdp._src.program.parametric import ParametricLP
 from dp_cmdp._src.release.measurement import Measurement, Query, Simulated, System
 from dp_cmdp._src.release.publish import publish

@@ -15,7 +15,9 @@ from dp_cmdp._src.checking.audit.measured import exact_divergence
 from dp_cmdp._src.checking.verify.adjacency import Moved
 from dp_cmdp._src.checking.verify.laws import exp_below, law_of, tail_of
 from dp_cmdp._src.checking.verify.reading import Refused
-from dp_cmdp._src.noise import Laplace, OneSided, Sensitivity, UnboundedLaplace
+from dp_cmdp._src.noise.laws import Laplace, Sensitivity
+from dp_cmdp._src.noise.one_sided import OneSided
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace
 
 CASES = [(1, 1), (3, 1), (5, 1), (1, 2), (2, 2), (1, 3)]  # largest move, queries moved
 BUDGETS = [PrivacyBudget(1, "1/10"), PrivacyBudget("1/3", "1/20"), PrivacyBudget(3, "1/1000")]

@@ -198,7 +198,7 @@ def test_boxes_of_numbers_with_both_signs_are_answered_exactly(seed):
 def test_refusals_name_the_limit_the_amount_and_the_states_without_data():
     cost = dp.PrivateCost(states=[0], cost=dp.Envelope(0, 1), limit=dp.Envelope(0.5, 3))
     model = dp.ParametricCMDP([[[1.0]]], [[1.0]], gamma=0.5, costs=cost)
-    for ask in (model.refuse_if_unanswerable, lambda: model.answer(model.envelope.uncertainty)):
+    for ask in (lambda: dp.answer(model), lambda: model.answer(model.envelope.uncertainty)):
         with pytest.raises(RefusedError, match=r"that of 'cost' by 1\.5.*state 0 \(2\)") as caught:
             ask()
         assert caught.value.repairs == pytest.approx({"cost": 1.5})
@@ -216,7 +216,7 @@ def test_refusals_of_several_limits_name_each_that_must_give():
     }
     model = dp.ParametricCMDP([[[1.0]]], [[1.0]], gamma=0.5, costs=costs)
     with pytest.raises(RefusedError) as caught:
-        model.refuse_if_unanswerable()
+        model.answer(model.envelope.uncertainty)
     assert caught.value.repairs == pytest.approx({"dear": 3.0, "worse": 5.0})
     pickle.loads(pickle.dumps(caught.value))
 

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from dp_cmdp import CMDP, Policy
 from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.solvers.compiled import SWITCH, Workspace
 from dp_cmdp._src.cmdp.solvers.kernels import build
 
@@ -113,12 +114,8 @@ def test_the_bound_holds_for_any_values_exactly():
     for gamma in (0.0, 0.9, 0.9999):
         T = rng.dirichlet(np.ones(4), size=12).round(3)
         T[:, -1] += 1.0 - T.sum(axis=1)
-        space = Workspace(
-            sparse.csr_array(T[:, :4]),
-            reward=rng.normal(size=(4, 3)),
-            mu=np.full(4, 0.25),
-            gamma=gamma,
-        )
+        r, start = rng.normal(size=(4, 3)), np.full(4, 0.25)
+        space = Workspace(MDP(sparse.csr_array(T), r, gamma=gamma, start=start))
         income, w, policy = rng.normal(size=12), rng.normal(size=4), np.zeros(4, np.int32)
         bound = space.price(income, w, policy, tolerance=1e-9)
         loose = space.price(income, np.zeros(4), policy.copy(), tolerance=1e9)

@@ -100,7 +100,7 @@ def test_a_pool_answers_every_draw_as_a_fresh_solve_does():
 
 
 def _given(pool, cmdp):
-    return pool.library.given(cmdp.cost.reshape(1, -1))
+    return pool.given(cmdp.cost.reshape(1, -1))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -187,9 +187,9 @@ def random_cmdp(seed, *, states=30, gamma=0.95, share=0.5, K=1):
 def outcome_of(cmdp, *, newton_steps):
     """One solve from nothing, with so many steps of Newton's method before column generation."""
     pool, K = PolicyPool(cmdp), cmdp.num_constraints
-    assert pool.library is not None
+    assert pool.workspace is not None
     x, table = np.zeros((cmdp.num_states, K + 1)), cmdp.cost.reshape(K, -1)
-    return pool.library.workspace.solve(
+    return pool.workspace.solve(
         table, cmdp.limit, gap=1e-8, given=_given(pool, cmdp), x=x, newton_steps=newton_steps
     )
 

@@ -10,7 +10,8 @@ import pytest
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data import envelope as envelopes
-from dp_cmdp._src.noise import Laplace, OneSided, Sensitivity
+from dp_cmdp._src.noise.laws import Laplace, Sensitivity
+from dp_cmdp._src.noise.one_sided import OneSided
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query
 from tests.kernel.enumeration import divergence, exp_below, worst
 from tests.kernel.worlds import (

@@ -16,23 +16,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.noise import (
-    Laplace,
-    OneSided,
-    Sensitivity,
-    UnboundedLaplace,
-    one_sided,
-)
+from dp_cmdp._src.noise import one_sided
 from dp_cmdp._src.noise.documents import law_from_document
 from dp_cmdp._src.noise.laws import (
     ONE,
+    Laplace,
+    Sensitivity,
     digit_thresholds,
     exp_lower,
     outer_mass,
     steps_hold,
     weight_below,
 )
-from dp_cmdp._src.noise.one_sided import hockey_stick
+from dp_cmdp._src.noise.one_sided import OneSided, hockey_stick
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace
 from tests.kernel.enumeration import allowed_moves, divergence, exp_below, worst
 from tests.kernel.worlds import budget, weights_of
 
@@ -358,7 +355,7 @@ class TestLeastMean:
     def test_a_shift_inside_a_cell_is_a_mixture_of_two_whole_ones(self):
         law = OneSided.calibrate(moved(160), budget(2, "1/10"))
         assert law.cell > 1
-        whole = [hockey_stick(law.weights, d, exp_lower(Fraction(2))) for d in (1, 2)]
+        whole = [hockey_stick(law.weights, [d], exp_lower(Fraction(2))) for d in (1, 2)]
         for part in range(law.cell + 1):
             mixed = Fraction(law.cell - part, law.cell) * whole[0]
             mixed += Fraction(part, law.cell) * whole[1]

@@ -16,7 +16,9 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.noise import Laplace, OneSided, Sensitivity, UnboundedLaplace
+from dp_cmdp._src.noise.laws import Laplace, Sensitivity
+from dp_cmdp._src.noise.one_sided import OneSided
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace
 from dp_cmdp._src.program.parametric import ParametricLP
 from dp_cmdp._src.release.measurement import (
     LargestQuery,

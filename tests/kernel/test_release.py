@@ -13,7 +13,9 @@ import pytest
 from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.noise import Laplace, OneSided, UnboundedLaplace
+from dp_cmdp._src.noise.laws import Laplace
+from dp_cmdp._src.noise.one_sided import OneSided
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query, System
 from dp_cmdp._src.release.release import Release, is_empty
 from tests.kernel.worlds import budget

@@ -16,12 +16,13 @@ import pytest
 from scipy.stats import binom
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.noise import Laplace, OneSided, Sensitivity, UnboundedLaplace
 from dp_cmdp._src.noise import laws as laws_module
 from dp_cmdp._src.noise.laws import (
     ONE,
     TAIL,
     WORD,
+    Laplace,
+    Sensitivity,
     digit_thresholds,
     draw_magnitudes,
     draw_signs,
@@ -29,7 +30,9 @@ from dp_cmdp._src.noise.laws import (
     toss,
     weight_below,
 )
-from dp_cmdp._src.noise.one_sided import draw_cells, draw_inside, integer_weights
+from dp_cmdp._src.noise.one_sided import OneSided, draw_cells, draw_inside, integer_weights
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace
+from dp_cmdp._src.release.measurement import Simulated
 from tests.kernel.worlds import budget
 
 FALSE_ALARM = 1e-6
@@ -190,8 +193,7 @@ def test_noise_of_simulations_stays_in_the_support_at_both_ends(quantile, steps)
 
     rng = Chosen(np.random.PCG64(0))
     for law in (calibrated(Laplace, 3, "1/100", steps), calibrated(OneSided, 3, "1/100", steps)):
-        drawn = law.sample_floats(rng, 100)
-        assert all(law.low <= int(z) <= law.high for z in drawn.tolist())
+        assert all(law.low <= z <= law.high for z in Simulated(rng).draw(law, 100))
 
 
 def fits(counts: Any, chances: Any, size: int) -> bool:

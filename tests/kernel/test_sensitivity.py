@@ -14,7 +14,7 @@ from scipy import sparse
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data import envelope as envelopes
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.noise import Laplace, Sensitivity
+from dp_cmdp._src.noise.laws import Laplace, Sensitivity
 from dp_cmdp._src.program.parametric import ParametricLP
 from dp_cmdp._src.release import measurement as measurements
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query

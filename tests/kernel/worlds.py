@@ -11,7 +11,8 @@ from scipy import sparse
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.noise import Laplace, Law, OneSided
+from dp_cmdp._src.noise.laws import Laplace, Law
+from dp_cmdp._src.noise.one_sided import OneSided
 from dp_cmdp._src.release.measurement import LargestQuery, Query
 from tests.kernel.enumeration import laplace_weights, table_weights
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import dp_cmdp as dp
-from dp_cmdp._src.release.belief import NOTHING_KNOWN, believed
 from dp_cmdp._src.release.publish import publish
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import (
@@ -16,8 +15,6 @@ from dp_cmdp._src.release.strategy import (
     LinearQueries,
     Proposal,
     WorstRow,
-    propose,
-    support,
 )
 
 from .cases import budget, dense, repeatable, shared
@@ -30,17 +27,8 @@ ADJACENCIES: dict[str, dict[str, Any]] = {
 
 
 def proposal_of(problem: Any, *, alone: bool = False, epsilon: Any = 4) -> Proposal:
-    release = Release(problem.envelope)
-    belief = believed(problem, release, NOTHING_KNOWN)
-    found = propose(
-        problem,
-        release.uncertainty,
-        belief,
-        budget(epsilon),
-        safety=1.25,
-        shift=0.5,
-        alone=alone,
-    )
+    kind = WorstRow if alone else LinearQueries
+    found = kind().proposal(problem, Release(problem.envelope), budget(epsilon))
     assert found is not None
     return found
 
@@ -125,9 +113,3 @@ def test_less_is_left_to_pay_after_the_entries_are_known() -> None:
     names = [outcome.measurement.name for outcome in release.outcomes]
     assert names == ["entries", "queries"]
     assert values in release.uncertainty
-
-
-def test_support_is_that_of_calibrated_noise() -> None:
-    sensitivity = dp.extend.Sensitivity(1 << 34, 1 << 68, 1 << 34, 1)
-    law = dp.extend.Laplace.calibrate(sensitivity, budget())
-    assert law.support / 2**34 == pytest.approx(support(budget()), rel=1e-3)

@@ -25,7 +25,6 @@ from dp_cmdp._src.base.html import rows_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.release.belief import AROUND_PRIOR, Prior
 from dp_cmdp._src.release.choose import Simulator, choose, spread
-from dp_cmdp._src.release.publish import sense
 from dp_cmdp._src.release.strategy import Strategy
 from dp_cmdp._src.verbs.arguments import (
     Data,
@@ -317,7 +316,7 @@ def _judged(
     strategy = choose(chooser, budget).strategy
     job = partial(_batch, simulator, references, strategy, budget)
     value, saturation = np.array(spread(job, len(references), workers)).T
-    better = sense(problem)
+    better = problem.sense
     lost, room = better * (ends[:, 0] - value), better * (ends[:, 0] - ends[:, 1])
     size = np.abs(ends[:, 0])
     loss, loss_low, loss_high = ratio(lost, size)
@@ -347,8 +346,9 @@ def _batch(
     found = []
     for number in numbers:
         trial = simulator.of(references[number], number)
-        answer = trial.answer(strategy, budget)
-        found.append((trial.value(answer), trial.release(strategy, budget).saturation))
+        answer, release = trial.answer(strategy, budget), trial.after(strategy.steps, budget)
+        value = simulator.problem.value(answer.decision, trial.values)
+        found.append((value, release.saturation))
     return found
 
 

@@ -113,7 +113,7 @@ def limit(problem: Problem, data: Data, *, epsilon: Number, delta: Number) -> fl
         menus.sort(key=lambda menu: case.limit(menu, SCREENED))
     value, _ = min(case.limit(menu, NEIGHBOURS) for menu in menus[:REFINED])
     best = program.answer(UncertaintySet.box(truth, truth), truth).value
-    best = -best if program.minimizes else best
+    best = program.sense * best
     if not best:
         raise InvalidArgumentError("a relative limit has no meaning: the best value is 0")
     return max(math.nextafter((best - value) / abs(best), -math.inf), 0.0)
@@ -318,7 +318,7 @@ class _Guarded:
         )
         self.theta = theta
         self.robust = RobustRows(whole._rows, UncertaintySet.box(theta, theta))
-        sense = -1.0 if program.minimizes else 1.0
+        sense = program.sense
         self.lp = self.robust.program(
             sense * objective,
             lower=program.lower,

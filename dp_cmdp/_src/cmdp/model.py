@@ -42,6 +42,8 @@ class MDP:
     gamma: float
     start: FloatArray
     arrivals: sparse.csr_array
+    num_states: int
+    num_actions: int
 
     def __init__(
         self, T: Any, r: ArrayLike, *, gamma: float, start: Any = 0, arrivals: Any = None
@@ -66,14 +68,7 @@ class MDP:
         reject_beyond("r", reward, gamma=discount)
         _set(self, T=moves, r=reward, gamma=discount, arrivals=entered)
         _set(self, start=_distribution(start, num_states))
-
-    @property
-    def num_states(self) -> int:
-        return self.r.shape[0]
-
-    @property
-    def num_actions(self) -> int:
-        return self.r.shape[1]
+        _set(self, num_states=num_states, num_actions=num_actions)
 
     def with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
         """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,)."""
@@ -92,7 +87,7 @@ class MDP:
 
 
 #: What an MDP consists of.
-SHARED = ("T", "r", "gamma", "start", "arrivals")
+SHARED = ("T", "r", "gamma", "start", "arrivals", "num_states", "num_actions")
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)

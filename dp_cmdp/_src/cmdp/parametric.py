@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -211,6 +211,8 @@ class ParametricCMDP:
         costs, limits = corner(self.mdp, self.rows, dear, tight)
         return self.mdp.with_costs(costs, -limits)
 
+    sense: ClassVar[float] = 1.0
+
     def answer(
         self,
         known: UncertaintySet,
@@ -259,10 +261,6 @@ class ParametricCMDP:
     def lowest_limits(self, known: UncertaintySet) -> FloatArray:
         """The lowest limits over the bounds of a set."""
         return self.worst(known).limit
-
-    def refuse_if_unanswerable(self) -> None:
-        """Raise RefusedError unless some policy keeps its limits for every possible database."""
-        _ = self._robust
 
     def document(self) -> dict[str, Any]:
         """The content of the problem's file."""

@@ -71,6 +71,14 @@ class Policy:
         object.__setattr__(self, "_random", None)
 
     @classmethod
+    def _of(cls, probabilities: FloatArray) -> Policy:
+        """Of rows that are distributions; the array becomes read-only."""
+        made = cls.__new__(cls)
+        object.__setattr__(made, "probabilities", check.frozen(probabilities))
+        object.__setattr__(made, "_random", None)
+        return made
+
+    @classmethod
     def deterministic(cls, actions: ArrayLike, num_actions: int) -> Policy:
         """The policy that takes ``actions[s]`` in state s."""
         width = check.size("num_actions", num_actions, low=1)

@@ -16,7 +16,7 @@ which is the upper bound reported, plus an allowance for rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -76,20 +76,31 @@ class Warm:
 class _Search:
     """A question, and how the best occupancy for it is found.
 
-    `solve` keeps the rows A x ≤ b over the pairs of the model, the first K of them by a margin;
-    `worst` has every number at its worst, one by one.
+    `worst` has every number at its worst, one by one; A x ≤ b are the rows over the pairs of the
+    model. `pool` may be None where there are auxiliary variables.
     """
 
     problem: ParametricCMDP
     rows: RobustRows
     estimate: FloatArray
-    solve: Callable[[FloatArray], Solution]
+    row_gap: float
     pool: PolicyPool | None
     bases: dict[tuple[int, ...], Any]
     first_margin: FloatArray
     worst: CMDP
     A: Any
     b: FloatArray
+
+    def solve(self, margin: FloatArray) -> Solution:
+        """The best occupancy that keeps every limit by its margin."""
+        if not self.rows.extra:
+            assert self.pool is not None
+            return self.pool.solve(self.worst.cost, self.worst.limit - margin, gap=GAP)
+        mdp, shape, gap = self.problem.mdp, self.b.shape, self.row_gap
+        basis = self.bases.get(shape)
+        found = solve_rows(mdp, self.rows, margin=margin, gap=gap, pool=self.pool, basis=basis)
+        self.bases[shape] = found.basis
+        return found
 
 
 def answer(
@@ -134,40 +145,23 @@ def _search(
     warm = start._warm if start is not None and start.problem.mdp is mdp else None
     bases = {} if warm is None else dict(warm.bases)
     size = np.abs(worst.limit) + np.abs(worst.cost).max(axis=(1, 2)) / (1.0 - mdp.gamma)
-    if not rows.extra:
-        pool = _pool(problem, warm, capacity=None)
-
-        def by_policies(margin: FloatArray) -> Solution:
-            return pool.solve(worst.cost, worst.limit - margin, gap=GAP)
-
-        table = worst.cost.reshape(worst.limit.size, -1)
-        margin, own = FIRST_MARGIN * size, (problem, rows, estimate)
-        return _Search(*own, by_policies, pool, bases, margin, worst, table, worst.limit)
-    known = None
-    if mdp.num_states > LARGE or (not certified and mdp.num_states >= INTERIOR):
-        known = _pool(problem, warm, capacity=WARM_POLICIES)
-        with suppress(SolverError):
-            known.solve(worst.cost, worst.limit)
-        if mdp.num_states > LARGE:
-            _learn(problem, estimate, known)
-    A, b = rows.counterpart
-
-    def by_rows(margin: FloatArray) -> Solution:
-        gap, basis = ROW_GAP if certified else PROPOSAL_GAP, bases.get(A.shape)
-        found = solve_rows(mdp, rows, margin=margin, gap=gap, pool=known, basis=basis)
-        bases[A.shape] = found.basis
-        return found
-
-    own, margin = (problem, rows, estimate), FIRST_ROW_MARGIN * size
-    return _Search(*own, by_rows, known, bases, margin, worst, A[:, : mdp.r.size], b)
-
-
-def _pool(problem: ParametricCMDP, warm: Warm | None, *, capacity: int | None) -> PolicyPool:
-    """A pool that knows the policies of an earlier answer about the same dynamics."""
-    pool = PolicyPool(problem.mdp, capacity=capacity)
-    if warm is not None:
-        pool.learn(warm.policies, warm.occupancies)
-    return pool
+    pool, large, box = None, mdp.num_states > LARGE, not rows.extra
+    if box or large or (not certified and mdp.num_states >= INTERIOR):
+        pool = PolicyPool(mdp, capacity=None if box else WARM_POLICIES)
+        if warm is not None:  # policies of an earlier answer about the same dynamics
+            pool.learn(warm.policies, warm.occupancies)
+    if box:
+        margin, A, b = FIRST_MARGIN * size, worst.cost.reshape(size.size, -1), worst.limit
+    else:
+        margin, (A, b) = FIRST_ROW_MARGIN * size, rows.counterpart
+        if pool is not None:
+            with suppress(SolverError):
+                pool.solve(worst.cost, worst.limit)
+            if large:
+                _learn(problem, estimate, pool)
+    gap = ROW_GAP if certified else PROPOSAL_GAP
+    own = problem, rows, estimate, gap, pool, bases, margin, worst
+    return _Search(*own, A[:, : mdp.r.size], b)
 
 
 def _learn(problem: ParametricCMDP, estimate: FloatArray, pool: PolicyPool) -> None:
@@ -226,7 +220,7 @@ def _unproved(search: _Search, solution: Solution) -> PolicyAnswer:
     x, names = np.maximum(solution.occupancy, 0.0), search.problem.names
     total = x.sum(axis=1, keepdims=True)
     even = np.full_like(x, 1.0 / x.shape[1])
-    policy = Policy(np.divide(x, total, out=even, where=total > 0.0))
+    policy = Policy._of(np.divide(x, total, out=even, where=total > 0.0))
     links = np.maximum(solution.auxiliary[solution.auxiliary.size - search.rows.links :], 0.0)
     none = np.full(len(names), -np.inf)
     asked = Certificate(False, none, names, subject="cost", reason="no proof was asked for")
@@ -313,7 +307,7 @@ def policy_of(cmdp: CMDP, x: FloatArray) -> Policy:
     if silent.any():
         kept[silent], total[silent] = safest_policy(cmdp).probabilities[silent], 1.0
     kept /= total[:, None]
-    return Policy(kept)
+    return Policy._of(kept)
 
 
 def _rounding_allowance(

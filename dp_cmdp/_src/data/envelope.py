@@ -189,6 +189,7 @@ class Envelope:
 
     lower: FloatArray
     upper: FloatArray
+    size: int
     change: sparse.csr_array
     entries_per_record: int | None
     groups: tuple[Group, ...]
@@ -392,6 +393,7 @@ class Envelope:
         self.__dict__.update(
             lower=check.frozen(np.array(lower, dtype=np.float64)),
             upper=check.frozen(np.array(upper, dtype=np.float64)),
+            size=lower.size,
             change=check.frozen_sparse(table),
             entries_per_record=entries_per_record,
             groups=groups,
@@ -439,11 +441,6 @@ class Envelope:
         """Whether somebody said whose the entries are."""
         limited = self.entries_per_record is not None
         return self._has_names or limited or self.change.shape[0] < self.size
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return self.lower.size
 
     @cached_property
     def radius(self) -> FloatArray:

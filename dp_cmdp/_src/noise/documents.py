@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.noise.laws import PRECISION, Laplace, Law, UnboundedLaplace
+from dp_cmdp._src.noise.laws import PRECISION, Laplace, Law
 from dp_cmdp._src.noise.one_sided import MAX_CELLS, OneSided
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace
 
 _HEX = re.compile("0|[1-9a-f][0-9a-f]*")
 

@@ -15,7 +15,7 @@ conclusions hold for the true e^x.
     the other support is at most Σ G(|d_i|). The law falls away from 0 and largest ≤ S, so G is
     convex on {0, …, largest} with G(0) = 0; thus G(d) ≤ (d/largest)·G(largest), and
     Σ G(|d_i|) ≤ (l1/largest)·G(largest). ∎  The bound does not fall when l1 or largest grows.
-:class:`UnboundedLaplace`
+:class:`~dp_cmdp._src.noise.unbounded.UnboundedLaplace`
     The same on all integers: the bound on unit steps alone proves δ = 0.
 :class:`~dp_cmdp._src.noise.one_sided.OneSided`
     A table for records that move one query: the divergence of every shift is computed.
@@ -43,8 +43,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from math import ceil, prod, sqrt
+from functools import lru_cache
+from math import ceil, sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -119,21 +119,6 @@ def steps_hold(thresholds: Sequence[int], ratio: Fraction) -> bool:
     return True
 
 
-def continuation(thresholds: Sequence[int], ratio: Fraction) -> int:
-    """Threshold of "2^L or more": the law goes on for ever with the same bound on unit steps."""
-    ones = prod(thresholds)
-    zeros = prod(ONE - threshold for threshold in thresholds)
-    return -(-ONE * ones * ratio.denominator // (zeros * ratio.numerator))
-
-
-def continuation_holds(thresholds: Sequence[int], ratio: Fraction, threshold: int) -> bool:
-    """Whether the unit step from 2^L − 1 to 2^L divides by a factor in [1, ratio], exactly."""
-    ones = prod(thresholds)
-    zeros = prod(ONE - each for each in thresholds)
-    least = ONE * ones * ratio.denominator
-    return least <= threshold * zeros * ratio.numerator and threshold * zeros <= ONE * ones
-
-
 def weight_below(thresholds: Sequence[int], end: int) -> int:
     """Σ of the integer weights of the magnitudes 0, …, end − 1; all 2^L of them weigh 2^(256 L)."""
     digits = len(thresholds)
@@ -152,9 +137,9 @@ def weight_below(thresholds: Sequence[int], end: int) -> int:
 
 def second_moment_below(thresholds: Sequence[int], end: int) -> float:
     """E[K²; K < end] for end ≤ 2^L, in floats: digits are independent, variances add."""
-    squares, prefix, base = 0.0, 1.0, 0.0
-    chance = [threshold / ONE for threshold in thresholds]
-    chance.append(0.0)
+    squares, prefix, base, chance = 0.0, 1.0, 0.0, []
+    for threshold in (*thresholds, 0):
+        chance.append(threshold / ONE)
     for place in reversed(range(len(chance))):
         p = chance[place]
         if end >> place & 1:
@@ -187,17 +172,11 @@ def toss(words: NDArray[np.uint32], threshold: int, source: Source) -> NDArray[n
     return heads
 
 
-def draw_words(rows: int, size: int, source: Source) -> NDArray[np.uint32]:
-    """A (rows, size) table of random 32-bit words."""
-    return np.frombuffer(random_bytes(source, rows * size * (WORD // 8)), dtype=np.uint32).reshape(
-        rows, size
-    )
-
-
 def draw_magnitudes(thresholds: Sequence[int], size: int, source: Source) -> IntArray:
     """`size` independent magnitudes on [0, 2^L)."""
-    magnitude = np.zeros(size, dtype=np.int64)
-    for place, words in enumerate(draw_words(len(thresholds), size, source)):
+    magnitude, shape = np.zeros(size, dtype=np.int64), (len(thresholds), size)
+    drawn = random_bytes(source, len(thresholds) * size * (WORD // 8))
+    for place, words in enumerate(np.frombuffer(drawn, dtype=np.uint32).reshape(shape)):
         digit = toss(words, thresholds[place], source)
         magnitude |= digit.astype(np.int64) << place
     return magnitude
@@ -225,8 +204,6 @@ MAX_EPSILON = 100
 MIN_DELTA = Fraction(1, 1 << 63)
 #: Binary digits of a magnitude, so that it stays far inside int64.
 MAX_DIGITS = LARGEST.bit_length()
-#: Blocks of 2^L steps beyond which the untruncated law is not written out.
-FARTHEST = 4096
 CERTAIN = Fraction(1)
 
 
@@ -288,7 +265,7 @@ class Law(Protocol):
         ...
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Fast draws of whole numbers, for simulations: not private."""
+        """Fast draws of whole numbers, for simulations: not private, rounded like floats."""
         ...
 
     def document(self) -> dict[str, Any]:
@@ -342,7 +319,7 @@ class Laplace:
         kept = max(inside / (2 * ONE**digits), 2.0**-1022)
         variance = second_moment_below(self.thresholds, end) / kept
         vars(self).update(low=-self.support, high=self.support, mean=0.0, variance=variance)
-        vars(self).update(acceptance=kept, rate=_rate(self.thresholds))
+        vars(self).update(acceptance=kept, rate=first_rate(self.thresholds))
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Laplace:
@@ -394,7 +371,7 @@ class Laplace:
         inside = -math.expm1(-self.rate * (self.support + 0.5))
         sign = rng.choice((-1.0, 1.0), size)
         drawn = np.rint(-np.log1p(-inside * rng.random(size)) / self.rate)
-        return sign * np.minimum(drawn, float_within(self.support))
+        return sign * drawn
 
     def document(self) -> dict[str, Any]:
         return {
@@ -404,123 +381,7 @@ class Laplace:
         }
 
 
-@dataclass(frozen=True)
-class UnboundedLaplace:
-    """Two-sided geometric noise on all integers: δ = 0, and no inequality follows from it.
-
-    Parameters
-    ----------
-    thresholds : tuple of int
-        Probabilities of the digits below 2^L, over 2^256.
-    onward : int
-        Probability, over 2^256, of "2^L more", a coin that is tossed until it fails.
-
-    Notes
-    -----
-    **Paper.** ``lem:lap_mech``, on a lattice. **Privacy.** *Public*.
-    """
-
-    thresholds: tuple[int, ...]
-    onward: int
-
-    def __post_init__(self) -> None:
-        if not 0 < len(self.thresholds) <= MAX_DIGITS:
-            raise InvalidArgumentError("thresholds must be 1 to 62 integers")
-        if not all(0 < each < ONE for each in (*self.thresholds, self.onward)):
-            raise InvalidArgumentError("thresholds must lie between 0 and 2^256")
-
-    @classmethod
-    def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> UnboundedLaplace:
-        """The law with the smallest scale that is (ε, 0)-private."""
-        check_budget(budget, lowest_delta=Fraction(0))
-        l1, epsilon = max(sensitivity.l1, 1), budget.epsilon
-        if 45 * l1 > epsilon * (1 << 59):
-            raise InvalidArgumentError(_TOO_WIDE)
-        ratio = exp_lower(epsilon / l1)
-        digits = max(1, math.ceil(math.log2(45 * l1 / float(epsilon))))
-        thresholds = digit_thresholds(ratio, digits)
-        return cls(thresholds, continuation(thresholds, ratio))
-
-    @property
-    def low(self) -> None:
-        return None
-
-    @property
-    def high(self) -> None:
-        return None
-
-    @property
-    def mean(self) -> float:
-        return 0.0
-
-    @cached_property
-    def rate(self) -> float:
-        """The logarithm of what the first unit step away from 0 divides the law by."""
-        return _rate(self.thresholds)
-
-    @property
-    def variance(self) -> float:
-        return 2 * math.exp(-self.rate) / math.expm1(-self.rate) ** 2
-
-    def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
-        """0, or 1 where a unit step is too large."""
-        if not sensitivity.l1:
-            return Fraction(0)
-        if not 0 < epsilon <= MAX_EPSILON:
-            return CERTAIN
-        ratio = exp_lower(epsilon / sensitivity.l1)
-        holds = steps_hold(self.thresholds, ratio)
-        holds = holds and continuation_holds(self.thresholds, ratio, self.onward)
-        return Fraction(0) if holds else CERTAIN
-
-    def pmf(self, point: int) -> Fraction:
-        """P(Z = point), exactly; within 4096 times 2^L of 0."""
-        digits = self.thresholds
-        block, low = divmod(abs(point), 1 << len(digits))
-        if block > FARTHEST:
-            raise InvalidArgumentError(f"point must stay within {FARTHEST} blocks of the law")
-        weight = weight_below(digits, low + 1) - weight_below(digits, low)
-        again = Fraction(self.onward, ONE)
-        share = Fraction(weight, ONE ** len(digits)) * (1 - again) * again**block
-        return share / (2 - self._zero())
-
-    def log_weight(self, z: FloatArray) -> FloatArray:
-        return -self.rate * np.abs(z)
-
-    def sample(self, size: int, source: Source) -> list[int]:
-        """Draws of any size: nothing is cut, so that δ = 0 holds of what is drawn."""
-
-        found: list[int] = []
-        acceptance, limit = float(1 - self._zero() / 2), BATCH_WORDS // (len(self.thresholds) + 2)
-        while (missing := size - len(found)) > 0:
-            batch = proposals(missing, acceptance=acceptance, limit=limit)
-            magnitude = draw_magnitudes(self.thresholds, batch, source).astype(object)
-            further = toss(draw_words(1, batch, source)[0], self.onward, source)
-            for lucky in np.flatnonzero(further):
-                magnitude[lucky] += 1 << len(self.thresholds)
-                while _again(self.onward, source):
-                    magnitude[lucky] += 1 << len(self.thresholds)
-            found += draw_signs(magnitude, source, keep=None)[:missing].tolist()
-        return found
-
-    def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
-        sign = rng.choice((-1.0, 1.0), size)
-        return sign * np.rint(rng.exponential(1 / self.rate, size))
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "law": "unbounded laplace",
-            "thresholds": [f"{each:x}" for each in self.thresholds],
-            "onward": f"{self.onward:x}",
-        }
-
-    def _zero(self) -> Fraction:
-        """Probability that a proposed magnitude is 0."""
-        below = Fraction(weight_below(self.thresholds, 1), ONE ** len(self.thresholds))
-        return below * (1 - Fraction(self.onward, ONE))
-
-
-_TOO_WIDE = "the noise would exceed 2^59 lattice steps; measure in smaller integers"
+TOO_WIDE = "the noise would exceed 2^59 lattice steps; measure in smaller integers"
 
 
 def check_budget(budget: PrivacyBudget, *, lowest_delta: Fraction) -> None:
@@ -541,6 +402,12 @@ def outer_mass(thresholds: tuple[int, ...], support: int, *, l1: int, largest: i
     return Fraction(-(-((outer * l1) << PRECISION) // (whole * largest)), ONE)
 
 
+def half_width(l1: int, largest: int, epsilon: Fraction, delta: Fraction) -> float:
+    """The support of the narrowest law, in floats and as if all reals were integers."""
+    scale, moved = l1 / float(epsilon), l1 / largest
+    return scale * math.log1p(moved * math.expm1(largest / scale) / (2 * float(delta)))
+
+
 @lru_cache(maxsize=256)
 def narrowest_laplace(l1: int, largest: int, epsilon: Fraction, delta: Fraction) -> Laplace:
     ratio = exp_lower(epsilon / l1)
@@ -549,10 +416,9 @@ def narrowest_laplace(l1: int, largest: int, epsilon: Fraction, delta: Fraction)
         thresholds = digit_thresholds(ratio, support.bit_length())
         return outer_mass(thresholds, support, l1=l1, largest=largest) <= delta
 
-    scale, moved = l1 / float(epsilon), l1 / largest
-    guess = scale * math.log1p(moved * math.expm1(largest / scale) / (2 * float(delta)))
+    guess = half_width(l1, largest, epsilon, delta)
     if guess >= LARGEST // 4:
-        raise InvalidArgumentError(_TOO_WIDE)
+        raise InvalidArgumentError(TOO_WIDE)
     support = _least(holds, start=max(largest, round(guess)), low=largest)
     return Laplace(support, digit_thresholds(ratio, support.bit_length()))
 
@@ -576,18 +442,8 @@ def _least(holds: Callable[[int], bool], *, start: int, low: int) -> int:
     return good
 
 
-def float_within(number: int) -> float:
-    """The greatest float that is not above an integer ≥ 0."""
-    nearest = float(number)
-    return nearest if nearest <= number else math.nextafter(nearest, 0.0)
-
-
-def _rate(thresholds: tuple[int, ...]) -> float:
+def first_rate(thresholds: tuple[int, ...]) -> float:
     """ln((2^256 − a)/a) of the first threshold a, in floats; large where there is none."""
     if not thresholds:
         return 745.0
     return math.log1p((ONE - 2 * thresholds[0]) / thresholds[0])
-
-
-def _again(threshold: int, source: Source) -> bool:
-    return int.from_bytes(random_bytes(source, PRECISION // 8), "little") < threshold

@@ -31,7 +31,7 @@ the upper end of an entry close where its weight is positive, the lower where it
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -58,7 +58,7 @@ from dp_cmdp._src.noise.laws import (
     Source,
     check_budget,
     exp_lower,
-    float_within,
+    half_width,
     narrowest_laplace,
     random_bytes,
 )
@@ -81,7 +81,7 @@ CLIPS = (1e8, 1e6)
 MARGIN = 1e-6
 #: Simplex iterations at most; usual are 100 to 2,500.
 ITERATIONS = 20_000
-MIXTURES = tuple(Fraction(1, 2**power) for power in range(24, 2, -3))
+MIXTURES = tuple(map(Fraction, np.ldexp(1.0, np.arange(-24, -2, 3)).tolist()))
 #: Cells of a table, and products of cells and shifts, beyond what any law that is built needs: a
 #: file that claims more is not worth hours of checking.
 MAX_CELLS = 1 << 17
@@ -139,7 +139,7 @@ class OneSided:
                 f"one-sided noise is for records that move one query; here one moves "
                 f"{sensitivity.count}: use Laplace"
             )
-        wide = 2 * _tight(budget.epsilon, budget.delta)
+        wide = 2 * half_width(1, 1, budget.epsilon, budget.delta)
         if wide > REFUSED:
             raise InvalidArgumentError(
                 f"epsilon and delta ask for one-sided noise {wide:.3g} sensitivities wide; its "
@@ -156,7 +156,7 @@ class OneSided:
             return CERTAIN
         if not shifts:
             return Fraction(0)
-        return min(CERTAIN, worst_hockey_stick(self.weights, shifts, exp_lower(epsilon)))
+        return min(CERTAIN, hockey_stick(self.weights, range(1, shifts + 1), exp_lower(epsilon)))
 
     def pmf(self, point: int) -> Fraction:
         """P(Z = point), exactly."""
@@ -178,8 +178,7 @@ class OneSided:
         ends = np.cumsum(self.chances)
         cells = np.searchsorted(ends / ends[-1], rng.random(size), side="right")
         cells = np.minimum(cells, len(self.weights) - 1)
-        drawn = cells * float(self.cell) + rng.integers(0, self.cell, size)
-        return np.minimum(drawn, float_within(self.high))
+        return cells * float(self.cell) + rng.integers(0, self.cell, size)
 
     def document(self) -> dict[str, Any]:
         return {
@@ -189,12 +188,6 @@ class OneSided:
         }
 
 
-def _tight(epsilon: Fraction, delta: Fraction) -> float:
-    """Half-width of truncated Laplace noise, in sensitivities."""
-    eps = float(epsilon)
-    return math.log1p(math.expm1(eps) / (2 * float(delta))) / eps
-
-
 def _mean(weights: tuple[int, ...]) -> float:
     return float(Fraction(sum(map(mul, weights, count())), ONE))
 
@@ -202,7 +195,7 @@ def _mean(weights: tuple[int, ...]) -> float:
 @lru_cache(maxsize=64)
 def _least_mean(kind: type[OneSided], largest: int, epsilon: Fraction, delta: Fraction) -> OneSided:
     """The law on the finest cells for which one is found."""
-    wide = 2 * _tight(epsilon, delta)
+    wide = 2 * half_width(1, 1, epsilon, delta)
     finest = max(1, min(RESOLUTION, round(CELLS / wide)))
     if wide <= WIDEST:
         for count in sorted({finest, max(1, finest // 2), max(1, finest // 4)}, reverse=True):
@@ -217,7 +210,7 @@ def _least_mean(kind: type[OneSided], largest: int, epsilon: Fraction, delta: Fr
 @lru_cache(maxsize=64)
 def _optimal_weights(epsilon: Fraction, delta: Fraction, shifts: int) -> tuple[int, ...] | None:
     """Weights better than truncated Laplace and exactly private up to `shifts` cells, if found."""
-    simple = _mean(integer_weights(_laplace_masses(epsilon, delta, shifts)))
+    simple = narrowest_laplace(shifts, shifts, epsilon, delta).support  # its mean, from 0 on
     ratio = exp_lower(epsilon)
     for clip in CLIPS:
         masses = _solve(float(epsilon), float(delta) * (1 - MARGIN), shifts=shifts, clip=clip)
@@ -228,7 +221,7 @@ def _optimal_weights(epsilon: Fraction, delta: Fraction, shifts: int) -> tuple[i
             weights = integer_weights(answer)
             if part is not None:
                 weights = _mixture(answer, _laplace_masses(epsilon, delta / 2, shifts), part)
-            if worst_hockey_stick(weights, shifts, ratio) <= delta:
+            if hockey_stick(weights, range(1, shifts + 1), ratio) <= delta:
                 if _mean(weights) < simple:
                     return weights
                 break
@@ -290,26 +283,17 @@ def _excess(scale: FloatArray, shift: int, *, factor: float, clip: float) -> spa
     return sparse.csr_array(sparse.eye_array(size) - entries)
 
 
-def hockey_stick(weights: Sequence[int], shift: int, ratio: Fraction) -> Fraction:
-    """Greater of Σ max(w_j − ratio·w_{j∓shift}, 0)/2^256 over the two directions, exactly."""
-    top, bottom = ratio.numerator, ratio.denominator
-    size = len(weights)
-    worst = 0
-    for sign in (-shift, shift):
-        total = 0
-        for j, weight in enumerate(weights):
-            other = weights[j + sign] if 0 <= j + sign < size else 0
-            total += max(weight * bottom - top * other, 0)
-        worst = max(worst, total)
+def hockey_stick(weights: Sequence[int], shifts: Iterable[int], ratio: Fraction) -> Fraction:
+    """The greatest Σ max(w_j − ratio·w_{j∓shift}, 0)/2^256 over shifts and directions, exactly."""
+    top, bottom, size, worst = ratio.numerator, ratio.denominator, len(weights), 0
+    for shift in shifts:
+        for sign in (-shift, shift):
+            total = 0
+            for j, weight in enumerate(weights):
+                other = weights[j + sign] if 0 <= j + sign < size else 0
+                total += max(weight * bottom - top * other, 0)
+            worst = max(worst, total)
     return Fraction(worst, bottom * ONE)
-
-
-def worst_hockey_stick(weights: Sequence[int], shifts: int, ratio: Fraction) -> Fraction:
-    """The greatest hockey-stick divergence over shifts of 1, …, `shifts` cells."""
-    worst = Fraction(0)
-    for shift in range(1, shifts + 1):
-        worst = max(worst, hockey_stick(weights, shift, ratio))
-    return worst
 
 
 def integer_weights(masses: Sequence[Fraction]) -> tuple[int, ...]:

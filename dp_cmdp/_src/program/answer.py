@@ -39,13 +39,15 @@ _RELEASE_CLASS = "release.release.Release"
 class Problem(Protocol):
     """What the verbs know of a linear program, a constrained MDP, …
 
-    `signs` (constraints × entries) is ±1 where a constraint only ever gets worse (better) as an
-    entry grows, and a stored 0 where that depends on the decision. `answer` finds the best for the
-    estimate among what holds for every database of the set, `certify` what is proved of a decision;
-    `refuse_if_unanswerable` raises RefusedError unless there is an answer for the whole envelope.
+    `sense` is 1 where more is better, −1 where less is. `signs` (constraints × entries) is ±1 where
+    a constraint only ever gets worse (better) as an entry grows, and a stored 0 where that depends
+    on the decision. `answer` finds the best for the estimate among what holds for every database of
+    the set, `certify` what is proved of a decision. A problem may have `refuse_if_unanswerable`,
+    which raises RefusedError with a repair where no answer holds for the whole envelope.
     """
 
     envelope: Envelope
+    sense: float
 
     @property
     def signs(self) -> Any: ...
@@ -59,7 +61,6 @@ class Problem(Protocol):
     ) -> Answer[Any]: ...
     def value(self, decision: Any, values: FloatArray) -> float: ...
     def certify(self, decision: Any, known: UncertaintySet) -> Certificate: ...
-    def refuse_if_unanswerable(self) -> None: ...
     def save(self, path: str | Path) -> Path: ...
 
 

@@ -6,6 +6,7 @@ solves again: that is a warm start from the last basis here and a cold solve the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import highspy
@@ -44,45 +45,33 @@ _DEFAULTS: dict[str, Any] = {"presolve": "choose", "simplex_strategy": 1, "solve
 
 
 class HighsEngine:
-    """One HiGHS instance holding one program; each run starts from the last basis."""
+    """One HiGHS instance holding one program; each run starts from the last basis.
 
-    def __init__(self, lp: LinearProgram, *, tolerance: float = TOLERANCE) -> None:
+    The first run is by simplex from the basis `start`, of a program of the same shape; without one,
+    where `interior` is set, by interior points and a crossover to a vertex.
+    """
+
+    def __init__(
+        self,
+        lp: LinearProgram,
+        *,
+        tolerance: float = TOLERANCE,
+        start: highspy.HighsBasis | None = None,
+        interior: bool = False,
+    ) -> None:
         self._lp = lp
         self._scale = scale = Scale.of(lp)
         self._highs = _quiet_highs(lp, scale, tolerance)
         self._limits = (lp.b, lp.b_eq, lp.lower, lp.upper)
-
-    @property
-    def iterations(self) -> int:
-        """Simplex iterations of the last run."""
-        return max(self._highs.getInfo().simplex_iteration_count, 0)
-
-    @property
-    def basis(self) -> highspy.HighsBasis:
-        """Of the last run: a start for a program of the same shape."""
-        return self._highs.getBasis()
-
-    def starting_at(self, basis: highspy.HighsBasis) -> HighsEngine:
-        """The same engine, whose next run is by simplex from a basis."""
-        self._highs.setBasis(basis)
-        return self
-
-    def by_interior_points(self) -> HighsEngine:
-        """The same engine, whose next run is by interior points and a crossover to a vertex."""
-        self._highs.setOptionValue("solver", "ipx")
-        return self
-
-    def started(self, basis: highspy.HighsBasis | None) -> HighsEngine:
-        """The same engine, whose next run starts as is quickest: from a basis, if there is one."""
-        if basis is not None:
-            return self.starting_at(basis)
-        return self.by_interior_points() if self._lp.b.size >= INTERIOR_ROWS else self
+        if start is not None:
+            self._highs.setBasis(start)
+        elif interior:
+            self._highs.setOptionValue("solver", "ipx")
 
     def run(self, b: FloatArray | None = None) -> RawSolution:
         """Maximise, with right-hand side `b` if given."""
         right = self._lp.b if b is None else b
-        self._limit(right, self._lp.b_eq, self._lp.lower, self._lp.upper)
-        return self._solve()
+        return self._solve(right, self._lp.b_eq, self._lp.lower, self._lp.upper)
 
     def correct(self, x: FloatArray, gap: FloatArray, gap_eq: FloatArray) -> RawSolution:
         """Move x by the best d with A d ≤ gap, A_eq d = gap_eq and x + d within the bounds.
@@ -93,12 +82,13 @@ class HighsEngine:
         zoom = magnification(gap * self._scale.rows[:m], gap_eq * self._scale.rows[m:])
         low, high = self._lp.lower - x, self._lp.upper - x
         with np.errstate(over="ignore"):  # what is out of reach at this scale is infinite
-            self._limit(zoom * gap, zoom * gap_eq, zoom * low, zoom * high)
-        moved = self._solve()
-        return RawSolution(x=x + moved.x / zoom, dual=moved.dual, dual_eq=moved.dual_eq)
+            moved = self._solve(zoom * gap, zoom * gap_eq, zoom * low, zoom * high)
+        return replace(moved, x=x + moved.x / zoom)
 
-    def _limit(self, b: FloatArray, b_eq: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Set right-hand sides and bounds, where they differ from those of the last run."""
+    def _solve(
+        self, b: FloatArray, b_eq: FloatArray, lower: FloatArray, upper: FloatArray
+    ) -> RawSolution:
+        """Maximise with these right-hand sides and bounds, set where the last run had others."""
         old_b, old_b_eq, old_lower, old_upper = self._limits
         m = b.size
         high = np.concatenate([b, b_eq]) * self._scale.rows
@@ -113,8 +103,6 @@ class HighsEngine:
             low, high = lower[columns] / unit, upper[columns] / unit
             self._highs.changeColsBounds(columns.size, columns, low, high)
         self._limits = (b, b_eq, lower, upper)
-
-    def _solve(self) -> RawSolution:
         self._highs.run()
         self._highs.setOptionValue("solver", _DEFAULTS["solver"])
         status = self._highs.getModelStatus()
@@ -125,11 +113,12 @@ class HighsEngine:
         solution = self._highs.getSolution()
         dual = np.asarray(solution.row_dual, dtype=np.float64)
         dual = dual * self._scale.rows / self._scale.objective
-        m = self._lp.b.size
         return RawSolution(
             x=np.asarray(solution.col_value, dtype=np.float64) * self._scale.columns,
             dual=np.maximum(dual[:m], 0.0),
             dual_eq=dual[m:].copy(),
+            basis=self._highs.getBasis(),
+            iterations=max(self._highs.getInfo().simplex_iteration_count, 0),
         )
 
     def _settle(self) -> highspy.HighsModelStatus:

@@ -6,6 +6,7 @@ maximise  cᵀx   subject to   A x ≤ b,   A_eq x = b_eq,   lower ≤ x ≤ upp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,23 +52,19 @@ def slack_terms(
 
 @dataclass(frozen=True)
 class RawSolution:
-    """What an engine returns before anything is verified."""
+    """What an engine returns before anything is verified; `basis` starts one of the same shape."""
 
     x: FloatArray
     dual: FloatArray
     dual_eq: FloatArray
+    basis: Any = None
+    iterations: int = 0
 
 
 def magnification(gap: FloatArray, gap_eq: FloatArray) -> float:
     """The power of two, at least 1, that brings the largest violation to size 1."""
     worst = max(-float(gap.min(initial=0.0)), float(np.abs(gap_eq).max(initial=0.0)))
     return 2.0 ** min(max(0.0, -np.floor(np.log2(worst))), 900.0) if worst > 0.0 else 1.0
-
-
-def widened(matrix: sparse.csr_array, columns: int) -> sparse.csr_array:
-    """The same rows with zero columns appended."""
-    shape = (matrix.shape[0], matrix.shape[1] + columns)
-    return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
 
 
 def elastic_program(lp: LinearProgram) -> LinearProgram:

@@ -35,7 +35,7 @@ from dp_cmdp._src.program.certified import (
     solve_certified,
 )
 from dp_cmdp._src.program.entrywise import entrywise
-from dp_cmdp._src.program.highs import HighsEngine
+from dp_cmdp._src.program.highs import INTERIOR_ROWS, HighsEngine
 from dp_cmdp._src.program.refusals import check_boundedness, refusal
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows, check_consistent
 
@@ -149,6 +149,7 @@ class ParametricLP:
         self.lower = np.zeros(n) if lower is None else lower
         self.upper = np.full(n, np.inf) if upper is None else upper
         self.minimizes, self.variables = minimizes, variables
+        self.sense = -1.0 if minimizes else 1.0
         self.row_names = tuple(row_names) or tuple(f"row {i}" for i in range(b.shape[0]))
 
     @classmethod
@@ -256,7 +257,7 @@ class ParametricLP:
         inside = check_consistent(known) if certify else known.lower
         theta = known.lower + (known.upper - known.lower) / 2 if estimate is None else estimate
         c = np.asarray(self.objective.at(theta), dtype=np.float64)
-        robust, sense = RobustRows(self._rows, known), -1.0 if self.minimizes else 1.0
+        robust, sense = RobustRows(self._rows, known), self.sense
         lp = robust.program(
             sense * c, lower=self.lower, upper=self.upper, A_eq=self.A_eq, b_eq=self.b_eq
         )
@@ -266,9 +267,9 @@ class ParametricLP:
             found = solve_certified(lp, robust.slack_at, start=warm.get(shape))
             point, raw, basis = found.x, found.raw, found.basis
         else:
-            engine = HighsEngine(lp).started(warm.get(shape))
+            engine = HighsEngine(lp, start=warm.get(shape), interior=lp.b.size >= INTERIOR_ROWS)
             raw = engine.run()
-            point, basis = np.clip(raw.x, lp.lower, lp.upper), engine.basis
+            point, basis = np.clip(raw.x, lp.lower, lp.upper), raw.basis
         x, links = robust.split(point)
         value, bound = float(c @ x), np.inf
         if certify:

@@ -24,7 +24,7 @@ from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.labels import label_at
 from dp_cmdp._src.program.highs import HighsEngine
-from dp_cmdp._src.program.linear import LinearProgram, elastic_program, widened
+from dp_cmdp._src.program.linear import LinearProgram, elastic_program
 from dp_cmdp._src.program.rows import RobustRows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _repairs(program: ParametricLP, lp: LinearProgram, rows: NDArray[np.intp]) -
         np.concatenate([np.zeros(n), -np.ones(give)]),
         sparse.csr_array(sparse.hstack([lp.A, relief])),
         lp.b,
-        widened(lp.A_eq, give),
+        sparse.csr_array(sparse.hstack([lp.A_eq, sparse.csr_array((lp.b_eq.size, give))])),
         lp.b_eq,
         np.concatenate([lp.lower, np.zeros(give)]),
         np.concatenate([lp.upper, np.full(give, np.inf)]),
@@ -121,7 +121,7 @@ def check_boundedness(program: ParametricLP) -> None:
     if np.isfinite(program.lower).all() and np.isfinite(program.upper).all():
         return
     low, high = _ends(program.objective, program)
-    sign = -1.0 if program.minimizes else 1.0
+    sign = program.sense
     ends = sign * low.toarray().ravel(), sign * high.toarray().ravel()
     _refuse_growth(program, np.maximum(*ends), -np.minimum(*ends))
 

@@ -30,7 +30,7 @@ from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.highs import HighsEngine
-from dp_cmdp._src.program.linear import LinearProgram, widened
+from dp_cmdp._src.program.linear import LinearProgram
 
 IntArray = NDArray[np.int64]
 #: Beyond so many variables a row is linked only with inequalities all of whose entries it reads.
@@ -178,7 +178,7 @@ class RobustRows:
             np.concatenate([c, none]),
             A,
             b,
-            widened(A_eq, self.extra),
+            _table(A_eq.data, A_eq.indices, (b_eq.size, c.size + self.extra), A_eq.indptr),
             b_eq,
             np.concatenate([lower, none]),
             np.concatenate([upper, np.full(self.extra, np.inf)]),

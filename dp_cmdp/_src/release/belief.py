@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.program.answer import Problem
-from dp_cmdp._src.release.measurement import LargestQuery
-from dp_cmdp._src.release.release import Release
+
+if TYPE_CHECKING:
+    from dp_cmdp._src.release.release import Release
 
 #: Places of the grid of an interval, as shares of it.
 PLACES = ((np.arange(21) + 0.5) / 21)[:, None]
@@ -136,7 +137,7 @@ def believed(problem: Problem, release: Release, prior: Prior) -> Belief:
     sums: list[tuple[Any, FloatArray, float, float]] = []
     for outcome in release.outcomes:
         query, law = outcome.measurement.query, outcome.measurement.law
-        if isinstance(query, LargestQuery):
+        if not query.linear:
             continue
         W = query.weights
         seen = np.array(outcome.integers, dtype=object).astype(np.float64) - law.mean

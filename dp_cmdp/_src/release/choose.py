@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any
 
@@ -37,7 +38,7 @@ from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.noise.laws import Laplace, Sensitivity
 from dp_cmdp._src.program.answer import Answer, Problem
 from dp_cmdp._src.release.belief import STRATA, Prior, objective_entries
-from dp_cmdp._src.release.measurement import LargestQuery, Simulated
+from dp_cmdp._src.release.measurement import Simulated
 from dp_cmdp._src.release.publish import answered, attempted
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.release.strategy import MENU, SHORT_MENU, LinearQueries, Step, Strategy
@@ -82,12 +83,6 @@ class Simulator:
         """A given database, and draw `number` of the noise."""
         return Trial(self, values, number, middling=False)
 
-    def best(self, values: FloatArray) -> float:
-        """The value of the best answer for one database."""
-        known = UncertaintySet.box(values, values)
-        found = self.problem.answer(known, values, start=self.robust, certify=False)
-        return self.problem.value(found.decision, values)
-
 
 @dataclass(eq=False)
 class Trial:
@@ -107,15 +102,14 @@ class Trial:
     @cached_property
     def best(self) -> float:
         """Of the best answer for this database."""
-        return self.simulator.best(self.values)
+        known, own = UncertaintySet.box(self.values, self.values), self.simulator
+        found = own.problem.answer(known, self.values, start=own.robust, certify=False)
+        return own.problem.value(found.decision, self.values)
 
     @cached_property
     def robust(self) -> float:
         """Of the robust answer on this database."""
-        return self.value(self.simulator.robust)
-
-    def value(self, answer: Answer) -> float:
-        return self.simulator.problem.value(answer.decision, self.values)
+        return self.simulator.problem.value(self.simulator.robust.decision, self.values)
 
     def release(self, strategy: Strategy, budget: PrivacyBudget) -> Release:
         """What the strategy would publish."""
@@ -150,7 +144,7 @@ class Trial:
                 answer = self.answer(strategy, budget)
             except (SolverError, RefusedError, InvalidArgumentError):
                 return 1.0
-        return (self.best - self.value(answer)) / lost
+        return (self.best - self.simulator.problem.value(answer.decision, self.values)) / lost
 
     def _proposal(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
         key = _key(steps, budget)
@@ -168,12 +162,12 @@ class Trial:
         key = _key(steps, budget)
         if key not in self.releases:
             before, propose = self.after(steps[:-1], budget), steps[-1].propose
-            if isinstance(asked := propose, LinearQueries):
-                propose = lambda p, r, b: asked.measurement(p, r, b, self._proposal(steps, budget))  # noqa: E731
+            if isinstance(propose, LinearQueries):
+                propose = partial(propose.measurement, found=self._proposal(steps, budget))
             found, _ = attempted(own.problem, before, propose, steps[-1].part(budget))
             if found is not None:
                 terms = np.diff(found.query.weights.indptr)
-                luck = isinstance(found.query, LargestQuery) or terms.max(initial=0) > 1
+                luck = not found.query.linear or terms.max(initial=0) > 1
                 rng = None
                 if not (self.middling and luck):
                     rng = np.random.default_rng([own.seed, self.number, len(steps)])
@@ -264,7 +258,9 @@ def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = Fals
         return Choice(plain)
     menu = []
     for strategy in rest:
-        if _possible(strategy, budget):
+        with suppress(InvalidArgumentError):  # no exact noise is built for a part of the budget
+            for step in strategy.steps:
+                Laplace.calibrate(Sensitivity(1, 1, 1, 1), step.part(budget))
             menu.append(strategy.given(simulator.prior))
     scores: dict[Strategy, Score] = {}
     tried = _tried(simulator, budget, plain, menu, short=short)
@@ -326,41 +322,22 @@ def _tried(
         yield best
 
 
-def _possible(strategy: Strategy, budget: PrivacyBudget) -> bool:
-    """Whether exact noise is built for the parts of the budget."""
-    try:
-        for step in strategy.steps:
-            Laplace.calibrate(Sensitivity(1, 1, 1, 1), step.part(budget))
-    except InvalidArgumentError:
-        return False
-    return isinstance(strategy.steps[-1].propose, LinearQueries)
-
-
 def promises_nothing(simulator: Simulator, strategy: Strategy, budget: PrivacyBudget) -> bool:
-    """Whether the releases of all invented databases leave the whole envelope possible."""
-    problem, steps = simulator.problem, strategy.steps
-    if not problem.signs.nnz:
-        return False
-    for number in range(len(STRATA)):
-        for count in range(1, len(steps) + 1):
-            if not tells_nothing(problem, simulator.trial(number).after(steps[:count], budget)):
-                return False
-    return True
-
-
-def tells_nothing(problem: Problem, release: Release) -> bool:
-    """Whether a release leaves every database of the envelope possible, where it matters.
+    """Whether the releases of all invented databases leave the whole envelope possible.
 
     Lower bounds of entries that only harm rows do not matter, nor upper ones of those that help.
     """
-    known, envelope = release.uncertainty, problem.envelope
-    signs = problem.signs.tocoo()
+    problem, steps = simulator.problem, strategy.steps
+    envelope, signs = problem.envelope, problem.signs.tocoo()
     matters = np.zeros((2, envelope.size), dtype=bool)  # upper, lower
     matters[0, signs.col[signs.data >= 0]] = True
     matters[1, signs.col[signs.data <= 0]] = True
     matters[:, objective_entries(problem)] = True
-    tighter = np.stack([known.upper < envelope.upper, known.lower > envelope.lower])
-    if (tighter & matters).any():
-        return False
-    largest = known.W.maximum(0) @ envelope.upper + known.W.minimum(0) @ envelope.lower
-    return bool((largest <= known.q).all())
+    for number in range(len(STRATA) if signs.nnz else 0):
+        for count in range(1, len(steps) + 1):
+            known = simulator.trial(number).after(steps[:count], budget).uncertainty
+            tighter = np.stack([known.upper < envelope.upper, known.lower > envelope.lower])
+            largest = known.W.maximum(0) @ envelope.upper + known.W.minimum(0) @ envelope.lower
+            if (tighter & matters).any() or (largest > known.q).any():
+                return False
+    return bool(signs.nnz)

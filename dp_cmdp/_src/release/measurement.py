@@ -20,7 +20,7 @@ max_i m_Ri (largest) and #{i : m_Ri > 0} (count). Where a record changes at most
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import nlargest
 from itertools import pairwise
@@ -83,6 +83,11 @@ class Query:
 
     envelope: Envelope
     weights: Any
+    #: How many integers are published.
+    size: int = field(init=False)
+
+    #: Whether these are the sums of the weights, and not the largest of them.
+    linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         instance("envelope", self.envelope, Envelope)
@@ -110,11 +115,7 @@ class Query:
         for buffer in (weights.data, weights.indices, weights.indptr):
             buffer.flags.writeable = False
         object.__setattr__(self, "weights", weights)
-
-    @property
-    def size(self) -> int:
-        """How many integers are published."""
-        return self.weights.shape[0]
+        object.__setattr__(self, "size", weights.shape[0])
 
     def sensitivity(self) -> Sensitivity:
         """What one record moves at most, in exact integers."""
@@ -223,6 +224,8 @@ class LargestQuery(Query):
 
     centres: tuple[int, ...]
 
+    linear: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         super().__post_init__()
         kinds = all(
@@ -231,10 +234,7 @@ class LargestQuery(Query):
         if not kinds or len(self.centres) != self.weights.shape[0] or not self.centres:
             raise InvalidArgumentError("centres must be integers, one per row of the weights")
         object.__setattr__(self, "centres", tuple(map(int, self.centres)))
-
-    @property
-    def size(self) -> int:
-        return 1
+        object.__setattr__(self, "size", 1)
 
     def sensitivity(self) -> Sensitivity:
         """A maximum moves no more than one of its arguments does."""
@@ -248,6 +248,35 @@ class LargestQuery(Query):
     def ranges(self, integers: tuple[int, ...], law: Law) -> tuple[Integers, Integers]:
         (y,) = integers
         return None, None if law.low is None else y - law.low + np.array(self.centres, dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a measurement published: nothing else of the data can be reached from here."""
+
+    measurement: Measurement
+    integers: tuple[int, ...]
+
+    def inequalities(self) -> UncertaintySet:
+        """Every database of the envelope that the integers allow; rounded outwards."""
+        query = self.measurement.query
+        envelope, W = query.envelope, query.weights
+        least, most = query.ranges(self.integers, self.measurement.law)
+        known = UncertaintySet.box(envelope.lower, envelope.upper)
+        terms = np.diff(W.indptr)
+        lone, rows = np.flatnonzero(terms == 1), np.flatnonzero(terms > 1)
+        matrices, q = [known.W], []
+        for sign, ends in ((1, most), (-1, least)):  # sign·Σ w n ≤ sign·ends
+            if ends is None:
+                continue
+            entry, weight = W.indices[W.indptr[lone]], sign * W.data[W.indptr[lone]]
+            known = _bounded(known, entry, weight, sign * ends[lone], envelope.step[entry])
+            if rows.size:
+                matrix, right = _row_bounds(W[rows], sign, sign * ends[rows], envelope.step)
+                matrices.append(matrix)
+                q += right
+        W = sparse.csr_array(sparse.vstack(matrices, format="csr"))
+        return UncertaintySet(known.lower, known.upper, W, np.array(q))
 
 
 @dataclass(frozen=True)
@@ -271,7 +300,12 @@ class Simulated:
     def draw(self, law: Law, size: int) -> list[int]:
         if self.rng is None:
             return [round(law.mean)] * size
-        return list(map(int, law.sample_floats(self.rng, size).tolist()))
+        low, high = law.low, law.high  # which rounded floats may exceed
+        drawn: list[int] = []
+        for z in map(int, law.sample_floats(self.rng, size).tolist()):
+            z = z if low is None else max(z, low)
+            drawn.append(z if high is None else min(z, high))
+        return drawn
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -347,35 +381,6 @@ class Measurement:
         if not fits:
             raise InvalidArgumentError("law must draw one integer of its support per query")
         return Outcome(self, tuple(map(add, self.query.true_integers(values), noise)))
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a measurement published: nothing else of the data can be reached from here."""
-
-    measurement: Measurement
-    integers: tuple[int, ...]
-
-    def inequalities(self) -> UncertaintySet:
-        """Every database of the envelope that the integers allow; rounded outwards."""
-        query = self.measurement.query
-        envelope, W = query.envelope, query.weights
-        least, most = query.ranges(self.integers, self.measurement.law)
-        known = UncertaintySet.box(envelope.lower, envelope.upper)
-        terms = np.diff(W.indptr)
-        lone, rows = np.flatnonzero(terms == 1), np.flatnonzero(terms > 1)
-        matrices, q = [known.W], []
-        for sign, ends in ((1, most), (-1, least)):  # sign·Σ w n ≤ sign·ends
-            if ends is None:
-                continue
-            entry, weight = W.indices[W.indptr[lone]], sign * W.data[W.indptr[lone]]
-            known = _bounded(known, entry, weight, sign * ends[lone], envelope.step[entry])
-            if rows.size:
-                matrix, right = _row_bounds(W[rows], sign, sign * ends[rows], envelope.step)
-                matrices.append(matrix)
-                q += right
-        W = sparse.csr_array(sparse.vstack(matrices, format="csr"))
-        return UncertaintySet(known.lower, known.upper, W, np.array(q))
 
 
 def _norm_above(square: int) -> int:

@@ -63,7 +63,7 @@ def publish(
     first = None
     while steps and first is None:  # refuses, from public data
         step, part = steps.pop(0)
-        first, why = _proposed(problem, release, step.propose, part)
+        first, why = attempted(problem, release, step.propose, part, first=True)
         if why is not None:
             number = len(strategy.steps) - len(steps) - 1
             raise InvalidArgumentError(f"strategy: step {number} {why}; nothing was spent")
@@ -94,19 +94,24 @@ def publish(
 
 
 def attempted(
-    problem: Problem, release: Release, propose: Propose, part: PrivacyBudget
+    problem: Problem,
+    release: Release,
+    propose: Propose,
+    part: PrivacyBudget,
+    *,
+    first: bool = False,
 ) -> tuple[Measurement | None, str | None]:
-    """What a later step proposes, if anything, and why it counts as none where it is wrong."""
+    """What a step proposes, if anything, and why it counts as none where it is wrong.
+
+    A later step that raises counts as none, too: it saw public data only, and refusing now would
+    cost the budget.
+    """
     try:
-        return _proposed(problem, release, propose, part)
-    except Exception as error:  # it saw public data only, and refusing now would cost the budget
+        measurement: Any = propose(problem, release, part)
+    except Exception as error:
+        if first:
+            raise
         return None, f"raised {type(error).__name__}"
-
-
-def _proposed(
-    problem: Problem, release: Release, propose: Propose, part: PrivacyBudget
-) -> tuple[Measurement | None, str | None]:
-    measurement: Any = propose(problem, release, part)
     if measurement is None:
         return None, None
     if not isinstance(measurement, Measurement):
@@ -133,7 +138,7 @@ def answered(
     estimate = estimated(problem, release, prior)
     try:
         found = problem.answer(release.uncertainty, estimate, start=robust, certify=certify)
-        if certify and robust is not None and not found.certificate:
+        if certify and robust is not None and not found.certificate.verified:
             raise SolverError("the answer is not proved")  # of a problem of the user's own
     except (SolverError, RefusedError, InvalidArgumentError):
         if robust is None:
@@ -146,7 +151,7 @@ def answered(
     spare = amended(robust, estimate=estimate, value=value, source="robust")
     if found is None:
         return spare
-    gain, size = sense(problem) * (found.value - value), abs(found.value) + abs(value)
+    gain, size = problem.sense * (found.value - value), abs(found.value) + abs(value)
     return found if gain > ROUNDING * size else spare  # not for rounding alone
 
 
@@ -187,9 +192,3 @@ def carrying(release: Callable[[], Release]) -> Iterator[None]:
         if isinstance(carried, Release) and carried.outcomes:  # else nothing was measured
             error.add_note(NOTE)
         raise
-
-
-def sense(problem: Any) -> float:
-    """1 where more is better, −1 where less is."""
-    less = getattr(problem, "minimizes", not getattr(problem, "maximizes", True))
-    return -1.0 if less else 1.0

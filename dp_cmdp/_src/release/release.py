@@ -24,7 +24,7 @@ from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.frames import entries_frame
-from dp_cmdp._src.release.measurement import LargestQuery, Outcome
+from dp_cmdp._src.release.measurement import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ class Release:
         total, precision = np.zeros(self.envelope.size), np.zeros(self.envelope.size)
         for outcome in self.outcomes:
             query, law = outcome.measurement.query, outcome.measurement.law
-            if isinstance(query, LargestQuery):
+            if not query.linear:
                 continue
             W, lone = query.weights, np.flatnonzero(np.diff(query.weights.indptr) == 1)
             entry, weight = W.indices[W.indptr[lone]], W.data[W.indptr[lone]]

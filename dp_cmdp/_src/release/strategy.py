@@ -40,12 +40,11 @@ from dp_cmdp._src.base.errors import (
 )
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
-from dp_cmdp._src.noise.laws import Laplace
+from dp_cmdp._src.noise.laws import Laplace, half_width
 from dp_cmdp._src.noise.one_sided import OneSided
 from dp_cmdp._src.program.answer import Answer, Problem
 from dp_cmdp._src.release.belief import (
     NOTHING_KNOWN,
-    Belief,
     Prior,
     believed,
     helping,
@@ -82,46 +81,12 @@ class Proposal:
         return sparse.csr_array(found[np.diff(found.indptr) > 0])
 
 
-def propose(
-    problem: Problem,
-    known: UncertaintySet,
-    belief: Belief,
-    budget: PrivacyBudget,
-    *,
-    safety: float,
-    shift: float,
-    alone: bool = False,
-) -> Proposal | None:
-    """The queries worth measuring around a belief; None where there is nothing to measure.
-
-    The second pass looks at queries that lie `shift` standard deviations higher than believed. With
-    `alone`, a record's budget is counted row by row, as the largest of several queries costs it.
-    """
-    found, pairs = None, _Pairs(problem, alone)
-    mean, variance = belief.moments()
-    estimate = mean
-    try:
-        for _ in range(2):
-            found = pairs.propose(problem, known, estimate, safety * support(budget), found)
-            if not found.weights.nnz:
-                return None
-            deviation = np.sqrt(found.weights.power(2) @ variance)
-            rows = np.divide(shift, deviation, np.zeros_like(deviation), where=deviation > 0.0)
-            moved = mean + variance * (found.weights.T @ rows)
-            estimate = np.clip(moved, belief.lower, belief.lower + belief.width)
-    except (SolverError, RefusedError, InvalidArgumentError):  # no answer that floats hold
-        pass
-    return found
-
-
-def support(budget: PrivacyBudget) -> float:
-    """Of truncated Laplace noise, in units of the ℓ1 sensitivity."""
-    epsilon, delta = float(budget.epsilon), float(budget.delta)
-    return math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon
-
-
 class _Pairs:
-    """Pairs of a row and an entry that it reads, and the records that own the entry."""
+    """Pairs of a row and an entry that it reads, and the records that own the entry.
+
+    With `alone`, a record's budget is counted row by row, as the largest of several queries costs
+    it.
+    """
 
     def __init__(self, problem: Problem, alone: bool) -> None:
         envelope, signs = problem.envelope, problem.signs.tocoo()
@@ -532,17 +497,27 @@ class LinearQueries:
     def proposal(
         self, problem: Problem, release: Release, budget: PrivacyBudget
     ) -> Proposal | None:
-        """Weights and scales of the queries, and the answer that they would serve."""
-        belief = believed(problem, release, self.prior)
-        return propose(
-            problem,
-            release.uncertainty,
-            belief,
-            budget,
-            safety=self.safety,
-            shift=self.shift,
-            alone=self.alone,
-        )
+        """The queries worth measuring around a belief; None where there is nothing to measure.
+
+        The second pass looks at queries that lie `shift` standard deviations higher than believed.
+        """
+        belief, pairs = believed(problem, release, self.prior), _Pairs(problem, self.alone)
+        mean, variance = belief.moments()
+        found, estimate = None, mean
+        payment = self.safety * half_width(1, 1, budget.epsilon, budget.delta)
+        try:
+            for _ in range(2):
+                found = pairs.propose(problem, release.uncertainty, estimate, payment, found)
+                if not found.weights.nnz:
+                    return None
+                deviation = np.sqrt(found.weights.power(2) @ variance)
+                none = np.zeros_like(deviation)
+                rows = np.divide(self.shift, deviation, none, where=deviation > 0.0)
+                moved = mean + variance * (found.weights.T @ rows)
+                estimate = np.clip(moved, belief.lower, belief.lower + belief.width)
+        except (SolverError, RefusedError, InvalidArgumentError):  # no answer that floats hold
+            pass
+        return found
 
     def measurement(
         self, problem: Problem, release: Release, budget: PrivacyBudget, found: Proposal | None

@@ -37,7 +37,7 @@ else:  # the verbs check them
     Data = Problem = object
 
 #: What a problem of the package has.
-OWN = ("envelope", "signs", "answer", "value", "certify")
+OWN = ("envelope", "answer", "value", "certify")
 #: What a user's problem has.
 USERS = ("envelope", "answer", "value", "slack")
 #: Draws of a simulation beyond which something else is meant.
@@ -104,7 +104,7 @@ def budget_of(verb: str, epsilon: Any, delta: Any) -> PrivacyBudget:
 
 def database_of(data: Any, envelope: Envelope) -> Database:
     """The data of a verb that spends, unread."""
-    return Database.of(kind_of("data", data), envelope)
+    return Database.of(data_of("data", data), envelope)
 
 
 def public_values(name: str, data: Any, envelope: Envelope) -> Any:
@@ -114,7 +114,7 @@ def public_values(name: str, data: Any, envelope: Envelope) -> Any:
             f"{name} must be public or invented numbers; got a Database, whose values are private"
         )
     try:
-        return Database.of(kind_of(name, data), envelope).read()
+        return Database.of(data_of(name, data), envelope).read()
     except RefusedError:
         raise InvalidArgumentError(
             f"{name} must be {envelope.size} numbers within the public bounds, one per entry, by "
@@ -134,7 +134,7 @@ def _outside(data: Any, envelope: Envelope) -> str:
     return f"; it is {found[k]:g} at entry {k}, whose bounds are {low:g} and {high:g} (clip it)"
 
 
-def kind_of(name: str, data: Any) -> Any:
+def data_of(name: str, data: Any) -> Any:
     odd = data is None or isinstance(data, (*NO_DATA, Answer))
     if odd or isinstance(data, type):
         raise InvalidTypeError(

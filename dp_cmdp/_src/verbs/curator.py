@@ -17,7 +17,7 @@ from dp_cmdp._src.data.envelope import Envelope, Group, UncertaintySet
 from dp_cmdp._src.data.frames import is_table
 from dp_cmdp._src.data.labels import level_names
 from dp_cmdp._src.program.answer import Answer
-from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, database_of, kind_of
+from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, data_of, database_of
 
 #: Mistaken entries that a report names.
 SHOWN = 8
@@ -169,7 +169,7 @@ def check(values: Data, problem: Problem | Envelope) -> Report:
 
 def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
     """What must hold of values, and what does not."""
-    database = Database.of(kind_of("values", values), envelope)
+    database = Database.of(data_of("values", values), envelope)
     try:
         database.read()
     except RefusedError:

@@ -77,6 +77,8 @@ class UserProblem(Protocol):
 class Nothing:
     """An envelope alone: entries are published, and nothing is asked of them."""
 
+    sense = 1.0
+
     def __init__(self, envelope: Envelope) -> None:
         self.envelope = envelope
         self.signs = sparse.csr_array((0, envelope.size))
@@ -100,6 +102,8 @@ class Own:
     Signs, weights and multipliers only decide what is worth measuring; the certificate is computed
     from the slack itself, as that of a linear program whose only variable is fixed.
     """
+
+    sense = 1.0
 
     def __init__(self, problem: Any) -> None:
         self.problem, self.envelope = problem, problem.envelope

@@ -184,7 +184,7 @@ def simulate(
         tuple(finished(asked, part, robust, part.release, chosen, budget) for part in found),
         invented,
         np.array([asked.value(part.decision, invented) for part in found]),
-        simulator.best(invented),
+        simulator.of(invented, 0).best,
         asked.value(robust.decision, invented),
         chosen,
     )

@@ -19,7 +19,9 @@ from dp_cmdp._src.checking.audit.mechanism import HEADING
 from dp_cmdp._src.checking.report import Report
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.noise import Laplace, OneSided, Sensitivity, UnboundedLaplace
+from dp_cmdp._src.noise.laws import Laplace, Sensitivity
+from dp_cmdp._src.noise.one_sided import OneSided
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace
 from dp_cmdp._src.program.parametric import ParametricLP
 from dp_cmdp._src.release.belief import Prior
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query, System

@@ -278,6 +278,6 @@ def trusting(laws: Sequence[Any]) -> Trust:
 
 
 def _delta_of(law: Any) -> Callable[[Moved, Fraction], Fraction]:
-    from dp_cmdp._src.noise import Sensitivity
+    from dp_cmdp._src.noise.laws import Sensitivity
 
     return lambda moved, epsilon: Fraction(law.delta(Sensitivity(*moved), epsilon))

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, SolverError
 from dp_cmdp._src.base.validation import FloatArray
@@ -254,7 +253,7 @@ def kernels() -> ctypes.CDLL | None:
         made_of = c_char_p.in_dll(library, "kernels_digest").value
     except (OSError, ValueError):
         return None
-    if build.sources() and (made_of or b"").decode() != build.digest():
+    if build.SOURCES and (made_of or b"").decode() != build.digest():
         warnings.warn(
             "the compiled kernels are older than their sources and are not used; run "
             f"python {build.__file__}",
@@ -300,22 +299,14 @@ def required() -> ctypes.CDLL:
 
 
 class Workspace:
-    """Transitions T (pairs, num_states), and room in which one thread at a time solves on them."""
+    """A model, and room in which one thread at a time solves on its dynamics."""
 
-    def __init__(
-        self, T: sparse.csr_array, *, reward: FloatArray, mu: FloatArray, gamma: float
-    ) -> None:
-        if T.nnz >= MOST_TRANSITIONS:
+    def __init__(self, mdp: MDP) -> None:
+        if mdp.T.nnz >= MOST_TRANSITIONS:
             raise InvalidArgumentError("T must have fewer than 2³¹ non-zeros")
-        self.indptr, self.indices = _unsigned(T.indptr), _unsigned(T.indices)
-        self.data = np.ascontiguousarray(T.data, np.float64)
-        self.mu = np.ascontiguousarray(mu, np.float64)
-        self.reward = np.ascontiguousarray(reward, np.float64).reshape(-1)
-        self.shape, self.gamma = reward.shape, float(gamma)
-        library = required()
-        arrays = (self.indptr, self.indices, self.data, self.mu)
-        self._dynamics = Dynamics.over(arrays, shape=self.shape, gamma=self.gamma)
-        self._reward = address(self.reward)
+        library, self.shape = required(), mdp.r.shape
+        self._dynamics = Dynamics.of(mdp)
+        self._reward = np.ascontiguousarray(mdp.r, np.float64)
         room = library.chain_room(byref(self._dynamics))
         chains = library.chain_new(self.shape[0], room), library.chain_new(self.shape[0], room)
         for chain in filter(None, chains):
@@ -346,7 +337,7 @@ class Workspace:
         outputs = (paid, multiplier, weights, policies, occupancies, measure)
         answer = _Answer(0.0, np.inf, 0, 0, *map(address, outputs))
         status = self._library.solve(
-            byref(self._dynamics), rows, self._reward, address(costs), address(b),
+            byref(self._dynamics), rows, address(self._reward), address(costs), address(b),
             gap, newton_steps, byref(given), address(x), self._chain, self._other, byref(answer),
         )  # fmt: skip
         if status == NO_MEMORY:
@@ -372,14 +363,13 @@ class Workspace:
         one = np.ones(1)
         return self._library.bound_of(dynamics, 1, address(net), address(one), address(w))
 
-    def enter(self, policy: NDArray[np.int32]) -> None:
-        """Make ready the chain of a policy, for :meth:`occupancy`."""
-        dynamics = byref(self._dynamics)
+    def occupancy(
+        self, policy: NDArray[np.int32], guess: FloatArray, *, residual: float
+    ) -> FloatArray:
+        """Occupancy of the states under a deterministic policy."""
+        dynamics, y = byref(self._dynamics), np.array(guess, np.float64)
         self._library.rank_states(self._other, dynamics, address(policy))
         if self._library.chain_of(self._other, dynamics, address(policy)) < 0:
             raise MemoryError
-
-    def occupancy(self, start: FloatArray, y: FloatArray, *, residual: float = 0.0) -> bool:
-        """Occupancy of the states from `start`, from the guess y, in place; whether it is exact."""
-        first = np.ascontiguousarray(start, np.float64)
-        return self._library.occupy(self._other, address(first), address(y), residual) >= 0
+        self._library.occupy(self._other, self._dynamics.mu, address(y), residual)
+        return y

@@ -118,7 +118,7 @@ def solve_lp(mdp: MDP, cost: FloatArray, limit: FloatArray) -> Solution:
         bound=bound,
         gap=relative_gap(bound, value, reward_scale=float(np.abs(mdp.r).max())),
         engine="lp",
-        iterations=engine.iterations,
+        iterations=answer.iterations,
         auxiliary=np.empty(0),
     )
 

@@ -6,10 +6,8 @@ multipliers and policy of Newton's method (``kernels/newton.c``; where that does
 generation, ``kernels/columns.c``). What rounding does not let the kernels decide is solved as one
 linear program, in models of at most :data:`LP_LIMIT` states; without the kernels everything is.
 
-Deterministic policies of one dynamics with their occupancies: the columns of a solve.
-
-A policy is kept as its actions π(s) and exact state occupancy y(s). Its costs under any table f are
-Σ_s f(s, π(s)) y(s), so it serves every draw of the costs.
+A deterministic policy is kept as its actions π(s) and exact state occupancy y(s). Its costs under
+any table f are Σ_s f(s, π(s)) y(s), so it serves every draw of the costs.
 """
 
 from __future__ import annotations
@@ -45,17 +43,25 @@ COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_used")
 FLOW = 1e-14
 
 
-class PolicyLibrary:
-    """Policies with their occupancies; the least recently useful beyond `capacity` are dropped."""
+#: Models with more states are not handed to HiGHS.
+LP_LIMIT = 20_000
+
+
+class PolicyPool:
+    """Policies of one MDP with their occupancies, and the solves they serve; it learns from each.
+
+    The least recently useful beyond `capacity` are dropped. What an answer is may depend on the
+    policies that a pool has seen, so one that has seen private numbers must serve nothing that is
+    published. Without the compiled kernels there is no `workspace`, and no policy is kept.
+    """
 
     def __init__(self, mdp: MDP, *, capacity: int | None = None) -> None:
         if capacity is None:
             few, many = 2**26 // mdp.num_states, 2**18 // mdp.num_states
             capacity = max(min(256, max(16, few)), min(1024, many))
-        self.capacity = capacity
-        self.shape = mdp.r.shape
-        self.workspace = Workspace(mdp.T, reward=mdp.r, mu=mdp.start, gamma=mdp.gamma)
-        self.reward = self.workspace.reward
+        self.mdp, self.capacity, self.shape = mdp, capacity, mdp.r.shape
+        self.workspace = None if kernels() is None else Workspace(mdp)
+        self.reward = mdp.r.ravel()
         self.reward_scale = float(np.abs(self.reward).max())
         self.guess = np.zeros(mdp.num_states)  # values of the last reward priced
         self._size = 0
@@ -104,13 +110,17 @@ class PolicyLibrary:
             self._size = keep.size
             self._numbers = {row.tobytes(): p for p, row in enumerate(self.policies)}
 
+    def learn(self, policies: NDArray[np.int32], occupancies: FloatArray) -> None:
+        """Take in policies with their exact occupancies, as useful now."""
+        if self.workspace is not None:
+            self.touch(list(map(self.insert, policies, occupancies)))
+
     def add(self, policy: NDArray[np.int32], y: FloatArray) -> int:
         """Number of a policy, new or known; a new one's occupancy is found from the guess `y`."""
         p = self._numbers.get(policy.tobytes())
         if p is None:
-            exact = np.array(y, np.float64)
-            self.workspace.enter(policy)
-            self.workspace.occupancy(self.workspace.mu, exact, residual=FLOW)
+            assert self.workspace is not None
+            exact = self.workspace.occupancy(policy, y, residual=FLOW)
             p = self.insert(policy, exact)
         self.touch([p])
         return p
@@ -128,8 +138,8 @@ class PolicyLibrary:
             self._values[p] = self.reward[chosen] @ occupancy
         return p
 
-    def last_used(self, most: int) -> tuple[NDArray[np.int32], FloatArray]:
-        """The policies that were useful last, with their occupancies."""
+    def known(self, most: int) -> tuple[NDArray[np.int32], FloatArray]:
+        """The policies that were useful last, with their occupancies, for :meth:`learn`."""
         last = np.sort(np.argsort(self._used[: self._size], kind="stable")[-most:])
         return self._policies[last], self._occupancies[last]
 
@@ -151,64 +161,19 @@ class PolicyLibrary:
             new[: len(old)] = old
             setattr(self, name, new)
 
-
-def occupancy_measure(
-    policies: NDArray[np.int32], occupancies: FloatArray, weights: FloatArray, *, actions: int
-) -> FloatArray:
-    """x(s, a) = Σ_p w_p y_p(s) [π_p(s) = a]."""
-    count, states = policies.shape
-    x = np.zeros((states, actions))
-    mixed = (
-        np.ascontiguousarray(policies, np.int32),
-        np.ascontiguousarray(occupancies, np.float64),
-        np.ascontiguousarray(weights, np.float64),
-    )
-    required().measure_of(states, actions, count, *map(address, mixed), address(x))
-    return x
-
-
-#: Models with more states are not handed to HiGHS.
-LP_LIMIT = 20_000
-
-
-class PolicyPool:
-    """Policies of one MDP, and the solves they serve; it learns from each.
-
-    What an answer is may depend on the policies that a pool has seen, so one that has seen private
-    numbers must serve nothing that is published.
-    """
-
-    def __init__(self, mdp: MDP, *, capacity: int | None = None) -> None:
-        self.mdp = mdp
-        self.library = None if kernels() is None else PolicyLibrary(mdp, capacity=capacity)
-
-    def learn(self, policies: np.ndarray, occupancies: FloatArray) -> None:
-        """Take in policies with their exact occupancies."""
-        if self.library is not None:
-            for policy, y in zip(policies, occupancies, strict=True):
-                self.library.insert(policy, y)
-
-    def known(self, most: int) -> tuple[np.ndarray, FloatArray]:
-        """The policies used last, with their occupancies, for :meth:`learn`."""
-        if self.library is None:
-            n = self.mdp.num_states
-            return np.zeros((0, n), np.int32), np.zeros((0, n))
-        return self.library.last_used(most)
-
     def solve(self, cost: FloatArray, limit: FloatArray, *, gap: float = 1e-8) -> Solution:
         """The best policy with costs (K, num_states, num_actions) of at most `limit`.
 
         Raises InfeasibleError with a proof if there is none, ConvergenceError if double precision
         does not decide. A gap above the one asked for is reported by the answer.
         """
-        library, rows = self.library, len(limit)
-        if library is None:
+        if self.workspace is None:
             return solve_lp(self.mdp, cost, limit)
-        library.make_room()
-        table, x = cost.reshape(rows, -1), np.zeros((library.shape[0], rows + 1))
-        outcome = library.workspace.solve(table, limit, gap=gap, given=library.given(table), x=x)
+        self.make_room()
+        table, x = cost.reshape(limit.size, -1), np.zeros((self.shape[0], limit.size + 1))
+        outcome = self.workspace.solve(table, limit, gap=gap, given=self.given(table), x=x)
         if outcome.status == SOLVED:
-            library.touch(list(map(library.insert, outcome.policies, outcome.occupancies)))
+            self.learn(outcome.policies, outcome.occupancies)
             return self._solution(outcome)
         if outcome.status == INFEASIBLE:
             raise infeasible(outcome.multiplier, outcome.value)
@@ -234,17 +199,30 @@ class PolicyPool:
         return other if found is None or other.gap < found.gap else found
 
     def _solution(self, outcome: Outcome) -> Solution:
-        assert self.library is not None
-        scale = self.library.reward_scale
         return Solution(
             occupancy=frozen(outcome.measure),
             value=outcome.value,
             dual=frozen(outcome.multiplier),
             bound=outcome.bound,
-            gap=relative_gap(outcome.bound, outcome.value, reward_scale=scale),
+            gap=relative_gap(outcome.bound, outcome.value, reward_scale=self.reward_scale),
             engine="policies",
             iterations=outcome.steps,
             auxiliary=np.empty(0),
             policies=outcome.policies,
             occupancies=outcome.occupancies,
         )
+
+
+def occupancy_measure(
+    policies: NDArray[np.int32], occupancies: FloatArray, weights: FloatArray, *, actions: int
+) -> FloatArray:
+    """x(s, a) = Σ_p w_p y_p(s) [π_p(s) = a]."""
+    count, states = policies.shape
+    x = np.zeros((states, actions))
+    mixed = (
+        np.ascontiguousarray(policies, np.int32),
+        np.ascontiguousarray(occupancies, np.float64),
+        np.ascontiguousarray(weights, np.float64),
+    )
+    required().measure_of(states, actions, count, *map(address, mixed), address(x))
+    return x

@@ -26,7 +26,7 @@ from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.solvers.master import GrowingProgram
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, Solution, infeasible, relative_gap
-from dp_cmdp._src.cmdp.solvers.pool import PolicyLibrary
+from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 
 #: Weight of the best multipliers so far in the point that is priced.
 STABILITY = 0.8
@@ -49,7 +49,7 @@ LEFT_EXCESS = 1e-9
 
 
 class RowColumns:
-    """One solve on the dynamics of `library`, which learns from it.
+    """One solve on the dynamics of `pool`, which learns from it.
 
     The columns of `matrix` are those of x, then those of u; its first `num_rows` rows bound costs,
     the others define u.
@@ -57,29 +57,30 @@ class RowColumns:
 
     def __init__(
         self,
-        library: PolicyLibrary,
+        pool: PolicyPool,
         matrix: sparse.csr_array,
         b: FloatArray,
         *,
         num_rows: int,
         gap: float,
     ) -> None:
-        pairs, objective = library.reward.size, library.reward
+        pairs, objective = pool.reward.size, pool.reward
         whole = sparse.csc_array(matrix)
-        self.library, self.gap, self.objective = library, gap, objective
+        self.pool, self.gap, self.objective = pool, gap, objective
         self.A = sparse.csr_array(whole[:, :pairs])
         self.E = sparse.csc_array(whole[:, pairs:])
         self.b, self.num_rows = b, num_rows
-        self.horizon = 1.0 / (1.0 - library.workspace.gamma)
+        assert pool.workspace is not None
+        self.workspace, self.horizon = pool.workspace, 1.0 / (1.0 - pool.mdp.gamma)
         self.reward_scale = float(np.abs(objective).max())
         self.unit = self.reward_scale * self.horizon or 1.0
-        self.policy = np.zeros(library.shape[0], np.int32)
+        self.policy = np.zeros(pool.shape[0], np.int32)
         self.iterations = 0
-        library.make_room()
-        if not len(library):  # the first policy is good without costs
-            library.workspace.price(objective, library.guess, self.policy, tolerance=self.unit)
-            library.add(self.policy, library.workspace.mu * self.horizon)
-        self.rows = [self._row(p) for p in range(len(library))]
+        pool.make_room()
+        if not len(pool):  # the first policy is good without costs
+            self.workspace.price(objective, pool.guess, self.policy, tolerance=self.unit)
+            pool.add(self.policy, pool.mdp.start * self.horizon)
+        self.rows = [self._row(p) for p in range(len(pool))]
         self.master = _Master(self)
 
     def run(self) -> Solution:
@@ -90,8 +91,8 @@ class RowColumns:
         self.master.fix_excess(max(excess, 0.0))
         value, bound, dual = self._improve(self.objective, elastic=False)
         names, mix = self._mixture()
-        occupancy = self.library.measure(names, mix)
-        self.library.touch(names)
+        occupancy = self.pool.measure(names, mix)
+        self.pool.touch(names)
         return Solution(
             occupancy=frozen(occupancy),
             value=float(self.objective @ occupancy.ravel()),
@@ -101,8 +102,8 @@ class RowColumns:
             engine="policies",
             iterations=self.iterations,
             auxiliary=frozen(self.master.auxiliary),
-            policies=self.library.policies[names],
-            occupancies=self.library.occupancies[names],
+            policies=self.pool.policies[names],
+            occupancies=self.pool.occupancies[names],
         )
 
     def _improve(self, reward: FloatArray, *, elastic: bool) -> tuple[float, float, FloatArray]:
@@ -152,8 +153,8 @@ class RowColumns:
     def _price(self, reward: FloatArray, dual: FloatArray, *, tolerance: float) -> float:
         """The best policy for reward − Aᵀy; an upper bound on the optimum."""
         self.iterations += 1
-        income, library = reward - self.A.T @ dual, self.library
-        upper = library.workspace.price(income, library.guess, self.policy, tolerance=tolerance)
+        income, pool = reward - self.A.T @ dual, self.pool
+        upper = self.workspace.price(income, pool.guess, self.policy, tolerance=tolerance)
         return float(upper + self.b @ dual + self._allowance(dual))
 
     def _allowance(self, dual: FloatArray) -> float:
@@ -164,7 +165,7 @@ class RowColumns:
     def _add(self, reward: FloatArray, dual: FloatArray, *, value: float) -> float:
         """Make the policy just priced a column; return what it gains at the multipliers y."""
         names, mix = self._mixture()
-        p = self.library.add(self.policy, mix @ self.library.occupancies[names])
+        p = self.pool.add(self.policy, mix @ self.pool.occupancies[names])
         if p == len(self.rows):
             self.rows.append(self._row(p))
             self.master.add(self.worth(p), self.rows[p])
@@ -177,7 +178,7 @@ class RowColumns:
 
     def _occupancy(self, p: int) -> FloatArray:
         """x of one policy."""
-        return self.library.measure([p], np.ones(1)).ravel()
+        return self.pool.measure([p], np.ones(1)).ravel()
 
     def _row(self, p: int) -> FloatArray:
         return self.A @ self._occupancy(p)

@@ -1,8 +1,7 @@
 """The best occupancy under rows with auxiliary variables, and the choice of an engine for it.
 
-Small models are one linear program in HiGHS (by simplex, or from :data:`INTERIOR` states on by
-interior points), large ones column generation (``row_columns.py``). Either way the bound is ours:
-with multipliers y of the rows and whatever values v of the states,
+Small models are one linear program in HiGHS, large ones column generation (``row_columns.py``).
+Either way the bound is ours: with multipliers y of the rows and whatever values v of the states,
 
     optimum ≤ startᵀv + max δ/(1 − γ) + bᵀy,        δ = r − Aᵀy + γ T v − v.
 """
@@ -50,14 +49,14 @@ def solve_rows(
     model that is not large, and without a pool, as one linear program, from a basis if there is
     one of its shape.
     """
-    if pool is not None and pool.library is not None:
+    if pool is not None and pool.workspace is not None:
         from dp_cmdp._src.cmdp.solvers.row_columns import GOOD_GAP, RowColumns
 
         large = mdp.num_states > LARGE
         A, b = rows.counterpart
         right = b - np.append(margin, np.zeros(b.size - margin.size))
         try:
-            found = RowColumns(pool.library, A, right, num_rows=margin.size, gap=gap).run()
+            found = RowColumns(pool, A, right, num_rows=margin.size, gap=gap).run()
             if large or found.gap <= max(gap, GOOD_GAP):
                 return found
         except ConvergenceError:
@@ -69,11 +68,7 @@ def solve_rows(
 def _by_lp(mdp: MDP, rows: RobustRows, margin: FloatArray, basis: Any) -> Solution:
     lp = row_program(mdp, rows)
     lp = replace(lp, b=lp.b - np.append(margin, np.zeros(lp.b.size - margin.size)))
-    engine = HighsEngine(lp)
-    if basis is not None:
-        engine = engine.starting_at(basis)
-    elif mdp.num_states >= INTERIOR:
-        engine = engine.by_interior_points()
+    engine = HighsEngine(lp, start=basis, interior=mdp.num_states >= INTERIOR)
     found, n = engine.run(), mdp.r.size
     x, y, v = np.maximum(found.x[:n], 0.0), found.dual, found.dual_eq
     income = mdp.r.ravel() - lp.A[:, :n].T @ y
@@ -87,7 +82,7 @@ def _by_lp(mdp: MDP, rows: RobustRows, margin: FloatArray, basis: Any) -> Soluti
         bound=bound,
         gap=relative_gap(bound, value, reward_scale=float(np.abs(mdp.r).max())),
         engine="lp",
-        iterations=engine.iterations,
+        iterations=found.iterations,
         auxiliary=frozen(found.x[n:]),
-        basis=engine.basis,
+        basis=found.basis,
     )

@@ -53,7 +53,7 @@ def curved_answer(
 def _answer(made: CvxpyProblem, known: UncertaintySet, estimate: FloatArray | None) -> LPAnswer:
     program = made.linear
     theta = known.lower + (known.upper - known.lower) / 2 if estimate is None else estimate
-    robust, sense = RobustRows(program._rows, known), -1.0 if program.minimizes else 1.0
+    robust, sense = RobustRows(program._rows, known), program.sense
     c = np.asarray(program.objective.at(theta), dtype=np.float64)
     lp = robust.program(
         sense * c,

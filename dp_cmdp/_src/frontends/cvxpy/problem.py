@@ -104,6 +104,7 @@ class CvxpyProblem:
         refuse_unfit(problem)
         parameters = private_parameters(problem)
         self.problem = problem
+        self.sense = 1.0 if isinstance(problem.objective, cp.Maximize) else -1.0
         self.envelope: Envelope = joined(parameters)
         self.canonical: Canonical = canonical(problem)
         names = {p.id: p.name() for p in parameters}
@@ -115,10 +116,6 @@ class CvxpyProblem:
     def size(self) -> int:
         """Variables without the one of a constant."""
         return self.canonical.cone.size
-
-    @property
-    def maximizes(self) -> bool:
-        return isinstance(self.problem.objective, cp.Maximize)
 
     @property
     def is_linear(self) -> bool:
@@ -203,7 +200,7 @@ class CvxpyProblem:
             return public
         curve = 0.5 * float(point[: self.size] @ (self.curve @ point[: self.size]))
         linear = self.linear.value(point, values)
-        return (linear - curve if self.maximizes else linear + curve) + 0.0
+        return linear - self.sense * curve + 0.0
 
     def _point(self, decision: Any) -> FloatArray:
         """The point of the linear program that a decision is."""
@@ -350,8 +347,8 @@ def _linear_program(
     left, q = A.scaled(-1.0), columns.terms(cone.q, height=n + 1)
     if not np.isfinite(q.coefficient).all():
         refuse_not_finite("the objective")
-    sense, last = -1.0 if made.maximizes else 1.0, q.where(q.row == n)
-    costs = q.where(q.row < n).scaled(sense).affine(envelope, (n,))
+    last = q.where(q.row == n)
+    costs = q.where(q.row < n).scaled(-made.sense).affine(envelope, (n,))
     program = ParametricLP._of(
         envelope,
         objective=costs,
@@ -361,12 +358,12 @@ def _linear_program(
         b_eq=constant[equality],
         lower=lower,
         upper=upper,
-        minimizes=not made.maximizes,
+        minimizes=made.sense < 0,
         variables=labels_of({"variable": variable_names(canon)}, name="variables"),
         row_names=row_names(canon, rows),
     )
     if last.row.size:
-        at = Terms(0 * last.row, 0 * last.col, last.entry, sense * last.coefficient)
+        at = Terms(0 * last.row, 0 * last.col, last.entry, -made.sense * last.coefficient)
         program = with_constant(program, at.affine(envelope, (1,)))
     curved = A.of_rows(others, m).constant((others.size, n)), constant[others]
     return program, curved

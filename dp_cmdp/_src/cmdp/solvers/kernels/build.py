@@ -33,14 +33,13 @@ FLAGS = (
 )
 
 
-def sources() -> list[Path]:
-    return sorted(FOLDER.glob("*.c"))
+SOURCES, HEADERS = sorted(FOLDER.glob("*.c")), sorted(FOLDER.glob("*.h"))
 
 
 def digest() -> str:
     """What the sources say, as a short name: a library made of others is not used."""
     found = hashlib.sha256()
-    for path in [*sources(), *sorted(FOLDER.glob("*.h"))]:
+    for path in (*SOURCES, *HEADERS):
         found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()[:16]
 
@@ -63,7 +62,7 @@ def build(target: Path = LIBRARY) -> Path | None:
         asked = [OPTIMISED, *shlex.split(os.environ.get("CFLAGS", ""))]
         flags = [*asked, *FLAGS, f'-DKERNELS_DIGEST="{digest()}"']
         done = subprocess.run(
-            [*command, *flags, *map(str, sources()), "-lm", "-o", str(made)],
+            [*command, *flags, *map(str, SOURCES), "-lm", "-o", str(made)],
             capture_output=True,
             text=True,
             check=False,

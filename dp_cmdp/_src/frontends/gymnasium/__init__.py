@@ -1,0 +1,1 @@
+"""Gymnasium environments as constrained MDPs, and wrappers that charge released costs."""
