@@ -321,7 +321,9 @@ def array(name: str, value: Any, *, what: str = "an array of real numbers") -> F
 
 def private_array(name: str, value: Any) -> FloatArray:
     """A new float array of private values, of any shape: no truth values, nothing quoted."""
-    found = array(name, value, what=PURE)
+    found = float_array(value)
+    if found is None:
+        raise no_array(name, value, what=PURE)
     plain = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
     for item in () if plain else _items(value):
         if not (is_real(item) or isinstance(item, Decimal)):

@@ -78,6 +78,8 @@ class DiscountedChain:
 
     def visits(self, start: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
         """Solve (I − γP_π)ᵀd = `start`, from a guess of d if there is one."""
+        if self.compiled is not None and (start < 0.0).any():  # it cuts off negative mass
+            return self.visits(np.maximum(start, 0.0)) - self.visits(np.maximum(-start, 0.0))
         return self._solve(start, transposed=True, guess=guess)
 
     def largest_value(self, rewards: FloatArray) -> float:
@@ -97,8 +99,7 @@ class DiscountedChain:
             answer = np.zeros(right.size) if guess is None else np.array(guess, np.float64)
             if not transposed and self.compiled.values(right, answer):
                 return answer
-            positive = bool((right >= 0.0).all())  # it cuts off negative mass as rounding
-            if transposed and positive and self.compiled.visits(right, answer):
+            if transposed and self.compiled.visits(right, answer):
                 return answer
         matrix = sparse.csr_array(self.matrix.T) if transposed else self.matrix
         if self._factors is None and right.size > DIRECT_LIMIT:

@@ -460,14 +460,16 @@ class Envelope:
         """Lattice steps that a record can move an entry, counted exactly."""
         entry, far = self.change.indices, self.change.data
         steps = np.maximum(np.ceil(far / self.step[entry]), 1.0).astype(np.int64)
-        range_ = (_floor(self.upper, self.step) - _floor(self.lower, self.step))[entry]
+        range_ = (self.cells(self.upper) - self.cells(self.lower))[entry]
         most = np.minimum(steps, range_)
         found = sparse.csr_array((most, entry, self.change.indptr), shape=self.change.shape)
         return check.frozen_sparse(found)
 
-    def cells(self, values: FloatArray) -> list[int]:
-        """⌊θ/step⌋, exactly."""
-        return _floor(np.asarray(values, dtype=np.float64), self.step).tolist()
+    def cells(self, values: FloatArray) -> NDArray[np.int64]:
+        """⌊θ/step⌋, exactly, also where the quotient underflows."""
+        quotient = values / self.step
+        below = (quotient == 0) & (values < 0)
+        return np.where(below, -1.0, np.floor(quotient)).astype(np.int64)
 
     @cached_property
     def uncertainty(self) -> UncertaintySet:
@@ -671,12 +673,6 @@ def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:
         part = width - upper  # Knuth's exact error of the difference
         error = (upper - (width - part)) - (lower + part)
     return np.where(error > 0.0, np.nextafter(width, np.inf), width)
-
-
-def _floor(values: FloatArray, step: FloatArray) -> NDArray[np.int64]:
-    """⌊values/step⌋, exactly, also where the quotient underflows."""
-    quotient = values / step
-    return np.where((quotient == 0) & (values < 0), -1.0, np.floor(quotient)).astype(np.int64)
 
 
 def _wanted_shape(shape: Any, labels: Labels) -> Shape | None:

@@ -122,7 +122,7 @@ class OneSided:
             raise InvalidArgumentError("weights must be non-negative and sum to 2^256")
         chances = np.array(self.weights, dtype=object) / ONE
         chances = chances.astype(np.float64)
-        middle = _mean(self.weights)
+        middle = sum(map(mul, self.weights, count())) / ONE
         place = np.arange(chances.size) - middle
         within = (float(self.cell) ** 2 - 1) / 12
         variance = float(self.cell) ** 2 * float(place**2 @ chances) + within
@@ -188,10 +188,6 @@ class OneSided:
         }
 
 
-def _mean(weights: tuple[int, ...]) -> float:
-    return float(Fraction(sum(map(mul, weights, count())), ONE))
-
-
 @lru_cache(maxsize=64)
 def _least_mean(kind: type[OneSided], largest: int, epsilon: Fraction, delta: Fraction) -> OneSided:
     """The law on the finest cells for which one is found."""
@@ -222,7 +218,7 @@ def _optimal_weights(epsilon: Fraction, delta: Fraction, shifts: int) -> tuple[i
             if part is not None:
                 weights = _mixture(answer, _laplace_masses(epsilon, delta / 2, shifts), part)
             if hockey_stick(weights, range(1, shifts + 1), ratio) <= delta:
-                if _mean(weights) < simple:
+                if sum(map(mul, weights, count())) < simple * ONE:
                     return weights
                 break
     return None

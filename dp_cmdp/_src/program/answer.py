@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
@@ -132,24 +133,6 @@ class Certificate:
 NOT_ASKED = Certificate(False, np.zeros(0), (), reason="no certificate was asked for")
 
 
-class _Robust:
-    """The answer without data; where none was handed over it is made when first asked for."""
-
-    def __get__(self, answer: Any, owner: Any = None) -> Any:
-        if answer is None:
-            return None
-        found = answer.__dict__.get("robust")
-        if found is None:
-            if answer.source == "robust":
-                return answer
-            known = answer.problem.envelope.uncertainty
-            found = answer.__dict__["robust"] = answer.problem.answer(known, answer.estimate)
-        return found
-
-    def __set__(self, answer: Any, given: Any) -> None:
-        answer.__dict__["robust"] = given
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer(Generic[D]):
     """A decision that holds for every database a release allows, and its proof.
@@ -191,7 +174,6 @@ class Answer(Generic[D]):
     multipliers: sparse.csr_array
     problem: Any
     source: Literal["release", "robust"] = "release"
-    robust: Any = _Robust()
     release: Any = None
     strategy: Any = None
     epsilon: Fraction = Fraction(0)
@@ -200,6 +182,13 @@ class Answer(Generic[D]):
 
     #: Of :data:`CLASSES`; a subclass whose answers are saved has one.
     kind: ClassVar[str] = ""
+
+    @cached_property
+    def robust(self) -> Any:
+        """What is possible without data."""
+        if self.source == "robust":
+            return self
+        return self.problem.answer(self.problem.envelope.uncertainty, self.estimate)
 
     @validated
     def save(self, folder: str | Path) -> Path:

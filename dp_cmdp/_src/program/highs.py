@@ -68,11 +68,6 @@ class HighsEngine:
         elif interior:
             self._highs.setOptionValue("solver", "ipx")
 
-    def run(self, b: FloatArray | None = None) -> RawSolution:
-        """Maximise, with right-hand side `b` if given."""
-        right = self._lp.b if b is None else b
-        return self._solve(right, self._lp.b_eq, self._lp.lower, self._lp.upper)
-
     def correct(self, x: FloatArray, gap: FloatArray, gap_eq: FloatArray) -> RawSolution:
         """Move x by the best d with A d ≤ gap, A_eq d = gap_eq and x + d within the bounds.
 
@@ -82,14 +77,19 @@ class HighsEngine:
         zoom = magnification(gap * self._scale.rows[:m], gap_eq * self._scale.rows[m:])
         low, high = self._lp.lower - x, self._lp.upper - x
         with np.errstate(over="ignore"):  # what is out of reach at this scale is infinite
-            moved = self._solve(zoom * gap, zoom * gap_eq, zoom * low, zoom * high)
+            moved = self.run(zoom * gap, zoom * gap_eq, (zoom * low, zoom * high))
         return replace(moved, x=x + moved.x / zoom)
 
-    def _solve(
-        self, b: FloatArray, b_eq: FloatArray, lower: FloatArray, upper: FloatArray
+    def run(
+        self,
+        b: FloatArray | None = None,
+        b_eq: FloatArray | None = None,
+        bounds: tuple[FloatArray, FloatArray] | None = None,
     ) -> RawSolution:
-        """Maximise with these right-hand sides and bounds, set where the last run had others."""
-        old_b, old_b_eq, old_lower, old_upper = self._limits
+        """Maximise, with other right-hand sides and bounds than the program's where given."""
+        lp, (old_b, old_b_eq, old_lower, old_upper) = self._lp, self._limits
+        b, b_eq = lp.b if b is None else b, lp.b_eq if b_eq is None else b_eq
+        lower, upper = (lp.lower, lp.upper) if bounds is None else bounds
         m = b.size
         high = np.concatenate([b, b_eq]) * self._scale.rows
         low = np.concatenate([np.full(m, -np.inf), high[m:]])

@@ -260,7 +260,7 @@ class RobustRows:
             np.full(self.extra, np.inf),
         )
         try:
-            return self.split(np.concatenate([x, HighsEngine(lp).run().x]))[1]
+            return np.maximum(HighsEngine(lp).run().x[self.hard.size :], 0.0)
         except SolverError:
             return np.zeros(self.links)
 

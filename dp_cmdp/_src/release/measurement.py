@@ -36,7 +36,7 @@ from scipy import sparse
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.exact import float_above, float_below
-from dp_cmdp._src.base.validation import FloatArray, instance, validated
+from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.noise.laws import Law, Sensitivity
 
@@ -90,7 +90,6 @@ class Query:
     linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        instance("envelope", self.envelope, Envelope)
         given: Any = self.weights if sparse.issparse(self.weights) else np.asarray(self.weights)
         if given.dtype.kind not in "iu" or given.ndim != 2:
             raise InvalidArgumentError("weights must be a matrix of integers (queries × entries)")
@@ -151,7 +150,7 @@ class Query:
 
     def true_integers(self, values: FloatArray) -> list[int]:
         """Σ_k w_ik n_k of every query: private."""
-        cells = np.array(self.envelope.cells(values), dtype=object)
+        cells = self.envelope.cells(values).astype(object)
         row = np.repeat(np.arange(self.weights.shape[0]), np.diff(self.weights.indptr))
         sums = np.zeros(self.weights.shape[0], dtype=object)
         np.add.at(sums, row, self.weights.data.astype(object) * cells[self.weights.indices])
@@ -362,14 +361,14 @@ class Measurement:
                 f"{sensitivity.largest} in one query, {sensitivity.l1} in all of its "
                 f"{sensitivity.count} queries"
             )
-        for field, value in (
+        for part, value in (
             ("query", query),
             ("law", made),
             ("budget", budget),
             ("name", name),
             ("sensitivity", sensitivity),
         ):
-            object.__setattr__(self, field, value)
+            object.__setattr__(self, part, value)
 
     def draw(self, values: FloatArray, source: System | Simulated) -> Outcome:
         """Read the data, add noise: the only function that reads a database. Spends the budget."""

@@ -156,9 +156,11 @@ def answered(
 
 
 def amended(answer: Answer, **changes: Any) -> Answer:
-    """A copy with other attributes; `dataclasses.replace` would solve for those that are lazy."""
+    """A copy with other attributes; a solver's state and what was found later stay behind."""
     made = object.__new__(type(answer))
-    vars(made).update(vars(answer) | {"_warm": None} | changes)  # a solver's state stays with it
+    vars(made).update(vars(answer) | {"_warm": None})
+    vars(made).pop("robust", None)
+    vars(made).update(changes)
     return made
 
 

@@ -38,7 +38,7 @@ from dp_cmdp._src.base.errors import (
     RefusedError,
     SolverError,
 )
-from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.noise.laws import Laplace, half_width
 from dp_cmdp._src.noise.one_sided import OneSided
@@ -224,8 +224,9 @@ class Step:
     epsilon: Fraction
     delta: Fraction
 
-    @validated
-    def __init__(self, propose: Callable, *, epsilon: Number = 1, delta: Number = 1) -> None:
+    def __init__(self, propose: Propose, *, epsilon: Number = 1, delta: Number = 1) -> None:
+        if not callable(propose):
+            raise InvalidTypeError(f"propose must be a function, got {type(propose).__name__}")
         object.__setattr__(self, "propose", propose)
         for name, value in (("epsilon", epsilon), ("delta", delta)):
             share = exact(name, value)
@@ -237,7 +238,7 @@ class Step:
             object.__setattr__(self, name, share)
 
     def part(self, budget: PrivacyBudget) -> PrivacyBudget:
-        return PrivacyBudget(self.epsilon * budget.epsilon, self.delta * budget.delta)
+        return PrivacyBudget._of(self.epsilon * budget.epsilon, self.delta * budget.delta)
 
     def document(self) -> dict[str, Any]:
         """Its shares and options as JSON, without public prior numbers."""
@@ -294,13 +295,15 @@ class Strategy:
 
     NAMES: ClassVar[tuple[str, ...]] = ("auto", "entries", "queries", "worst row")
 
-    @validated
     def __init__(self, *steps: Step, name: str) -> None:
         if not steps:
             raise InvalidArgumentError("steps must not be empty: give at least one Step")
         epsilon = delta = Fraction(0)
         for step in steps:
+            if not isinstance(step, Step):
+                raise InvalidTypeError(f"steps must be of Step, got {type(step).__name__}")
             epsilon, delta = epsilon + step.epsilon, delta + step.delta
+        check.text("name", name)
         for of, total in (("epsilon", epsilon), ("delta", delta)):
             if total > 1:
                 raise InvalidArgumentError(
@@ -311,7 +314,6 @@ class Strategy:
         object.__setattr__(self, "name", name)
 
     @classmethod
-    @validated
     def entries(cls, *, law: Any = "auto") -> Strategy:
         """Every entry by itself, with the whole budget.
 
@@ -334,7 +336,6 @@ class Strategy:
         return cls(Step(Entries(_law(law))), name="entries")
 
     @classmethod
-    @validated
     def queries(
         cls, *, share: Number = "7/20", safety: float = 1.25, shift: float = 0.5, law: Any = "auto"
     ) -> Strategy:
@@ -366,10 +367,9 @@ class Strategy:
         >>> [str(step.epsilon) for step in dp.Strategy.queries(share="1/4").steps]
         ['1/4', '3/4']
         """
-        return cls._two(LinearQueries, share, safety, shift, law)
+        return cls._checked(LinearQueries, share, safety, shift, law)
 
     @classmethod
-    @validated
     def worst_row(
         cls, *, share: Number = "7/20", safety: float = 1.25, shift: float = 0.5, law: Any = "auto"
     ) -> Strategy:
@@ -390,10 +390,10 @@ class Strategy:
         >>> dp.Strategy.worst_row().name
         'worst row(share=7/20, safety=1.25, shift=0.5)'
         """
-        return cls._two(WorstRow, share, safety, shift, law)
+        return cls._checked(WorstRow, share, safety, shift, law)
 
     @classmethod
-    def _two(
+    def _checked(
         cls, kind: type[LinearQueries], share: Number, safety: float, shift: float, law: Any
     ) -> Strategy:
         part = exact("share", share)
@@ -401,14 +401,19 @@ class Strategy:
             raise InvalidArgumentError(
                 f"share must lie in [0, 1], it is the entries' part of the budget; got {share}"
             )
-        noise, rest = _law(law), 1 - part
         safety = check.real("safety", safety, low=0.0, high=100.0)
         shift = check.real("shift", shift, low=0.0, high=100.0)
+        return cls._two(part, kind(safety, shift, _law(law)))
+
+    @classmethod
+    def _two(cls, part: Fraction, last: LinearQueries) -> Strategy:
+        """A part of the budget for the entries, the rest for queries; no step without a part."""
         steps = []
-        for own, each in ((Entries(noise), part), (kind(safety, shift, noise), rest)):
+        for own, each in ((Entries(last.law), part), (last, 1 - part)):
             if each:
                 steps.append(Step(own, epsilon=each, delta=each))
-        return cls(*steps, name=f"{kind.word}(share={part}, safety={safety:g}, shift={shift:g})")
+        words = f"share={part}, safety={last.safety:g}, shift={last.shift:g}"
+        return cls(*steps, name=f"{last.word}({words})")
 
     @classmethod
     def named(cls, name: str) -> Strategy:
@@ -436,14 +441,10 @@ class Strategy:
 
 
 def _law(law: Any) -> Any:
-    if isinstance(law, str):
-        check.one_of("law", law, ("auto", "laplace", "one-sided"))
-    elif not hasattr(law, "calibrate"):
-        raise InvalidTypeError(
-            "law must be 'auto', 'laplace', 'one-sided' or a class with calibrate and delta; got "
-            f"{type(law).__name__}"
-        )
-    return law
+    if (isinstance(law, str) and law in LAWS) or hasattr(law, "calibrate"):
+        return law
+    kind = InvalidArgumentError if isinstance(law, str) else InvalidTypeError
+    raise kind("law must be 'auto', 'laplace', 'one-sided' or a class with calibrate and delta")
 
 
 @dataclass(frozen=True)
@@ -543,11 +544,11 @@ class WorstRow(LinearQueries):
 
 #: What a strategy is chosen from, the plain release of the entries first.
 MENU = (
-    Strategy.entries(),
-    Strategy.queries(share=0),
-    Strategy.queries(),
-    Strategy.queries(safety=1.5, shift=1.0),
-    Strategy.queries(share="13/20", safety=1.5, shift=1.0),
+    Strategy(Step(Entries()), name="entries"),
+    Strategy._two(Fraction(0), LinearQueries()),
+    Strategy._two(Fraction(7, 20), LinearQueries()),
+    Strategy._two(Fraction(7, 20), LinearQueries(safety=1.5, shift=1.0)),
+    Strategy._two(Fraction(13, 20), LinearQueries(safety=1.5, shift=1.0)),
 )
 #: What it is chosen from where solves are long.
 SHORT_MENU = (MENU[0], MENU[1], MENU[2], MENU[4])

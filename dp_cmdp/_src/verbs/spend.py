@@ -217,7 +217,7 @@ def robust_answer(asked: Any) -> Answer[Any]:
     if hasattr(asked, "refuse_if_unanswerable"):
         asked.refuse_if_unanswerable()
     found = asked.answer(asked.envelope.uncertainty)
-    return amended(found, source="robust", robust=None)
+    return amended(found, source="robust")
 
 
 def _chosen(

@@ -39,8 +39,8 @@ FEASIBILITY = 1e-10
 class Solution:
     """An occupancy measure that keeps its rows up to rounding, and how far it is from the best.
 
-    `dual` are the multipliers ≥ 0 of the rows at which the Lagrangian `bound` was found, and `gap`
-    is (bound − value)/max(|value|, max|r|): what was asked for is not always reached. `auxiliary`
+    `dual` are the multipliers ≥ 0 of the rows at which the Lagrangian `bound` was found, and
+    `reward_scale` is max|r|: what gap was asked for is not always reached. `auxiliary`
     are the variables beside x of rows over a set, `policies` and `occupancies` what is mixed if it
     was found so, `basis` a start for a linear program of the same shape.
     """
@@ -49,7 +49,7 @@ class Solution:
     value: float
     dual: FloatArray
     bound: float
-    gap: float
+    reward_scale: float
     engine: str
     iterations: int
     auxiliary: FloatArray
@@ -57,11 +57,11 @@ class Solution:
     occupancies: FloatArray | None = None
     basis: Any = None
 
-
-def relative_gap(bound: float, value: float, *, reward_scale: float) -> float:
-    """(bound − value)/max(|value|, max|r|), with rounding below zero cut off."""
-    scale = max(abs(value), reward_scale)
-    return max(bound - value, 0.0) / scale if scale > 0.0 else 0.0
+    @property
+    def gap(self) -> float:
+        """(bound − value)/max(|value|, max|r|), with rounding below zero cut off."""
+        scale = max(abs(self.value), self.reward_scale)
+        return max(self.bound - self.value, 0.0) / scale if scale > 0.0 else 0.0
 
 
 def infeasible(dual: FloatArray, excess: float) -> InfeasibleError:
@@ -116,7 +116,7 @@ def solve_lp(mdp: MDP, cost: FloatArray, limit: FloatArray) -> Solution:
         value=value,
         dual=frozen(dual),
         bound=bound,
-        gap=relative_gap(bound, value, reward_scale=float(np.abs(mdp.r).max())),
+        reward_scale=float(np.abs(mdp.r).max()),
         engine="lp",
         iterations=answer.iterations,
         auxiliary=np.empty(0),

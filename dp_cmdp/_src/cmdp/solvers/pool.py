@@ -34,7 +34,6 @@ from dp_cmdp._src.cmdp.solvers.occupancy_lp import (
     FEASIBILITY,
     Solution,
     infeasible,
-    relative_gap,
     solve_lp,
 )
 
@@ -204,7 +203,7 @@ class PolicyPool:
             value=outcome.value,
             dual=frozen(outcome.multiplier),
             bound=outcome.bound,
-            gap=relative_gap(outcome.bound, outcome.value, reward_scale=self.reward_scale),
+            reward_scale=self.reward_scale,
             engine="policies",
             iterations=outcome.steps,
             auxiliary=np.empty(0),

@@ -25,7 +25,7 @@ from scipy import sparse
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.solvers.master import GrowingProgram
-from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, Solution, infeasible, relative_gap
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, Solution, infeasible
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 
 #: Weight of the best multipliers so far in the point that is priced.
@@ -89,7 +89,7 @@ class RowColumns:
         if excess > LEFT_EXCESS:
             raise ConvergenceError("double precision cannot decide whether the rows can be kept")
         self.master.fix_excess(max(excess, 0.0))
-        value, bound, dual = self._improve(self.objective, elastic=False)
+        _, bound, dual = self._improve(self.objective, elastic=False)
         names, mix = self._mixture()
         occupancy = self.pool.measure(names, mix)
         self.pool.touch(names)
@@ -98,7 +98,7 @@ class RowColumns:
             value=float(self.objective @ occupancy.ravel()),
             dual=frozen(dual),
             bound=bound,
-            gap=relative_gap(bound, value, reward_scale=self.reward_scale),
+            reward_scale=self.reward_scale,
             engine="policies",
             iterations=self.iterations,
             auxiliary=frozen(self.master.auxiliary),

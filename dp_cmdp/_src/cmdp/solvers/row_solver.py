@@ -16,7 +16,7 @@ import numpy as np
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.model import MDP
-from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, flow_matrix, relative_gap
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, flow_matrix
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram
@@ -80,7 +80,7 @@ def _by_lp(mdp: MDP, rows: RobustRows, margin: FloatArray, basis: Any) -> Soluti
         value=value,
         dual=frozen(y),
         bound=bound,
-        gap=relative_gap(bound, value, reward_scale=float(np.abs(mdp.r).max())),
+        reward_scale=float(np.abs(mdp.r).max()),
         engine="lp",
         iterations=found.iterations,
         auxiliary=frozen(found.x[n:]),
