@@ -3,7 +3,7 @@
 import pytest
 
 from dp_cmdp._src.cmdp import safest
-from dp_cmdp._src.cmdp.solvers.compiled import CompiledChain
+from dp_cmdp._src.cmdp.chain import CompiledChain
 
 
 @pytest.fixture(params=[pytest.param("kernels", marks=pytest.mark.kernels), "python"])

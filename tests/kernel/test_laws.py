@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.noise import one_sided
-from dp_cmdp._src.noise.documents import law_from_document
 from dp_cmdp._src.noise.laws import (
     ONE,
     Laplace,
@@ -30,6 +29,7 @@ from dp_cmdp._src.noise.laws import (
 )
 from dp_cmdp._src.noise.one_sided import OneSided, hockey_stick
 from dp_cmdp._src.noise.unbounded import UnboundedLaplace
+from dp_cmdp._src.release.documents import law_from_document
 from tests.kernel.enumeration import allowed_moves, divergence, exp_below, worst
 from tests.kernel.worlds import budget, weights_of
 

@@ -15,8 +15,8 @@ import pytest
 import dp_cmdp as dp
 from dp_cmdp._src.release import choose as module
 from dp_cmdp._src.release.belief import NOTHING_KNOWN
-from dp_cmdp._src.release.choose import GUARD, Choice, Simulator, choose, promises_nothing
-from dp_cmdp._src.release.strategy import MENU, Strategy
+from dp_cmdp._src.release.choose import GUARD, Choice, Simulator, choose, menu, promises_nothing
+from dp_cmdp._src.release.strategy import Strategy
 
 from .cases import budget, dense
 
@@ -76,7 +76,7 @@ def test_where_trials_cannot_be_solved_entries_are_released(monkeypatch: Any) ->
 def test_budgets_for_which_no_noise_is_built_leave_the_plain_release() -> None:
     tiny = dp.PrivacyBudget(1, "1/5000000000000000000")
     choice = choose(Simulator(dense(2, 30), NOTHING_KNOWN), tiny)
-    assert {score.strategy for score in choice.scores} == set(MENU[:2])
+    assert {score.strategy for score in choice.scores} == set(menu()[:2])
 
 
 @pytest.mark.parametrize(("radius", "nothing"), [(None, True), (0.02, False)])

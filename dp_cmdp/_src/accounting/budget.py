@@ -105,6 +105,14 @@ def _fraction(name: str, text: str) -> Fraction:
     return Fraction(text)
 
 
+def stated(text: Any) -> Fraction:
+    """A fraction of a file, as files write it: a short text is no endless number."""
+    plain = isinstance(text, str) and len(text) <= 1000 and re.fullmatch(r"\d+(/\d+)?", text)
+    if not plain or str(Fraction(text)) != text:
+        raise InvalidArgumentError("epsilon and delta must be fractions in lowest terms, as text")
+    return Fraction(text)
+
+
 @dataclass(frozen=True, slots=True)
 class PrivacyBudget:
     """An (ε, δ) pair, 1e-300 ≤ ε ≤ 10⁶ and 1e-300 ≤ δ ≤ 1/2, kept as exact fractions.

@@ -170,7 +170,7 @@ class Advice:
         -------
         matplotlib.figure.Figure
         """
-        return lazily("dp_cmdp._src.figures.advice", "advice_figure")(self)
+        return lazily("dp_cmdp._src.figures.results", "advice_figure")(self)
 
     def _lines(self) -> list[tuple[str, ...]]:
         return [
@@ -314,8 +314,9 @@ def _judged(
     problem, prior = simulator.problem, simulator.prior
     chooser = Simulator(problem, prior, robust=simulator.robust)  # as `solve` does
     strategy = choose(chooser, budget).strategy
-    job = partial(_batch, simulator, references, strategy, budget)
-    value, saturation = np.array(spread(job, len(references), workers)).T
+    answers = simulator.runs(references, strategy, budget, workers=workers)
+    pairs = zip(answers, references, strict=True)
+    value = np.array([problem.value(answer.decision, known) for answer, known in pairs])
     better = problem.sense
     lost, room = better * (ends[:, 0] - value), better * (ends[:, 0] - ends[:, 1])
     size = np.abs(ends[:, 0])
@@ -332,24 +333,8 @@ def _judged(
         recovered=recovered,
         recovered_low=recovered_low,
         recovered_high=recovered_high,
-        saturation=float(saturation.mean()),
+        saturation=float(np.mean([answer.release.saturation for answer in answers])),
     )
-
-
-def _batch(
-    simulator: Simulator,
-    references: FloatArray,
-    strategy: Strategy,
-    budget: PrivacyBudget,
-    numbers: range,
-) -> list[Any]:
-    found = []
-    for number in numbers:
-        trial = simulator.of(references[number], number)
-        answer, release = trial.answer(strategy, budget), trial.after(strategy.steps, budget)
-        value = simulator.problem.value(answer.decision, trial.values)
-        found.append((value, release.saturation))
-    return found
 
 
 def ratio(part: FloatArray, whole: FloatArray) -> tuple[float, float, float]:

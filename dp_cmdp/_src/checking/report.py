@@ -114,4 +114,4 @@ class Report:
 
     def plot(self) -> Any:
         """A picture of the outcomes, subject by subject (needs matplotlib)."""
-        return lazily("dp_cmdp._src.figures.report", "report_figure")(self)
+        return lazily("dp_cmdp._src.figures.results", "report_figure")(self)

@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base._student import half_width
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
@@ -407,5 +406,8 @@ def _interval(samples: FloatArray, confidence: float) -> FloatArray:
     level = check.real("confidence", confidence, low=0.0, high=1.0)
     if samples.shape[0] < 2:
         raise InvalidArgumentError("an interval needs at least two episodes, got 1")
-    mean, half = samples.mean(axis=0), half_width(samples, level)
+    from scipy.special import stdtrit  # as scipy.stats.t, without its slow import
+
+    count, mean = samples.shape[0], samples.mean(axis=0)
+    half = stdtrit(count - 1, 0.5 + level / 2) * samples.std(axis=0, ddof=1) / math.sqrt(count)
     return np.stack([mean - half, mean + half], axis=1)

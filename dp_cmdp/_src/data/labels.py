@@ -243,9 +243,10 @@ def _index(labels: list[Any], names: Sequence[str]) -> pd.Index:
     import pandas as pd
 
     levels = [labels] if len(names) == 1 else list(zip(*labels, strict=True))
-    parts = []
-    for level, name in zip(levels, names, strict=True):
-        parts.append(pd.Index(list(level), name=name or None, tupleize_cols=False))
+    parts = [
+        pd.Index(list(level), name=name or None, tupleize_cols=False)
+        for level, name in zip(levels, names, strict=True)
+    ]
     return parts[0] if len(parts) == 1 else pd.MultiIndex.from_arrays(parts)
 
 
@@ -271,11 +272,8 @@ def shape_of(labels: Labels) -> tuple[int, ...]:
 
 def level_names(labels: Labels, form: Callable[[str], str] = plain) -> list[str]:
     """Names of all levels, axis by axis; "" for none."""
-    found = []
-    for axis in labels:
-        for name in axis.names:
-            found.append("" if name is None else form(str(name)))
-    return found
+    names = [name for axis in labels for name in axis.names]
+    return ["" if name is None else form(str(name)) for name in names]
 
 
 def flat_index(labels: Labels) -> pd.Index:

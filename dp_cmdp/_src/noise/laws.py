@@ -357,7 +357,6 @@ class Laplace:
         Draws beyond the support are thrown away, and how many says nothing about those kept. A tie
         with a threshold (2^−32 per digit) takes 28 more bytes.
         """
-
         found: list[int] = []
         limit = BATCH_WORDS // (len(self.thresholds) + 1)
         while (missing := size - len(found)) > 0:

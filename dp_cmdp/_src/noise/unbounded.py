@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -80,6 +80,9 @@ class UnboundedLaplace:
 
     thresholds: tuple[int, ...]
     onward: int
+    low: ClassVar[None] = None
+    high: ClassVar[None] = None
+    mean: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < len(self.thresholds) <= MAX_DIGITS:
@@ -98,18 +101,6 @@ class UnboundedLaplace:
         digits = max(1, math.ceil(math.log2(45 * l1 / float(epsilon))))
         thresholds = digit_thresholds(ratio, digits)
         return cls(thresholds, continuation(thresholds, ratio))
-
-    @property
-    def low(self) -> None:
-        return None
-
-    @property
-    def high(self) -> None:
-        return None
-
-    @property
-    def mean(self) -> float:
-        return 0.0
 
     @cached_property
     def rate(self) -> float:
@@ -147,7 +138,6 @@ class UnboundedLaplace:
 
     def sample(self, size: int, source: Source) -> list[int]:
         """Draws of any size: nothing is cut, so that δ = 0 holds of what is drawn."""
-
         found: list[int] = []
         acceptance, limit = float(1 - self._zero() / 2), BATCH_WORDS // (len(self.thresholds) + 2)
         while (missing := size - len(found)) > 0:

@@ -6,7 +6,6 @@ over an uncertainty set holds for every database of that set, with an exact cert
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +17,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 import numpy as np
 from scipy import sparse
 
+from dp_cmdp._src.accounting.budget import stated
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily
@@ -262,7 +262,7 @@ class Answer(Generic[D]):
         box = problem.envelope
         if not ((box.lower <= estimate) & (estimate <= box.upper)).all():
             raise InvalidArgumentError("its estimate lies outside of the envelope")
-        epsilon, delta = _stated(said["epsilon"]), _stated(said["delta"])
+        epsilon, delta = stated(said["epsilon"]), stated(said["delta"])
         spent = None if release is None else release.budget
         if spent is not None and (spent.epsilon > epsilon or spent.delta > delta):
             raise InvalidArgumentError("it states less than its release spent")
@@ -388,13 +388,6 @@ class LPAnswer(Answer[FloatArray]):
         cls, problem: Any, decision: Any, known: UncertaintySet, multipliers: sparse.csr_array
     ) -> Certificate:
         return problem._certificate(decision, known, multipliers)
-
-
-def _stated(text: Any) -> Fraction:
-    """A fraction of a file: digits, so that a short text is no endless number."""
-    if not isinstance(text, str) or not re.fullmatch(r"\d{1,500}(/\d{1,500})?", text):
-        raise InvalidArgumentError("epsilon and delta must be written as fractions")
-    return Fraction(text)
 
 
 def _class(name: str) -> Any:

@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from operator import attrgetter
 from typing import Any
 
@@ -39,9 +39,9 @@ from dp_cmdp._src.noise.laws import Laplace, Sensitivity
 from dp_cmdp._src.program.answer import Answer, Problem
 from dp_cmdp._src.release.belief import STRATA, Prior, objective_entries
 from dp_cmdp._src.release.measurement import Simulated
-from dp_cmdp._src.release.publish import answered, attempted
+from dp_cmdp._src.release.publish import amended, answered, attempted
 from dp_cmdp._src.release.release import Release
-from dp_cmdp._src.release.strategy import MENU, SHORT_MENU, LinearQueries, Step, Strategy
+from dp_cmdp._src.release.strategy import LinearQueries, Step, Strategy
 
 #: Where the robust answer loses less, relative, there is nothing to win.
 NOTHING_TO_WIN = 1e-9
@@ -82,6 +82,27 @@ class Simulator:
     def of(self, values: FloatArray, number: int) -> Trial:
         """A given database, and draw `number` of the noise."""
         return Trial(self, values, number, middling=False)
+
+    def runs(
+        self,
+        table: FloatArray,
+        strategy: Strategy,
+        budget: PrivacyBudget,
+        *,
+        workers: int,
+        certify: bool = False,
+    ) -> list[Answer]:
+        """The answer from a simulated release of each database of a table, whoever computes it."""
+
+        def batch(numbers: range) -> list[Answer]:
+            trials = [self.of(table[number], number) for number in numbers]
+            answers = [trial.answer(strategy, budget, certify=certify) for trial in trials]
+            released = [trial.release(strategy, budget) for trial in trials]
+            pairs = zip(answers, released, strict=True)
+            return [amended(answer, release=release) for answer, release in pairs]
+
+        found = spread(batch, len(table), workers)
+        return [amended(answer, problem=self.problem) for answer in found]
 
 
 @dataclass(eq=False)
@@ -249,22 +270,31 @@ class Choice:
         return {"trials": trials}
 
 
+@cache
+def menu(short: bool = False) -> tuple[Strategy, ...]:
+    """What a strategy is chosen from, the plain release of the entries first."""
+    queries = Strategy.queries
+    usual = () if short else (queries(safety=1.5, shift=1.0),)
+    last = queries(share="13/20", safety=1.5, shift=1.0)
+    return Strategy.entries(), queries(share=0), queries(), *usual, last
+
+
 def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = False) -> Choice:
     """The strategy that promises to lose least; the release of entries where nothing is solved."""
     meetings = simulator.problem.signs.nnz
     short = meetings >= MANY_MEETINGS
-    plain, *rest = SHORT_MENU if short else MENU
+    plain, *rest = menu(short)
     if meetings >= TOO_MANY_MEETINGS:
         return Choice(plain)
-    menu = []
+    able = []
     for strategy in rest:
         with suppress(InvalidArgumentError):  # no exact noise is built for a part of the budget
             for step in strategy.steps:
                 Laplace.calibrate(Sensitivity(1, 1, 1, 1), step.part(budget))
-            menu.append(strategy.given(simulator.prior))
+            able.append(strategy.given(simulator.prior))
     scores: dict[Strategy, Score] = {}
-    tried = _tried(simulator, budget, plain, menu, short=short)
-    steps = 1 + len(menu) + (0 if short else min(FINALISTS, len(menu)) + TRIALS - 1)
+    tried = _tried(simulator, budget, plain, able, short=short)
+    steps = 1 + len(able) + (0 if short else min(FINALISTS, len(able)) + TRIALS - 1)
     try:
         if progress:
             from dp_cmdp._src.base.progress import with_bar

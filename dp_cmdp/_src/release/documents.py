@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.accounting.budget import PrivacyBudget, stated
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.frames import entries_frame
-from dp_cmdp._src.noise.documents import law_from_document
+from dp_cmdp._src.noise.laws import PRECISION, Laplace, Law
+from dp_cmdp._src.noise.one_sided import MAX_CELLS, OneSided
+from dp_cmdp._src.noise.unbounded import UnboundedLaplace
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Outcome, Query
 from dp_cmdp._src.release.release import Release, is_empty
 
@@ -29,6 +30,13 @@ _PLACES = ("weight_row", "weight_entry", "weight")
 _OUTCOME_KEYS = {
     "name", "kind", "rows", *_PLACES, "centres", "law", "epsilon", "delta", "integers",
 }  # fmt: skip
+_HEX = re.compile("0|[1-9a-f][0-9a-f]*")
+
+_FIELDS = {
+    "laplace": {"law", "support", "thresholds"},
+    "unbounded laplace": {"law", "thresholds", "onward"},
+    "one-sided": {"law", "cell", "weights"},
+}
 
 
 def release_document(release: Release) -> dict[str, Any]:
@@ -99,12 +107,39 @@ def _outcome(envelope: Envelope, said: Mapping[str, Any]) -> Outcome:
         query = LargestQuery(envelope, weights, tuple(map(_integer, said["centres"])))
     elif said["centres"]:
         raise InvalidArgumentError("linear queries have no centres")
-    budget = PrivacyBudget._of(_fraction(said["epsilon"]), _fraction(said["delta"]))
+    budget = PrivacyBudget._of(stated(said["epsilon"]), stated(said["delta"]))
     measurement = Measurement(query, law_from_document(said["law"]), budget, said["name"])
     integers = tuple(map(_integer, said["integers"]))
     if len(integers) != query.size:
         raise InvalidArgumentError("an outcome must hold one integer per query")
     return Outcome(measurement, integers)
+
+
+def law_from_document(said: Mapping[str, Any]) -> Law:
+    """The law that wrote the document; a document written in another way is refused."""
+    name = said.get("law")
+    if not isinstance(name, str) or set(said) != _FIELDS.get(name):
+        known = ", ".join(_FIELDS)
+        raise InvalidArgumentError(f"the law of a measurement must be one of: {known}")
+    if name == "one-sided":
+        return OneSided(_digits(said["cell"]), _tables(said["weights"]))
+    thresholds = _tables(said["thresholds"])
+    if name == "laplace":
+        return Laplace(_digits(said["support"]), thresholds)
+    return UnboundedLaplace(thresholds, _digits(said["onward"]))
+
+
+def _digits(text: Any) -> int:
+    if not isinstance(text, str) or len(text) > PRECISION // 4 + 1 or not _HEX.fullmatch(text):
+        raise InvalidArgumentError("integers of a law are hexadecimal digits, at most 2^256")
+    return int(text, 16)
+
+
+def _tables(texts: Any) -> tuple[int, ...]:
+    found = cast("list[Any]", texts) if isinstance(texts, list) else [None]
+    if len(found) > MAX_CELLS:
+        raise InvalidArgumentError(f"a law is given by at most {MAX_CELLS} integers")
+    return tuple(map(_digits, found))
 
 
 def _weights(said: Mapping[str, Any], entries: int) -> sparse.csr_array:
@@ -123,13 +158,6 @@ def _integer(text: Any) -> int:
     if not isinstance(text, str) or len(text) > LONGEST_INTEGER or str(int(text)) != text:
         raise InvalidArgumentError("integers must be written as decimal digits")
     return int(text)
-
-
-def _fraction(text: Any) -> Fraction:
-    plain = isinstance(text, str) and len(text) <= 1000 and re.fullmatch(r"\d+(/\d+)?", text)
-    if not plain or str(Fraction(text)) != text:
-        raise InvalidArgumentError("epsilon and delta must be fractions in lowest terms, as text")
-    return Fraction(text)
 
 
 def queries_frame(release: Release) -> pd.DataFrame:

@@ -238,7 +238,7 @@ class Step:
             object.__setattr__(self, name, share)
 
     def part(self, budget: PrivacyBudget) -> PrivacyBudget:
-        return PrivacyBudget._of(self.epsilon * budget.epsilon, self.delta * budget.delta)
+        return PrivacyBudget(self.epsilon * budget.epsilon, self.delta * budget.delta)
 
     def document(self) -> dict[str, Any]:
         """Its shares and options as JSON, without public prior numbers."""
@@ -367,7 +367,7 @@ class Strategy:
         >>> [str(step.epsilon) for step in dp.Strategy.queries(share="1/4").steps]
         ['1/4', '3/4']
         """
-        return cls._checked(LinearQueries, share, safety, shift, law)
+        return cls._two(LinearQueries, share, safety, shift, law)
 
     @classmethod
     def worst_row(
@@ -390,12 +390,13 @@ class Strategy:
         >>> dp.Strategy.worst_row().name
         'worst row(share=7/20, safety=1.25, shift=0.5)'
         """
-        return cls._checked(WorstRow, share, safety, shift, law)
+        return cls._two(WorstRow, share, safety, shift, law)
 
     @classmethod
-    def _checked(
+    def _two(
         cls, kind: type[LinearQueries], share: Number, safety: float, shift: float, law: Any
     ) -> Strategy:
+        """A part of the budget for the entries, the rest for queries; no step without a part."""
         part = exact("share", share)
         if not 0 <= part <= 1:
             raise InvalidArgumentError(
@@ -403,17 +404,9 @@ class Strategy:
             )
         safety = check.real("safety", safety, low=0.0, high=100.0)
         shift = check.real("shift", shift, low=0.0, high=100.0)
-        return cls._two(part, kind(safety, shift, _law(law)))
-
-    @classmethod
-    def _two(cls, part: Fraction, last: LinearQueries) -> Strategy:
-        """A part of the budget for the entries, the rest for queries; no step without a part."""
-        steps = []
-        for own, each in ((Entries(last.law), part), (last, 1 - part)):
-            if each:
-                steps.append(Step(own, epsilon=each, delta=each))
-        words = f"share={part}, safety={last.safety:g}, shift={last.shift:g}"
-        return cls(*steps, name=f"{last.word}({words})")
+        both = (Entries(_law(law)), part), (kind(safety, shift, law), 1 - part)
+        steps = [Step(own, epsilon=each, delta=each) for own, each in both if each]
+        return cls(*steps, name=f"{kind.word}(share={part}, safety={safety:g}, shift={shift:g})")
 
     @classmethod
     def named(cls, name: str) -> Strategy:
@@ -540,15 +533,3 @@ class WorstRow(LinearQueries):
 
     word: ClassVar[str] = "worst row"
     alone: ClassVar[bool] = True
-
-
-#: What a strategy is chosen from, the plain release of the entries first.
-MENU = (
-    Strategy(Step(Entries()), name="entries"),
-    Strategy._two(Fraction(0), LinearQueries()),
-    Strategy._two(Fraction(7, 20), LinearQueries()),
-    Strategy._two(Fraction(7, 20), LinearQueries(safety=1.5, shift=1.0)),
-    Strategy._two(Fraction(13, 20), LinearQueries(safety=1.5, shift=1.0)),
-)
-#: What it is chosen from where solves are long.
-SHORT_MENU = (MENU[0], MENU[1], MENU[2], MENU[4])

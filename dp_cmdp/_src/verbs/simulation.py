@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp_cmdp._src.accounting.budget import Number, PrivacyBudget
+from dp_cmdp._src.accounting.budget import Number
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.html import facts_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.program.answer import Answer
-from dp_cmdp._src.release.choose import Simulator, choose, spread
-from dp_cmdp._src.release.publish import amended
+from dp_cmdp._src.release.choose import Simulator, choose
 from dp_cmdp._src.release.strategy import Strategy
 from dp_cmdp._src.verbs.arguments import (
     Data,
@@ -179,7 +177,8 @@ def simulate(
     robust = robust_answer(asked)
     chosen = wanted or choose(Simulator(asked, belief, robust=robust), budget).strategy
     simulator = Simulator(asked, belief, seed=seed, robust=robust)
-    found = _runs(simulator, invented, chosen, budget, count, workers)
+    table = np.broadcast_to(invented, (count, invented.size))
+    found = simulator.runs(table, chosen, budget, workers=workers, certify=True)
     return Simulation(
         tuple(finished(asked, part, robust, part.release, chosen, budget) for part in found),
         invented,
@@ -188,32 +187,3 @@ def simulate(
         asked.value(robust.decision, invented),
         chosen,
     )
-
-
-def _runs(
-    simulator: Simulator,
-    values: FloatArray,
-    strategy: Strategy,
-    budget: PrivacyBudget,
-    count: int,
-    workers: int,
-) -> list[Answer[Any]]:
-    """One answer per draw, the same whoever computes it."""
-    job = partial(_batch, simulator, values, strategy, budget)
-    found = spread(job, count, workers)
-    return [amended(part, problem=simulator.problem) for part in found]
-
-
-def _batch(
-    simulator: Simulator,
-    values: FloatArray,
-    strategy: Strategy,
-    budget: PrivacyBudget,
-    numbers: range,
-) -> list[Answer[Any]]:
-    found = []
-    for number in numbers:
-        trial = simulator.of(values, number)
-        part = trial.answer(strategy, budget, certify=True)
-        found.append(amended(part, release=trial.release(strategy, budget)))
-    return found
