@@ -18,10 +18,9 @@ from scipy import sparse
 
 from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.checking.verify import Report, verify
-from dp_cmdp._src.checking.verify.known import Known
+from dp_cmdp._src.checking.verify.known import Known, read_multipliers
 from dp_cmdp._src.checking.verify.policies import Chain
 from dp_cmdp._src.checking.verify.reading import Refused
-from dp_cmdp._src.checking.verify.rows import read_multipliers
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.program.parametric import ParametricLP

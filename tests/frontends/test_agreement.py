@@ -13,8 +13,7 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 from dp_cmdp import Envelope, PrivateCost
 from dp_cmdp._src.frontends.gymnasium.agreement import refuse_departures
-from dp_cmdp._src.frontends.gymnasium.opening import HARMLESS
-from dp_cmdp._src.frontends.gymnasium.table import Table
+from dp_cmdp._src.frontends.gymnasium.table import HARMLESS, Table
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.gymnasium import load
 

@@ -14,7 +14,7 @@ from dp_cmdp._src.base.errors import Error, PrivacyWarning
 from dp_cmdp._src.cli.parser import EXIT_USAGE, Parser
 
 #: Modules of commands, in the order of the help.
-MODULES = ("spend", "public", "policies", "ledger", "audit", "explore")
+MODULES = ("spend", "public", "policies", "ledger", "tools")
 EXIT_INTERRUPTED = 130
 START = """Linear programs and constrained MDPs solved under differential privacy, with certainty.
   dp-cmdp solve rooms --epsilon 1 --delta 1e-6   a private, certainly safe policy of a grid

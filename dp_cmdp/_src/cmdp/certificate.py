@@ -200,7 +200,7 @@ def _sum_up(parts: tuple[float | Fraction, ...]) -> float:
     if not np.isfinite(list(map(float, parts))).all():
         return np.inf
     try:
-        return exact.float_above(sum(map(Fraction, parts), Fraction(0)))
+        return exact.float_above(sum([Fraction(part) for part in parts], Fraction(0)))
     except OverflowError:
         return np.inf
 

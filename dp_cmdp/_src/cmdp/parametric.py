@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -211,7 +211,7 @@ class ParametricCMDP:
         costs, limits = corner(self.mdp, self.rows, dear, tight)
         return self.mdp.with_costs(costs, -limits)
 
-    sense: ClassVar[float] = 1.0
+    sense = 1.0
 
     def answer(
         self,

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
-from dp_cmdp._src.figures import proof, style
-from dp_cmdp._src.figures.policy import maps_figure, policy_figure
+from dp_cmdp._src.figures import style
+from dp_cmdp._src.figures.policy import (
+    draw_values,
+    maps_figure,
+    policy_figure,
+    statement,
+    values_of,
+)
 from dp_cmdp._src.figures.release import name_places, shown
 from dp_cmdp._src.figures.style import NO_DATA, NO_PRIVACY, SHADES, THIS
 from dp_cmdp._src.figures.view import Places
@@ -27,8 +33,8 @@ def answer_figure(found: Any) -> Figure:
     if isinstance(found, PolicyAnswer):
         return policy_figure(found)
     answers = {THIS: found} | ({} if found.source == "robust" else {NO_DATA: found.robust})
-    title = f"{proof.statement(found, width=80)}\n\nvalue at the estimate"
-    figure = decisions_figure(answers, proof.values_of(found), title)
+    title = f"{statement(found, width=80)}\n\nvalue at the estimate"
+    figure = decisions_figure(answers, values_of(found), title)
     style.describe(figure, found.release)
     return figure
 
@@ -71,7 +77,7 @@ def decisions_figure(answers: dict[str, Any], worth: dict[str, float], title: st
     elif columns:
         draw_bars(tops[0], columns)
         style.legend_below(figure, tops[0], columns=3)
-    proof.draw_values(values, worth, title)
+    draw_values(values, worth, title)
     return figure
 
 

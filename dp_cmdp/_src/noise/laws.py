@@ -137,9 +137,8 @@ def weight_below(thresholds: Sequence[int], end: int) -> int:
 
 def second_moment_below(thresholds: Sequence[int], end: int) -> float:
     """E[K²; K < end] for end ≤ 2^L, in floats: digits are independent, variances add."""
-    squares, prefix, base, chance = 0.0, 1.0, 0.0, []
-    for threshold in (*thresholds, 0):
-        chance.append(threshold / ONE)
+    squares, prefix, base = 0.0, 1.0, 0.0
+    chance = [threshold / ONE for threshold in (*thresholds, 0)]
     for place in reversed(range(len(chance))):
         p = chance[place]
         if end >> place & 1:

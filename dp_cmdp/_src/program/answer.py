@@ -48,8 +48,9 @@ class Problem(Protocol):
     """
 
     envelope: Envelope
-    sense: float
 
+    @property
+    def sense(self) -> float: ...
     @property
     def signs(self) -> Any: ...
     def answer(

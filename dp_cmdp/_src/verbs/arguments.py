@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = ArrayLike | pd.DataFrame | pd.Series | Mapping[Any, Any] | os.PathLike[str]
     Data: TypeAlias = Numbers | Callable[[], Any] | Database
     Problem: TypeAlias = ParametricLP | ParametricCMDP | cp.Problem | UserProblem
+    A = TypeVar("A", covariant=True)
+
+    class Asks(Protocol[A]):
+        """A problem, by the type of its answers."""
+
+        envelope: Envelope
+
+        def answer(self, known: UncertaintySet, estimate: Any = None) -> A: ...
 else:  # the verbs check them
     Data = Problem = object
 

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError, SolverError
 from dp_cmdp._src.base.validation import validated
-from dp_cmdp._src.program.answer import Answer, Certificate, LPAnswer
-from dp_cmdp._src.program.parametric import ParametricLP
+from dp_cmdp._src.program.answer import Answer, Certificate
 from dp_cmdp._src.release.belief import NOTHING_KNOWN
 from dp_cmdp._src.release.publish import amended, answered
 from dp_cmdp._src.release.release import Release
 from dp_cmdp._src.verbs.arguments import Problem, as_problem, release_of
-from dp_cmdp._src.verbs.problems import UserProblem
 from dp_cmdp._src.verbs.spend import robust_answer
 
 if TYPE_CHECKING:
@@ -20,20 +18,16 @@ if TYPE_CHECKING:
 
     from dp_cmdp._src.cmdp.answer import PolicyAnswer
     from dp_cmdp._src.cmdp.model import CMDP
-    from dp_cmdp._src.cmdp.parametric import ParametricCMDP
     from dp_cmdp._src.frontends.cvxpy import CvxpyAnswer
+    from dp_cmdp._src.verbs.arguments import A, Asks
 
 
 @overload
-def answer(problem: ParametricLP, release: Release | None = None) -> LPAnswer: ...
-@overload
-def answer(problem: ParametricCMDP, release: Release | None = None) -> PolicyAnswer: ...
+def answer(problem: Asks[A], release: Release | None = None) -> A: ...
 @overload
 def answer(problem: CMDP, release: Release | None = None) -> PolicyAnswer: ...
 @overload
 def answer(problem: cp.Problem, release: Release | None = None) -> CvxpyAnswer: ...
-@overload
-def answer(problem: UserProblem, release: Release | None = None) -> Answer[Any]: ...
 @validated
 def answer(problem: Any, release: Any = None) -> Any:
     """The best decision that is safe for every database a release allows; no data are read.

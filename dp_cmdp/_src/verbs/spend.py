@@ -10,7 +10,7 @@ from dp_cmdp._src.accounting.budget import Number, PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyWarning, SolverError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.program.answer import Answer, LPAnswer
+from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.release.belief import Prior
 from dp_cmdp._src.release.choose import Choice, Simulator, choose, promises_nothing
 from dp_cmdp._src.release.measurement import System
@@ -32,11 +32,8 @@ from dp_cmdp._src.verbs.arguments import (
 if TYPE_CHECKING:
     import cvxpy as cp
 
-    from dp_cmdp._src.cmdp.answer import PolicyAnswer
-    from dp_cmdp._src.cmdp.parametric import ParametricCMDP
     from dp_cmdp._src.frontends.cvxpy import CvxpyAnswer
-    from dp_cmdp._src.program.parametric import ParametricLP
-    from dp_cmdp._src.verbs.problems import UserProblem
+    from dp_cmdp._src.verbs.arguments import A, Asks
 
 USELESS = (
     "this release will tell nothing: in simulations its noise covers the whole range of every "
@@ -48,28 +45,16 @@ USELESS = (
 
 @overload
 def solve(
-    problem: ParametricLP, data: Data, *, epsilon: Number, delta: Number,
+    problem: Asks[A], data: Data, *, epsilon: Number, delta: Number,
     strategy: str | Strategy = "auto", prior: Data | None = None, after: Release | None = None,
     progress: bool = False,
-) -> LPAnswer: ...  # fmt: skip
-@overload
-def solve(
-    problem: ParametricCMDP, data: Data, *, epsilon: Number, delta: Number,
-    strategy: str | Strategy = "auto", prior: Data | None = None, after: Release | None = None,
-    progress: bool = False,
-) -> PolicyAnswer: ...  # fmt: skip
+) -> A: ...  # fmt: skip
 @overload
 def solve(
     problem: cp.Problem, data: Data, *, epsilon: Number, delta: Number,
     strategy: str | Strategy = "auto", prior: Data | None = None, after: Release | None = None,
     progress: bool = False,
 ) -> CvxpyAnswer: ...  # fmt: skip
-@overload
-def solve(
-    problem: UserProblem, data: Data, *, epsilon: Number, delta: Number,
-    strategy: str | Strategy = "auto", prior: Data | None = None, after: Release | None = None,
-    progress: bool = False,
-) -> Answer[Any]: ...  # fmt: skip
 @validated
 def solve(
     problem: Any,

@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 
 from dp_cmdp._src.checking.report import Finding
-from dp_cmdp._src.checking.verify.known import Known, Row
+from dp_cmdp._src.checking.verify.known import (
+    Known,
+    Multipliers,
+    Point,
+    Row,
+    matrix,
+    point,
+    read_multipliers,
+)
 from dp_cmdp._src.checking.verify.problems import CMDP, LINEAR, ProblemFile
 from dp_cmdp._src.checking.verify.reading import fraction, member, numbers, refuse_unless, triples
 from dp_cmdp._src.checking.verify.releases import ReleaseFile
-from dp_cmdp._src.checking.verify.rows import Multipliers, Point, matrix, point, read_multipliers
 
 #: Numbers that follow from the decision are sums of floats: they may miss the exact ones by this.
 ROUNDING = Fraction(1, 10**9)

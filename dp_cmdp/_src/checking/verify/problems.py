@@ -12,10 +12,9 @@ import numpy as np
 
 from dp_cmdp._src.base.documents import document_digest
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
-from dp_cmdp._src.checking.verify.known import Known
+from dp_cmdp._src.checking.verify.known import Known, Multipliers, Point, Rows, Table, matrix
 from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Visits
 from dp_cmdp._src.checking.verify.reading import Refused, member, numbers, refuse_unless, triples
-from dp_cmdp._src.checking.verify.rows import Multipliers, Point, Rows, Table, matrix
 
 LINEAR, CMDP = "linear program", "constrained MDP"
 

@@ -67,17 +67,18 @@ SOLVED, NO_MEMORY, LOST, INFEASIBLE = range(4)
 MOST_TRANSITIONS = 2**31
 
 
+def _all(kind: Any, *names: str) -> list[tuple[str, Any]]:
+    """Fields of one type."""
+    return [(name, kind) for name in names]
+
+
 class Dynamics(Structure):
     """Transitions, start and discount as the kernels see them; keeps the arrays alive."""
 
     _fields_ = (
-        ("num_states", c_int64),
-        ("num_actions", c_int64),
-        ("indptr", c_void_p),
-        ("indices", c_void_p),
-        ("data", c_void_p),
-        ("mu", c_void_p),
-        ("gamma", c_double),
+        *_all(c_int64, "num_states", "num_actions"),
+        *_all(c_void_p, "indptr", "indices", "data", "mu"),
+        *_all(c_double, "gamma"),
     )
     arrays: Sequence[NDArray[Any]]
 
@@ -103,14 +104,16 @@ class Given(Structure):
     """Policies to start from, with their exact occupancies and values; keeps the arrays alive."""
 
     _fields_ = (
-        ("count", c_int64),
-        ("costly", c_int64),
-        ("policies", c_void_p),
-        ("occupancies", c_void_p),
-        ("values", c_void_p),
-        ("states", c_void_p),
-        ("policies_there", c_void_p),
-        ("occupancies_there", c_void_p),
+        *_all(c_int64, "count", "costly"),
+        *_all(
+            c_void_p,
+            "policies",
+            "occupancies",
+            "values",
+            "states",
+            "policies_there",
+            "occupancies_there",
+        ),
     )
     arrays: Sequence[NDArray[Any]]
 
@@ -135,16 +138,9 @@ class Given(Structure):
 
 class _Answer(Structure):
     _fields_ = (
-        ("value", c_double),
-        ("bound", c_double),
-        ("steps", c_int64),
-        ("count", c_int64),
-        ("costs", c_void_p),
-        ("multiplier", c_void_p),
-        ("weights", c_void_p),
-        ("policies", c_void_p),
-        ("occupancies", c_void_p),
-        ("measure", c_void_p),
+        *_all(c_double, "value", "bound"),
+        *_all(c_int64, "steps", "count"),
+        *_all(c_void_p, "costs", "multiplier", "weights", "policies", "occupancies", "measure"),
     )
 
 

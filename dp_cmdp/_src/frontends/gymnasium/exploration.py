@@ -35,7 +35,7 @@ from dp_cmdp._src.frontends.gymnasium.agreement import (
     fresh,
     global_generators_kept,
 )
-from dp_cmdp._src.frontends.gymnasium.keys import (
+from dp_cmdp._src.frontends.gymnasium.states import (
     Named,
     by_observation,
     hashable,

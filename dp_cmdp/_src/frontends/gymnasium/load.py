@@ -31,10 +31,15 @@ from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.frontends.gymnasium.agreement import refuse_departures
 from dp_cmdp._src.frontends.gymnasium.exploration import explore
-from dp_cmdp._src.frontends.gymnasium.keys import KeyFunction, naming
-from dp_cmdp._src.frontends.gymnasium.model import Environment, least_shape, own_grid, placed
-from dp_cmdp._src.frontends.gymnasium.opening import opened, played, start_of
-from dp_cmdp._src.frontends.gymnasium.table import Table
+from dp_cmdp._src.frontends.gymnasium.states import (
+    Environment,
+    KeyFunction,
+    least_shape,
+    naming,
+    own_grid,
+    placed,
+)
+from dp_cmdp._src.frontends.gymnasium.table import Table, opened, played, start_of
 
 
 class EnvironmentCMDP(ParametricCMDP):
