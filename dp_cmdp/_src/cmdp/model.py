@@ -73,10 +73,13 @@ class MDP:
     def with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
         """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,)."""
         made = object.__new__(CMDP)
-        for name in SHARED:
-            object.__setattr__(made, name, getattr(self, name))
-        for name, part in (("cost", cost), ("limit", limit)):
-            object.__setattr__(made, name, part)
+        _set(made, **{name: getattr(self, name) for name in SHARED}, cost=cost, limit=limit)
+        return made
+
+    def earning(self, r: FloatArray) -> MDP:
+        """These dynamics with other rewards."""
+        made = object.__new__(MDP)
+        _set(made, **{name: getattr(self, name) for name in SHARED} | {"r": r})
         return made
 
     def __repr__(self) -> str:

@@ -79,15 +79,19 @@ class ProblemFile:
 
     def value(self, x: Point, estimate: Sequence[float]) -> tuple[Fraction, Fraction]:
         """The objective of a decision, and the sum of its terms without their signs."""
-        if self.kind == CMDP:
+        private = isinstance(self.said.get("r"), Mapping)
+        if self.kind == CMDP and not private:
             reward = np.asarray(member(self.said, "r"), dtype=np.float64).ravel().tolist()
             terms = [(place, Fraction(each)) for place, each in enumerate(reward) if each]
         else:
-            objective = self._table("objective")
-            terms = [(place, Fraction(each)) for place, _, each in objective.constants]
+            objective = self._table("r" if private else "objective")
+            width = objective.shape[1]  # of a private reward: actions
+            terms = [
+                (row * width + column, Fraction(each)) for row, column, each in objective.constants
+            ]
             terms += [
-                (place, Fraction(factor) * Fraction(estimate[entry]))
-                for place, _, entry, factor in objective.terms
+                (row * width + column, Fraction(factor) * Fraction(estimate[entry]))
+                for row, column, entry, factor in objective.terms
             ]
         products = [factor * x[place] for place, factor in terms if place in x]
         return sum(products, Fraction(0)), sum(map(abs, products), Fraction(0))
