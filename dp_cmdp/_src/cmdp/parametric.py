@@ -556,4 +556,4 @@ def largest_reward(objective: Affine) -> FloatArray:
         weights=np.abs(objective.coefficient) * most,
         minlength=objective.size,
     )
-    return sizes + np.abs(objective.constant.toarray().ravel())
+    return sizes.astype(np.float64) + np.abs(objective.constant.toarray().ravel())
