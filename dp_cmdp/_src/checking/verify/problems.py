@@ -89,15 +89,19 @@ class ProblemFile:
         self, x: Point, estimate: Sequence[float], missed: Fraction
     ) -> tuple[Fraction, Fraction]:
         """The objective of a decision, and what it may miss in floats that miss x by `missed`."""
-        if self.kind == CMDP:
+        private = isinstance(self.said.get("r"), Mapping)
+        if self.kind == CMDP and not private:
             reward = np.asarray(member(self.said, "r"), dtype=np.float64).ravel().tolist()
             terms = [(place, Fraction(each)) for place, each in enumerate(reward) if each]
         else:
-            objective = self._table("objective")
-            terms = [(place, Fraction(each)) for place, _, each in objective.constants]
+            objective = self._table("r" if private else "objective")
+            width = objective.shape[1]  # of a private reward: actions
+            terms = [
+                (row * width + column, Fraction(each)) for row, column, each in objective.constants
+            ]
             terms += [
-                (place, Fraction(factor) * Fraction(estimate[entry]))
-                for place, _, entry, factor in objective.terms
+                (row * width + column, Fraction(factor) * Fraction(estimate[entry]))
+                for row, column, entry, factor in objective.terms
             ]
         products = [factor * x[place] for place, factor in terms if place in x]
         largest = max((abs(factor) for _, factor in terms), default=Fraction(0))
@@ -128,7 +132,8 @@ class ProblemFile:
         if max(worst, default=Fraction(0)) > 0 and len(chain.moves) <= EXACT_STATES:
             return *excess(chain.exact_visits()), chain.rounding, ", visits in fractions"
         missed = found.missed + chain.rounding
-        return worst, x, missed, f", visits of {len(found.visits)} states within {float(found.missed):.2g}"
+        how = f", visits of {len(found.visits)} states within {float(found.missed):.2g}"
+        return worst, x, missed, how
 
     def _gamma(self) -> float:
         gamma = member(self.said, "gamma")
