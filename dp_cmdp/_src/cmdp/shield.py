@@ -28,15 +28,15 @@ a concave function of λ that is raised one inequality at a time.
 **Rounding.** Every number is the exact one of floats that are read as rationals, distributions
 divided by their sums, as in :mod:`dp_cmdp._src.cmdp.certificate`. The kept bank is a lower bound of
 the exact one: what its operations may round off is taken from the coefficient of 1, with |θ_k| at
-its largest, and so is what the operations of A may round off added to A. An allowed action keeps the
-exact bank non-negative, because it does so for the lower bound. V is a computed solution raised
-until ΣπA_θ ≤ 0 is proved.
+its largest; what those of A may round off is added to A. An allowed action keeps the exact bank
+non-negative, because it does so for the lower bound. V is a computed solution raised until
+ΣπA_θ ≤ 0 is proved.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -168,6 +168,11 @@ class Guard:
             )
         self.costs, self.value = costs, self._values(costs)
         self.first = self._opened(limits)
+        table = problem.at(found.estimate).r if problem.objective is not None else mdp.r
+        chain = DiscountedChain(mdp, found.policy)
+        earned = chain.values(chain.average(table))
+        ahead = table + mdp.gamma * (mdp.T @ earned).reshape(table.shape)
+        self._gain = ahead - earned[:, None]
         self.advantages = lru_cache(REMEMBERED)(self._advantages_of)
 
     def _affine(self, problem: Any, robust: RobustRows) -> tuple[FloatArray, FloatArray]:
@@ -274,7 +279,18 @@ class Guard:
     def allowed(self, bank: FloatArray, state: int) -> NDArray[np.bool_]:
         """Actions that every limit has room for."""
         left = bank - self.advantages(state)
-        return (self.known.least(left) >= 0.0).all(axis=-1)
+        return np.all(self.known.least(left) >= 0.0, axis=-1)
+
+    def improving(self, state: int) -> NDArray[np.bool_]:
+        """Actions that earn no less than π, if π follows them; up to rounding."""
+        return self._gain[state] >= 0.0
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """How much one step may add to a cost at most, per constraint; 1 where nothing does."""
+        table, _ = self._between(0, self.mdp.num_states, self.costs, self.value)
+        most = -self.known.least(-table).min(axis=(0, 1), initial=0.0)
+        return np.where(most > 0.0, most, 1.0)
 
     def after(self, bank: FloatArray, state: int, action: int | None) -> FloatArray:
         """The bank after an allowed action; after a draw of the policy (None) of any action."""
