@@ -290,6 +290,15 @@ def test_an_answer_is_not_proved_by_the_release_of_a_narrower_envelope(tmp_path)
         Answer.load(folder)
 
 
+def test_negative_multipliers_prove_nothing():
+    """−1 times an inequality that never binds, θ₀ + θ₁ ≤ 9, would prove what is false."""
+    known = UncertaintySet(np.zeros(2), np.ones(2), sparse.csr_array([[1.0, 1.0]]), np.array([9.0]))
+    lp = knapsack(2, low=0.0)
+    x = np.full(2, 3.0)
+    assert min(certain_slack(lp, known, x, sparse.csr_array((1, 1)))) < 0
+    assert not lp._certificate(x, known, sparse.csr_array([[-1.0]]))
+
+
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_multipliers_that_are_no_numbers_prove_nothing(number):
     known = UncertaintySet(np.zeros(2), np.ones(2), sparse.csr_array([[1.0, 1.0]]), np.array([1.5]))
