@@ -367,7 +367,9 @@ class TestRefusals:
         with pytest.raises(InvalidArgumentError, match="private"):
             Measurement(self.query, law, budget(epsilon, delta))
 
-    @pytest.mark.parametrize(("epsilon", "delta"), [(0, "1/100"), (-1, "1/100"), (1, -1), (1, "2/3")])
+    @pytest.mark.parametrize(
+        ("epsilon", "delta"), [(0, "1/100"), (-1, "1/100"), (1, -1), (1, "2/3")]
+    )
     @pytest.mark.parametrize("weights", [WEIGHTS, 0 * WEIGHTS])
     def test_budgets_that_are_none_are_refused_also_where_nothing_moves(
         self, epsilon, delta, weights
