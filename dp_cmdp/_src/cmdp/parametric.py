@@ -271,7 +271,7 @@ class ParametricCMDP:
         costs, limits = corner(self.mdp, self.rows, dear, tight)
         return self.mdp.with_costs(costs, -limits)
 
-    sense = 1.0
+    sense: float = 1.0
 
     def answer(
         self,
