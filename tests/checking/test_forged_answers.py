@@ -144,6 +144,22 @@ def test_a_missing_file_or_another_release_is_refused(found: Answer[Any], folder
     assert refused(verify(folder, problem=other))
 
 
+def test_what_lies_beside_an_answer_is_judged_or_named(tmp_path: Path) -> None:
+    found = policy_answer("queries", 1.23)
+    folder = found.save(tmp_path / "answer")
+    (folder / "certificate.json").write_text('{"verified": true}')
+    found.policy.save(folder / "policy.npz")
+    report = verify(folder, problem=found.problem)
+    assert report
+    assert [f.outcome for f in report if "certificate.json" in f.why] == ["not judged"]
+    assert any("policy.npz" in f.subject and f.holds for f in report)
+    replace_policy(found).save(folder / "policy.npz")
+    assert refused(verify(folder, problem=found.problem))
+    assert refused(verify(folder))
+    (folder / "policy.npz").write_bytes(b"no document")
+    assert refused(verify(folder))
+
+
 def test_without_its_release_an_answer_must_hold_over_the_whole_envelope(
     found: Answer[Any], folder: Path
 ) -> None:

@@ -21,7 +21,6 @@ NOT_RUN = {
     "needs masa-safe-rl": 1,
     "needs the repository": 1,
     "needs torch (make test-rl runs it)": 1,
-    "needs what make demo wrote": 1,
     "sets up an environment": 3,
     "starts a server": 2,
     "takes minutes": 1,
