@@ -2,7 +2,8 @@
 
     maximise  E[Σ γ^t r]   subject to   E[Σ γ^t cost_i(θ; s, a)] ≤ limit_i(θ),   i = 1 … K
 
-Dynamics, reward, start and discount are public; cost and limit are affine in the database θ. An
+over all steps, the first H, or until the episode ends. Dynamics, reward, start and criterion are
+public; cost and limit are affine in the database θ. An
 occupancy measure x is non-negative and the constraints are linear in it, so that they hold for
 every θ of a set when K rows A(θ)x ≤ b(θ) do: the same robust rows as those of a linear program.
 """
@@ -25,9 +26,9 @@ from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp import synthesis
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import corner, excess_of
-from dp_cmdp._src.cmdp.chain import DiscountedChain, fitted, occupancy
+from dp_cmdp._src.cmdp.chain import chain_of, fitted
 from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of
-from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.model import CMDP, MDP, Criterion
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.database import Database
@@ -47,7 +48,12 @@ class ParametricCMDP:
     r : (num_states, num_actions)
         Expected immediate reward.
     gamma : float
-        Discount, 0 ≤ γ < 1.
+        Discount, 0 ≤ γ < 1; with `horizon` 0 ≤ γ ≤ 1, and 1 if it is left out.
+    horizon : int
+        Number of steps of an episode, instead of `gamma` or with it. Policies know the time then.
+    total : bool
+        Instead of both: undiscounted sums over episodes that all end by themselves; see
+        :class:`CMDP`.
     start : int or (num_states,)
         First state, or its distribution.
     costs : PrivateCost, or mapping from names to PrivateCost
@@ -99,12 +105,15 @@ class ParametricCMDP:
         T: Any,
         r: ArrayLike,
         *,
-        gamma: float,
+        gamma: float | None = None,
+        horizon: int | None = None,
+        total: bool = False,
         start: Any = 0,
         costs: PrivateCost | Mapping[str, PrivateCost],
         arrivals: Any = None,
     ) -> None:
-        mdp = MDP(T, r, gamma=gamma, start=start, arrivals=arrivals)
+        said: dict[str, Any] = {"gamma": gamma, "horizon": horizon, "total": total}
+        mdp = MDP(T, r, **said, start=start, arrivals=arrivals)
         self._fill(mdp, constraints_of(mdp, costs))
 
     @classmethod
@@ -129,6 +138,8 @@ class ParametricCMDP:
         self.mdp, self.envelope = mdp, constraints.envelope
         self.cost, self.limit = constraints.cost, constraints.limit
         self.names, self.constraints = constraints.names, constraints
+        if mdp.ending is not None:
+            mdp.ending.refuse_costs("costs", _costly(self.cost, mdp.r.shape))
         none = np.zeros(mdp.r.size)
         self.rows = UncertainRows(
             self.cost,
@@ -159,6 +170,11 @@ class ParametricCMDP:
     @property
     def gamma(self) -> float:
         return self.mdp.gamma
+
+    @property
+    def criterion(self) -> Criterion:
+        """Over which steps rewards and costs are summed."""
+        return self.mdp.criterion
 
     @property
     def start(self) -> FloatArray:
@@ -211,6 +227,19 @@ class ParametricCMDP:
         costs, limits = corner(self.mdp, self.rows, dear, tight)
         return self.mdp.with_costs(costs, -limits)
 
+    @cached_property
+    def solved(self) -> ParametricCMDP:
+        """The model in which policies are looked for: this one, or the discounted one of the same
+        policies where episodes end by themselves."""
+        ending = self.mdp.ending
+        if ending is None:
+            return self
+        kinds = self.constraints
+        scale = sparse.diags_array(np.repeat(ending.scale, self.num_actions), format="csr")
+        none = (None,) * len(self.names)
+        scaled = Constraints(self.envelope, self.cost @ scale, self.limit, kinds.names, none, none)
+        return ParametricCMDP._made(ending.model, scaled)
+
     sense = 1.0
 
     def answer(
@@ -237,25 +266,25 @@ class ParametricCMDP:
         return synthesis.answer(self, self.envelope.uncertainty, None, start=None, certified=True)
 
     def value(self, decision: Policy, values: FloatArray) -> float:
-        """The discounted reward of a policy, which no private number changes."""
-        chain = DiscountedChain(self.mdp, fitted(decision, self.mdp))
-        return float(chain.average(self.mdp.r) @ chain.visits(self.mdp.start))
+        """The reward of a policy, which no private number changes."""
+        chain = chain_of(self.mdp, fitted(decision, self.mdp))
+        return float(np.vdot(self.mdp.r, chain.occupancy()))
 
     def certify(self, decision: Policy, known: UncertaintySet) -> Certificate:
         """What is proved of a policy for every database of a set."""
         decision = fitted(decision, self.mdp)
-        chain = DiscountedChain(self.mdp, decision)
+        chain = chain_of(self.mdp, decision)
         return synthesis.proof(self, decision, RobustRows(self.rows, known), chain=chain)[0]
 
     def highest_costs(self, policy: Policy, known: UncertaintySet) -> FloatArray:
-        """Certain upper bounds on the discounted costs over a set, whatever the limits."""
+        """Certain upper bounds on the costs over a set, whatever the limits."""
         none = Affine.of(np.zeros(len(self.names)), self.envelope)
         top = np.full(self.mdp.r.size, np.inf)
         rows = UncertainRows(
             self.cost, none, entries=self.envelope.size, lower=np.zeros(top.size), upper=top
         )
-        robust, chain = RobustRows(rows, known), DiscountedChain(self.mdp, policy)
-        links = robust.best_links(occupancy(self.mdp, policy, chain).ravel())
+        robust, chain = RobustRows(rows, known), chain_of(self.mdp, policy)
+        links = robust.best_links(chain.occupancy().ravel())
         return excess_of(self.mdp, robust, policy, links=links, chain=chain)
 
     def lowest_limits(self, known: UncertaintySet) -> FloatArray:
@@ -269,7 +298,7 @@ class ParametricCMDP:
             "problem": "constrained MDP",
             "T": mdp.T,
             "r": mdp.r,
-            "gamma": np.array([mdp.gamma]),
+            **mdp.criterion.document(),
             "start": mdp.start,
             "arrivals": None if mdp.arrivals is mdp.T else mdp.arrivals,
             "envelope": self.envelope.document(),
@@ -286,7 +315,7 @@ class ParametricCMDP:
         mdp = MDP(
             said["T"],
             said["r"],
-            gamma=float(said["gamma"][0]),
+            **Criterion.arguments(said),
             start=said["start"],
             arrivals=said["arrivals"],
         )
@@ -329,6 +358,14 @@ class ParametricCMDP:
         count = self.envelope.size
         return (
             f"ParametricCMDP({self.num_states} states, {self.num_actions} actions, "
-            f"gamma={self.gamma:g}, limits: {', '.join(self.names)}; {count} private "
+            f"{self.criterion}, limits: {', '.join(self.names)}; {count} private "
             f"number{'s' if count != 1 else ''})"
         )
+
+
+def _costly(cost: Affine, shape: tuple[int, ...]) -> Any:
+    """Pairs that may cost something."""
+    found = np.zeros(int(np.prod(shape)), dtype=bool)
+    found[cost.constant.indices[cost.constant.data != 0.0]] = True
+    found[cost.col[cost.coefficient != 0.0]] = True
+    return found.reshape(shape)
