@@ -143,11 +143,11 @@ def _worst_corner(
     size = 2.0 * np.abs(own.A.coefficient)  # twice, for the roundings of sums and products here
     theta[hard] = np.where(z > 0.0, rows.high, rows.low)[hard]
     with np.errstate(all="ignore"):
-        if isinstance(off, float):
+        if isinstance(off, np.ndarray):
+            np.add.at(error, own.A_pair, size * off.ravel()[own.A.col])
+        else:
             np.maximum.at(error, own.A_pair, size)
             error = up(error * off)
-        else:
-            np.add.at(error, own.A_pair, size * off.ravel()[own.A.col])
         wide = up(rounding + error) - np.abs(z)
         width = up(rows.high - rows.low)
         most = np.where(wide >= 0.0, up(up(wide) * width), 0.0)[hard]
@@ -325,9 +325,7 @@ def _weights(policy: Policy) -> FloatArray:
     return policy.probabilities / policy.probabilities.sum(axis=1, keepdims=True)
 
 
-def _total_bound(
-    mdp: MDP, policy: Policy, *, estimate: FloatArray, high: FloatArray
-) -> float:
+def _total_bound(mdp: MDP, policy: Policy, *, estimate: FloatArray, high: FloatArray) -> float:
     """startᵀv̂ + top/(1 − γ), or startᵀv̂ + κ·startᵀw, rounded up."""
     mean, top = mean_above(mdp.start, estimate), float(np.max(high, initial=0.0))
     if not math.isfinite(mean) or not math.isfinite(top):

@@ -147,7 +147,7 @@ def acting_states(mdp: MDP) -> Mask:
     graph = _csr(sparse.block_array([[moves, None], [_csr(start[None]), _csr((1, 1))]]))
     graph.eliminate_zeros()
     if last < size:
-        apart = csgraph.dijkstra(graph, indices=size, unweighted=True, limit=last + 1)
+        apart = csgraph.dijkstra(graph, indices=[size], unweighted=True, limit=last + 1)[0]
         return np.isfinite(apart[:size])
     reached = np.zeros(size + 1, dtype=bool)
     reached[csgraph.breadth_first_order(graph, size, return_predecessors=False)] = True

@@ -128,7 +128,7 @@ def _lengths(mdp: MDP, live: Mask) -> FloatArray:
     """w: 0 in states that are not live."""
     from dp_cmdp._src.cmdp.model import MDP
 
-    one = np.repeat(1.0 * live[:, None], mdp.num_actions, axis=1)
+    one = np.where(live[:, None], np.ones_like(mdp.r), 0.0)
     step = MDP(mdp.T, one, gamma=NEARLY_ONE, start=mdp.start)
     _, values = optimal_actions(step, one, allowed=np.ones(one.shape, dtype=bool))
     values = np.where(live, np.maximum(values, 1.0), 0.0)

@@ -1,7 +1,7 @@
 """A policy over the steps of a horizon: backwards for values and costs, forwards for visits.
 
-**Costs.** V_H = 0, V_t = f_π + γT_πV_{t+1}, with rows of T and π divided by their sums. Each float is
-raised by γ_m times the same sums with moduli (m roundings: Higham), plus 2⁻¹⁰⁰⁰, and to the next
+**Costs.** V_H = 0, V_t = f_π + γT_πV_{t+1}, with rows of T and π divided by their sums. Each float
+is raised by γ_m times the same sums with moduli (m roundings: Higham), plus 2⁻¹⁰⁰⁰, and to the next
 float, so V_t is never below the exact one; it is left at exactly 0 only where no term is different
 from 0, so that an underflow is not taken for absence.
 
@@ -85,6 +85,7 @@ def mean_above(start: FloatArray, values: FloatArray) -> float:
     if not math.isfinite(modulus):
         return math.inf
     mean = math.fsum(products) / total
-    if values[start > 0.0].any():
-        mean = math.nextafter(mean + math.nextafter(8.0 * UNIT * modulus + UNDERFLOW, math.inf), math.inf)
-    return mean
+    if not values[start > 0.0].any():
+        return mean
+    error = math.nextafter(8.0 * UNIT * modulus + UNDERFLOW, math.inf)
+    return math.nextafter(mean + error, math.inf)

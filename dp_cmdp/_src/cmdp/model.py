@@ -11,7 +11,6 @@ per pair and a column per successor state.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +39,7 @@ MOST_STEPS = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Over which steps rewards and costs are summed: `horizon` of them, or all, with weights γ^t."""
+    """Over which steps rewards and costs are summed, with weights γ^t: `horizon`, or all."""
 
     gamma: float
     horizon: int | None = None
@@ -144,12 +143,12 @@ class MDP:
             _set(self, ending=ending_of(self))
         discount = criterion.gamma if criterion.horizon is None else 0.0
         # the largest row sum is only looked for where it may matter
-        if 1.0 > discount >= 1.0 - 2.0 * ROW_SUM_TOLERANCE:
-            if discount * moves.sum(axis=1).max() >= 1:
-                raise InvalidArgumentError(
-                    "gamma times every row sum of T must be below 1, or visits are infinite; "
-                    "divide the rows by their sums, or take a smaller gamma"
-                )
+        near = 1.0 > discount >= 1.0 - 2.0 * ROW_SUM_TOLERANCE
+        if near and discount * moves.sum(axis=1).max() >= 1:
+            raise InvalidArgumentError(
+                "gamma times every row sum of T must be below 1, or visits are infinite; divide "
+                "the rows by their sums, or take a smaller gamma"
+            )
         reject_beyond("r", reward, steps=self.steps)
 
     @property
@@ -168,7 +167,9 @@ class MDP:
             return self.ending.longest
         if horizon is None:
             return 1.0 / (1.0 - gamma)
-        return float(horizon) if gamma == 1.0 else -math.expm1(horizon * _log(gamma)) / (1.0 - gamma)
+        if gamma == 1.0:
+            return float(horizon)
+        return (1.0 - gamma**horizon) / (1.0 - gamma)
 
     def with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
         """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,)."""
@@ -263,7 +264,7 @@ class CMDP(MDP):
         costs = cost_table("cost", cost, self.r.shape)
         reject_beyond("cost", costs, steps=self.steps)
         if self.ending is not None:
-            self.ending.refuse_costs("cost", costs.any(axis=0))
+            self.ending.refuse_costs("cost", np.asarray(costs.any(axis=0)))
         limits = np.atleast_1d(check.array("limit", limit))
         _set(self, cost=costs, limit=check.vector("limit", limits, size=costs.shape[0]))
 
@@ -383,7 +384,3 @@ def reject_beyond(name: str, table: FloatArray, *, steps: float) -> None:
             f"{name} must be at most {LARGEST_SUM / steps:g} in size, so that sums over an "
             "episode are finite; rescale it"
         )
-
-
-def _log(gamma: float) -> float:
-    return math.log(gamma) if gamma else -math.inf

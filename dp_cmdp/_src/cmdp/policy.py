@@ -100,10 +100,10 @@ class Policy:
     Parameters
     ----------
     probabilities : (num_states, num_actions), or (horizon, num_states, num_actions)
-        Row s is the distribution π(·|s), of every step, or of the steps one after the other. A row may miss 1 by rounding, also that of single
-        precision (up to 10⁻⁵); it is then divided by its sum. Rows that already sum to 1 up to the
-        rounding of doubles are kept bit for bit. What a certificate is about is each row divided
-        by its own sum, in exact arithmetic.
+        Row s is the distribution π(·|s), of every step, or of the steps one after the other. A row
+        may miss 1 by rounding, also that of single precision (up to 10⁻⁵); it is then divided by
+        its sum. Rows that already sum to 1 up to the rounding of doubles are kept bit for bit.
+        What a certificate is about is each row divided by its own sum, in exact arithmetic.
 
     Raises
     ------
@@ -141,9 +141,7 @@ class Policy:
             table = _distributions(table)
             self._fill(table, None, table.shape[1])
 
-    def _fill(
-        self, table: FloatArray | None, schedule: Schedule | None, num_actions: int
-    ) -> None:
+    def _fill(self, table: FloatArray | None, schedule: Schedule | None, num_actions: int) -> None:
         for name, value in (("_table", table), ("_schedule", schedule), ("_random", None)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "num_actions", num_actions)
@@ -187,8 +185,8 @@ class Policy:
         if self._table is not None:
             return Policy(np.vstack([self._table, np.full(width, 1.0 / width)]))
         steps = [self.step(t) for t in range(self.horizon or 0)]
-        more = [Step(np.append(step.actions, np.zeros(1, step.actions.dtype)), step.mixed, step.odds)
-                for step in steps]  # fmt: skip
+        any_action = np.zeros(1, small(width))
+        more = [Step(np.append(own.actions, any_action), own.mixed, own.odds) for own in steps]
         return Policy._scheduled(Schedule.of(more), width)
 
     @classmethod
@@ -328,8 +326,9 @@ class Policy:
             if given.dtype.kind not in "iu" or given.size != max(int(np.prod(shape)), 1):
                 raise InvalidArgumentError(f"observation must show whole steps: {AWARE}")
             return observation["obs"], self._clock(given.reshape(shape), shape)
-        shape = np.shape(observation)
-        if shape and np.asarray(observation).dtype.kind == "f":
+        seen = np.asarray(observation)
+        shape = seen.shape
+        if shape and seen.dtype.kind == "f":
             raise InvalidArgumentError(f"observation must be states, without the time: {AWARE}")
         begun = np.zeros(shape, bool) if start is None else np.asarray(start, bool).reshape(shape)
         if state is None and not begun.all():
@@ -415,8 +414,7 @@ class Policy:
         return cls.from_document(read_document(path, "policy")[2])
 
     def document(self) -> dict[str, Any]:
-        """The content of the policy's file; of tables per step, what changes from one to the next.
-        """
+        """The content of the policy's file: of a table per step, what changes from the last."""
         own = self._schedule
         if own is None:
             return {"probabilities": self.probabilities}
@@ -444,8 +442,7 @@ class Policy:
         return cls._scheduled(Schedule(check.frozen(actions), mixed, odds), width)
 
     def to_frame(self) -> pd.DataFrame:
-        """The probabilities as a table: one row per state, or step and state; a column per action.
-        """
+        """The probabilities: a row per state, or step and state, and a column per action."""
         import pandas as pd
 
         table = self.probabilities

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import ConvergenceError
-from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.chain import DiscountedChain
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
@@ -45,6 +45,9 @@ def safest_policy(cmdp: CMDP) -> Policy:
     """
     if cmdp.horizon is not None:
         return _safest_over(cmdp)
+    if (ending := cmdp.ending) is not None:  # of the discounted model with the same policies
+        scaled = frozen(cmdp.cost * ending.scale[:, None])
+        return safest_policy(ending.model.with_costs(scaled, cmdp.limit))
     everything = np.ones(cmdp.r.shape, dtype=bool)
     _, values = optimal_actions(cmdp, -_total_cost(cmdp), allowed=everything)
     lookahead = action_values(cmdp, -_total_cost(cmdp), values)

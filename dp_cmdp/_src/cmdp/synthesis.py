@@ -103,7 +103,13 @@ class _Search:
     @property
     def known_rows(self) -> RobustRows:
         """The problem's own rows, by which it is proved."""
-        return self.rows if self.model is self.problem else RobustRows(self.problem.rows, self.rows.known)
+        own = self.model is self.problem
+        return self.rows if own else RobustRows(self.problem.rows, self.rows.known)
+
+    def visits(self, x: FloatArray) -> FloatArray:
+        """An occupancy of the model that is solved, as one of the problem."""
+        ending = self.problem.mdp.ending
+        return x if ending is None else x * ending.scale[:, None]
 
     def solve(self, margin: FloatArray) -> Solution:
         """The best occupancy that keeps every limit by its margin."""
@@ -237,8 +243,7 @@ def _proved(search: _Search, solution: Solution, margin: FloatArray) -> PolicyAn
     if policy is None:
         policy = policy_of(search.worst, solution.occupancy)
     chain, solved = chain_of(mdp, policy), search.model.mdp
-    guess = solution.occupancy if solved is mdp else solution.occupancy * mdp.ending.scale[:, None]
-    x = chain.occupancy(guess.sum(axis=1))
+    x = chain.occupancy(search.visits(solution.occupancy).sum(axis=1))
     certificate, links = proof(problem, policy, search.known_rows, chain=chain, x=x)
     table = solved.r - np.asarray(search.A.T @ y).reshape(mdp.r.shape)
     priced = float(y[: margin.size] @ margin)
@@ -251,9 +256,7 @@ def _proved(search: _Search, solution: Solution, margin: FloatArray) -> PolicyAn
 
 def _unproved(search: _Search, solution: Solution) -> PolicyAnswer:
     """A solution as it is: for proposals and trials, whose policies nobody plays."""
-    x, names = np.maximum(solution.occupancy, 0.0), search.problem.names
-    if (ending := search.problem.mdp.ending) is not None:
-        x = x * ending.scale[:, None]
+    x, names = search.visits(np.maximum(solution.occupancy, 0.0)), search.problem.names
     total = x.sum(axis=1, keepdims=True)
     even = np.full_like(x, 1.0 / x.shape[1])
     policy = Policy._of(np.divide(x, total, out=even, where=total > 0.0))
@@ -274,9 +277,9 @@ def _made(
     bound: float,
 ) -> PolicyAnswer:
     problem, rows = search.problem, search.known_rows
-    none = np.zeros((0, problem.mdp.num_states), np.int32), np.zeros((0, problem.mdp.num_states))
-    own = isinstance(search.pool, PolicyPool)
-    known = search.pool.known(WARM_POLICIES) if own else none
+    known = np.zeros((0, problem.mdp.num_states), np.int32), np.zeros((0, problem.mdp.num_states))
+    if isinstance(search.pool, PolicyPool):
+        known = search.pool.known(WARM_POLICIES)
     return PolicyAnswer(
         decision=policy,
         value=value,
@@ -347,15 +350,13 @@ def policy_of(cmdp: CMDP, x: FloatArray) -> Policy:
     return Policy._of(kept)
 
 
-def _rounding_allowance(
-    chain: Chain, mdp: MDP, *, table: FloatArray, pull: float
-) -> float:
+def _rounding_allowance(chain: Chain, mdp: MDP, *, table: FloatArray, pull: float) -> float:
     """What rounding may take from a Lagrangian bound with the rewards `table`.
 
     A Bellman residual sums so many products of the size V of the Lagrangian's state values, which
     the policy found shows, and is divided by 1 − γ; the evaluation of a value, a linear solve of
-    condition 2/(1 − γ), errs as much. Over a horizon every step adds as much. Both are allowed for, twice. `pull` is the size of the
-    multipliers' own part.
+    condition 2/(1 − γ), errs as much. Over a horizon every step adds as much. Both are allowed for,
+    twice. `pull` is the size of the multipliers' own part.
     """
     size = chain.largest_value(table) + float(np.abs(table).max())
     terms = 2 * int(np.diff(mdp.T.indptr).max()) + np.count_nonzero(mdp.start) + 8
@@ -364,7 +365,8 @@ def _rounding_allowance(
 
 def _refusal(problem: ParametricCMDP, rows: RobustRows) -> RefusedError:
     """No policy keeps its limits for every database: by how much limits must be raised, and why."""
-    worst, safest = problem.worst(rows.known), safest_policy(problem.solved.worst(rows.known))
+    worst = problem.worst(rows.known)
+    safest = safest_policy(worst)
     repairs = _repairs(problem, rows, safest)
     raised = ", ".join(f"that of {name!r} by {much:.6g}" for name, much in repairs.items())
     x = chain_of(problem.mdp, safest).occupancy()

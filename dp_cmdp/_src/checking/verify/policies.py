@@ -1,4 +1,4 @@
-"""The discounted occupancy of a policy, with a certain bound on what it misses.
+"""The occupancy of a policy, with a certain bound on what it misses.
 
 The floats of a file are exact rationals; rows of T and of π, and the start, are divided by their
 sums in fractions. The visits v of a policy are the fixed point of
@@ -8,6 +8,13 @@ sums in fractions. The visits v of a policy are the fixed point of
 which shrinks ℓ1-distances by γ, so |v − v̂|₁ ≤ |F(v̂) − v̂|₁/(1 − γ) for every v̂. Here v̂ is made of
 integers over 2^BITS and corrected by its own residual, which is evaluated in integers. Only states
 that the graph of the policy reaches are visited: elsewhere v = 0 exactly.
+
+Undiscounted totals are visits of the states before the end of an episode: the others cannot be left
+and earn and cost nothing. There the factor 1/(1 − γ) is max w/min(w − Pw), for any w > 0 that makes
+it positive, which also proves that the episode ends.
+
+Over a horizon the visits are pushed forward step by step, rounded down. They sum to Σ_{t<H} γ^t, so
+what that sum lacks is exactly what was missed.
 """
 
 from __future__ import annotations
@@ -22,15 +29,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from dp_cmdp._src.checking.verify.reading import Refused, refuse_unless
+from dp_cmdp._src.checking.verify.reading import Refused, member, refuse_unless
 
 #: Binary digits of visits, and corrections: each gains about 40 digits.
 BITS = 200
 CORRECTIONS = 4
+#: Rows of a policy are divided by their exact sums, which must be 1 but for rounding.
+SUM_TOLERANCE = 1e-6
 #: Up to so many states a policy that just keeps its limit is judged in fractions.
 EXACT_STATES = 60
-#: Beyond so many states nothing is factorised here.
-MOST_STATES = 200_000
+#: Beyond so many states nothing is factorised here, and beyond so many visits nothing is pushed.
+MOST_STATES, MOST_VISITS = 200_000, 20_000_000
 
 FloatArray = NDArray[np.float64]
 Row = dict[int, Fraction]
@@ -45,6 +54,100 @@ class Visits:
 
 
 @dataclass(frozen=True)
+class PolicyFile:
+    """What a policy's document states: `actions` per step and state, and the odds of the places
+    step·states + state that mix; a table for all steps has one step, and `horizon` is None."""
+
+    horizon: int | None
+    num_actions: int
+    actions: NDArray[np.int64]
+    odds: Mapping[int, FloatArray]
+
+    @classmethod
+    def read(cls, said: Any) -> PolicyFile:
+        if "changes" in said:
+            return cls._of_steps(said)
+        table = member(said, "probabilities")
+        sound = hasattr(table, "dtype") and table.ndim == 2 and table.dtype.kind == "f"
+        refuse_unless(sound, "a policy is a table of probabilities")
+        return cls(None, table.shape[1], table.argmax(axis=1)[None],
+                   dict(enumerate(_distributions(table))))  # fmt: skip
+
+    @classmethod
+    def _of_steps(cls, said: Any) -> PolicyFile:
+        """Actions that differ from those of the step before are told by their differences."""
+        changes, places, odds = (member(said, name) for name in ("changes", "mixed", "odds"))
+        (width,) = member(said, "actions").tolist()
+        refuse_unless(changes.dtype.kind in "iu" and changes.ndim == 2, "there is no action")
+        actions = np.bitwise_xor.accumulate(changes.astype(np.int64), axis=0)
+        refuse_unless(bool(((actions >= 0) & (actions < width)).all()), "an action does not exist")
+        fits = odds.shape == (places.size, width) and len({*places.tolist()}) == places.size
+        refuse_unless(fits and odds.dtype.kind == "f", "its odds are of other places")
+        rows = dict(zip(places.tolist(), _distributions(odds), strict=True))
+        refuse_unless(all(0 <= at < actions.size for at in rows), "a place does not exist")
+        return cls(actions.shape[0], width, actions, rows)
+
+    @property
+    def num_states(self) -> int:
+        return self.actions.shape[1]
+
+    def choice(self, state: int, step: int = 0) -> Row:
+        """The distribution of the actions, by exact shares."""
+        row = self.odds.get(step * self.num_states + state)
+        if row is None:
+            return {int(self.actions[step, state]): Fraction(1)}
+        given: list[float] = row.tolist()
+        return _shares(dict(enumerate(given)), "the policy")
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Start and transitions of a model, in exact shares; `ended` are states after the end."""
+
+    T: Any
+    start: FloatArray
+    gamma: Fraction
+    num_actions: int
+    ended: frozenset[int] = frozenset()
+
+    def first(self) -> Row:
+        given: list[float] = self.start.tolist()
+        found = _shares(dict(enumerate(given)), "the start")
+        return {state: share for state, share in found.items() if state not in self.ended}
+
+    def after(self, state: int, action: int) -> Row:
+        row = state * self.num_actions + action
+        span = slice(self.T.indptr[row], self.T.indptr[row + 1])
+        pairs = zip(self.T.indices[span].tolist(), self.T.data[span].tolist(), strict=True)
+        shares = _shares(dict(pairs), "T")
+        return {following: p for following, p in shares.items() if following not in self.ended}
+
+    def visits_of(self, policy: PolicyFile, horizon: int) -> tuple[Row, Fraction]:
+        """Visits of pairs over a horizon, rounded down, and what they miss of all visits."""
+        one, weight, all_weights = 1 << BITS, Fraction(1), Fraction(0)
+        now = {state: _floor(share * one) for state, share in self.first().items()}
+        found: dict[int, int] = {}
+        known: dict[int, list[tuple[int, int]]] = {}
+        pushed = 0
+        for step in range(horizon):
+            following: dict[int, int] = {}
+            pushed += len(now)
+            refuse_unless(pushed <= MOST_VISITS, f"more than {MOST_VISITS} visits: too many here")
+            for state, mass in now.items():
+                for action, share in policy.choice(state, step if policy.horizon else 0).items():
+                    pair, here = state * self.num_actions + action, _floor(mass * share)
+                    found[pair] = found.get(pair, 0) + _floor(here * weight)
+                    if pair not in known:
+                        shares = self.after(state, action).items()
+                        known[pair] = [(to, _floor(chance * one)) for to, chance in shares]
+                    for to, chance in known[pair]:
+                        following[to] = following.get(to, 0) + (here * chance >> BITS)
+            now, all_weights, weight = following, all_weights + weight, weight * self.gamma
+        x = {pair: Fraction(many, one) for pair, many in found.items()}
+        return x, all_weights - sum(x.values(), Fraction(0))
+
+
+@dataclass(frozen=True)
 class Chain:
     """A policy in a model: start, discount, and per reached state the next ones, all rational."""
 
@@ -54,13 +157,9 @@ class Chain:
     moves: dict[int, Row]
 
     @classmethod
-    def of(cls, T: Any, start: FloatArray, gamma: Fraction, probabilities: FloatArray) -> Chain:
-        """`T` has a row per state and action; only what the policy reaches is looked at."""
-        states, actions = probabilities.shape
-        refuse_unless(T.shape == (states * actions, states), "the policy is for another model")
-        refuse_unless(0 <= gamma < 1, "gamma must lie in [0, 1)")
-        given: list[float] = start.tolist()
-        first = _shares(dict(enumerate(given)), "the start")
+    def of(cls, model: Moves, policy: PolicyFile) -> Chain:
+        """Only what the policy reaches is looked at."""
+        first = model.first()
         chosen: dict[int, Row] = {}
         moves: dict[int, Row] = {}
         todo = list(first)
@@ -68,18 +167,14 @@ class Chain:
             state = todo.pop()
             if state in moves:
                 continue
-            own: list[float] = probabilities[state].tolist()
-            chosen[state] = _shares(dict(enumerate(own)), "the policy")
+            chosen[state] = policy.choice(state)
             into: Row = {}
             for action, share in chosen[state].items():
-                row = state * actions + action
-                span = slice(T.indptr[row], T.indptr[row + 1])
-                pairs = zip(T.indices[span].tolist(), T.data[span].tolist(), strict=True)
-                for following, chance in _shares(dict(pairs), "T").items():
+                for following, chance in model.after(state, action).items():
                     into[following] = into.get(following, Fraction(0)) + share * chance
             moves[state] = into
             todo += into
-        return cls(first, gamma, chosen, moves)
+        return cls(first, model.gamma, chosen, moves)
 
     def visits(self) -> Visits:
         """v̂ by floats and corrections in integers."""
@@ -119,9 +214,24 @@ class Chain:
         # floors of start, shares and sums are each wrong by less than one unit
         flow = sum(visits[column] for column in columns)
         missed = sum(map(abs, gap)) + 2 * len(states) + (flow >> BITS) + 1
-        bound = Fraction(missed, one) / (1 - self.gamma)
+        bound = Fraction(missed, one) * self._longest(states, solver)
         found = {state: Fraction(visits[place[state]], one) for state in states}
         return Visits(found, bound)
+
+    def _longest(self, states: list[int], solver: Any) -> Fraction:
+        """A bound on the sum of the weights of all steps from any state."""
+        if self.gamma < 1:
+            return 1 / (1 - self.gamma)
+        found: list[float] = solver.solve(np.ones(len(states)), "T").tolist()
+        refuse_unless(all(map(np.isfinite, found)), "the episodes are not proved to end")
+        w = dict(zip(states, map(Fraction, found), strict=True))
+        drops = [
+            w[state] - sum((p * w[to] for to, p in self.moves[state].items()), Fraction(0))
+            for state in states
+        ]
+        ends = min(w.values(), default=1) > 0 and min(drops, default=1) > 0
+        refuse_unless(ends, "the episodes are not proved to end")
+        return max(w.values(), default=Fraction(1)) / min(drops, default=Fraction(1))
 
     def exact_visits(self) -> Visits:
         """v by elimination in fractions, for few states."""
@@ -155,6 +265,14 @@ class Chain:
             for state, many in found.visits.items()
             for action, share in self.choices[state].items()
         }
+
+
+def _distributions(table: FloatArray) -> FloatArray:
+    """Rows that are distributions, but for rounding."""
+    sums = table.sum(axis=1) if table.size else np.ones(0)
+    proper = (table >= 0).all() and (np.abs(sums - 1) < SUM_TOLERANCE).all()
+    refuse_unless(bool(proper), "a policy has a row that is no distribution")
+    return table
 
 
 def _shares(given: Mapping[int, float], what: str) -> Row:

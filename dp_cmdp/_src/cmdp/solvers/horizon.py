@@ -156,7 +156,7 @@ class EpisodePool:
         size = FEASIBILITY * float(np.abs(cost).max()) * self.mdp.steps
         if cheap.cost > limit + size:
             raise infeasible(np.ones(1), cheap.cost - limit - 0.5 * size)
-        for passes in range(2, LINES):
+        for passes in range(2, LINES):  # noqa: B007
             at = (dear.value - cheap.value) / max(dear.cost - cheap.cost, size)
             value = dear.value - at * (dear.cost - limit)
             found = self._line(at)

@@ -24,8 +24,8 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
-from dp_cmdp._src.cmdp.solvers.master import GrowingProgram
 from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
+from dp_cmdp._src.cmdp.solvers.master import GrowingProgram
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, Solution, infeasible
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 
