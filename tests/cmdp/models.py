@@ -129,6 +129,7 @@ def random_model(
     entries: int = 3,
     rows: int = 2,
     criterion: str = "discounted",
+    rewarded: bool = False,
 ) -> tuple[dp.ParametricCMDP, dp.Policy]:
     """A tiny model: entries in several pairs, in both constraints, in costs and limits.
 
@@ -158,7 +159,9 @@ def random_model(
     }
     model = dp.ParametricCMDP(
         T,
-        rng.normal(size=(num_states, num_actions)) * live[:, None],
+        random_affine(rng, theta, (num_states, num_actions), 3, int(total))
+        if rewarded
+        else rng.normal(size=(num_states, num_actions)) * live[:, None],
         start=rng.dirichlet(np.full(num_states, 0.5)),
         costs=costs,
         **said,

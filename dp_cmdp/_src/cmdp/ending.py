@@ -18,7 +18,7 @@ there; what is certain is proved in the first model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,6 +56,10 @@ class Ending:
     def longest(self) -> float:
         """The largest expected number of steps, roughly; at least 1."""
         return max(float(self.lengths.max()), 1.0)
+
+    def earning(self, r: FloatArray) -> Ending:
+        """The same with other rewards."""
+        return replace(self, model=self.model.earning(frozen(r * self.scale[:, None])))
 
     def refuse_costs(self, name: str, costly: Mask) -> None:
         """Refuse costs, a mask (states, actions), in states where episodes have ended."""

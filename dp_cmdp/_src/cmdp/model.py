@@ -172,12 +172,30 @@ class MDP:
         return (1.0 - gamma**horizon) / (1.0 - gamma)
 
     def with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
-        """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,)."""
+        """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,).
+
+        Parameters
+        ----------
+        cost : (K, num_states, num_actions) float array
+            The costs; not copied and not checked.
+        limit : (K,) float array
+            The highest discounted cost that is allowed, per constraint.
+
+        Returns
+        -------
+        CMDP
+            A model that shares dynamics and rewards with this one.
+        """
         made = object.__new__(CMDP)
-        for name in SHARED:
-            object.__setattr__(made, name, getattr(self, name))
-        for name, part in (("cost", cost), ("limit", limit)):
-            object.__setattr__(made, name, part)
+        _set(made, **{name: getattr(self, name) for name in SHARED}, cost=cost, limit=limit)
+        return made
+
+    def earning(self, r: FloatArray) -> MDP:
+        """These dynamics with other rewards."""
+        made = object.__new__(MDP)
+        ending = None if self.ending is None else self.ending.earning(r)
+        other = {"r": r, "ending": ending}
+        _set(made, **{name: getattr(self, name) for name in SHARED} | other)
         return made
 
     def __repr__(self) -> str:
@@ -270,6 +288,7 @@ class CMDP(MDP):
 
     @property
     def num_constraints(self) -> int:
+        """Number of costs, each with its limit."""
         return self.cost.shape[0]
 
     def __repr__(self) -> str:

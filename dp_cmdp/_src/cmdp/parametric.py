@@ -2,10 +2,11 @@
 
     maximise  E[Σ γ^t r]   subject to   E[Σ γ^t cost_i(θ; s, a)] ≤ limit_i(θ),   i = 1 … K
 
-over all steps, the first H, or until the episode ends. Dynamics, reward, start and criterion are
-public; cost and limit are affine in the database θ. An
+over all steps, the first H, or until the episode ends. Dynamics, start and criterion are public;
+reward, cost and limit are affine in the database θ. An
 occupancy measure x is non-negative and the constraints are linear in it, so that they hold for
-every θ of a set when K rows A(θ)x ≤ b(θ) do: the same robust rows as those of a linear program.
+every θ of a set when K rows A(θ)x ≤ b(θ) do: the same robust rows as those of a linear program. A
+private reward decides what is best for an estimate of θ, and never what is safe.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from dp_cmdp._src.base import exact
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
@@ -28,9 +30,9 @@ from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import corner, excess_of
 from dp_cmdp._src.cmdp.chain import chain_of, fitted
 from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of
-from dp_cmdp._src.cmdp.model import CMDP, MDP, Criterion
+from dp_cmdp._src.cmdp.model import CMDP, MDP, Criterion, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
-from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.affine import Affine, common_envelope
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.answer import Certificate
@@ -45,8 +47,9 @@ class ParametricCMDP:
     T : (num_states, num_actions, num_states) dense, or (num_states·num_actions, num_states) sparse
         Transition probabilities T[state, action, next]; each row sums to 1. Where there are as many
         states as actions, a transposed T or r cannot be told from the right one.
-    r : (num_states, num_actions)
-        Expected immediate reward.
+    r : (num_states, num_actions) numbers or Affine
+        Expected immediate reward. Where entries of an envelope are in it (``theta["pay"]``), it is
+        private: policies are the best for the estimate that the release gives.
     gamma : float
         Discount, 0 ≤ γ < 1; with `horizon` 0 ≤ γ ≤ 1, and 1 if it is left out.
     horizon : int
@@ -69,6 +72,9 @@ class ParametricCMDP:
         Bounds and adjacency of the private numbers.
     names : tuple of str
         Of the constraints.
+    objective : Affine or None
+        The private reward of every pair of a state and an action; `r` is then the reward in the
+        middle of the bounds.
 
     Raises
     ------
@@ -98,12 +104,13 @@ class ParametricCMDP:
     names: tuple[str, ...]
     constraints: Constraints
     rows: UncertainRows
+    objective: Affine | None
 
     @validated
     def __init__(
         self,
         T: Any,
-        r: ArrayLike,
+        r: ArrayLike | Affine,
         *,
         gamma: float | None = None,
         horizon: int | None = None,
@@ -113,8 +120,9 @@ class ParametricCMDP:
         arrivals: Any = None,
     ) -> None:
         said: dict[str, Any] = {"gamma": gamma, "horizon": horizon, "total": total}
-        mdp = MDP(T, r, **said, start=start, arrivals=arrivals)
-        self._fill(mdp, constraints_of(mdp, costs))
+        table, objective = reward_of(r)
+        mdp = MDP(T, table, **said, start=start, arrivals=arrivals)
+        self._fill(mdp, constraints_of(mdp, costs, reward=objective), objective)
 
     @classmethod
     def _of(
@@ -128,18 +136,22 @@ class ParametricCMDP:
         return cls._made(mdp, constraints_of(mdp, costs, states_at))
 
     @classmethod
-    def _made(cls, mdp: MDP, constraints: Constraints) -> Self:
-        """The model of an MDP and constraints that are known to fit."""
+    def _made(cls, mdp: MDP, constraints: Constraints, objective: Affine | None = None) -> Self:
+        """The model of an MDP, constraints and a private reward that are known to fit."""
         made = cls.__new__(cls)
-        made._fill(mdp, constraints)
+        made._fill(mdp, constraints, objective)
         return made
 
-    def _fill(self, mdp: MDP, constraints: Constraints) -> None:
-        self.mdp, self.envelope = mdp, constraints.envelope
+    def _fill(self, mdp: MDP, constraints: Constraints, objective: Affine | None = None) -> None:
+        if objective is not None:
+            reject_beyond("r", largest_reward(objective), steps=mdp.steps)
+        self.mdp, self.envelope, self.objective = mdp, constraints.envelope, objective
         self.cost, self.limit = constraints.cost, constraints.limit
         self.names, self.constraints = constraints.names, constraints
         if mdp.ending is not None:
-            mdp.ending.refuse_costs("costs", _costly(self.cost, mdp.r.shape))
+            for name, part in (("r", objective), ("costs", self.cost)):
+                if part is not None:
+                    mdp.ending.refuse_costs(name, _costly(part.reshape(-1, mdp.r.size), mdp.r.shape))
         none = np.zeros(mdp.r.size)
         self.rows = UncertainRows(
             self.cost,
@@ -151,7 +163,18 @@ class ParametricCMDP:
 
     @classmethod
     def of_public(cls, cmdp: CMDP) -> ParametricCMDP:
-        """A model without private numbers: those of `cmdp`, whoever's they are."""
+        """A model without private numbers: those of `cmdp`, whoever's they are.
+
+        Parameters
+        ----------
+        cmdp : CMDP
+            Costs and limits are taken as public.
+
+        Returns
+        -------
+        ParametricCMDP
+            A model whose envelope is empty.
+        """
         empty = Envelope._empty()
         names = tuple(f"constraint {i}" for i in range(cmdp.num_constraints))
         cost = Affine.of(sparse.csr_array(cmdp.cost.reshape(len(names), -1)), empty)
@@ -161,14 +184,17 @@ class ParametricCMDP:
 
     @property
     def T(self) -> sparse.csr_array:
+        """Transition probabilities, (num_states · num_actions, num_states), one row per pair."""
         return self.mdp.T
 
     @property
     def r(self) -> FloatArray:
+        """Rewards, (num_states, num_actions)."""
         return self.mdp.r
 
     @property
     def gamma(self) -> float:
+        """Discount factor."""
         return self.mdp.gamma
 
     @property
@@ -178,14 +204,17 @@ class ParametricCMDP:
 
     @property
     def start(self) -> FloatArray:
+        """Probability of each state at the start."""
         return self.mdp.start
 
     @property
     def num_states(self) -> int:
+        """Number of states, that of the time after an episode's end included."""
         return self.mdp.num_states
 
     @property
     def num_actions(self) -> int:
+        """Number of actions, the same in every state."""
         return self.mdp.num_actions
 
     @property
@@ -196,6 +225,21 @@ class ParametricCMDP:
     @validated
     def at(self, values: Any) -> CMDP:
         """The CMDP at given private numbers: what a curator compares with.
+
+        Parameters
+        ----------
+        values : array_like, mapping from group to numbers, table, path of a csv file or Database
+            One number per entry of the envelope.
+
+        Returns
+        -------
+        CMDP
+            The model, with nothing private left to hide in it.
+
+        Raises
+        ------
+        RefusedError
+            If the values cannot be used; which of them is not said.
 
         Notes
         -----
@@ -213,12 +257,30 @@ class ParametricCMDP:
         else:
             theta = check.vector("values", values, size=self.envelope.size, private=True)
         cost = self.cost.at(theta).toarray().reshape(-1, *self.mdp.r.shape)
-        return self.mdp.with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
+        mdp = self._earning(theta).mdp
+        return mdp.with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
+
+    def _earning(self, theta: FloatArray) -> ParametricCMDP:
+        """The same model with the reward of one database: itself where the reward is public."""
+        if self.objective is None:
+            return self
+        table = check.frozen(reward_at(self.objective, theta))
+        return ParametricCMDP._made(self.mdp.earning(table), self.constraints)
 
     def worst(self, known: UncertaintySet) -> CMDP:
         """The CMDP with every number at its worst over the bounds of a set, one by one.
 
         Safe for the whole set, and no more than that wherever :meth:`rows` have known signs.
+
+        Parameters
+        ----------
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        CMDP
+            The model of the worst numbers.
         """
         low, high, entry = known.lower, known.upper, self.cost.entry
         dear = np.where(self.cost.coefficient > 0.0, high[entry], low[entry])
@@ -240,7 +302,7 @@ class ParametricCMDP:
         scaled = Constraints(self.envelope, self.cost @ scale, self.limit, kinds.names, none, none)
         return ParametricCMDP._made(ending.model, scaled)
 
-    sense = 1.0
+    sense: float = 1.0
 
     def answer(
         self,
@@ -252,32 +314,97 @@ class ParametricCMDP:
     ) -> PolicyAnswer:
         """The best policy that keeps its limits for every database of a set.
 
-        `start` is an earlier answer, from public data, whose policies serve as a start. Raises
-        RefusedError if the set is the whole envelope and no policy does, InfeasibleError if it is
-        another, SolverError if none can be certified.
+        Parameters
+        ----------
+        known : UncertaintySet
+            The databases that are possible.
+        estimate : float array, optional
+            The database at which the decision is valued; by default the middle of the set.
+        start : PolicyAnswer, optional
+            An earlier answer, from public data, whose policies serve as a start.
+        certify : bool
+            Whether the policy is proved; without, it is as accurate as the solver.
+
+        Returns
+        -------
+        PolicyAnswer
+            The best policy, with its certificate.
+
+        Raises
+        ------
+        RefusedError
+            If the set is the whole envelope and no policy keeps its limits.
+        InfeasibleError
+            If no policy does for another set.
+        SolverError
+            If none can be certified.
         """
+        if self.objective is not None:
+            theta = known.lower + (known.upper - known.lower) / 2 if estimate is None else estimate
+            model = self._earning(theta)
+            found = synthesis.answer(model, known, theta, start=start, certified=certify)
+            return replace(found, problem=self)
         if certify and synthesis.is_everything(self, known):
             return self._robust if estimate is None else replace(self._robust, estimate=estimate)
         return synthesis.answer(self, known, estimate, start=start, certified=certify)
 
     @cached_property
     def _robust(self) -> PolicyAnswer:
-        """The answer that needs no data: no estimate changes it, because rewards are public."""
+        """The answer that needs no data: no estimate changes it where rewards are public."""
         return synthesis.answer(self, self.envelope.uncertainty, None, start=None, certified=True)
 
     def value(self, decision: Policy, values: FloatArray) -> float:
-        """The reward of a policy, which no private number changes."""
-        chain = chain_of(self.mdp, fitted(decision, self.mdp))
-        return float(np.vdot(self.mdp.r, chain.occupancy()))
+        """The reward of a policy at a database; only a private reward depends on it.
+
+        Parameters
+        ----------
+        decision : Policy
+            Any policy of the model.
+        values : float array
+            A database; where the reward is public it changes nothing.
+
+        Returns
+        -------
+        float
+            Expected reward from the start.
+        """
+        mdp = self._earning(values).mdp
+        return float(np.vdot(mdp.r, chain_of(mdp, fitted(decision, mdp)).occupancy()))
 
     def certify(self, decision: Policy, known: UncertaintySet) -> Certificate:
-        """What is proved of a policy for every database of a set."""
+        """What is proved of a policy for every database of a set.
+
+        Parameters
+        ----------
+        decision : Policy
+            Any policy of the model.
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        Certificate
+            True where every limit is kept, in exact arithmetic.
+        """
         decision = fitted(decision, self.mdp)
         chain = chain_of(self.mdp, decision)
         return synthesis.proof(self, decision, RobustRows(self.rows, known), chain=chain)[0]
 
     def highest_costs(self, policy: Policy, known: UncertaintySet) -> FloatArray:
-        """Certain upper bounds on the costs over a set, whatever the limits."""
+        """Certain upper bounds on the costs over a set, whatever the limits.
+
+        Parameters
+        ----------
+        policy : Policy
+            Any policy of the model.
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        (K,) float array
+            One bound per constraint, rounded up.
+        """
         none = Affine.of(np.zeros(len(self.names)), self.envelope)
         top = np.full(self.mdp.r.size, np.inf)
         rows = UncertainRows(
@@ -288,16 +415,33 @@ class ParametricCMDP:
         return excess_of(self.mdp, robust, policy, links=links, chain=chain)
 
     def lowest_limits(self, known: UncertaintySet) -> FloatArray:
-        """The lowest limits over the bounds of a set."""
+        """The lowest limits over the bounds of a set.
+
+        Parameters
+        ----------
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        (K,) float array
+            One limit per constraint.
+        """
         return self.worst(known).limit
 
     def document(self) -> dict[str, Any]:
-        """The content of the problem's file."""
+        """The content of the problem's file.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         mdp = self.mdp
         return {
             "problem": "constrained MDP",
             "T": mdp.T,
-            "r": mdp.r,
+            "r": mdp.r if self.objective is None else self.objective.document(),
             **mdp.criterion.document(),
             "start": mdp.start,
             "arrivals": None if mdp.arrivals is mdp.T else mdp.arrivals,
@@ -309,12 +453,32 @@ class ParametricCMDP:
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any]) -> ParametricCMDP:
-        """The model that a file holds, checked again."""
+        """The model that a file holds, checked again.
+
+        Parameters
+        ----------
+        said : mapping
+            What `document` returned, read from a file.
+
+        Returns
+        -------
+        ParametricCMDP
+            The same model.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If its parts do not fit each other.
+        """
         check.one_of("problem", said["problem"], ("constrained MDP",))
         envelope, names = Envelope.from_document(said["envelope"]), tuple(said["names"])
+        objective = None
+        if isinstance(said["r"], Mapping):
+            objective = Affine.from_document(said["r"], envelope)
+        table, objective = reward_of(said["r"] if objective is None else objective)
         mdp = MDP(
             said["T"],
-            said["r"],
+            table,
             **Criterion.arguments(said),
             start=said["start"],
             arrivals=said["arrivals"],
@@ -323,11 +487,21 @@ class ParametricCMDP:
         if cost.shape != (len(names), mdp.r.size) or limit.shape != (len(names),):
             raise InvalidArgumentError("costs and limits must fit the model and its names")
         none = (None,) * len(names)
-        return cls._made(mdp, Constraints(envelope, cost, limit, names, none, none))
+        return cls._made(mdp, Constraints(envelope, cost, limit, names, none, none), objective)
 
     @validated
     def save(self, path: str | Path) -> Path:
         """Write the model to an ``.npz`` file, atomically and without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Path
+            The file that was written.
 
         Notes
         -----
@@ -341,6 +515,21 @@ class ParametricCMDP:
     @validated
     def load(cls, path: str | Path) -> ParametricCMDP:
         """Read a model written by :meth:`save`; everything in it is checked again.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        ParametricCMDP
+            The model that the file holds.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the file is damaged or of another kind.
 
         Examples
         --------
@@ -369,3 +558,40 @@ def _costly(cost: Affine, shape: tuple[int, ...]) -> Any:
     found[cost.constant.indices[cost.constant.data != 0.0]] = True
     found[cost.col[cost.coefficient != 0.0]] = True
     return found.reshape(shape)
+
+
+def reward_of(r: Any) -> tuple[Any, Affine | None]:
+    """A table of rewards and, where they are private, what they are as functions of the database.
+
+    The table of private rewards is that of the middle of the bounds.
+    """
+    envelope = common_envelope(r)
+    if not envelope.size:
+        return r, None
+    objective = Affine.of(r, envelope)
+    middle = envelope.lower + (envelope.upper - envelope.lower) / 2
+    return reward_at(objective, middle), objective
+
+
+def reward_at(objective: Affine, theta: FloatArray) -> FloatArray:
+    """The rewards of all pairs at a database: sums are rounded once, up."""
+    fixed, flat = objective.constant.tocoo(), objective.reshape(objective.size)
+    place = np.ravel_multi_index(fixed.coords, fixed.shape)
+    terms = [
+        np.concatenate([fixed.data, flat.coefficient]),
+        np.concatenate([np.ones(place.size), theta[flat.entry]]),
+    ]
+    rows = np.concatenate([place, flat.row])
+    return exact.row_sums_up(rows, terms, num_rows=objective.size).reshape(objective.shape)
+
+
+def largest_reward(objective: Affine) -> FloatArray:
+    """What no reward exceeds in size, whatever the database."""
+    envelope = objective.envelope
+    most = np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))[objective.entry]
+    sizes = np.bincount(
+        objective.reshape(objective.size).row,
+        weights=np.abs(objective.coefficient) * most,
+        minlength=objective.size,
+    )
+    return sizes + np.abs(objective.constant.toarray().ravel())

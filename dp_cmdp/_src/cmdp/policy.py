@@ -191,7 +191,25 @@ class Policy:
 
     @classmethod
     def deterministic(cls, actions: ArrayLike, num_actions: int) -> Policy:
-        """The policy that takes ``actions[s]`` in state s."""
+        """The policy that takes ``actions[s]`` in state s.
+
+        Parameters
+        ----------
+        actions : (num_states,) array_like of int
+            The action of each state.
+        num_actions : int
+            How many actions there are.
+
+        Returns
+        -------
+        Policy
+            Every probability is 0 or 1.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If an action is out of range, or there is none.
+        """
         width = check.size("num_actions", num_actions, low=1)
         chosen = check.integers("actions", actions, high=width)
         if chosen.ndim != 1 or chosen.size == 0:
@@ -204,7 +222,23 @@ class Policy:
 
     @classmethod
     def uniform(cls, num_states: int, num_actions: int) -> Policy:
-        """The policy that takes every action with the same probability."""
+        """The policy that takes every action with the same probability.
+
+        Parameters
+        ----------
+        num_states, num_actions : int
+            At least 1 each.
+
+        Returns
+        -------
+        Policy
+            The same probability everywhere.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If one of them is 0.
+        """
         height, width = check.shape("num_states and num_actions", (num_states, num_actions))
         if not (height and width):
             raise InvalidArgumentError("num_states and num_actions must be at least 1")
@@ -234,6 +268,7 @@ class Policy:
 
     @property
     def num_states(self) -> int:
+        """Number of states."""
         known = self._table if self._schedule is None else self._schedule.actions.T
         return cast(FloatArray, known).shape[0]
 
@@ -246,7 +281,19 @@ class Policy:
     def sample(self, observation: ArrayLike, rng: np.random.Generator, time: Any = None) -> Any:
         """Draw an action for a state (an int), or one for each entry of an array of states.
 
-        A policy that knows the time needs the step, 0 at first, or one for each state.
+        Parameters
+        ----------
+        observation : int or array of int
+            One state, or several.
+        rng : numpy.random.Generator
+            The source of randomness.
+        time : int or array of int, optional
+            The step, 0 at first, or one for each state: of a policy that knows the time.
+
+        Returns
+        -------
+        int or int64 array
+            An action per state, in the shape of `observation`.
 
         Examples
         --------
@@ -368,7 +415,13 @@ class Policy:
         return found
 
     def reseed(self, seed: int) -> None:
-        """Restart the Generator behind :meth:`predict` from `seed`."""
+        """Restart the Generator behind :meth:`predict` from `seed`.
+
+        Parameters
+        ----------
+        seed : int
+            At least 0.
+        """
         fresh = np.random.default_rng(check.seed("seed", seed))
         object.__setattr__(self, "_random", fresh)
 
@@ -387,6 +440,16 @@ class Policy:
     def save(self, path: str | Path) -> Path:
         """Write the policy to an ``.npz`` file, atomically and without pickle.
 
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
         Notes
         -----
         **Privacy.** *Post-processing*.
@@ -402,6 +465,21 @@ class Policy:
         That it is safe is a claim about it, its problem and its release together: see
         :func:`dp_cmdp.verify`.
 
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Policy
+            The policy that the file holds.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the file is damaged or of another kind.
+
         Examples
         --------
         >>> import dp_cmdp as dp
@@ -414,7 +492,13 @@ class Policy:
         return cls.from_document(read_document(path, "policy")[2])
 
     def document(self) -> dict[str, Any]:
-        """The content of the policy's file: of a table per step, what changes from the last."""
+        """The content of the policy's file: of a table per step, what changes from the last.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         own = self._schedule
         if own is None:
             return {"probabilities": self.probabilities}
@@ -425,7 +509,18 @@ class Policy:
 
     @classmethod
     def from_document(cls, content: dict[str, Any]) -> Policy:
-        """The policy that a file holds."""
+        """The policy that a file holds.
+
+        Parameters
+        ----------
+        content : mapping
+            What `document` returned, read from a file.
+
+        Returns
+        -------
+        Policy
+            The same policy.
+        """
         if "probabilities" in content:
             return cls(content["probabilities"])
         width = check.size("actions", int(content["actions"][0]), low=1)
@@ -442,7 +537,13 @@ class Policy:
         return cls._scheduled(Schedule(check.frozen(actions), mixed, odds), width)
 
     def to_frame(self) -> pd.DataFrame:
-        """The probabilities: a row per state, or step and state, and a column per action."""
+        """The probabilities: a row per state, or step and state, and a column per action.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Labelled by the numbers of steps, states and actions.
+        """
         import pandas as pd
 
         table = self.probabilities

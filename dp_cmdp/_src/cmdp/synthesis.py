@@ -173,7 +173,7 @@ def _search(
     reject_beyond("cost", worst.cost, steps=mdp.steps)
     if model is not problem:
         inner = RobustRows(model.rows, rows.known)
-    warm = start._warm if start is not None and start.problem.mdp is problem.mdp else None
+    warm = start._warm if start is not None and start.problem.mdp.T is problem.mdp.T else None
     bases = {} if warm is None else dict(warm.bases)
     size = np.abs(worst.limit) + np.abs(worst.cost).max(axis=(1, 2)) * mdp.steps
     pool, large, box = None, mdp.num_states > LARGE, not rows.extra

@@ -15,11 +15,18 @@ it positive, which also proves that the episode ends.
 
 Over a horizon the visits are pushed forward step by step, rounded down. They sum to Σ_{t<H} γ^t, so
 what that sum lacks is exactly what was missed.
+
+Visits ṽ that were found in floats solve, to rounding, the same equations with every coefficient
+changed by a share η at most: distributions are taken as they stand, although they miss 1, and sums
+of m terms are rounded, mu with u = 2⁻⁵³. So |v − ṽ|₁ ≤ η(1 + γ|ṽ|₁)/(1 − γ), or η/(1 − γ)² up to
+terms in η² (over a horizon ηHΣγ^t): what numbers that follow from a policy may miss the exact ones
+by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -36,6 +43,8 @@ BITS = 200
 CORRECTIONS = 4
 #: Rows of a policy are divided by their exact sums, which must be 1 but for rounding.
 SUM_TOLERANCE = 1e-6
+#: Roundings of a visit beside those of the sum over the moves into its state.
+SUMS = 8
 #: Up to so many states a policy that just keeps its limit is judged in fractions.
 EXACT_STATES = 60
 #: Beyond so many states nothing is factorised here, and beyond so many visits nothing is pushed.
@@ -47,10 +56,12 @@ Row = dict[int, Fraction]
 
 @dataclass(frozen=True)
 class Visits:
-    """v̂ per reached state, and a bound on |v − v̂|₁: 0 where v̂ is exact."""
+    """v̂ per reached state, a bound on |v − v̂|₁, 0 where v̂ is exact, and one on the sum of the
+    weights of all steps from any state."""
 
     visits: Mapping[int, Fraction]
     missed: Fraction
+    longest: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -91,13 +102,13 @@ class PolicyFile:
     def num_states(self) -> int:
         return self.actions.shape[1]
 
-    def choice(self, state: int, step: int = 0) -> Row:
+    def choice(self, state: int, step: int, off: dict[str, Fraction]) -> Row:
         """The distribution of the actions, by exact shares."""
         row = self.odds.get(step * self.num_states + state)
         if row is None:
             return {int(self.actions[step, state]): Fraction(1)}
         given: list[float] = row.tolist()
-        return _shares(dict(enumerate(given)), "the policy")
+        return _shares(dict(enumerate(given)), "the policy", off)
 
 
 @dataclass(frozen=True)
@@ -110,22 +121,24 @@ class Moves:
     num_actions: int
     ended: frozenset[int] = frozenset()
 
-    def first(self) -> Row:
+    def first(self, off: dict[str, Fraction]) -> Row:
         given: list[float] = self.start.tolist()
-        found = _shares(dict(enumerate(given)), "the start")
+        found = _shares(dict(enumerate(given)), "the start", off)
         return {state: share for state, share in found.items() if state not in self.ended}
 
-    def after(self, state: int, action: int) -> Row:
+    def after(self, state: int, action: int, off: dict[str, Fraction]) -> Row:
         row = state * self.num_actions + action
         span = slice(self.T.indptr[row], self.T.indptr[row + 1])
         pairs = zip(self.T.indices[span].tolist(), self.T.data[span].tolist(), strict=True)
-        shares = _shares(dict(pairs), "T")
+        shares = _shares(dict(pairs), "T", off)
         return {following: p for following, p in shares.items() if following not in self.ended}
 
-    def visits_of(self, policy: PolicyFile, horizon: int) -> tuple[Row, Fraction]:
-        """Visits of pairs over a horizon, rounded down, and what they miss of all visits."""
+    def visits_of(self, policy: PolicyFile, horizon: int) -> tuple[Row, Fraction, Fraction]:
+        """Visits of pairs over a horizon, rounded down, what they miss of all visits, and what
+        those that are found in floats may miss."""
         one, weight, all_weights = 1 << BITS, Fraction(1), Fraction(0)
-        now = {state: _floor(share * one) for state, share in self.first().items()}
+        off: dict[str, Fraction] = {}
+        now = {state: _floor(share * one) for state, share in self.first(off).items()}
         found: dict[int, int] = {}
         known: dict[int, list[tuple[int, int]]] = {}
         pushed = 0
@@ -134,32 +147,41 @@ class Moves:
             pushed += len(now)
             refuse_unless(pushed <= MOST_VISITS, f"more than {MOST_VISITS} visits: too many here")
             for state, mass in now.items():
-                for action, share in policy.choice(state, step if policy.horizon else 0).items():
+                own = policy.choice(state, step if policy.horizon else 0, off)
+                for action, share in own.items():
                     pair, here = state * self.num_actions + action, _floor(mass * share)
                     found[pair] = found.get(pair, 0) + _floor(here * weight)
                     if pair not in known:
-                        shares = self.after(state, action).items()
+                        shares = self.after(state, action, off).items()
                         known[pair] = [(to, _floor(chance * one)) for to, chance in shares]
                     for to, chance in known[pair]:
                         following[to] = following.get(to, 0) + (here * chance >> BITS)
             now, all_weights, weight = following, all_weights + weight, weight * self.gamma
         x = {pair: Fraction(many, one) for pair, many in found.items()}
-        return x, all_weights - sum(x.values(), Fraction(0))
+        share = sum(off.values(), Fraction(0)) + _sums(
+            to for row in known.values() for to, _ in row
+        )
+        return x, all_weights - sum(x.values(), Fraction(0)), share * horizon * all_weights
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A policy in a model: start, discount, and per reached state the next ones, all rational."""
+    """A policy in a model: start, discount, and per reached state the next ones, all rational.
+
+    `off`: the most that start, policy and T together miss their sums of 1 by.
+    """
 
     start: Row
     gamma: Fraction
     choices: dict[int, Row]
     moves: dict[int, Row]
+    off: Fraction
 
     @classmethod
     def of(cls, model: Moves, policy: PolicyFile) -> Chain:
         """Only what the policy reaches is looked at."""
-        first = model.first()
+        off: dict[str, Fraction] = {}
+        first = model.first(off)
         chosen: dict[int, Row] = {}
         moves: dict[int, Row] = {}
         todo = list(first)
@@ -167,14 +189,19 @@ class Chain:
             state = todo.pop()
             if state in moves:
                 continue
-            chosen[state] = policy.choice(state)
+            chosen[state] = policy.choice(state, 0, off)
             into: Row = {}
             for action, share in chosen[state].items():
-                for following, chance in model.after(state, action).items():
+                for following, chance in model.after(state, action, off).items():
                     into[following] = into.get(following, Fraction(0)) + share * chance
             moves[state] = into
             todo += into
-        return cls(first, model.gamma, chosen, moves)
+        return cls(first, model.gamma, chosen, moves, sum(off.values(), Fraction(0)))
+
+    @property
+    def rounding(self) -> Fraction:
+        """η: what visits that are found in floats may miss, divided by (1 − γ)⁻²."""
+        return self.off + _sums(following for row in self.moves.values() for following in row)
 
     def visits(self) -> Visits:
         """v̂ by floats and corrections in integers."""
@@ -214,9 +241,9 @@ class Chain:
         # floors of start, shares and sums are each wrong by less than one unit
         flow = sum(visits[column] for column in columns)
         missed = sum(map(abs, gap)) + 2 * len(states) + (flow >> BITS) + 1
-        bound = Fraction(missed, one) * self._longest(states, solver)
+        longest = self._longest(states, solver)
         found = {state: Fraction(visits[place[state]], one) for state in states}
-        return Visits(found, bound)
+        return Visits(found, Fraction(missed, one) * longest, longest)
 
     def _longest(self, states: list[int], solver: Any) -> Fraction:
         """A bound on the sum of the weights of all steps from any state."""
@@ -275,8 +302,13 @@ def _distributions(table: FloatArray) -> FloatArray:
     return table
 
 
-def _shares(given: Mapping[int, float], what: str) -> Row:
-    """A distribution, divided by its own sum."""
+def _sums(moves: Iterable[int]) -> Fraction:
+    """Roundings of the visits of a state, of which moves into it are the terms."""
+    return Fraction(max(Counter(moves).values(), default=0) + SUMS, 2**53)
+
+
+def _shares(given: Mapping[int, float], what: str, off: dict[str, Fraction]) -> Row:
+    """A distribution, divided by its own sum; `off` keeps the most that one of these misses 1."""
     refuse_unless(
         all(np.isfinite(value) and value >= 0 for value in given.values()),
         f"{what} has a probability that is negative or none",
@@ -286,6 +318,7 @@ def _shares(given: Mapping[int, float], what: str) -> Row:
     refuse_unless(
         abs(total - 1) <= Fraction(1, 10**6), f"{what} has a distribution of another sum than 1"
     )
+    off[what] = max(off.get(what, Fraction(0)), abs(total - 1))
     return {place: Fraction(value) / total for place, value in given.items() if value}
 
 

@@ -12,7 +12,15 @@ import numpy as np
 
 from dp_cmdp._src.base.documents import document_digest
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
-from dp_cmdp._src.checking.verify.known import Known, Multipliers, Point, Rows, Table, matrix
+from dp_cmdp._src.checking.verify.known import (
+    ROUNDING,
+    Known,
+    Multipliers,
+    Point,
+    Rows,
+    Table,
+    matrix,
+)
 from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Moves, PolicyFile
 from dp_cmdp._src.checking.verify.reading import Refused, member, numbers, refuse_unless, triples
 
@@ -77,25 +85,34 @@ class ProblemFile:
                 size[row] += abs(term)
         return max((abs(g) / s for g, s in zip(gap, size, strict=True) if s), default=Fraction(0))
 
-    def value(self, x: Point, estimate: Sequence[float]) -> tuple[Fraction, Fraction]:
-        """The objective of a decision, and the sum of its terms without their signs."""
-        if self.kind == CMDP:
+    def value(
+        self, x: Point, estimate: Sequence[float], missed: Fraction
+    ) -> tuple[Fraction, Fraction]:
+        """The objective of a decision, and what it may miss in floats that miss x by `missed`."""
+        private = isinstance(self.said.get("r"), Mapping)
+        if self.kind == CMDP and not private:
             reward = np.asarray(member(self.said, "r"), dtype=np.float64).ravel().tolist()
             terms = [(place, Fraction(each)) for place, each in enumerate(reward) if each]
         else:
-            objective = self._table("objective")
-            terms = [(place, Fraction(each)) for place, _, each in objective.constants]
+            objective = self._table("r" if private else "objective")
+            width = objective.shape[1]  # of a private reward: actions
+            terms = [
+                (row * width + column, Fraction(each)) for row, column, each in objective.constants
+            ]
             terms += [
-                (place, Fraction(factor) * Fraction(estimate[entry]))
-                for place, _, entry, factor in objective.terms
+                (row * width + column, Fraction(factor) * Fraction(estimate[entry]))
+                for row, column, entry, factor in objective.terms
             ]
         products = [factor * x[place] for place, factor in terms if place in x]
-        return sum(products, Fraction(0)), sum(map(abs, products), Fraction(0))
+        largest = max((abs(factor) for _, factor in terms), default=Fraction(0))
+        size = sum(map(abs, products), Fraction(0))
+        return sum(products, Fraction(0)), ROUNDING * size + missed * largest
 
     def judge_policy(
         self, policy: PolicyFile, known: Known, multipliers: Multipliers | None
-    ) -> tuple[list[Fraction], Point, str]:
-        """Certain bounds on costs over limits, the occupancy, and how exact it is."""
+    ) -> tuple[list[Fraction], Point, Fraction, str]:
+        """Certain bounds on costs over limits, the occupancy, what floats may miss of it in ℓ1, and
+        how exact it is."""
         states, actions = policy.num_states, policy.num_actions
         T, start = matrix(member(self.said, "T"), "T"), member(self.said, "start")
         start = np.asarray(start, dtype=np.float64)
@@ -112,16 +129,18 @@ class ProblemFile:
             return [each + cost * missed for each, cost in zip(at, costs, strict=True)], x
 
         if horizon is not None:
-            x, missed = model.visits_of(policy, horizon)
+            x, missed, rounding = model.visits_of(policy, horizon)
             said = f", visits over {horizon} steps within {float(missed):.2g}"
-            return *excess(x, missed), said
+            return *excess(x, missed), missed + rounding, said
         chain = Chain.of(model, policy)
         found = chain.visits()
+        rounding = chain.rounding * found.longest**2
         worst, x = excess(chain.occupancy(found, actions), found.missed)
         if max(worst, default=Fraction(0)) > 0 and len(chain.moves) <= EXACT_STATES:
             exact = chain.occupancy(chain.exact_visits(), actions)
-            return *excess(exact, Fraction(0)), ", visits in fractions"
-        return worst, x, f", visits of {len(found.visits)} states within {float(found.missed):.2g}"
+            return *excess(exact, Fraction(0)), rounding, ", visits in fractions"
+        how = f", visits of {len(found.visits)} states within {float(found.missed):.2g}"
+        return worst, x, found.missed + rounding, how
 
     def _horizon(self) -> int | None:
         steps = self.said.get("horizon")
@@ -143,8 +162,13 @@ class ProblemFile:
         moving = {row // actions for row, to, p in triples(T) if p and to != row // actions}
         paying = {pair // actions for _, pair, value in self.rows.A.constants if value}
         paying |= {pair // actions for _, pair, _, factor in self.rows.A.terms if factor}
-        reward = np.asarray(member(self.said, "r"), dtype=np.float64)
-        paying |= {*np.flatnonzero(reward.reshape(-1, actions).any(axis=1)).tolist()}
+        if isinstance(self.said["r"], Mapping):
+            private = self._table("r")
+            paying |= {state for state, _, value in private.constants if value}
+            paying |= {state for state, _, _, factor in private.terms if factor}
+        else:
+            reward = np.asarray(member(self.said, "r"), dtype=np.float64)
+            paying |= {*np.flatnonzero(reward.reshape(-1, actions).any(axis=1)).tolist()}
         return frozenset(range(T.shape[1])) - moving - paying
 
     def _gamma(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
@@ -81,11 +81,13 @@ class PrivateParameter(cp.Parameter):
         size = check.shape("shape", shape)
         if name is not None and not check_normal("name", name):
             raise InvalidArgumentError("name must be a non-empty text or None")
-        self.has_name = name is not None
+        self.has_name: bool = name is not None
         named = {"group": "values", "shape": size}
-        self.labels = None if records is None else record_names("records", records, **named)
-        self.states_change = entries_per_record is not None or change is not None
-        self.envelope = Envelope(
+        self.labels: NDArray[Any] | None = (
+            None if records is None else record_names("records", records, **named)
+        )
+        self.states_change: bool = entries_per_record is not None or change is not None
+        self.envelope: Envelope = Envelope(
             lower,
             upper,
             radius=radius,
@@ -100,7 +102,13 @@ class PrivateParameter(cp.Parameter):
 
     @property
     def value(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """None: the values of a private parameter are kept nowhere."""
+        """None: the values of a private parameter are kept nowhere.
+
+        Raises
+        ------
+        PrivacyLeakError
+            If `problem.solve()` of cvxpy asks for it.
+        """
         if sys._getframe(1).f_code.co_name == "_solve":  # cvxpy's own, which asks for it first
             raise PrivacyLeakError(
                 f"{self.name()} is private, so problem.solve() has no value for it: {_INSTEAD}"
@@ -112,7 +120,20 @@ class PrivateParameter(cp.Parameter):
         self.save_value(val)
 
     def save_value(self, val: Any, sparse_path: bool = False) -> None:
-        """Refused: a stored value would be seen by whoever sees the problem."""
+        """Refused: a stored value would be seen by whoever sees the problem.
+
+        Parameters
+        ----------
+        val : object
+            Only None, which changes nothing.
+        sparse_path : bool
+            As cvxpy passes it.
+
+        Raises
+        ------
+        PrivacyLeakError
+            If a value is given.
+        """
         if val is not None:
             raise PrivacyLeakError(
                 f"{self.name()} is private, so its values are not stored: {_INSTEAD}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
@@ -41,6 +42,7 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
         What the problem was loaded from, or another one made alike, under any number of wrappers; a
         hazard grid of an agent; or one that observes the states of the problem.
     problem : ParametricCMDP
+        The model whose costs are released.
     release : Release, optional
         Of the problem's database. Without one, the worst database within the public bounds.
 
@@ -94,8 +96,9 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
         known = problem.envelope.uncertainty if release is None else release.uncertainty
         self._environment = getattr(problem, "environment", None)
         self._price, self._state = worst_costs(problem, known), 0
-        self.problem, self.release = problem, release
-        self.limit = check.frozen(problem.lowest_limits(known))
+        self.problem: ParametricCMDP = problem
+        self.release: Release | None = release
+        self.limit: NDArray[np.float64] = check.frozen(problem.lowest_limits(known))
         check_size("action_space", env.action_space, problem.num_actions)
         if self._environment is None:
             sizes = problem.num_states, problem.num_states - 1  # a state after the end
@@ -122,7 +125,13 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
         return self._environment.state_of(self.env, observation)
 
     def render(self) -> Any:
-        """The environment's picture; of a hazard grid, candidates in the colour of their costs."""
+        """The environment's picture; of a hazard grid, candidates in the colour of their costs.
+
+        Returns
+        -------
+        array, str or None
+            What the environment's render mode gives.
+        """
         draw = getattr(self.env.unwrapped, "picture", None)
         if draw is None or self.render_mode is None:
             return self.env.render()
