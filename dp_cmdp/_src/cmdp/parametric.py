@@ -151,7 +151,8 @@ class ParametricCMDP:
         if mdp.ending is not None:
             for name, part in (("r", objective), ("costs", self.cost)):
                 if part is not None:
-                    mdp.ending.refuse_costs(name, _costly(part.reshape(-1, mdp.r.size), mdp.r.shape))
+                    flat = part.reshape(-1, mdp.r.size)
+                    mdp.ending.refuse_costs(name, _costly(flat, mdp.r.shape))
         none = np.zeros(mdp.r.size)
         self.rows = UncertainRows(
             self.cost,
@@ -594,4 +595,4 @@ def largest_reward(objective: Affine) -> FloatArray:
         weights=np.abs(objective.coefficient) * most,
         minlength=objective.size,
     )
-    return sizes + np.abs(objective.constant.toarray().ravel())
+    return np.add(sizes, np.abs(objective.constant.toarray().ravel()), dtype=np.float64)
