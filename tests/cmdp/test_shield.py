@@ -2,7 +2,8 @@
 
 A learner may propose what it likes, having seen everything that happened. Its worst is found by
 dynamic programming over (step, state, bank), for every extreme database of the set; after the last
-step it asks for the certified policy for ever. The bank is moved by the code that the shield runs.
+step it asks for the certified policy for ever, unless that is the horizon. The bank is moved by the
+code that the shield runs.
 """
 
 from __future__ import annotations
@@ -23,27 +24,36 @@ STEPS, MODELS = 4, 100
 
 
 def shielded(seed: int) -> tuple[dp.ParametricCMDP, dp.Policy, Any]:
-    """A model with K = 1 or 2 costs, a policy with some room, and a box or a polytope."""
+    """A model with one or two costs under one of the criteria, a policy with some room, and a box
+    or a polytope. Of total costs there is one state more, where the episode has ended."""
     rng = np.random.default_rng(seed)
     K, states, entries = 1 + seed % 2, 2, 2
     theta = dp.Envelope(0.0, 1.0, shape=entries)
     lower = rng.uniform(0, 0.3, entries)
     W, q = np.ones((1, entries)), np.array([lower.sum() + rng.uniform(0.3, 0.8)])
     known = known_set(lower, np.ones(entries), *((W, q) if seed % 4 >= 2 else ()))
-    policy = dp.Policy(rng.dirichlet(np.full(2, 0.7), size=states))
+    size = (STEPS, states) if seed % 3 == 1 else states + (seed % 3 == 2)
+    policy = dp.Policy(rng.dirichlet(np.full(2, 0.7), size=size))
 
     def model(limits: Any) -> dp.ParametricCMDP:
         rng = np.random.default_rng(1000 + seed)
+        ends = int(seed % 3 == 2)
+        wide = states + ends
+        live = (np.arange(wide) < states)[:, None]
         costs = {}
         for k in range(K):
-            table = sum(theta[j] * rng.uniform(0, 1, (states, 2)) for j in range(entries))
+            table = sum(theta[j] * (live * rng.uniform(0, 1, (wide, 2))) for j in range(entries))
             limit = limits[k] + theta[0] * float(rng.uniform(-0.1, 0.1))
             costs[f"kind{k}"] = dp.PrivateCost(table, limit)
-        T = rng.dirichlet(np.full(states, 0.5), size=(states, 2))
+        T = rng.dirichlet(np.full(states, 0.5), size=(wide, 2))
         start = rng.dirichlet(np.full(states, 0.5))
         gamma = float(rng.choice([0.5, 0.9]))
-        r = rng.uniform(0, 1, (states, 2))
-        return dp.ParametricCMDP(T, r, gamma=gamma, start=start, costs=costs)
+        r = live * rng.uniform(0, 1, (wide, 2))
+        if ends:
+            T = np.concatenate([0.8 * T, np.full((wide, 2, 1), 0.2)], axis=2)
+            T[states], start = np.eye(wide)[states], np.append(start, 0.0)
+        criterion: Any = ({"gamma": gamma}, {"horizon": STEPS}, {"total": True})[seed % 3]
+        return dp.ParametricCMDP(T, r, **criterion, start=start, costs=costs)
 
     excess = -model(np.zeros(K)).certify(policy, known).slack
     return model(excess + rng.uniform(0, 0.6, K)), policy, known
@@ -67,19 +77,20 @@ class Game:
         self.moves = [[p / sum(row) for p in row] for row in T]
         start = [Fraction(p) for p in mdp.start.tolist()]
         self.start = [p / sum(start) for p in start]
-        table = [[Fraction(p) for p in row] for row in self.guard.policy.probabilities.tolist()]
-        self.odds = [[p / sum(row) for p in row] for row in table]
+        table = np.broadcast_to(self.guard.policy.probabilities, (STEPS, size, actions)).tolist()
+        self.odds = [[[Fraction(p) / sum(map(Fraction, row)) for p in row] for row in own]
+                     for own in table]  # fmt: skip
         flat = self.at(self.model.cost, size * actions)
         self.costs = [flat[s * actions : (s + 1) * actions] for s in range(size)]
         self.gamma, self.memo = Fraction(mdp.gamma), {}
-        rows = [[Fraction(int(s == j)) - self.gamma * sum(
-                    self.odds[s][a] * self.moves[s * actions + a][j] for a in range(actions))
+        live = [self.moves[s * actions][s] != 1 for s in range(size)]
+        odds = self.odds[-1]
+        rows = [[Fraction(int(s == j)) - live[s] * self.gamma * sum(
+                    odds[s][a] * self.moves[s * actions + a][j] for a in range(actions))
                  for j in range(size)] for s in range(size)]  # fmt: skip
-        right = [sum((p * c for p, c in zip(self.odds[s], self.costs[s], strict=True)), Fraction(0))
+        right = [sum((p * c for p, c in zip(odds[s], self.costs[s], strict=True)), Fraction(0))
                  for s in range(size)]  # fmt: skip
-        found = solved(rows, right)
-        assert found is not None
-        self.for_ever = found
+        self.last = [Fraction(0)] * size if mdp.horizon else solved(rows, right)
 
     def at(self, table: Any, width: int) -> list[Fraction]:
         """One row of an affine table at the database."""
@@ -98,7 +109,8 @@ class Game:
 
     def worst(self, step: int, state: int, bank: np.ndarray) -> Fraction:
         if step == STEPS:
-            return self.for_ever[state]
+            assert self.last is not None
+            return self.last[state]
         key = step, state, bank.tobytes()
         if key not in self.memo:
             self.memo[key] = self._worst(step, state, bank)
@@ -106,11 +118,11 @@ class Game:
 
     def _worst(self, step: int, state: int, bank: np.ndarray) -> Fraction:
         guard, actions = self.guard, range(self.model.num_actions)
-        key = state, bank.tobytes()
+        key = step, state, bank.tobytes()
         if key not in self.banks:  # they are the same whatever the database
-            allowed = np.flatnonzero(guard.allowed(bank, state)).tolist()
-            spent = {a: guard.after(bank, state, a) for a in allowed}
-            self.banks[key] = guard.after(bank, state, None), spent
+            allowed = np.flatnonzero(guard.allowed(bank, state, step)).tolist()
+            spent = {a: guard.after(bank, state, a, step) for a in allowed}
+            self.banks[key] = guard.after(bank, state, None, step), spent
         kept, spent = self.banks[key]
 
         def ahead(action: int, bank: np.ndarray) -> Fraction:
@@ -124,9 +136,9 @@ class Game:
             drawn |= {a: ahead(a, bank) for a, bank in spent.items()}
         if self.broken == "draws are known before":
             drawn = {a: max([cost, *proposed]) for a, cost in drawn.items()}
-        fallback = sum(self.odds[state][a] * cost for a, cost in drawn.items())
+        fallback = sum((self.odds[step][state][a] * c for a, c in drawn.items()), Fraction(0))
         if self.broken == "the bank is kept after a share of it was spent":
-            dear = guard.advantages(state)[..., 0]
+            dear = guard.advantages(state, step)[..., 0]
             for a in set(actions) - set(spent):
                 with np.errstate(all="ignore"):
                     share = float(np.clip(np.min(bank[:, 0] / dear[a]), 0.0, 1.0))
@@ -159,7 +171,7 @@ def test_no_learner_exceeds_a_limit_in_expectation_whatever_the_database():
     found = [max(excesses(seed)) for seed in range(MODELS)]
     assert max(found) <= 0
     # and the room between π and the limit can be spent
-    assert sum(excess > Fraction(-1, 100) for excess in found) >= MODELS // 10
+    assert sum(excess > Fraction(-1, 100) for excess in found) >= MODELS // 20
 
 
 @pytest.mark.parametrize(
@@ -176,28 +188,34 @@ def test_every_broken_rule_is_caught_by_the_worst_learner(broken: str):
 
 
 def earned(model: dp.ParametricCMDP, policy: dp.Policy, guard: Guard, pick: Any) -> float:
-    """The least (pick=min) or greatest return of learners that may only improve."""
+    """The least (pick=min) or greatest return of learners that may only improve, over π's."""
     mdp, found = model.mdp, dp.evaluate(model.at(np.zeros(2)), policy)
     T = mdp.T.toarray().reshape(*mdp.r.shape, -1)
+    last = found.value_function * (mdp.horizon is None)
+    odds = np.broadcast_to(policy.probabilities, (STEPS, *mdp.r.shape))
+    first = STEPS - 3 if mdp.horizon is None else 0
 
-    def from_here(steps: int, state: int, bank: np.ndarray) -> float:
-        if steps == 0:
-            return found.value_function[state]
+    def from_here(step: int, state: int, bank: np.ndarray) -> float:
+        if step == STEPS:
+            return last[state]
 
         def ahead(action: int, bank: np.ndarray) -> float:
-            later = [from_here(steps - 1, j, bank) for j in range(len(T))]
-            return mdp.r[state, action] + mdp.gamma * T[state, action] @ later
+            row = T[state, action]
+            later = sum(row[j] * from_here(step + 1, j, bank) for j in np.flatnonzero(row).tolist())
+            return mdp.r[state, action] + mdp.gamma * later
 
-        kept = guard.after(bank, state, None)
-        drawn = policy.probabilities[state] @ [ahead(a, kept) for a in range(2)]
-        may = np.flatnonzero(guard.allowed(bank, state) & guard.improving(state)).tolist()
-        return pick([drawn, *(ahead(a, guard.after(bank, state, a)) for a in may)])
+        kept = guard.after(bank, state, None, step)
+        drawn = odds[step, state] @ [ahead(a, kept) for a in range(2)]
+        may = guard.allowed(bank, state, step) & guard.improving(state, step)
+        spent = {a: guard.after(bank, state, a, step) for a in np.flatnonzero(may).tolist()}
+        return pick([drawn, *(ahead(a, bank) for a, bank in spent.items())])
 
-    return float(mdp.start @ [from_here(3, s, guard.first) for s in range(len(T))]) - found.value
+    start = np.flatnonzero(mdp.start).tolist()
+    return sum(mdp.start[s] * from_here(first, s, guard.first) for s in start) - found.value
 
 
 def test_learners_that_may_only_improve_earn_no_less_than_the_policy():
-    models = [shielded(seed) for seed in range(20)]
+    models = [shielded(seed) for seed in range(12)]
     gains = [
         [earned(model, policy, guarded(model, policy, known), pick) for pick in (min, max)]
         for model, policy, known in models

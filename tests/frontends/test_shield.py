@@ -210,6 +210,34 @@ def test_environments_that_leave_the_model_are_refused_when_they_do():
         env.step(0)
 
 
+def test_over_a_horizon_it_plays_the_policy_of_the_step_and_ends_episodes():
+    free: Any = load("FrozenLake-v1", gamma=0.9)
+    ice = dp.PrivateCost(states=[1, 4], cost=dp.Envelope(0, 1), limit=10)
+    said: Any = {"start": free.start, "costs": ice, "arrivals": free.mdp.arrivals}
+    model = dp.ParametricCMDP(free.T, free.r, horizon=12, **said)
+    alternating = dp.Policy([np.eye(4)[[t % 4] * 17] for t in range(12)])
+    proof = dp.certify(model, alternating)
+    assert proof
+    found = replace(dp.answer(model), decision=alternating, certificate=proof)
+    limit = 10 - float(proof.slack[0]) * (1 + 1e-9)
+    said["costs"] = dp.PrivateCost(states=[1, 4], cost=dp.Envelope(0, 1), limit=limit)
+    closed = dp.ParametricCMDP(free.T, free.r, horizon=12, **said)
+    for problem, replaced in ((model, False), (closed, True)):
+        env = Shield(gym.make("FrozenLake-v1"), replace(found, problem=problem), improve=False)
+        for episode in range(5):
+            env.reset(seed=episode)
+            for t in range(12):
+                seen, _, terminated, truncated, info = env.step(3)
+                assert info["shield"]["replaced"] == replaced
+                assert info["shield"]["played"] == (t % 4 if replaced else 3)
+                assert seen["time"][0] == pytest.approx((t + 1) / 12)
+                assert truncated == (t == 11)
+                if terminated or truncated:
+                    break
+            with pytest.raises(ResetNeeded):
+                env.step(3)
+
+
 def test_it_wraps_explored_rooms_and_released_costs():
     pytest.importorskip("minigrid")
     lava = dp.PrivateCost(cells=[(1, 3), (2, 3)], on="entering", cost=dp.Envelope(0, 1), limit=0.5)

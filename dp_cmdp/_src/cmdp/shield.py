@@ -4,9 +4,11 @@ Let π be a policy that keeps its limits for every database θ of a set, and for
 
     Q_θ(s, a) = cost_θ(s, a) + γ Σ_j T(s, a, j) V_θ(j),     A_θ(s, a) = Q_θ(s, a) − V_θ(s),
 
-with Σ_a π(a|s) A_θ(s, a) ≤ 0 in every state. A *bank* b starts at limit(θ) − startᵀV_θ ≥ 0. An
-action is allowed if A_θ ≤ b for every θ of the set and every constraint; then b ← (b − A_θ)/γ.
-Otherwise a draw of π is played and b ← b/γ, whichever action was drawn.
+with Σ_a π(a|s) A_θ(s, a) ≤ 0 in every state within reach. Over a horizon π, Q, V and A know the
+step, and V = 0 after the last; of total costs γ = 1, and V = 0 after the end. A *bank* b starts at
+limit(θ) − startᵀV_θ ≥ 0. An action is allowed if A_θ ≤ b for every θ of the set and every
+constraint; then b ← (b − A_θ)/γ. Otherwise a draw of π is played and b ← b/γ, whichever action was
+drawn.
 
 **Theorem.** The expected cost of an episode is at most limit(θ), for every θ of the set, whatever
 proposes the actions, if proposals do not depend on draws of π that are still to come. *Proof.*
@@ -49,7 +51,8 @@ from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import LIFTS, UNDERFLOW, UNIT, corner, up
-from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.chain import chain_of
+from dp_cmdp._src.cmdp.charges import acting_states
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.program.rows import RobustRows
 
@@ -160,20 +163,27 @@ class Guard:
         robust = RobustRows(problem.rows, found.known)
         self.mdp, self.policy, self.known = mdp, found.policy, Polytope.of(robust)
         self._mass = np.add.reduceat(mdp.T.data, mdp.T.indptr[:-1])
-        costs, limits = self._affine(problem, robust)
-        if costs.size * 4 > MOST_NUMBERS:
+        self._reached = acting_states(mdp)
+        width = len(problem.names) * self.known.size.size
+        numbers = width * mdp.num_states * (4 * mdp.num_actions + (mdp.horizon or 0))
+        if numbers > MOST_NUMBERS:
             raise InvalidArgumentError(
                 f"found must have a model that a shield can hold: its tables would have "
-                f"{4 * costs.size:.3g} numbers; release entries alone, or take a smaller model"
+                f"{numbers:.3g} numbers; release entries alone, or take a smaller model"
             )
-        self.costs, self.value = costs, self._values(costs)
+        self.costs, limits = self._affine(problem, robust)
+        self.value = self._values(self.costs, certain=True)
         self.first = self._opened(limits)
-        table = problem.at(found.estimate).r if problem.objective is not None else mdp.r
-        chain = DiscountedChain(mdp, found.policy)
-        earned = chain.values(chain.average(table))
-        ahead = table + mdp.gamma * (mdp.T @ earned).reshape(table.shape)
-        self._gain = ahead - earned[:, None]
-        self.advantages = lru_cache(REMEMBERED)(self._advantages_of)
+        earned = mdp.r if problem.objective is None else problem.at(found.estimate).r
+        self._earned = earned[:, :, None, None]
+        self._ahead = self._values(self._earned)
+        self._kept = lru_cache(REMEMBERED)(self._advantages_of)
+
+    def _odds(self, time: int) -> FloatArray:
+        """π (states, actions) at a step."""
+        if self.policy.horizon is None:
+            return self.policy.probabilities
+        return self.policy.step(time).table(self.mdp.num_actions)
 
     def _affine(self, problem: Any, robust: RobustRows) -> tuple[FloatArray, FloatArray]:
         """Costs (states, actions, K, 1 + m) and limits (K, 1 + m) as coefficients."""
@@ -194,47 +204,69 @@ class Guard:
             np.add.at(table, (part.row[own], col, place), part.coefficient[own])
         return costs.transpose(1, 0, 2).reshape(*shape, K, -1), limits
 
-    def _values(self, costs: FloatArray) -> FloatArray:
-        """V (states, K, 1 + m), with ΣπA ≤ 0 in every state for all θ within the bounds."""
-        chain = DiscountedChain(self.mdp, self.policy)
-        value = np.empty((self.mdp.num_states, *costs.shape[2:]))
-        for k, j in np.ndindex(*costs.shape[2:]):
-            value[:, k, j] = chain.values(chain.average(costs[:, :, k, j]))
-        for attempt in range(2 + LIFTS):
-            left = self._left(costs, value)
-            if not (left > 0.0).any():
-                break
-            for k in range(costs.shape[2]):
-                if attempt < LIFTS:
-                    more = chain.values(np.where(left[:, k] > 0.0, 2.0 * left[:, k], 0.0))
-                else:
-                    more = 2.0 * left[:, k].max() / (1.0 - self.mdp.gamma)
-                value[:, k, 0] += np.maximum(more, 0.0)
-        else:
-            raise InvalidArgumentError("found must have a policy whose costs floats can bound")
+    def _values(self, tables: FloatArray, *, certain: bool = False) -> FloatArray:
+        """What π costs or earns from each state, (steps, states, K, 1 + m): of one step, or of
+        those of the horizon and the end; costs may be raised to be certain."""
+        mdp, shape = self.mdp, (self.mdp.num_states, *tables.shape[2:])
+        if mdp.horizon is None:
+            chain, value = chain_of(mdp, self.policy), np.empty(shape)
+            for k, j in np.ndindex(*shape[1:]):
+                value[:, k, j] = chain.table_values(tables[:, :, k, j])
+            return self._raised(value[None], 0) if certain else value[None]
+        value = np.zeros((mdp.horizon + 1, *shape))
+        for t in reversed(range(mdp.horizon)):
+            ahead = (mdp.T @ value[t + 1].reshape(len(value[t]), -1)).reshape(tables.shape)
+            value[t] = np.einsum("sa,sakj->skj", self._odds(t), tables + mdp.gamma * ahead)
+            value = self._raised(value, t) if certain else value
         return value
 
-    def _left(self, costs: FloatArray, value: FloatArray) -> FloatArray:
-        """Certain upper bounds (states, K) of ΣπA over all θ within the bounds."""
-        table, error = self._between(0, self.mdp.num_states, costs, value)
-        weight = self.policy.probabilities / self.policy.probabilities.sum(axis=1, keepdims=True)
+    def _raised(self, value: FloatArray, time: int) -> FloatArray:
+        """V at a step, raised until ΣπA ≤ 0, within reach, for all θ within the bounds."""
+        for attempt in range(2 + LIFTS):
+            left = self._left(value, time)
+            if not (left > 0.0).any():
+                return value
+            value[time, :, :, 0] += 2.0 * self._lift(left, attempt)
+        raise InvalidArgumentError("found must have a policy whose costs floats can bound")
+
+    def _lift(self, left: FloatArray, attempt: int) -> FloatArray:
+        """What is to be added to V (states, K) to make up for what is left."""
+        if self.mdp.horizon is not None:
+            return left
+        if attempt < LIFTS:
+            chain = chain_of(self.mdp, self.policy)
+            tables = np.repeat(left.T[:, :, None], self.mdp.num_actions, axis=2)
+            return np.array([np.maximum(chain.table_values(table), 0.0) for table in tables]).T
+        ending, most = self.mdp.ending, left.max(axis=0)
+        if ending is not None:
+            return ending.lengths[:, None] * most
+        return np.broadcast_to(most / (1.0 - self.mdp.gamma), left.shape)
+
+    def _left(self, value: FloatArray, time: int) -> FloatArray:
+        """Certain upper bounds (states, K) of ΣπA over all θ within the bounds, 0 if negative or
+        out of reach."""
+        table, error = self._between(0, self.mdp.num_states, self.costs, value, time)
+        odds = self._odds(time)
+        weight = odds / odds.sum(axis=1, keepdims=True)
         mean = np.einsum("sa,sakj->skj", weight, table)
         mean[..., 1:] = np.abs(mean[..., 1:])
         spread = np.einsum("sa,sakj->skj", weight, error)
-        return -down(-(mean @ self.known.size), 2.0 * (spread @ self.known.size))
+        left = -down(-(mean @ self.known.size), 2.0 * (spread @ self.known.size))
+        return np.where(self._reached[:, None], np.maximum(left, 0.0), 0.0)
 
     def _between(
-        self, first: int, last: int, costs: FloatArray, value: FloatArray
+        self, first: int, last: int, costs: FloatArray, values: FloatArray, time: int
     ) -> tuple[FloatArray, FloatArray]:
         """A in the states from first to before last, (states, actions, K, 1 + m), and what each
         number may be off by."""
+        value, following = values[time], values[0 if len(values) == 1 else time + 1]
         mdp, actions = self.mdp, self.mdp.num_actions
         pairs = slice(first * actions, last * actions)
         begin = mdp.T.indptr[first * actions : last * actions + 1]
         span = slice(begin[0], begin[-1])
         origin = np.repeat(value[first:last], actions, axis=0)
         chance = mdp.T.data[span, None, None]
-        step = value[mdp.T.indices[span]] - np.repeat(origin, np.diff(begin), axis=0)
+        step = following[mdp.T.indices[span]] - np.repeat(origin, np.diff(begin), axis=0)
         at, mass = begin[:-1] - begin[0], self._mass[pairs, None, None]
         own = costs.reshape(-1, *costs.shape[2:])[pairs]
         drift = (1.0 - mdp.gamma) * origin
@@ -247,9 +279,12 @@ class Guard:
         shape = (last - first, actions, *value.shape[1:])
         return found.reshape(shape), error.reshape(shape)
 
-    def _advantages_of(self, state: int) -> FloatArray:
-        """A (actions, K, 1 + m), rounded up."""
-        table, error = self._between(state, state + 1, self.costs, self.value)
+    def advantages(self, state: int, time: int = 0) -> FloatArray:
+        """A (actions, K, 1 + m) at a step, rounded up."""
+        return self._kept(state, time if self.mdp.horizon else 0)
+
+    def _advantages_of(self, state: int, time: int) -> FloatArray:
+        table, error = self._between(state, state + 1, self.costs, self.value, time)
         table[..., 0] = -down(-table[..., 0], 2.0 * (error @ self.known.size))
         return check.frozen(table[0])
 
@@ -257,8 +292,8 @@ class Guard:
         """The bank (K, 1 + m) of a new episode; −∞, so that π is always played, where limits have
         no room for rounding."""
         start = self.mdp.start / self.mdp.start.sum()
-        bank = limits - np.einsum("s,skj->kj", start, self.value)
-        size = np.abs(limits) + np.einsum("s,skj->kj", start, np.abs(self.value))
+        bank = limits - np.einsum("s,skj->kj", start, self.value[0])
+        size = np.abs(limits) + np.einsum("s,skj->kj", start, np.abs(self.value[0]))
         terms = np.count_nonzero(start) + self.known.size.size + 8
         bank = self._rounded(bank, 4.0 * terms * UNIT * (size @ self.known.size))
         bank[self.known.least(bank) < 0.0, 0] = -np.inf
@@ -273,25 +308,28 @@ class Guard:
         if np.abs(bank).max() > HUGE:  # a number that floats hold, and that pays for everything
             bank = np.where(np.arange(bank.shape[-1]) == 0, self.known.least(bank)[:, None], 0.0)
             bank = np.minimum(bank, HUGE)
+        if self.mdp.gamma == 1.0:
+            return self._rounded(bank.copy(), 2.0 * UNIT * (np.abs(bank) @ self.known.size))
         later = bank / self.mdp.gamma
         return self._rounded(later, 8.0 * UNIT * (np.abs(later) @ self.known.size))
 
-    def allowed(self, bank: FloatArray, state: int) -> NDArray[np.bool_]:
+    def allowed(self, bank: FloatArray, state: int, time: int = 0) -> NDArray[np.bool_]:
         """Actions that every limit has room for."""
-        left = bank - self.advantages(state)
+        left = bank - self.advantages(state, time)
         return np.all(self.known.least(left) >= 0.0, axis=-1)
 
-    def improving(self, state: int) -> NDArray[np.bool_]:
+    def improving(self, state: int, time: int = 0) -> NDArray[np.bool_]:
         """Actions that earn no less than π, if π follows them; up to rounding."""
-        return self._gain[state] >= 0.0
+        own = time if self.mdp.horizon else 0
+        gain, error = self._between(state, state + 1, self._earned, self._ahead, own)
+        return gain[0, :, 0, 0] >= -error[0, :, 0, 0]
+
+    def after(self, bank: FloatArray, state: int, action: int | None, time: int = 0) -> FloatArray:
+        """The bank after an allowed action; after a draw of the policy (None) of any action."""
+        return self._next(bank if action is None else bank - self.advantages(state, time)[action])
 
     @cached_property
     def scale(self) -> FloatArray:
-        """How much one step may add to a cost at most, per constraint; 1 where nothing does."""
-        table, _ = self._between(0, self.mdp.num_states, self.costs, self.value)
-        most = -self.known.least(-table).min(axis=(0, 1), initial=0.0)
+        """What one step costs at most, per constraint; 1 where nothing does."""
+        most = -self.known.least(-self.costs).min(axis=(0, 1))
         return np.where(most > 0.0, most, 1.0)
-
-    def after(self, bank: FloatArray, state: int, action: int | None) -> FloatArray:
-        """The bank after an allowed action; after a draw of the policy (None) of any action."""
-        return self._next(bank if action is None else bank - self.advantages(state)[action])

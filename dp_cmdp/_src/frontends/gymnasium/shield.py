@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import gymnasium as gym
@@ -14,7 +15,6 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
-from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.cmdp.shield import Guard
 from dp_cmdp._src.frontends.gymnasium.released import Following, ReleasedCosts, StateObservation
 from dp_cmdp._src.frontends.gymnasium.table import Table, played
@@ -60,7 +60,8 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
     ``info["shield"]`` says which action was `played`, whether it was `replaced`, and the least that
     is left in each `bank`. :meth:`action_masks` is what MaskablePPO of sb3-contrib asks for.
 
-    The promise is about costs as the problem sums them, discounted if it has a discount. It needs
+    The promise is about costs as the problem sums them, discounted if it has a discount; where it
+    has a horizon, episodes are truncated there. It needs
     an environment that does what the model says: an episode that starts or goes on where the model
     does not is refused when it is met. It holds for learners that neither foresee nor choose the
     environment's randomness: give seeds without looking at what they lead to.
@@ -96,12 +97,13 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
         super().__init__(env, problem)
         _refuse_other(env, problem)
         self._guard, self._improve = Guard(found), check.flag("improve", improve)
-        self._fallback = Policy._of(found.policy.probabilities)
+        self._fallback = copy.copy(found.policy)  # with a generator of its own
         if seed is not None:
             self._fallback.reseed(seed)
         self._time, self._over = 0, True
         self._keep(self._guard.first)
-        self._length = getattr(env.spec, "max_episode_steps", None)
+        self._horizon = problem.mdp.horizon
+        self._length = self._horizon or getattr(env.spec, "max_episode_steps", None)
         self._shows_bank = check.flag("observe_bank", observe_bank)
         if self._shows_bank:
             self.observation_space = gym.spaces.Dict({
@@ -129,11 +131,12 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
         if self._over:
             raise ResetNeeded("call reset() before step(): the episode is over")
         proposed = check.integer("action", action, low=0, high=self.problem.num_actions - 1)
-        replaced = not self._playable()[proposed]
-        played = self._fallback.predict(self._state)[0] if replaced else proposed
+        replaced, time = not self._playable()[proposed], self._time
+        played = self._fallback.predict(self._state, time)[0] if replaced else proposed
         observation, reward, terminated, truncated, info = self.env.step(played)
-        self._keep(self._guard.after(self._bank, self._state, None if replaced else played))
-        self._time, self._over = self._time + 1, bool(terminated or truncated)
+        self._keep(self._guard.after(self._bank, self._state, None if replaced else played, time))
+        truncated = bool(truncated) or time + 1 == self._horizon
+        self._time, self._over = time + 1, bool(terminated) or truncated
         self._move(played, self._state_of(observation), bool(terminated))
         told = {"played": played, "replaced": replaced, "bank": self._left}
         return self._shown(observation), reward, terminated, truncated, {**info, "shield": told}
@@ -150,8 +153,9 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
         return found if found.any() else np.ones_like(found)
 
     def _playable(self) -> NDArray[np.bool_]:
-        found = self._guard.allowed(self._bank, self._state)
-        return found & self._guard.improving(self._state) if self._improve else found
+        place = self._state, self._time
+        found = self._guard.allowed(self._bank, *place)
+        return found & self._guard.improving(*place) if self._improve else found
 
     def _move(self, action: int, successor: int, terminated: bool) -> None:
         """Follow the environment, if the model can."""
@@ -170,14 +174,11 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
         if not self._shows_bank:
             return observation
         left, scale = self._left, self._guard.scale
-        if self._length is None:
-            share = 1.0 - self.problem.gamma**self._time
-        else:
-            share = min(self._time / self._length, 1.0)
+        length = self._time + self.problem.mdp.steps if self._length is None else self._length
         return {
             "obs": observation,
             "bank": (left / (left + scale)).astype(np.float32),
-            "time": np.array([share], dtype=np.float32),
+            "time": np.array([min(self._time / length, 1.0)], dtype=np.float32),
         }
 
 
