@@ -91,10 +91,11 @@ fuzz: $(STAMP) ## 50,000 random CMDPs against exact rationals and HiGHS (hours; 
 paper: $(STAMP) ## the tables and figures of the paper and our studies, from few draws
 	$(BIN)/python -m paper all --quick
 
-lint: $(STAMP) ## ruff (lint and format), import-linter and pyright
+lint: $(STAMP) ## ruff (lint and format), import-linter, numpydoc and pyright
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/docstrings.py
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 format: $(STAMP) ## let ruff mend what it can

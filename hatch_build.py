@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
+import subprocess
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -26,4 +28,11 @@ class KernelsHook(BuildHookInterface):
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             build_data["tag"] = f"py3-none-{platform}"
             build_data["pure_python"] = False
-            build_data["force_include"][str(made)] = str(SCRIPT.parent / made.name)
+            build_data["force_include"][str(stripped(made))] = str(SCRIPT.parent / made.name)
+
+
+def stripped(library: Path) -> Path:
+    """The library without the symbols that only debuggers read, where there is a tool for it."""
+    if tool := shutil.which("strip"):
+        subprocess.run([tool, "--strip-unneeded", library], check=True)
+    return library

@@ -1,3 +1,3 @@
-"""The version, where every room can read it."""
+"""The version, which every subpackage may import."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -33,14 +33,36 @@ def data_file(folder: str, name: str) -> Path:
 
 
 def layout_names() -> tuple[str, ...]:
-    """Names of the layouts that come with the package."""
+    """List the layouts that come with the package.
+
+    Returns
+    -------
+    tuple of str
+        In alphabetical order.
+    """
     folder = data_file("layouts", "any").parent
     return tuple(sorted(path.stem for path in folder.glob("*.json")))
 
 
 @validated
 def named_layout(name: str) -> Layout:
-    """One of the layouts of :func:`layout_names`."""
+    """One of the layouts of :func:`layout_names`.
+
+    Parameters
+    ----------
+    name : str
+        One of the names.
+
+    Returns
+    -------
+    Layout
+        The public grid.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If there is no such layout.
+    """
     if name not in layout_names():
         raise InvalidArgumentError(
             f"layout must be one of {', '.join(layout_names())}, a file, or a map of several "
@@ -54,6 +76,21 @@ def as_layout(layout: Layout | Mapping[str, Any] | str | Path) -> Layout:
     """A layout from itself, from the content of a JSON file, from a name, a path or a text map.
 
     A text of several lines is a map (:mod:`dp_cmdp.envs.layout_files`), with one kind of hazard.
+
+    Parameters
+    ----------
+    layout : Layout, mapping, str or Path
+        A layout, the content of its JSON file, its name, its path or its map.
+
+    Returns
+    -------
+    Layout
+        The public grid.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If it is none of these.
     """
     if isinstance(layout, Layout):
         return layout
@@ -89,6 +126,7 @@ def random_layout(
     size : int
         Rows and columns.
     seed : int
+        Of the drawing; it is public.
     density : float
         Share of the free cells within reach of the start that are candidates.
     wall_density : float
@@ -97,6 +135,11 @@ def random_layout(
         Number of hazard kinds; each candidate cell belongs to one.
     slip, gamma, goal_reward : float
         As in :class:`Layout`.
+
+    Returns
+    -------
+    Layout
+        The public grid.
 
     Notes
     -----

@@ -46,6 +46,11 @@ class GridCMDP(ParametricCMDP):
 class GridModel:
     """Transitions, rewards and cost positions of a layout.
 
+    Parameters
+    ----------
+    layout : Layout
+        The public grid.
+
     Notes
     -----
     **Paper.** ``app:cmdp``. **Privacy.** *Public*.
@@ -89,20 +94,44 @@ class GridModel:
 
     @property
     def num_states(self) -> int:
+        """Number of states: one per cell."""
         return self.r.shape[0]
 
     def cost_table(self, severity: ArrayLike) -> FloatArray:
-        """Cost of a step spent in each state, (num_kinds, num_states), for given severities."""
+        """Cost of a step spent in each state, (num_kinds, num_states), for given severities.
+
+        Parameters
+        ----------
+        severity : array_like
+            One number per candidate, kind by kind.
+
+        Returns
+        -------
+        (num_kinds, num_states) float array
+            0 where there is no candidate.
+        """
         table = np.zeros((self.layout.num_kinds, self.num_states))
         table[self.kinds, self.cells] = severity
         return check.frozen(table)
 
     def worst_cost_table(self) -> FloatArray:
-        """:meth:`cost_table` with every severity at its public upper bound."""
+        """:meth:`cost_table` with every severity at its public upper bound.
+
+        Returns
+        -------
+        (num_kinds, num_states) float array
+            0 where there is no candidate.
+        """
         return self.cost_table([self.layout.kinds[kind].severity[1] for kind in self.kinds])
 
     def costs(self) -> PrivateCost | dict[str, PrivateCost]:
-        """What is private, as public structure: one cost per kind of hazard, by name if several."""
+        """What is private, as public structure: one cost per kind of hazard, by name if several.
+
+        Returns
+        -------
+        PrivateCost or dict of str to PrivateCost
+            What `ParametricCMDP` takes as `costs`.
+        """
         found = {kind.name: self._cost(kind) for kind in self.layout.kinds}
         return found if len(found) > 1 else next(iter(found.values()))
 
@@ -115,7 +144,13 @@ class GridModel:
         )
 
     def parametric(self) -> ParametricCMDP:
-        """The constrained MDP as a function of the private database; it knows its `layout`."""
+        """The constrained MDP as a function of the private database; it knows its `layout`.
+
+        Returns
+        -------
+        ParametricCMDP
+            The public model.
+        """
         layout, cols = self.layout, self.layout.cols
         start = layout.start_distribution
         mdp = MDP(self.T, self.r, gamma=layout.gamma, start=start)
@@ -125,7 +160,20 @@ class GridModel:
         return model
 
     def sample(self, state: int, action: int, *, rng: np.random.Generator) -> int:
-        """Draw a successor from the row of T."""
+        """Draw a successor from the row of T.
+
+        Parameters
+        ----------
+        state, action : int
+            Where the agent is and what it does.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        int
+            The next state.
+        """
         pair = state * NUM_ACTIONS + action
         first, last = self.T.indptr[pair], self.T.indptr[pair + 1] - 1
         place = bisect_right(self.levels, rng.random() * self.levels[last], first, last)
@@ -136,6 +184,11 @@ class GridModel:
 
         The policy minimises the sum of the worst-case costs plus a price per step. A limit that is
         publicly at least this large can be met whatever the database is.
+
+        Returns
+        -------
+        (num_kinds,) float array
+            Expected discounted cost from the start.
         """
         table = self.worst_cost_table()
         priced = np.vstack([table, np.where(self.absorbing, 0.0, STEP_PRICE)])

@@ -182,8 +182,10 @@ class HazardGridEnv(gym.Env[Any, Any]):
 
     @property
     def limit(self) -> FloatArray:
-        """Highest discounted cost of each kind that is allowed: the true one for the curator, the
-        public lower bound otherwise."""
+        """Highest discounted cost of each kind that is allowed.
+
+        The true one for the curator, the public lower bound otherwise.
+        """
         if self.access != CURATOR:
             return check.frozen(np.array([kind.limit[0] for kind in self.layout.kinds]))
         groups = [group for group in self.model().envelope.groups if group.name.endswith("limit")]
@@ -193,6 +195,25 @@ class HazardGridEnv(gym.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
+        """Begin a new episode.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Of the walk: start cell and slips.
+        options : dict, optional
+            ``start``: the cell to start from.
+
+        Returns
+        -------
+        (int, dict)
+            The cell, and no information.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If an option is unknown, or the start is a wall.
+        """
         super().reset(seed=None if seed is None else check.seed("seed", seed))
         choice = dict(options or {})
         start = choice.pop("start", None)
@@ -215,6 +236,18 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return 0 <= cell < self.layout.num_cells and cell not in self.layout.walls
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Walk one step.
+
+        Parameters
+        ----------
+        action : int
+            0 left, 1 down, 2 right, 3 up.
+
+        Returns
+        -------
+        (int, float, bool, bool, dict)
+            Cell, reward, terminated, truncated, and ``cost`` in the information.
+        """
         before = self.state
         after = self.grid_model.sample(before, _action(action), rng=self.np_random)
         reward = 0.0
@@ -228,6 +261,13 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return after, reward, after in self.layout.goals, False, info
 
     def render(self) -> Image | str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Draw the grid in the render mode that was chosen when the environment was made.
+
+        Returns
+        -------
+        array, str or None
+            None in the mode ``human``, which shows a window.
+        """
         if self.render_mode is None:
             gym.logger.warn(
                 "render() needs a render mode; give one when making the environment, for example "
@@ -237,7 +277,20 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return self.picture(self._costs if self.access == CURATOR else None, hatched=False)
 
     def picture(self, costs: FloatArray | None, *, hatched: bool) -> Image | str | None:
-        """Render in the chosen mode with candidates coloured by `costs`, or hatched without."""
+        """Render in the chosen mode with candidates coloured by `costs`, or hatched without.
+
+        Parameters
+        ----------
+        costs : float array or None
+            One per kind and cell; None for candidates without a number.
+        hatched : bool
+            Whether candidates are hatched.
+
+        Returns
+        -------
+        array, str or None
+            What the render mode gives.
+        """
         if self.render_mode == "ansi":
             return draw_text(self.layout, agent=self.state, costs=costs)
         grid = Grid.of(self.layout, costs)
@@ -251,6 +304,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return None
 
     def close(self) -> None:
+        """Close the window, if one is open."""
         self._window.close()
 
     @cached_property
@@ -289,6 +343,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
         Returns
         -------
         Database
+            Of the envelope of `model()`.
 
         Raises
         ------
@@ -325,7 +380,27 @@ def random_hazard_grid(
     layout_seed: int = 0,
     **arguments: Any,
 ) -> HazardGridEnv:
-    """A hazard grid whose layout is drawn (:func:`random_layout`); `arguments` are the grid's."""
+    """A hazard grid whose layout is drawn (:func:`random_layout`); `arguments` are the grid's.
+
+    Parameters
+    ----------
+    size, density, wall_density, kinds : int or float
+        As in :func:`random_layout`.
+    layout_seed : int
+        The `seed` of :func:`random_layout`.
+    **arguments : object
+        Those of :class:`HazardGridEnv`, but `layout`.
+
+    Returns
+    -------
+    HazardGridEnv
+        The environment.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If a layout is given.
+    """
     if "layout" in arguments:
         raise InvalidArgumentError("a random hazard grid draws its layout; leave layout out")
     layout = random_layout(

@@ -44,6 +44,7 @@ class Hazards:
     Parameters
     ----------
     layout : Layout
+        The public grid that they belong to.
     severity : array_like
         One severity per candidate, kind by kind, cells in order.
     limit : float or array_like
@@ -86,7 +87,27 @@ class Hazards:
     def place(
         cls, layout: Layout, severities: Severities | Sequence[Severities], *, limit: ArrayLike
     ) -> Hazards:
-        """Hazards at given (row, column) cells: one mapping, or one per kind."""
+        """Hazards at given (row, column) cells: one mapping, or one per kind.
+
+        Parameters
+        ----------
+        layout : Layout
+            The public grid that they belong to.
+        severities : mapping of (int, int) to float, or a sequence of them
+            Severities by row and column; the rest have the lowest one.
+        limit : float or array_like
+            One per kind.
+
+        Returns
+        -------
+        Hazards
+            Of this layout.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is another number of mappings than of kinds.
+        """
         per_kind: Any = (severities,) if check.is_mapping(severities) else tuple(severities)
         if len(per_kind) != layout.num_kinds:
             raise InvalidArgumentError(
@@ -111,12 +132,18 @@ class Hazards:
         Parameters
         ----------
         layout : Layout
+            The public grid that they belong to.
         hazards : DataFrame or path
             With the columns ``row`` and ``col``, counted from 0 (or ``state``, the number of the
             cell), and ``severity``; and ``kind``, where the layout has several. A candidate that
             is not named has the lowest severity.
         limit : array_like
             One per kind.
+
+        Returns
+        -------
+        Hazards
+            Read when the database is.
 
         Notes
         -----
@@ -146,6 +173,20 @@ class Hazards:
 
         A hazard's severity is uniform in the upper half of its bounds; the limit is uniform in its
         bounds. The seed determines everything, so it is as private as what it draws.
+
+        Parameters
+        ----------
+        layout : Layout
+            The public grid that they belong to.
+        seed : int
+            Of the drawing.
+        share : float
+            Probability that a candidate is hazardous.
+
+        Returns
+        -------
+        Hazards
+            Simulated ones.
         """
         drawn = check.seed("seed", seed)
         share = check.real("share", share, low=0.0, high=1.0)
@@ -168,13 +209,43 @@ class Hazards:
         The file holds ``"format"`` and ``"kinds"``: for each kind's name an object with
         ``"severity"``, a list of [row, column, severity], and ``"limit"``. It names exactly the
         kinds of the layout and no cell of a kind twice.
+
+        Parameters
+        ----------
+        layout : Layout
+            The public grid that they belong to.
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Hazards
+            Read when the database is.
         """
         source = _readable("hazards", path)
         return cls._of(layout, partial(_of_json, layout, source))
 
     @classmethod
     def of(cls, layout: Layout, source: Any) -> Hazards:
-        """Hazards from themselves, a seed, a file, or (None) the simulation that comes along."""
+        """Hazards from themselves, a seed, a file, or (None) the simulation that comes along.
+
+        Parameters
+        ----------
+        layout : Layout
+            The public grid that they belong to.
+        source : Hazards, int, str, Path or None
+            Where they come from.
+
+        Returns
+        -------
+        Hazards
+            Of this layout.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If they belong to another layout, or it is none of these.
+        """
         if isinstance(source, Hazards):
             if source.layout.kinds != layout.kinds:
                 raise InvalidArgumentError(
@@ -199,7 +270,13 @@ class Hazards:
         return cls.draw(layout, seed=source)
 
     def values(self) -> dict[str, FloatArray]:
-        """The private numbers by group, as they stand. *Curator only.*"""
+        """The private numbers by group, as they stand: curator only.
+
+        Returns
+        -------
+        dict of str to float array
+            What `solve` takes as data.
+        """
         severity, limit = self._numbers()
         kinds, found = self.layout.kinds, {}
         for kind, part, most in zip(kinds, severity, limit, strict=True):
@@ -208,7 +285,18 @@ class Hazards:
         return found
 
     def database(self, *, ledger: PrivacyLedger | None = None) -> Database:
-        """The private database, for a mechanism to read. *Curator only.*"""
+        """The private database, for a mechanism to read: curator only.
+
+        Parameters
+        ----------
+        ledger : PrivacyLedger, optional
+            The account from which releases are debited.
+
+        Returns
+        -------
+        Database
+            Of the envelope of the layout's model.
+        """
         envelope = GridModel(self.layout).parametric().envelope
         return Database(self.values, envelope, ledger=ledger)
 

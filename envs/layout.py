@@ -39,13 +39,17 @@ class HazardKind:
     Parameters
     ----------
     name : str
+        Names the constraint where there are several kinds.
     cells : iterable of int
         Public candidate cells; everywhere else this kind costs nothing, publicly.
-    severity, limit : (float, float)
-        Public bounds of the cost of a step spent in a hazard, and of the highest discounted cost
-        that is allowed.
-    severity_radius, limit_radius : float, optional
-        How far one entry may move between adjacent databases; by default anywhere in its bounds.
+    severity : (float, float)
+        Public bounds of the cost of a step spent in a hazard.
+    severity_radius : float, optional
+        How far one severity may move between adjacent databases; by default anywhere in its bounds.
+    limit : (float, float)
+        Public bounds of the highest discounted cost that is allowed.
+    limit_radius : float, optional
+        As `severity_radius`, of the limit.
 
     Notes
     -----
@@ -100,6 +104,7 @@ class Layout:
     Parameters
     ----------
     rows, cols : int
+        Size of the grid.
     kinds : iterable of HazardKind
         The hazard kinds, one constraint each.
     goals : iterable of int
@@ -107,6 +112,7 @@ class Layout:
     start : int, iterable of int, or mapping of int to float
         A cell, several equally likely cells, or a distribution over cells.
     walls : iterable of int
+        Cells that cannot be entered.
     slip : float
         Probability of moving at right angles to the chosen direction (half of it to each side).
     gamma : float
@@ -114,6 +120,7 @@ class Layout:
     step_reward, goal_reward : float
         Paid for every step, and for the step that enters a goal.
     name : str
+        Of the layout.
 
     Notes
     -----
@@ -220,10 +227,12 @@ class Layout:
 
     @property
     def num_cells(self) -> int:
+        """Number of cells, walls included."""
         return self.rows * self.cols
 
     @property
     def num_kinds(self) -> int:
+        """Number of kinds of hazards."""
         return len(self.kinds)
 
     @property
@@ -245,18 +254,53 @@ class Layout:
         return check.frozen(found)
 
     def cell(self, row: int, col: int) -> int:
-        """Number of the cell in a row and column, both counted from 0."""
+        """Number of the cell in a row and column, both counted from 0.
+
+        Parameters
+        ----------
+        row, col : int
+            Counted from 0.
+
+        Returns
+        -------
+        int
+            Its number, row·cols + col.
+        """
         row = check.integer("row", row, high=self.rows - 1)
         return row * self.cols + check.integer("col", col, high=self.cols - 1)
 
     def neighbour(self, cell: int, action: int) -> int:
-        """Where a step leads; walls and the border leave the agent where it is."""
+        """Where a step leads; walls and the border leave the agent where it is.
+
+        Parameters
+        ----------
+        cell : int
+            Where the agent is.
+        action : int
+            0 left, 1 down, 2 right, 3 up.
+
+        Returns
+        -------
+        int
+            The cell after the step.
+        """
         cell = check.integer("cell", cell, high=self.num_cells - 1)
         action = check.integer("action", action, high=len(MOVES) - 1)
         return _step(cell, action, shape=(self.rows, self.cols), walls=self.walls)
 
     def replace(self, **changes: Any) -> Layout:
-        """The same layout with some parts changed; everything is checked again."""
+        """The same layout with some parts changed; everything is checked again.
+
+        Parameters
+        ----------
+        **changes : object
+            Arguments of :class:`Layout`.
+
+        Returns
+        -------
+        Layout
+            A new one.
+        """
         return replace(self, **changes)
 
 

@@ -56,6 +56,16 @@ def parse_map(
     **fields
         Other arguments of :class:`Layout` (``slip``, ``gamma``, …; ``start`` replaces the ``S``).
 
+    Returns
+    -------
+    Layout
+        The public grid.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If rows differ in length or a letter is unknown.
+
     Notes
     -----
     **Privacy.** *Public*.
@@ -133,6 +143,16 @@ def format_map(layout: Layout) -> str:
 
     Not in it: start probabilities, and candidate cells that are starts or belong to several but
     not all kinds.
+
+    Parameters
+    ----------
+    layout : Layout
+        The public grid.
+
+    Returns
+    -------
+    str
+        One line per row.
     """
     letters = ["."] * layout.num_cells
     for cell in layout.candidates:
@@ -153,6 +173,16 @@ def format_map(layout: Layout) -> str:
 @validated
 def load_layout(path: str | Path) -> Layout:
     """Read a layout from a ``.json`` file or, with any other ending, from a text map.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Layout
+        The public grid.
 
     Raises
     ------
@@ -261,5 +291,18 @@ def layout_to_dict(layout: Layout) -> dict[str, Any]:
 
 @validated
 def save_layout(layout: Layout, path: str | Path) -> Path:
-    """Write a layout to a JSON file, atomically."""
+    """Write a layout to a JSON file, atomically.
+
+    Parameters
+    ----------
+    layout : Layout
+        The public grid.
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+    """
     return write_text(path, json.dumps(layout_to_dict(layout), indent=2, ensure_ascii=False) + "\n")

@@ -119,10 +119,15 @@ class PrivacyBudget:
 
     Parameters
     ----------
-    epsilon, delta
+    epsilon, delta : number or text
         Numbers, or text such as ``"1/3"``. A float, also a float32, is read by its shortest
         decimal text. Where that is a short fraction but for rounding, as of ``0.1 + 0.2`` or
         ``1 / 3``, a :class:`~dp_cmdp.errors.PrivacyWarning` says what is taken and what to write.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If one of them is not a number, or outside its range.
 
     Notes
     -----
@@ -194,11 +199,38 @@ class PrivacyBudget:
         return self._of(self.epsilon / number, self.delta / number)
 
     def fits(self, other: PrivacyBudget) -> bool:
-        """Whether this amount is at most `other`, in ε and in δ."""
+        """Whether this amount is at most `other`, in ε and in δ.
+
+        Parameters
+        ----------
+        other : PrivacyBudget
+            The amount to stay within.
+
+        Returns
+        -------
+        bool
+            True where neither ε nor δ exceeds that of `other`.
+        """
         return self.epsilon <= other.epsilon and self.delta <= other.delta
 
     def split(self, shares: Iterable[Number]) -> tuple[PrivacyBudget, ...]:
-        """One part per share; shares are non-negative and sum to at most 1, exactly."""
+        """One part per share; shares are non-negative and sum to at most 1, exactly.
+
+        Parameters
+        ----------
+        shares : iterable of number or text
+            Fractions of this budget, exact.
+
+        Returns
+        -------
+        tuple of PrivacyBudget
+            One part per share, in order.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a share is negative, or they sum to more than 1.
+        """
         parts = [exact("a share", share) for share in shares]
         if any(part < 0 for part in parts) or sum(parts) > 1:
             raise InvalidArgumentError(
@@ -211,7 +243,13 @@ class PrivacyBudget:
         return f"(ε = {_short(self.epsilon)}, δ = {_short(self.delta)})"
 
     def rounded_down(self) -> str:
-        """Text of an amount that remains: never overstated."""
+        """Text of an amount that remains: never overstated.
+
+        Returns
+        -------
+        str
+            Decimals of ε and δ, rounded towards 0.
+        """
         return f"(ε = {shown_down(self.epsilon)}, δ = {shown_down(self.delta)})"
 
     def _repr_html_(self) -> str:

@@ -142,6 +142,7 @@ class PrivacyLedger:
         Parameters
         ----------
         path : str or Path
+            The file of the ledger.
         account : str
             Public name of the database's account.
         epsilon, delta : number
@@ -216,6 +217,7 @@ class PrivacyLedger:
         Parameters
         ----------
         budget : PrivacyBudget
+            The amount to spend.
         envelope : Envelope, optional
             What the release protects, which every release of this package states. Without one the
             debit is compared with no other.
@@ -284,6 +286,7 @@ class PrivacyLedger:
         Returns
         -------
         LedgerReport
+            Identity, head and balances of the ledger that was checked.
 
         Raises
         ------
@@ -326,11 +329,23 @@ class PrivacyLedger:
         return self._balance(self._read()).unit
 
     def entries(self) -> list[LedgerEntry]:
-        """The account's debits, oldest first."""
+        """The account's debits, oldest first.
+
+        Returns
+        -------
+        list of LedgerEntry
+            Debits of this account only.
+        """
         return self._debits(self._read())
 
     def to_frame(self) -> pd.DataFrame:
-        """The account's debits as a table; ε and δ stay exact fractions."""
+        """The account's debits as a table; ε and δ stay exact fractions.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per debit: index, time, account, epsilon, delta, note, hash.
+        """
         import pandas as pd
 
         columns = ["index", "time", "account", "epsilon", "delta", "note", "hash"]

@@ -217,8 +217,11 @@ def advise(
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem or extend.Problem
+        Its envelope and structure are public; nothing else of it is read.
     epsilon : number, or a sequence of them
+        Budgets to compare.
     delta : number
+        The same for every ε.
     prior : array_like, mapping from group to numbers, table or path of a csv file, optional
         Public numbers around which databases are invented; without, they are uniform within the
         bounds.
@@ -232,6 +235,7 @@ def advise(
     Returns
     -------
     Advice
+        One row per budget, and the strategy that `solve` would follow.
 
     Raises
     ------

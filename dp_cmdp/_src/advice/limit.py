@@ -76,8 +76,11 @@ def limit(problem: Problem, data: Data, *, epsilon: Number, delta: Number) -> fl
     Parameters
     ----------
     problem : ParametricLP or ParametricCMDP
+        What is asked of the private numbers.
     data : array_like, mapping from group to numbers, table, path of a csv file or Database
+        The true numbers, which are read.
     epsilon, delta : number or text
+        The budget that the mechanisms have.
 
     Returns
     -------

@@ -40,6 +40,13 @@ class PrivacyLeakError(Error):
 class RefusedError(Error):
     """The question has no answer that holds for every database of the envelope.
 
+    Parameters
+    ----------
+    message : str
+        The text.
+    repairs : mapping of str to float, optional
+        Kept as an attribute.
+
     Attributes
     ----------
     repairs : dict of str to float
@@ -57,6 +64,13 @@ class RefusedError(Error):
 
 class BudgetExceededError(Error):
     """The ledger refuses a debit that would exceed the budget of its account.
+
+    Parameters
+    ----------
+    message : str
+        The text.
+    requested, remaining : PrivacyBudget or None
+        Kept as attributes.
 
     Attributes
     ----------
@@ -84,6 +98,13 @@ class LedgerBusyError(LedgerError):
 class LedgerCorruptError(LedgerError):
     """The ledger contradicts itself, or a head that was noted elsewhere.
 
+    Parameters
+    ----------
+    message : str
+        The text.
+    index : int or None
+        Kept as an attribute.
+
     Attributes
     ----------
     index : int or None
@@ -100,6 +121,13 @@ class LedgerCorruptError(LedgerError):
 
 class AnswerError(Error):
     """No answer came of data that were paid for; what was published is kept.
+
+    Parameters
+    ----------
+    message : str
+        The text.
+    release : Release
+        Kept as an attribute.
 
     Attributes
     ----------
@@ -121,6 +149,15 @@ class SolverError(Error):
 
 class InfeasibleError(SolverError):
     """No point satisfies the constraints.
+
+    Parameters
+    ----------
+    message : str
+        The text.
+    ray : float array or None
+        Kept as an attribute.
+    violation : float or None
+        Kept as an attribute.
 
     Attributes
     ----------

@@ -62,6 +62,7 @@ def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
     Returns
     -------
     Evaluation
+        Value, discounted costs, slack of each limit and occupancy.
 
     Raises
     ------

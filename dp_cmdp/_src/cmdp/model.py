@@ -71,7 +71,20 @@ class MDP:
         _set(self, num_states=num_states, num_actions=num_actions)
 
     def with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
-        """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,)."""
+        """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,).
+
+        Parameters
+        ----------
+        cost : (K, num_states, num_actions) float array
+            The costs; not copied and not checked.
+        limit : (K,) float array
+            The highest discounted cost that is allowed, per constraint.
+
+        Returns
+        -------
+        CMDP
+            A model that shares dynamics and rewards with this one.
+        """
         made = object.__new__(CMDP)
         for name in SHARED:
             object.__setattr__(made, name, getattr(self, name))
@@ -158,6 +171,7 @@ class CMDP(MDP):
 
     @property
     def num_constraints(self) -> int:
+        """Number of costs, each with its limit."""
         return self.cost.shape[0]
 
     def __repr__(self) -> str:

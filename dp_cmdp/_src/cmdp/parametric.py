@@ -140,7 +140,18 @@ class ParametricCMDP:
 
     @classmethod
     def of_public(cls, cmdp: CMDP) -> ParametricCMDP:
-        """A model without private numbers: those of `cmdp`, whoever's they are."""
+        """A model without private numbers: those of `cmdp`, whoever's they are.
+
+        Parameters
+        ----------
+        cmdp : CMDP
+            Costs and limits are taken as public.
+
+        Returns
+        -------
+        ParametricCMDP
+            A model whose envelope is empty.
+        """
         empty = Envelope._empty()
         names = tuple(f"constraint {i}" for i in range(cmdp.num_constraints))
         cost = Affine.of(sparse.csr_array(cmdp.cost.reshape(len(names), -1)), empty)
@@ -150,26 +161,32 @@ class ParametricCMDP:
 
     @property
     def T(self) -> sparse.csr_array:
+        """Transition probabilities, (num_states · num_actions, num_states), one row per pair."""
         return self.mdp.T
 
     @property
     def r(self) -> FloatArray:
+        """Rewards, (num_states, num_actions)."""
         return self.mdp.r
 
     @property
     def gamma(self) -> float:
+        """Discount factor."""
         return self.mdp.gamma
 
     @property
     def start(self) -> FloatArray:
+        """Probability of each state at the start."""
         return self.mdp.start
 
     @property
     def num_states(self) -> int:
+        """Number of states, that of the time after an episode's end included."""
         return self.mdp.num_states
 
     @property
     def num_actions(self) -> int:
+        """Number of actions, the same in every state."""
         return self.mdp.num_actions
 
     @property
@@ -180,6 +197,21 @@ class ParametricCMDP:
     @validated
     def at(self, values: Any) -> CMDP:
         """The CMDP at given private numbers: what a curator compares with.
+
+        Parameters
+        ----------
+        values : array_like, mapping from group to numbers, table, path of a csv file or Database
+            One number per entry of the envelope.
+
+        Returns
+        -------
+        CMDP
+            The model, with nothing private left to hide in it.
+
+        Raises
+        ------
+        RefusedError
+            If the values cannot be used; which of them is not said.
 
         Notes
         -----
@@ -203,6 +235,16 @@ class ParametricCMDP:
         """The CMDP with every number at its worst over the bounds of a set, one by one.
 
         Safe for the whole set, and no more than that wherever :meth:`rows` have known signs.
+
+        Parameters
+        ----------
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        CMDP
+            The model of the worst numbers.
         """
         low, high, entry = known.lower, known.upper, self.cost.entry
         dear = np.where(self.cost.coefficient > 0.0, high[entry], low[entry])
@@ -223,9 +265,30 @@ class ParametricCMDP:
     ) -> PolicyAnswer:
         """The best policy that keeps its limits for every database of a set.
 
-        `start` is an earlier answer, from public data, whose policies serve as a start. Raises
-        RefusedError if the set is the whole envelope and no policy does, InfeasibleError if it is
-        another, SolverError if none can be certified.
+        Parameters
+        ----------
+        known : UncertaintySet
+            The databases that are possible.
+        estimate : float array, optional
+            The database at which the decision is valued; by default the middle of the set.
+        start : PolicyAnswer, optional
+            An earlier answer, from public data, whose policies serve as a start.
+        certify : bool
+            Whether the policy is proved; without, it is as accurate as the solver.
+
+        Returns
+        -------
+        PolicyAnswer
+            The best policy, with its certificate.
+
+        Raises
+        ------
+        RefusedError
+            If the set is the whole envelope and no policy keeps its limits.
+        InfeasibleError
+            If no policy does for another set.
+        SolverError
+            If none can be certified.
         """
         if certify and synthesis.is_everything(self, known):
             return self._robust if estimate is None else replace(self._robust, estimate=estimate)
@@ -237,18 +300,57 @@ class ParametricCMDP:
         return synthesis.answer(self, self.envelope.uncertainty, None, start=None, certified=True)
 
     def value(self, decision: Policy, values: FloatArray) -> float:
-        """The discounted reward of a policy, which no private number changes."""
+        """The discounted reward of a policy, which no private number changes.
+
+        Parameters
+        ----------
+        decision : Policy
+            Any policy of the model.
+        values : float array
+            A database; it changes nothing.
+
+        Returns
+        -------
+        float
+            Expected discounted reward from the start.
+        """
         chain = DiscountedChain(self.mdp, fitted(decision, self.mdp))
         return float(chain.average(self.mdp.r) @ chain.visits(self.mdp.start))
 
     def certify(self, decision: Policy, known: UncertaintySet) -> Certificate:
-        """What is proved of a policy for every database of a set."""
+        """What is proved of a policy for every database of a set.
+
+        Parameters
+        ----------
+        decision : Policy
+            Any policy of the model.
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        Certificate
+            True where every limit is kept, in exact arithmetic.
+        """
         decision = fitted(decision, self.mdp)
         chain = DiscountedChain(self.mdp, decision)
         return synthesis.proof(self, decision, RobustRows(self.rows, known), chain=chain)[0]
 
     def highest_costs(self, policy: Policy, known: UncertaintySet) -> FloatArray:
-        """Certain upper bounds on the discounted costs over a set, whatever the limits."""
+        """Certain upper bounds on the discounted costs over a set, whatever the limits.
+
+        Parameters
+        ----------
+        policy : Policy
+            Any policy of the model.
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        (K,) float array
+            One bound per constraint, rounded up.
+        """
         none = Affine.of(np.zeros(len(self.names)), self.envelope)
         top = np.full(self.mdp.r.size, np.inf)
         rows = UncertainRows(
@@ -259,11 +361,28 @@ class ParametricCMDP:
         return excess_of(self.mdp, robust, policy, links=links, chain=chain)
 
     def lowest_limits(self, known: UncertaintySet) -> FloatArray:
-        """The lowest limits over the bounds of a set."""
+        """The lowest limits over the bounds of a set.
+
+        Parameters
+        ----------
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        (K,) float array
+            One limit per constraint.
+        """
         return self.worst(known).limit
 
     def document(self) -> dict[str, Any]:
-        """The content of the problem's file."""
+        """The content of the problem's file.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         mdp = self.mdp
         return {
             "problem": "constrained MDP",
@@ -280,7 +399,23 @@ class ParametricCMDP:
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any]) -> ParametricCMDP:
-        """The model that a file holds, checked again."""
+        """The model that a file holds, checked again.
+
+        Parameters
+        ----------
+        said : mapping
+            What `document` returned, read from a file.
+
+        Returns
+        -------
+        ParametricCMDP
+            The same model.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If its parts do not fit each other.
+        """
         check.one_of("problem", said["problem"], ("constrained MDP",))
         envelope, names = Envelope.from_document(said["envelope"]), tuple(said["names"])
         mdp = MDP(
@@ -300,6 +435,16 @@ class ParametricCMDP:
     def save(self, path: str | Path) -> Path:
         """Write the model to an ``.npz`` file, atomically and without pickle.
 
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
         Notes
         -----
         **Privacy.** *Public*.
@@ -312,6 +457,21 @@ class ParametricCMDP:
     @validated
     def load(cls, path: str | Path) -> ParametricCMDP:
         """Read a model written by :meth:`save`; everything in it is checked again.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        ParametricCMDP
+            The model that the file holds.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the file is damaged or of another kind.
 
         Examples
         --------

@@ -80,7 +80,25 @@ class Policy:
 
     @classmethod
     def deterministic(cls, actions: ArrayLike, num_actions: int) -> Policy:
-        """The policy that takes ``actions[s]`` in state s."""
+        """The policy that takes ``actions[s]`` in state s.
+
+        Parameters
+        ----------
+        actions : (num_states,) array_like of int
+            The action of each state.
+        num_actions : int
+            How many actions there are.
+
+        Returns
+        -------
+        Policy
+            Every probability is 0 or 1.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If an action is out of range, or there is none.
+        """
         width = check.size("num_actions", num_actions, low=1)
         chosen = check.integers("actions", actions, high=width)
         if chosen.ndim != 1 or chosen.size == 0:
@@ -93,7 +111,23 @@ class Policy:
 
     @classmethod
     def uniform(cls, num_states: int, num_actions: int) -> Policy:
-        """The policy that takes every action with the same probability."""
+        """The policy that takes every action with the same probability.
+
+        Parameters
+        ----------
+        num_states, num_actions : int
+            At least 1 each.
+
+        Returns
+        -------
+        Policy
+            The same probability everywhere.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If one of them is 0.
+        """
         height, width = check.shape("num_states and num_actions", (num_states, num_actions))
         if not (height and width):
             raise InvalidArgumentError("num_states and num_actions must be at least 1")
@@ -123,10 +157,12 @@ class Policy:
 
     @property
     def num_states(self) -> int:
+        """Number of states."""
         return self.probabilities.shape[0]
 
     @property
     def num_actions(self) -> int:
+        """Number of actions, the same in every state."""
         return self.probabilities.shape[1]
 
     @property
@@ -136,6 +172,18 @@ class Policy:
 
     def sample(self, observation: ArrayLike, rng: np.random.Generator) -> Any:
         """Draw an action for a state (an int), or one for each entry of an array of states.
+
+        Parameters
+        ----------
+        observation : int or array of int
+            One state, or several.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        int or int64 array
+            An action per state, in the shape of `observation`.
 
         Examples
         --------
@@ -166,7 +214,7 @@ class Policy:
         ----------
         observation : int or array of int
             A state, or one per environment of a vector environment.
-        state, episode_start
+        state, episode_start : object, optional
             Memory of recurrent policies; this one has none, `state` is handed back.
         deterministic : bool
             Take the most probable action (the first of equals) instead of drawing. Guarantees of
@@ -190,7 +238,13 @@ class Policy:
         return self.sample(observation, self._own_random()), state
 
     def reseed(self, seed: int) -> None:
-        """Restart the Generator behind :meth:`predict` from `seed`."""
+        """Restart the Generator behind :meth:`predict` from `seed`.
+
+        Parameters
+        ----------
+        seed : int
+            At least 0.
+        """
         fresh = np.random.default_rng(check.seed("seed", seed))
         object.__setattr__(self, "_random", fresh)
 
@@ -209,6 +263,16 @@ class Policy:
     def save(self, path: str | Path) -> Path:
         """Write the policy to an ``.npz`` file, atomically and without pickle.
 
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
         Notes
         -----
         **Privacy.** *Post-processing*.
@@ -224,6 +288,21 @@ class Policy:
         That it is safe is a claim about it, its problem and its release together: see
         :func:`dp_cmdp.verify`.
 
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Policy
+            The policy that the file holds.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the file is damaged or of another kind.
+
         Examples
         --------
         >>> import dp_cmdp as dp
@@ -236,16 +315,39 @@ class Policy:
         return cls.from_document(read_document(path, "policy")[2])
 
     def document(self) -> dict[str, Any]:
-        """The content of the policy's file."""
+        """The content of the policy's file.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         return {"probabilities": self.probabilities}
 
     @classmethod
     def from_document(cls, content: dict[str, Any]) -> Policy:
-        """The policy that a file holds."""
+        """The policy that a file holds.
+
+        Parameters
+        ----------
+        content : mapping
+            What `document` returned, read from a file.
+
+        Returns
+        -------
+        Policy
+            The same policy.
+        """
         return cls(content["probabilities"])
 
     def to_frame(self) -> pd.DataFrame:
-        """The probabilities as a table: one row per state, one column per action."""
+        """The probabilities as a table: one row per state, one column per action.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Labelled by the numbers of states and actions.
+        """
         import pandas as pd
 
         index, columns = (

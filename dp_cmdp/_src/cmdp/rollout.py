@@ -179,6 +179,7 @@ def rollout(
     policy : PolicyAnswer, Policy or any object with ``predict(observation) -> (action, state)``
         An answer or a policy draws from `seed`; other objects bring their own randomness.
     episodes : int
+        How many episodes to play.
     seed : int
         Seeds the environment's first reset and, independently, the policy's draws.
     gamma : float, optional
@@ -194,6 +195,7 @@ def rollout(
     Returns
     -------
     Rollout
+        Means of return and costs over the episodes, with their spread.
 
     Raises
     ------

@@ -121,7 +121,25 @@ class Affine:
 
     @classmethod
     def of(cls, x: Any, envelope: Envelope | None = None) -> Affine:
-        """Numbers, expressions, or nested lists of both as one expression."""
+        """Numbers, expressions, or nested lists of both as one expression.
+
+        Parameters
+        ----------
+        x : number, array_like, sparse matrix or Affine
+            Also nested lists that mix them.
+        envelope : Envelope, optional
+            That of the result; by default the one found in `x`.
+
+        Returns
+        -------
+        Affine
+            Everything in one array.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If `x` mixes envelopes.
+        """
         found = _envelope_in(x, envelope)
         if isinstance(x, Affine):
             return x
@@ -143,6 +161,7 @@ class Affine:
         at : pair of int arrays
             Rows and columns of the terms.
         shape : pair of int
+            Rows and columns of the matrix.
         constant : number, array or sparse matrix
             The public part.
 
@@ -176,13 +195,37 @@ class Affine:
         return made if check.is_real(constant) and constant == 0 else made + constant
 
     def document(self) -> dict[str, Any]:
-        """For a file."""
+        """The content of a file.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         terms = {name: getattr(self, name) for name in TERMS}
         return {"shape": list(self.shape), "constant": self.constant, **terms}
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any], envelope: Envelope) -> Affine:
-        """What :meth:`document` wrote, checked again."""
+        """What :meth:`document` wrote, checked again.
+
+        Parameters
+        ----------
+        said : mapping
+            What `document` returned, read from a file.
+        envelope : Envelope
+            Whose entries the terms name.
+
+        Returns
+        -------
+        Affine
+            The same expression.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a term is out of range.
+        """
         shape = tuple(check.size("shape", size) for size in said["shape"])
         rows, columns = shape if len(shape) == 2 else (*shape, 1)
         limits = {"row": rows, "col": columns, "entry": envelope.size}
@@ -215,7 +258,18 @@ class Affine:
         return self.entry.size == 0
 
     def at(self, values: FloatArray) -> Any:
-        """The array at a database: a csr matrix if it has two axes, else a numpy array."""
+        """The array at a database: a csr matrix if it has two axes, else a numpy array.
+
+        Parameters
+        ----------
+        values : float array
+            One number per entry of the envelope.
+
+        Returns
+        -------
+        csr_array or float array
+            The numbers, in the shape of the expression.
+        """
         terms = self.coefficient * np.asarray(values)[self.entry]
         moved = sparse.csr_array((terms, (self.row, self.col)), shape=self.constant.shape)
         table = sparse.csr_array(self.constant + moved)
@@ -293,7 +347,13 @@ class Affine:
 
     @property
     def T(self) -> Affine:
-        """The transposed matrix; a vector is its own."""
+        """The transposed matrix; a vector is its own.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the expression has more than two axes.
+        """
         if self.ndim < 2:
             return self
         if self.ndim > 2:
@@ -322,7 +382,23 @@ class Affine:
         return (self[k] for k in range(len(self)))
 
     def reshape(self, *shape: Any) -> Affine:
-        """The same numbers in another shape, in row-major order."""
+        """The same numbers in another shape, in row-major order.
+
+        Parameters
+        ----------
+        *shape : int, or one tuple of int
+            The new shape; one −1 stands for what remains.
+
+        Returns
+        -------
+        Affine
+            The expression in the new shape.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the shape holds another number of entries.
+        """
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
         try:
             full = np.broadcast_to(0, self.shape).reshape(sizes).shape
@@ -341,7 +417,23 @@ class Affine:
         return Affine._of(self.envelope, shape, row, col, self.entry, self.coefficient, table)
 
     def sum(self, axis: int | None = None) -> Affine:
-        """Sums over all numbers, or along one axis."""
+        """Add up all numbers, or those along one axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis to sum over; all of them by default.
+
+        Returns
+        -------
+        Affine
+            A shape without that axis, or ().
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such axis.
+        """
         if axis is None:
             return self.reshape(-1).__rmatmul__(np.ones(self.size))
         axes = np.arange(self.ndim)

@@ -103,7 +103,25 @@ class Database:
 
     @classmethod
     def of(cls, data: Any, envelope: Envelope) -> Database:
-        """Data of any form as a database of this envelope."""
+        """Data of any form as a database of this envelope.
+
+        Parameters
+        ----------
+        data : array_like, mapping from group to numbers, table, path of a csv file or Database
+            The private numbers.
+        envelope : Envelope
+            That of the problem.
+
+        Returns
+        -------
+        Database
+            `data` itself where it is one.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If it is a database of another envelope.
+        """
         if not isinstance(data, Database):
             return cls(data, envelope)
         if data.envelope != envelope:
@@ -114,7 +132,18 @@ class Database:
         return data
 
     def read(self) -> FloatArray:
-        """The private numbers, or one refusal that does not say which or why."""
+        """The private numbers, or one refusal that does not say which or why.
+
+        Returns
+        -------
+        float array
+            One number per entry of the envelope.
+
+        Raises
+        ------
+        RefusedError
+            If they cannot be read, do not fit, or leave the bounds.
+        """
         found = self._found()
         if found is None:
             raise RefusedError(

@@ -51,7 +51,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class UncertaintySet:
-    """{θ : lower ≤ θ ≤ upper, Wθ ≤ q}."""
+    """{θ : lower ≤ θ ≤ upper, Wθ ≤ q}: the databases that a release leaves possible.
+
+    Parameters
+    ----------
+    lower, upper : float array
+        Bounds of every entry.
+    W : (inequalities, entries) csr_array
+        Weights of the linear inequalities.
+    q : (inequalities,) float array
+        Their right-hand sides.
+    """
 
     lower: FloatArray
     upper: FloatArray
@@ -60,7 +70,18 @@ class UncertaintySet:
 
     @classmethod
     def box(cls, lower: FloatArray, upper: FloatArray) -> UncertaintySet:
-        """Bounds alone."""
+        """Bounds alone.
+
+        Parameters
+        ----------
+        lower, upper : float array
+            Bounds of every entry.
+
+        Returns
+        -------
+        UncertaintySet
+            A set without further inequalities.
+        """
         return cls(lower, upper, sparse.csr_array((0, lower.size), dtype=np.float64), np.zeros(0))
 
     @property
@@ -256,8 +277,10 @@ class Envelope:
             Whose entries they are when a record reaches across groups: the name of a level that
             the labels of every group have, or names per group, of which equal ones are one record.
             By default every group keeps its own records.
-        entries_per_record, change
-            As in :class:`Envelope`, for all entries in the order of the groups.
+        entries_per_record : int, optional
+            As in :class:`Envelope`.
+        change : matrix, optional
+            As in :class:`Envelope`, entries in the order of the groups.
 
         Returns
         -------
@@ -333,6 +356,7 @@ class Envelope:
         Parameters
         ----------
         frame : DataFrame
+            One row per entry.
         lower, upper, radius : str or float
             Names of columns, or numbers that hold for every entry; ``radius=None`` is the whole
             range.
@@ -466,7 +490,18 @@ class Envelope:
         return check.frozen_sparse(found)
 
     def cells(self, values: FloatArray) -> NDArray[np.int64]:
-        """⌊θ/step⌋, exactly, also where the quotient underflows."""
+        """⌊θ/step⌋, exactly, also where the quotient underflows.
+
+        Parameters
+        ----------
+        values : float array
+            Numbers within the bounds.
+
+        Returns
+        -------
+        int64 array
+            The lattice cell of each number.
+        """
         quotient = values / self.step
         below = (quotient == 0) & (values < 0)
         return np.where(below, -1.0, np.floor(quotient)).astype(np.int64)
@@ -503,7 +538,23 @@ class Envelope:
         return f"one record of up to {most} entries changes"
 
     def group(self, name: str) -> Group:
-        """The group of that name."""
+        """The group of that name.
+
+        Parameters
+        ----------
+        name : str
+            A name given to :meth:`join`.
+
+        Returns
+        -------
+        Group
+            Its name, shape, labels and place among the entries.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such group.
+        """
         for group in self.groups:
             if group.name == name:
                 return group
@@ -535,7 +586,18 @@ class Envelope:
 
     @validated
     def to_frame(self, *, group: str | None = None) -> pd.DataFrame:
-        """Bounds, radius and record: one row per entry of all groups or of one, by its labels."""
+        """Bounds, radius and record: one row per entry of all groups or of one, by its labels.
+
+        Parameters
+        ----------
+        group : str, optional
+            Only the entries of that group.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns lower, upper, radius and record.
+        """
         from dp_cmdp._src.data.frames import entries_frame
 
         columns: dict[str, Any] = {
@@ -548,7 +610,13 @@ class Envelope:
         return entries_frame(self, columns, group)
 
     def adjacency(self) -> Adjacency:
-        """What a ledger records: names, radii and records of the entries; bounds are no part."""
+        """What a ledger records: names, radii and records of the entries; bounds are no part.
+
+        Returns
+        -------
+        Adjacency
+            What two releases must have in common for a ledger to add them up.
+        """
         from dp_cmdp._src.accounting import adjacency as accounting
 
         owners, limit = self.owners, self.entries_per_record
@@ -610,7 +678,13 @@ class Envelope:
         return hash(self.adjacency_digest)
 
     def document(self) -> dict[str, Any]:
-        """For a file."""
+        """The content of a file.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         table = self.change.tocoo()
         return {
             "lower": self.lower,
@@ -625,7 +699,23 @@ class Envelope:
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any]) -> Envelope:
-        """What :meth:`document` wrote, checked again."""
+        """What :meth:`document` wrote, checked again.
+
+        Parameters
+        ----------
+        said : mapping
+            What `document` returned, read from a file.
+
+        Returns
+        -------
+        Envelope
+            An equal envelope.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If its parts do not fit each other.
+        """
         groups: list[Group] = []
         for part in said["groups"]:
             shape = check.shape("the shape of a group", part["shape"])

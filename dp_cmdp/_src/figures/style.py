@@ -110,10 +110,17 @@ def save_figure(figure: Any, path: str | Path) -> Path:
     figure : matplotlib.figure.Figure
         What ``plot()`` of an answer or a release returns, or any other.
     path : str or Path
+        A file that ends with ``.png``.
 
     Returns
     -------
     Path
+        The file that was written.
+
+    Raises
+    ------
+    InvalidTypeError
+        If `figure` is no figure.
 
     Notes
     -----

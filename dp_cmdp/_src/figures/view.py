@@ -44,7 +44,21 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Where the states of a problem lie; cells are numbered row·cols + col."""
+    """Where the states of a problem lie; cells are numbered row·cols + col.
+
+    Parameters
+    ----------
+    mdp : MDP
+        Dynamics and rewards.
+    shape : (int, int)
+        Rows and columns.
+    cells : int array
+        The cell of each state.
+    walls, goals, starts : tuple of int
+        Cells.
+    kinds : tuple of Kind
+        The costs, each with its cells.
+    """
 
     mdp: MDP
     shape: tuple[int, int]
@@ -56,7 +70,18 @@ class Places:
 
     @classmethod
     def of(cls, problem: Any) -> Places | None:
-        """The places of a problem; None where it is no grid."""
+        """The places of a problem; None where it is no grid.
+
+        Parameters
+        ----------
+        problem : object
+            Anything that a picture is asked of.
+
+        Returns
+        -------
+        Places or None
+            None where states are no cells of a grid.
+        """
         shape, cells = _grid(problem)
         if shape is None or cells is None:
             return None
@@ -85,7 +110,18 @@ class Places:
         return {cell: number for number, cell in enumerate(cells, start=1)}
 
     def shares(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
-        """The worst cost of each cell by kind, in shares of the worst within the public bounds."""
+        """The worst cost of each cell by kind, in shares of the worst within the public bounds.
+
+        Parameters
+        ----------
+        lower, upper : float array
+            Bounds of the private numbers.
+
+        Returns
+        -------
+        (kinds, cells) float array
+            Between 0 and 1.
+        """
         found = np.zeros((len(self.kinds), int(np.prod(self.shape))))
         for row, kind in zip(found, self.kinds, strict=True):
             envelope = kind.price.envelope
@@ -100,7 +136,16 @@ class Places:
 class View:
     """A policy on its grid: discounted visits (NaN where none are shown), arrows, likeliest path.
 
-    `weights` (cells, 4) are lengths of the arrows to the left, down, right and up.
+    Parameters
+    ----------
+    places : Places
+        The grid.
+    visits : (cells,) float array
+        Expected discounted visits.
+    weights : (cells, 4) float array
+        Lengths of the arrows to the left, down, right and up.
+    path : tuple of int
+        Cells of the likeliest path.
     """
 
     places: Places
@@ -110,7 +155,20 @@ class View:
 
     @classmethod
     def of(cls, places: Places, policy: Policy) -> View:
-        """The view of a policy; several states of one cell are shown as one."""
+        """The view of a policy; several states of one cell are shown as one.
+
+        Parameters
+        ----------
+        places : Places
+            The grid.
+        policy : Policy
+            Of the states of the grid.
+
+        Returns
+        -------
+        View
+            What the picture shows.
+        """
         cells, count = places.cells, int(np.prod(places.shape))
         pairs = occupancy(places.mdp, policy)
         visits = np.bincount(cells, pairs.sum(axis=1)[: cells.size], minlength=count).astype(float)

@@ -210,7 +210,7 @@ CERTAIN = Fraction(1)
 class Sensitivity:
     """The most that one record moves the measured integers.
 
-    Attributes
+    Parameters
     ----------
     l1, l2_squared : int
         Sums of the moves and of their squares over all queries.
@@ -239,32 +239,107 @@ class Law(Protocol):
     """
 
     @property
-    def low(self) -> int | None: ...
+    def low(self) -> int | None:
+        """The smallest integer that can be drawn; None where there is none."""
+        ...
+
     @property
-    def high(self) -> int | None: ...
+    def high(self) -> int | None:
+        """The largest integer that can be drawn; None where there is none."""
+        ...
+
     @property
-    def mean(self) -> float: ...
+    def mean(self) -> float:
+        """Mean of the noise, in lattice steps."""
+        ...
+
     @property
-    def variance(self) -> float: ...
+    def variance(self) -> float:
+        """Variance of the noise, in squared lattice steps."""
+        ...
+
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Law:
-        """The narrowest law of this family that is private enough."""
+        """The narrowest law of this family that is private enough.
+
+        Parameters
+        ----------
+        sensitivity : Sensitivity
+            The most that one record moves the measured integers.
+        budget : PrivacyBudget
+            What may be spent.
+
+        Returns
+        -------
+        Law
+            The narrowest one of the family.
+        """
         ...
 
     def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
-        """An upper bound of the δ needed at ε; it must not fall when the sensitivity grows."""
+        """An upper bound of the δ needed at ε; it must not fall when the sensitivity grows.
+
+        Parameters
+        ----------
+        sensitivity : Sensitivity
+            The most that one record moves the measured integers.
+        epsilon : Fraction
+            The ε at which the bound is asked for.
+
+        Returns
+        -------
+        Fraction
+            At most 1.
+        """
         ...
 
     def log_weight(self, z: FloatArray) -> FloatArray:
-        """Logarithm of the probabilities on the support, but for a constant."""
+        """Logarithm of the probabilities on the support, but for a constant.
+
+        Parameters
+        ----------
+        z : float array
+            Whole numbers of the support.
+
+        Returns
+        -------
+        float array
+            In the shape of `z`.
+        """
         ...
 
     def sample(self, size: int, source: Source) -> list[int]:
-        """Exact independent draws from random bytes."""
+        """Exact independent draws from random bytes.
+
+        Parameters
+        ----------
+        size : int
+            How many draws.
+        source : System or Simulated
+            Random bytes: of the operating system, or of a seed.
+
+        Returns
+        -------
+        list of int
+            Python integers within `low` … `high`.
+        """
         ...
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Fast draws of whole numbers, for simulations: not private, rounded like floats."""
+        """Fast draws of whole numbers, for simulations: not private, rounded like floats.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The source of randomness.
+        size : int
+            How many draws.
+
+        Returns
+        -------
+        float array
+            Whole numbers.
+        """
         ...
 
     def document(self) -> dict[str, Any]:
@@ -279,6 +354,7 @@ class Laplace:
     Parameters
     ----------
     support : int
+        The largest magnitude.
     thresholds : tuple of int
         Probabilities of the binary digits of the magnitude, over 2^256.
 
@@ -322,13 +398,44 @@ class Laplace:
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Laplace:
-        """The shortest support that is (ε, δ)-private."""
+        """The shortest support that is (ε, δ)-private.
+
+        Parameters
+        ----------
+        sensitivity : Sensitivity
+            The most that one record moves the measured integers.
+        budget : PrivacyBudget
+            What may be spent.
+
+        Returns
+        -------
+        Laplace
+            A law with `delta(sensitivity, budget.epsilon)` ≤ `budget.delta`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If no law of this family that fits is small enough to be drawn from.
+        """
         check_budget(budget, lowest_delta=MIN_DELTA)
         l1, largest = max(sensitivity.l1, 1), max(sensitivity.largest, 1)
         return narrowest_laplace(l1, largest, budget.epsilon, budget.delta)
 
     def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
-        """(l1/largest)·(mass of the `largest` outermost points), rounded up to 2^−256."""
+        """(l1/largest)·(mass of the `largest` outermost points), rounded up to 2^−256.
+
+        Parameters
+        ----------
+        sensitivity : Sensitivity
+            The most that one record moves the measured integers.
+        epsilon : Fraction
+            The ε at which the bound is asked for.
+
+        Returns
+        -------
+        Fraction
+            At most 1; 1 also where nothing can be proved.
+        """
         l1, largest = sensitivity.l1, sensitivity.largest
         if not l1:
             return Fraction(0)
@@ -339,7 +446,18 @@ class Laplace:
         return min(CERTAIN, outer_mass(self.thresholds, self.support, l1=l1, largest=largest))
 
     def pmf(self, point: int) -> Fraction:
-        """P(Z = point), exactly."""
+        """P(Z = point), exactly.
+
+        Parameters
+        ----------
+        point : int
+            Any integer.
+
+        Returns
+        -------
+        Fraction
+            Its probability.
+        """
         if abs(point) > self.support:
             return Fraction(0)
         weight = weight_below(self.thresholds, abs(point) + 1)
@@ -348,13 +466,37 @@ class Laplace:
         return Fraction(weight, 2 * inside - weight_below(self.thresholds, 1))
 
     def log_weight(self, z: FloatArray) -> FloatArray:
+        """Logarithm of the probabilities on the support, but for a constant.
+
+        Parameters
+        ----------
+        z : float array
+            Whole numbers of the support.
+
+        Returns
+        -------
+        float array
+            In the shape of `z`.
+        """
         return -self.rate * np.abs(z)
 
     def sample(self, size: int, source: Source) -> list[int]:
-        """Draws with a fixed amount of work per proposal; memory beyond the answer is bounded.
+        """Draw with a fixed amount of work per proposal; memory beyond the answer is bounded.
 
-        Draws beyond the support are thrown away, and how many says nothing about those kept. A tie
-        with a threshold (2^−32 per digit) takes 28 more bytes.
+        What lies beyond the support is thrown away, and how much says nothing about what is kept. A
+        tie with a threshold (2^−32 per digit) takes 28 more bytes.
+
+        Parameters
+        ----------
+        size : int
+            How many draws.
+        source : System or Simulated
+            Random bytes: of the operating system, or of a seed.
+
+        Returns
+        -------
+        list of int
+            Independent draws from the law as it is.
         """
         found: list[int] = []
         limit = BATCH_WORDS // (len(self.thresholds) + 1)
@@ -366,12 +508,33 @@ class Laplace:
         return found
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Fast draws for simulations: not private, rounded like floats.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The source of randomness.
+        size : int
+            How many draws.
+
+        Returns
+        -------
+        float array
+            Whole numbers, fit for simulations only.
+        """
         inside = -math.expm1(-self.rate * (self.support + 0.5))
         sign = rng.choice((-1.0, 1.0), size)
         drawn = np.rint(-np.log1p(-inside * rng.random(size)) / self.rate)
         return sign * drawn
 
     def document(self) -> dict[str, Any]:
+        """The content of a file: the law as integers in hexadecimal.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         return {
             "law": "laplace",
             "support": f"{self.support:x}",

@@ -132,7 +132,25 @@ class OneSided:
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> OneSided:
-        """The law of least mean that is (ε, δ)-private at every shift, in both directions."""
+        """The law of least mean that is (ε, δ)-private at every shift, in both directions.
+
+        Parameters
+        ----------
+        sensitivity : Sensitivity
+            The most that one record moves the measured integers.
+        budget : PrivacyBudget
+            What may be spent.
+
+        Returns
+        -------
+        OneSided
+            A law with `delta(sensitivity, budget.epsilon)` ≤ `budget.delta`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If no law of this family that fits is small enough to be drawn from.
+        """
         check_budget(budget, lowest_delta=MIN_DELTA)
         if sensitivity.count > 1:
             raise InvalidArgumentError(
@@ -148,7 +166,20 @@ class OneSided:
         return _least_mean(cls, max(sensitivity.largest, 1), budget.epsilon, budget.delta)
 
     def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
-        """The greatest divergence over all shifts that one record may cause."""
+        """The greatest divergence over all shifts that one record may cause.
+
+        Parameters
+        ----------
+        sensitivity : Sensitivity
+            The most that one record moves the measured integers.
+        epsilon : Fraction
+            The ε at which the bound is asked for.
+
+        Returns
+        -------
+        Fraction
+            At most 1; 1 also where nothing can be proved.
+        """
         if sensitivity.count > 1 or not 0 < epsilon <= MAX_EPSILON:
             return CERTAIN
         shifts = -(-sensitivity.largest // self.cell)
@@ -159,28 +190,85 @@ class OneSided:
         return min(CERTAIN, hockey_stick(self.weights, range(1, shifts + 1), exp_lower(epsilon)))
 
     def pmf(self, point: int) -> Fraction:
-        """P(Z = point), exactly."""
+        """P(Z = point), exactly.
+
+        Parameters
+        ----------
+        point : int
+            Any integer.
+
+        Returns
+        -------
+        Fraction
+            Its probability.
+        """
         if not 0 <= point <= self.high:
             return Fraction(0)
         return Fraction(self.weights[point // self.cell], ONE * self.cell)
 
     def log_weight(self, z: FloatArray) -> FloatArray:
+        """Logarithm of the probabilities on the support, but for a constant.
+
+        Parameters
+        ----------
+        z : float array
+            Whole numbers of the support.
+
+        Returns
+        -------
+        float array
+            In the shape of `z`.
+        """
         place = np.clip(np.asarray(z) // self.cell, 0, len(self.weights) - 1).astype(np.int64)
         with np.errstate(divide="ignore"):
             return np.log(self.chances)[place]
 
     def sample(self, size: int, source: Source) -> list[int]:
-        """Draws by inversion."""
+        """Draw by inversion.
+
+        Parameters
+        ----------
+        size : int
+            How many draws.
+        source : System or Simulated
+            Random bytes: of the operating system, or of a seed.
+
+        Returns
+        -------
+        list of int
+            Independent draws from the law as it is.
+        """
         cells = draw_cells(self.weights, size, source)
         return (cells * self.cell + draw_inside(self.cell, size, source)).tolist()
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Fast draws for simulations: not private, rounded like floats.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The source of randomness.
+        size : int
+            How many draws.
+
+        Returns
+        -------
+        float array
+            Whole numbers, fit for simulations only.
+        """
         ends = np.cumsum(self.chances)
         cells = np.searchsorted(ends / ends[-1], rng.random(size), side="right")
         cells = np.minimum(cells, len(self.weights) - 1)
         return cells * float(self.cell) + rng.integers(0, self.cell, size)
 
     def document(self) -> dict[str, Any]:
+        """The content of a file: the law as integers in hexadecimal.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         return {
             "law": "one-sided",
             "cell": f"{self.cell:x}",

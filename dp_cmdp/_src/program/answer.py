@@ -119,7 +119,13 @@ class Certificate:
         )
 
     def document(self) -> dict[str, Any]:
-        """What files hold."""
+        """What files hold.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         return {
             "verified": self.verified,
             "slack": self.slack,
@@ -196,6 +202,16 @@ class Answer(Generic[D]):
         """Write the public files of the answer to a folder, made if need be.
 
         ``problem.npz``, ``release.npz`` if there is a release, and ``answer.npz``.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Where to write.
+
+        Returns
+        -------
+        Path
+            The folder.
         """
         from dp_cmdp._src.base.documents import write_document
 
@@ -210,7 +226,13 @@ class Answer(Generic[D]):
         return target
 
     def document(self) -> dict[str, Any]:
-        """What the answer's own file holds."""
+        """What the answer's own file holds.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         return {
             "answer": self.kind,
             "decision": self._decision_document(),
@@ -230,6 +252,16 @@ class Answer(Generic[D]):
     @validated
     def load(cls, folder: str | Path) -> Answer[Any]:
         """Read the files written by :meth:`save`, and prove the certificate again.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder.
+
+        Returns
+        -------
+        Answer
+            Of the type of its problem.
 
         Raises
         ------
@@ -309,7 +341,18 @@ class Answer(Generic[D]):
 
     @validated
     def plot(self) -> Any:
-        """A picture of the decision (needs matplotlib)."""
+        """A picture of the decision (needs matplotlib).
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            To be shown, or written by `dp_cmdp.figures.save_figure`.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
         return lazily("dp_cmdp._src.figures.answer", "answer_figure")(self)
 
     def _facts(self) -> list[tuple[str, Any]]:

@@ -169,6 +169,21 @@ class ParametricLP:
     def at(self, values: Any) -> ParametricLP:
         """The same program with nothing private left: ``answer(lp.at(values))`` is its optimum.
 
+        Parameters
+        ----------
+        values : array_like, mapping from group to numbers, table, path of a csv file or Database
+            One number per entry of the envelope.
+
+        Returns
+        -------
+        ParametricLP
+            A program whose envelope is empty.
+
+        Raises
+        ------
+        RefusedError
+            If the values cannot be used; which of them is not said.
+
         Notes
         -----
         **Privacy.** *Curator only* where the values are true ones.
@@ -187,6 +202,16 @@ class ParametricLP:
         ----------
         maximize, minimize : (n,) Affine or array_like
             Exactly one of them.
+
+        Returns
+        -------
+        ParametricLP
+            A program that takes the same releases.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the objective has another number of variables.
         """
         given = _one_objective(maximize, minimize)
         common_envelope(given, self.A, self.b)
@@ -215,7 +240,20 @@ class ParametricLP:
         return self._rows.table(self._rows.sign.astype(np.int64))
 
     def value(self, decision: ArrayLike, values: FloatArray) -> float:
-        """The objective of a decision at a database."""
+        """The objective of a decision at a database.
+
+        Parameters
+        ----------
+        decision : (n,) array_like
+            Any x.
+        values : float array
+            One number per entry of the envelope.
+
+        Returns
+        -------
+        float
+            Objective of the decision.
+        """
         return float(self.objective.at(values) @ np.asarray(decision, dtype=np.float64))
 
     def answer(
@@ -226,11 +264,30 @@ class ParametricLP:
         start: LPAnswer | None = None,
         certify: bool = True,
     ) -> LPAnswer:
-        """The best x for the estimate (the middle of the set) of all that hold for the whole set.
+        """The best x for the estimate of all that hold for the whole set.
 
-        `start` is an earlier answer, from whose solver's state to start; without `certify` the rows
-        hold to the solver's accuracy. Raises RefusedError where `known` is the whole envelope and
-        has no answer, and a SolverError where another set has none.
+        Parameters
+        ----------
+        known : UncertaintySet
+            The databases that are possible.
+        estimate : float array, optional
+            The database at which the decision is valued; by default the middle of the set.
+        start : LPAnswer, optional
+            An earlier answer, from whose solver's state to start.
+        certify : bool
+            Whether the rows are proved; without, they hold to the solver's accuracy.
+
+        Returns
+        -------
+        LPAnswer
+            The best x, with its certificate.
+
+        Raises
+        ------
+        RefusedError
+            If `known` is the whole envelope and has no answer.
+        SolverError
+            If another set has none.
         """
         if not (certify and self._is_everything(known)):
             return self._answer(known, estimate, start=start, certify=certify)
@@ -288,7 +345,20 @@ class ParametricLP:
         )
 
     def certify(self, decision: ArrayLike, known: UncertaintySet) -> Certificate:
-        """What is proved of any x for every database of the set, in exact arithmetic."""
+        """What is proved of any x for every database of the set, in exact arithmetic.
+
+        Parameters
+        ----------
+        decision : (n,) array_like
+            Any x.
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        Certificate
+            True where every row and bound holds.
+        """
         x = check.vector("decision", decision, size=self.lower.size)
         check_consistent(known)
         robust = RobustRows(self._rows, known)
@@ -344,11 +414,23 @@ class ParametricLP:
         check_boundedness(self)
 
     def entrywise(self) -> tuple[ParametricLP, sparse.csr_array, FloatArray]:
-        """The problem over its own coefficients, and θ ↦ Mθ + m, which computes them."""
+        """The problem over its own coefficients, and θ ↦ Mθ + m, which computes them.
+
+        Returns
+        -------
+        (ParametricLP, csr_array, float array)
+            The program, M and m.
+        """
         return entrywise(self)
 
     def document(self) -> dict[str, Any]:
-        """What the problem's file holds; every coefficient as it is."""
+        """What the problem's file holds; every coefficient as it is.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         return {
             "problem": "linear program",
             "envelope": self.envelope.document(),
@@ -366,7 +448,23 @@ class ParametricLP:
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any]) -> ParametricLP:
-        """What :meth:`document` wrote, checked again."""
+        """What :meth:`document` wrote, checked again.
+
+        Parameters
+        ----------
+        said : mapping
+            What `document` returned, read from a file.
+
+        Returns
+        -------
+        ParametricLP
+            The same program.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If its parts do not fit each other.
+        """
         check.one_of("problem", said["problem"], ("linear program",))
         envelope = Envelope.from_document(said["envelope"])
         parts = {
@@ -387,7 +485,18 @@ class ParametricLP:
 
     @validated
     def save(self, path: str | Path) -> Path:
-        """Write the program to an ``.npz`` file, atomically and without pickle."""
+        """Write the program to an ``.npz`` file, atomically and without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+        """
         from dp_cmdp._src.base.documents import write_document
 
         return write_document(path, "problem", self.document())
@@ -396,6 +505,16 @@ class ParametricLP:
     @validated
     def load(cls, path: str | Path) -> ParametricLP:
         """Read a program written by :meth:`save`; everything in it is checked again.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        ParametricLP
+            The program that the file holds.
 
         Raises
         ------

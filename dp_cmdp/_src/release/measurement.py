@@ -61,6 +61,7 @@ class Query:
     Parameters
     ----------
     envelope : Envelope
+        Of the numbers that are weighed.
     weights : (queries, entries) array or sparse array of int
         Public, or a function of earlier outcomes; at most 2^53 in size.
 
@@ -117,7 +118,13 @@ class Query:
         object.__setattr__(self, "size", weights.shape[0])
 
     def sensitivity(self) -> Sensitivity:
-        """What one record moves at most, in exact integers."""
+        """What one record moves at most, in exact integers.
+
+        Returns
+        -------
+        Sensitivity
+            Counted record by record, so that no rounding enters.
+        """
         W, moves = self.weights, sparse.csc_array(self.envelope.moves)
         # every move |w_ik| t_Rk > 0 by its record and query; Python integers where needed
         owners = np.diff(moves.indptr)[W.indices]
@@ -149,7 +156,18 @@ class Query:
         return whole if limit is None else self._few_entries(limit, whole)
 
     def true_integers(self, values: FloatArray) -> list[int]:
-        """Σ_k w_ik n_k of every query: private."""
+        """Σ_k w_ik n_k of every query: private.
+
+        Parameters
+        ----------
+        values : float array
+            The private numbers.
+
+        Returns
+        -------
+        list of int
+            One per query, without noise.
+        """
         cells = self.envelope.cells(values).astype(object)
         row = np.repeat(np.arange(self.weights.shape[0]), np.diff(self.weights.indptr))
         sums = np.zeros(self.weights.shape[0], dtype=object)
@@ -157,7 +175,20 @@ class Query:
         return sums.tolist()
 
     def ranges(self, integers: tuple[int, ...], law: Law) -> tuple[Integers, Integers]:
-        """Between what Σ_k w_ik n_k of every row of the weights lies; None: nothing is known."""
+        """Between what Σ_k w_ik n_k of every row of the weights lies; None: nothing is known.
+
+        Parameters
+        ----------
+        integers : tuple of int
+            What was published.
+        law : Law
+            Of its noise.
+
+        Returns
+        -------
+        pair of int array or None
+            Lower and upper ends, one per query.
+        """
         y = np.array(integers, dtype=object)
         return None if law.high is None else y - law.high, None if law.low is None else y - law.low
 
@@ -207,7 +238,9 @@ class LargestQuery(Query):
     Parameters
     ----------
     envelope : Envelope
+        Of the numbers that are weighed.
     weights : (rows, entries) array or sparse array of int
+        One row per sum.
     centres : tuple of int
         One per row.
 
@@ -236,15 +269,47 @@ class LargestQuery(Query):
         object.__setattr__(self, "size", 1)
 
     def sensitivity(self) -> Sensitivity:
-        """A maximum moves no more than one of its arguments does."""
+        """A maximum moves no more than one of its arguments does.
+
+        Returns
+        -------
+        Sensitivity
+            Of the one integer.
+        """
         most = super().sensitivity().largest
         return Sensitivity(most, most * most, most, min(most, 1))
 
     def true_integers(self, values: FloatArray) -> list[int]:
+        """The one integer, without noise: private.
+
+        Parameters
+        ----------
+        values : float array
+            The private numbers.
+
+        Returns
+        -------
+        list of int
+            The largest sum less its centre: private.
+        """
         rows = super().true_integers(values)
         return [max(row - centre for row, centre in zip(rows, self.centres, strict=True))]
 
     def ranges(self, integers: tuple[int, ...], law: Law) -> tuple[Integers, Integers]:
+        """What is certain of every row's sum; None where nothing is.
+
+        Parameters
+        ----------
+        integers : tuple of int
+            The one that was published.
+        law : Law
+            Of its noise.
+
+        Returns
+        -------
+        pair of int array or None
+            Lower and upper ends, one per row of the weights.
+        """
         (y,) = integers
         return None, None if law.low is None else y - law.low + np.array(self.centres, dtype=object)
 
@@ -314,10 +379,13 @@ class Measurement:
     Parameters
     ----------
     query : Query
+        What is asked.
     law : Law or class of laws
         A class is calibrated to the query and the budget.
     budget : PrivacyBudget
+        What it spends.
     name : str
+        For tables and reports.
 
     Raises
     ------
@@ -371,7 +439,25 @@ class Measurement:
             object.__setattr__(self, part, value)
 
     def draw(self, values: FloatArray, source: System | Simulated) -> Outcome:
-        """Read the data, add noise: the only function that reads a database. Spends the budget."""
+        """Read the data, add noise: the only function that reads a database. Spends the budget.
+
+        Parameters
+        ----------
+        values : float array
+            The private numbers.
+        source : System or Simulated
+            Random bytes: of the operating system, or of a seed.
+
+        Returns
+        -------
+        Outcome
+            The measured integers with their noise: public.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the law draws a number outside its support.
+        """
         low, high = self.law.low, self.law.high
         noise = source.draw(self.law, self.query.size)
         fits = len(noise) == self.query.size

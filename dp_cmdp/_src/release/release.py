@@ -174,14 +174,36 @@ class Release:
         return both
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of the file of the release."""
+        """The content of the file of the release.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         from dp_cmdp._src.release.documents import release_document
 
         return release_document(self)
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any]) -> Release:
-        """The release of a file; every law is proved again for the sensitivity counted anew."""
+        """The release of a file; every law is proved again for the sensitivity counted anew.
+
+        Parameters
+        ----------
+        said : mapping
+            What :meth:`to_dict` returned.
+
+        Returns
+        -------
+        Release
+            The same release.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a law does not fit what it measured.
+        """
         from dp_cmdp._src.release.documents import release_from
 
         return release_from(said)
@@ -193,10 +215,12 @@ class Release:
         Parameters
         ----------
         path : str or Path
+            The file.
 
         Returns
         -------
         Path
+            The file that was written.
         """
         from dp_cmdp._src.base.documents import write_document
 
@@ -210,10 +234,12 @@ class Release:
         Parameters
         ----------
         path : str or Path
+            The file.
 
         Returns
         -------
         Release
+            The release that the file holds.
 
         Raises
         ------
@@ -237,6 +263,12 @@ class Release:
         Returns
         -------
         pandas.DataFrame
+            Labelled as the envelope is.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no such table.
         """
         require("pandas")
         if table not in TABLES:
@@ -263,6 +295,7 @@ class Release:
         Returns
         -------
         matplotlib.figure.Figure
+            To be shown, or written by `dp_cmdp.figures.save_figure`.
         """
         return lazily("dp_cmdp._src.figures.release", "release_figure")(self)
 

@@ -246,10 +246,28 @@ class Step:
             object.__setattr__(self, name, share)
 
     def part(self, budget: PrivacyBudget) -> PrivacyBudget:
+        """The step's share of a budget, exactly.
+
+        Parameters
+        ----------
+        budget : PrivacyBudget
+            That of the whole strategy.
+
+        Returns
+        -------
+        PrivacyBudget
+            What this step may spend.
+        """
         return PrivacyBudget(self.epsilon * budget.epsilon, self.delta * budget.delta)
 
     def document(self) -> dict[str, Any]:
-        """Its shares and options as JSON, without public prior numbers."""
+        """The step's shares and options as JSON, without public prior numbers.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         name = getattr(self.propose, "__qualname__", type(self.propose).__name__)
         said: dict[str, Any] = {
             "propose": name, "epsilon": str(self.epsilon), "delta": str(self.delta)
@@ -279,6 +297,7 @@ class Strategy:
     *steps : Step
         Their shares of ε sum to at most 1, and so do those of δ.
     name : str
+        As it appears in tables and files.
 
     Raises
     ------
@@ -385,7 +404,11 @@ class Strategy:
 
         Parameters
         ----------
-        share, safety, shift, law
+        share : number or text
+            As in :meth:`queries`.
+        safety, shift : float
+            As in :meth:`queries`.
+        law : law or {"auto", "laplace", "one-sided"}
             As in :meth:`queries`.
 
         Returns
@@ -417,11 +440,33 @@ class Strategy:
 
     @classmethod
     def named(cls, name: str) -> Strategy:
-        """One of the strategies with a name, but "auto"."""
+        """One of the strategies with a name, but "auto".
+
+        Parameters
+        ----------
+        name : {"entries", "queries", "worst row"}
+            Which one.
+
+        Returns
+        -------
+        Strategy
+            With its default settings.
+        """
         return {"entries": cls.entries, "queries": cls.queries, "worst row": cls.worst_row}[name]()
 
     def given(self, prior: Prior) -> Strategy:
-        """The same strategy, whose own proposals believe in `prior`."""
+        """The same strategy, whose own proposals believe in `prior`.
+
+        Parameters
+        ----------
+        prior : Prior
+            What is believed of the private numbers.
+
+        Returns
+        -------
+        Strategy
+            With the same name.
+        """
         steps = list(self.steps)
         for place, step in enumerate(steps):
             if isinstance(step.propose, LinearQueries):
@@ -429,7 +474,13 @@ class Strategy:
         return Strategy(*steps, name=self.name)
 
     def document(self) -> dict[str, Any]:
-        """The strategy as JSON, for the files of its releases."""
+        """The strategy as JSON, for the files of its releases.
+
+        Returns
+        -------
+        dict
+            Texts, numbers and arrays, without objects of this package.
+        """
         return {"name": self.name, "steps": list(map(Step.document, self.steps))}
 
     def __str__(self) -> str:

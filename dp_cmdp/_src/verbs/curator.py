@@ -57,6 +57,11 @@ class Comparison:
         -------
         matplotlib.figure.Figure
             ``dp_cmdp.figures.save_figure`` writes it for the owner of the file only.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the comparison was pickled or copied, which keeps its numbers alone.
         """
         if self._found is None:
             raise InvalidArgumentError(
@@ -81,16 +86,21 @@ def compare(found: Answer[Any], data: Data) -> Comparison:
     Parameters
     ----------
     found : Answer
+        What is judged.
     data : array_like, mapping from group to numbers, table, path of a csv file or Database
+        The true numbers, which are read.
 
     Returns
     -------
     Comparison
+        Loss and number of violated constraints.
 
     Raises
     ------
     RefusedError
         The values cannot be used.
+    InvalidTypeError
+        `found` is no answer.
 
     Notes
     -----
@@ -138,7 +148,9 @@ def check(values: Data, problem: Problem | Envelope) -> Report:
     Parameters
     ----------
     values : array_like, mapping from group to numbers, table, path of a csv file or Database
+        The true numbers, which are read.
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem, extend.Problem or Envelope
+        Whose bounds and labels they must fit.
 
     Returns
     -------

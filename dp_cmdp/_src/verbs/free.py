@@ -35,6 +35,7 @@ def answer(problem: Any, release: Any = None) -> Any:
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, CMDP, cvxpy.Problem or extend.Problem
+        What is asked.
     release : Release, optional
         Of the problem's envelope. Without one the answer is robust: safe for every database of the
         envelope.
@@ -92,6 +93,7 @@ def certify(problem: Problem, decision: Any, release: Release | None = None) -> 
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem or extend.Problem
+        What is asked.
     decision : array_like, Policy, mapping from variable to numbers, …
         Wherever it comes from: what the problem's answers call their decision.
     release : Release, optional

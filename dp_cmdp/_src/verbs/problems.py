@@ -56,7 +56,9 @@ class UserProblem(Protocol):
         Parameters
         ----------
         known : UncertaintySet
-        estimate : array, optional
+            The databases that are possible.
+        estimate : float array, optional
+            The database at which the decision is valued; by default the middle of the set.
 
         Returns
         -------
@@ -66,11 +68,37 @@ class UserProblem(Protocol):
         ...
 
     def value(self, decision: Any, values: FloatArray) -> float:
-        """What a decision is worth at a database; the more, the better."""
+        """What a decision is worth at a database; the more, the better.
+
+        Parameters
+        ----------
+        decision : object
+            What `answer` decided.
+        values : float array
+            One number per entry of the envelope.
+
+        Returns
+        -------
+        float
+            Its worth.
+        """
         ...
 
     def slack(self, decision: Any, theta: Affine) -> Any:
-        """What must be at least 0: an array of terms affine in `theta`."""
+        """What must be at least 0: an array of terms affine in `theta`.
+
+        Parameters
+        ----------
+        decision : object
+            What `answer` decided.
+        theta : Affine
+            The private numbers, as an expression.
+
+        Returns
+        -------
+        Affine
+            One term per constraint.
+        """
         ...
 
 
@@ -175,7 +203,8 @@ def certified(
     Parameters
     ----------
     problem : extend.Problem
-    decision
+        Whose `slack` is proved.
+    decision : object
         Of any type.
     known : UncertaintySet
         What the decision must be safe for.

@@ -128,10 +128,14 @@ def simulate(
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem or extend.Problem
+        What is asked.
     values : array_like, mapping from group to numbers, table or path of a csv file
         Invented or public numbers, within the envelope's bounds.
     epsilon, delta : number or text
-    strategy, prior
+        The budget of each release.
+    strategy : str or Strategy
+        As in :func:`solve`.
+    prior : like values, optional
         As in :func:`solve`.
     draws : int
         How many releases; each has its own noise.

@@ -74,6 +74,7 @@ def solve(
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem or extend.Problem
+        What is asked; its type decides the type of the answer.
     data : array_like, mapping from group to numbers, table, path of a csv file or Database
         The private numbers; a Database carries its ledger.
     epsilon, delta : number or text
@@ -159,7 +160,17 @@ def publish(
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem, extend.Problem or Envelope
         An Envelope, which asks nothing, takes the strategy "entries".
-    data, epsilon, delta, strategy, prior, after, progress
+    data : array_like, mapping from group to numbers, table, path of a csv file or Database
+        As in :func:`solve`.
+    epsilon, delta : number or text
+        As in :func:`solve`.
+    strategy : {"auto", "entries", "queries", "worst row"} or Strategy
+        As in :func:`solve`.
+    prior : like data, optional
+        As in :func:`solve`.
+    after : Release, optional
+        As in :func:`solve`.
+    progress : bool
         As in :func:`solve`.
 
     Returns

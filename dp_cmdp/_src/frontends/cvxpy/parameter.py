@@ -100,7 +100,13 @@ class PrivateParameter(cp.Parameter):
 
     @property
     def value(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """None: the values of a private parameter are kept nowhere."""
+        """None: the values of a private parameter are kept nowhere.
+
+        Raises
+        ------
+        PrivacyLeakError
+            If `problem.solve()` of cvxpy asks for it.
+        """
         if sys._getframe(1).f_code.co_name == "_solve":  # cvxpy's own, which asks for it first
             raise PrivacyLeakError(
                 f"{self.name()} is private, so problem.solve() has no value for it: {_INSTEAD}"
@@ -112,7 +118,20 @@ class PrivateParameter(cp.Parameter):
         self.save_value(val)
 
     def save_value(self, val: Any, sparse_path: bool = False) -> None:
-        """Refused: a stored value would be seen by whoever sees the problem."""
+        """Refused: a stored value would be seen by whoever sees the problem.
+
+        Parameters
+        ----------
+        val : object
+            Only None, which changes nothing.
+        sparse_path : bool
+            As cvxpy passes it.
+
+        Raises
+        ------
+        PrivacyLeakError
+            If a value is given.
+        """
         if val is not None:
             raise PrivacyLeakError(
                 f"{self.name()} is private, so its values are not stored: {_INSTEAD}"

@@ -41,6 +41,7 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
         What the problem was loaded from, or another one made alike, under any number of wrappers; a
         hazard grid of an agent; or one that observes the states of the problem.
     problem : ParametricCMDP
+        The model whose costs are released.
     release : Release, optional
         Of the problem's database. Without one, the worst database within the public bounds.
 
@@ -122,7 +123,13 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
         return self._environment.state_of(self.env, observation)
 
     def render(self) -> Any:
-        """The environment's picture; of a hazard grid, candidates in the colour of their costs."""
+        """The environment's picture; of a hazard grid, candidates in the colour of their costs.
+
+        Returns
+        -------
+        array, str or None
+            What the environment's render mode gives.
+        """
         draw = getattr(self.env.unwrapped, "picture", None)
         if draw is None or self.render_mode is None:
             return self.env.render()
