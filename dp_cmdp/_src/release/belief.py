@@ -49,8 +49,8 @@ LEVEL = 0.35
 PRIOR_ERROR = 0.125
 #: Standard deviation of databases invented around prior numbers, as a share of the range.
 AROUND_PRIOR = 0.1
-#: (level, concentration) of invented databases, in turn.
-STRATA = ((0.35, 2.0), (0.5, 2.0), (0.35, 0.5))
+#: (level, concentration) of invented databases, in turn: low and high, together and at both ends.
+STRATA = ((0.3, 0.5), (0.5, 2.0), (0.2, 1.0), (0.6, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +113,14 @@ class Belief:
         variance = ((PLACES - mean) ** 2 * density).sum(axis=0)
         width = self.width[entry]
         return self.lower[entry] + width * mean, width**2 * variance
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """A database of this belief, entry by entry."""
+        density = np.exp(self.log - self.log.max(axis=0))
+        ends = np.cumsum(density, axis=0)
+        place = (ends < ends[-1] * rng.random(self.width.size)).sum(axis=0)
+        share = (place + rng.random(self.width.size)) / PLACES.size
+        return self.lower + self.width * np.minimum(share, 1.0)
 
     def tilt(self, entry: NDArray[np.integer[Any]], weight: FloatArray, goal: float) -> None:
         """Change the densities of `entry` so that Σ weight·mean is `goal`, as near as can be."""

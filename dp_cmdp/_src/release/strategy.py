@@ -268,21 +268,32 @@ class Step:
         dict
             Texts, numbers and arrays, without objects of this package.
         """
-        name = getattr(self.propose, "__qualname__", type(self.propose).__name__)
-        said: dict[str, Any] = {
-            "propose": name, "epsilon": str(self.epsilon), "delta": str(self.delta)
-        }  # fmt: skip
-        for field in fields(self.propose) if is_dataclass(self.propose) else ():
-            option = getattr(self.propose, field.name)
-            if field.name == "prior":
-                said["prior"] = option is not None and option.values is not None
-            elif isinstance(option, str | int | float):
-                said[field.name] = option
-            else:
-                said[field.name] = getattr(option, "__name__", "own")
-        if is_dataclass(self.propose):
-            said.setdefault("prior", False)
-        return said
+        shares = {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+        return _said(self.propose) | shares
+
+    @property
+    def believes(self) -> bool:
+        """Whether its proposal is for a problem, around a belief."""
+        return isinstance(getattr(self.propose, "prior", None), Prior)
+
+
+def _said(propose: Any) -> dict[str, Any]:
+    """A proposal and its options as JSON, without public prior numbers."""
+    name = getattr(propose, "__qualname__", type(propose).__name__)
+    if not is_dataclass(propose):
+        return {"propose": name}
+    said: dict[str, Any] = {"propose": name, "prior": False}
+    for field in fields(propose):
+        option = getattr(propose, field.name)
+        if field.name == "prior":
+            said["prior"] = option is not None and option.values is not None
+        elif isinstance(option, str | int | float):
+            said[field.name] = option
+        elif isinstance(option, tuple):
+            said[field.name] = list(map(_said, option))
+        else:
+            said[field.name] = getattr(option, "__name__", "own")
+    return said
 
 
 @dataclass(frozen=True)
@@ -469,8 +480,9 @@ class Strategy:
         """
         steps = list(self.steps)
         for place, step in enumerate(steps):
-            if isinstance(step.propose, LinearQueries):
-                steps[place] = replace(step, propose=replace(step.propose, prior=prior))
+            if step.believes:
+                believing: Any = step.propose
+                steps[place] = replace(step, propose=replace(believing, prior=prior))
         return Strategy(*steps, name=self.name)
 
     def document(self) -> dict[str, Any]:
@@ -560,6 +572,7 @@ class LinearQueries:
     shift: float = 0.5
     law: Any = "auto"
     prior: Prior = NOTHING_KNOWN
+    passes: int = 2
 
     word: ClassVar[str] = "queries"
     #: Whether one noise serves all rows.
@@ -569,14 +582,22 @@ class LinearQueries:
         self, problem: Problem, release: Release, budget: PrivacyBudget
     ) -> Measurement | None:
         found = self.proposal(problem, release, budget)
-        return self.measurement(problem, release, budget, found)
+        weights = None if found is None else found.integers(problem.envelope)
+        if weights is None or not weights.nnz:
+            return None
+        query = Query(problem.envelope, weights)
+        if self.alone:
+            belief, _ = believed(problem, release, self.prior).moments()
+            query = LargestQuery(problem.envelope, weights, tuple(query.true_integers(belief)))
+        law = _suited(self.law, budget, query.sensitivity().count == 1)
+        return Measurement(query, law, budget, name=self.word)
 
     def proposal(
         self, problem: Problem, release: Release, budget: PrivacyBudget
     ) -> Proposal | None:
         """The queries worth measuring around a belief; None where there is nothing to measure.
 
-        The second pass looks at queries that lie `shift` standard deviations higher than believed.
+        A second pass looks at queries that lie `shift` standard deviations higher than believed.
         """
         belief, pairs = believed(problem, release, self.prior), _Pairs(problem, self.alone)
         mean, variance = belief.moments()
@@ -584,7 +605,7 @@ class LinearQueries:
         law = _suited(self.law, budget, pairs.single)
         payment = self.safety * _margin(law, budget)
         try:
-            for _ in range(2):
+            for _ in range(self.passes):
                 found = pairs.propose(problem, release.uncertainty, estimate, payment, found)
                 if not found.weights.nnz:
                     return None
@@ -596,20 +617,6 @@ class LinearQueries:
         except (SolverError, RefusedError, InvalidArgumentError):  # no answer that floats hold
             pass
         return found
-
-    def measurement(
-        self, problem: Problem, release: Release, budget: PrivacyBudget, found: Proposal | None
-    ) -> Measurement | None:
-        """What the proposal asks for, in integers; None where nothing is left of it."""
-        weights = None if found is None else found.integers(problem.envelope)
-        if weights is None or not weights.nnz:
-            return None
-        query = Query(problem.envelope, weights)
-        if self.alone:
-            belief, _ = believed(problem, release, self.prior).moments()
-            query = LargestQuery(problem.envelope, weights, tuple(query.true_integers(belief)))
-        law = _suited(self.law, budget, query.sensitivity().count == 1)
-        return Measurement(query, law, budget, name=self.word)
 
 
 @dataclass(frozen=True)
