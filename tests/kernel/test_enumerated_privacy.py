@@ -16,7 +16,7 @@ from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.noise.laws import Laplace, Sensitivity
 from dp_cmdp._src.noise.one_sided import OneSided
 from dp_cmdp._src.release import strategy as strategies
-from dp_cmdp._src.release.choose import adaptive
+from dp_cmdp._src.release.choose import QUERIES, WORST_ROWS, BestQueries
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Outcome, Query
 from dp_cmdp._src.release.release import Release, is_empty
 from tests.kernel.enumeration import divergence, exp_below, worst
@@ -248,8 +248,9 @@ def test_queries_chosen_after_the_entries_are_private_over_all_adjacent_database
     theta = Envelope(0.0, 3.5, radius=1.0, shape=2)
     A = dp.Affine.of([[theta[0], theta[1]], [theta[0] * 0.5, theta[1]]], theta)
     problem = dp.ParametricLP(maximize=[3.0, 2.0], A=A, b=[4.0, 3.0], upper=2.0)
-    strategy, spent = adaptive(Fraction(7, 20), rows), budget(4, "1/4")
-    first, second = strategy.steps
+    spent, kind = budget(4, "1/4"), strategies.WorstRow if rows else strategies.LinearQueries
+    candidates = tuple(kind(*each) for each in (WORST_ROWS if rows else QUERIES))
+    first, second = strategies.first_entries(Fraction(7, 20), BestQueries(candidates))
     none = Release(theta)
     look = first.propose(problem, none, first.part(spent))
     noise, reach = weights_of(look.law), look.law.high

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from dp_cmdp._src.release.choose import (
     KEPT,
     Choice,
     Simulator,
-    adaptive,
     choose,
     menu,
     promises_nothing,
@@ -87,7 +85,7 @@ def replayed(problem: Any, values: Any, strategy: Any, integers: Any, monkeypatc
 def test_the_same_integers_give_the_same_release_and_answer_whatever_the_data(
     share: str, monkeypatch: Any, tmp_path: Path
 ) -> None:
-    problem, strategy = dense(2, 15, radius=0.02), adaptive(Fraction(share), True)
+    problem, strategy = dense(2, 15, radius=0.02), Strategy.best_queries(share=share)
     values = np.linspace(0.2, 0.8, 30)
     first = dp.solve(problem, values, epsilon=6, delta="1/1000", strategy=strategy)
     integers = [outcome.integers for outcome in first.release.outcomes]
@@ -100,7 +98,7 @@ def test_the_same_integers_give_the_same_release_and_answer_whatever_the_data(
 
 def test_queries_are_chosen_when_the_entries_are_known() -> None:
     """Which candidate is taken depends on what was published, and is measured as it proposes."""
-    problem, strategy, found = dense(3, 20), adaptive(Fraction(7, 20), True), set()
+    problem, strategy, found = dense(3, 20), Strategy.best_queries(), set()
     step = strategy.steps[1]
     for seed in range(6):
         values = np.random.default_rng(seed).beta(0.5, 0.5 + seed, 60)

@@ -49,7 +49,7 @@ LEVEL = 0.35
 PRIOR_ERROR = 0.125
 #: Standard deviation of databases invented around prior numbers, as a share of the range.
 AROUND_PRIOR = 0.1
-#: (level, concentration) of invented databases, in turn: low and high, together and at both ends.
+#: (level, concentration) of invented databases, in turn: low and at both ends, anywhere, …
 STRATA = ((0.3, 0.5), (0.5, 2.0), (0.2, 1.0), (0.6, 1.0))
 
 

@@ -292,7 +292,10 @@ class BestQueries:
     They are compared on databases drawn from the belief.
     """
 
-    candidates: tuple[LinearQueries, ...]
+    candidates: tuple[LinearQueries, ...] = (
+        *(LinearQueries(*each) for each in QUERIES),
+        *(WorstRow(*each) for each in WORST_ROWS),
+    )
     prior: Prior = NOTHING_KNOWN
 
     def __call__(
@@ -301,6 +304,8 @@ class BestQueries:
         simulator = Simulator(problem, self.prior, before=release)
         scores = []
         for candidate in self.candidates:
+            if candidate.alone and problem.signs.shape[0] == 1:
+                continue  # the row by itself is a query
             own = Strategy(Step(replace(candidate, prior=self.prior)), name=candidate.word)
             scores.append(Score(own, own))
         *_, best = raced(simulator, scores, budget, KEPT_QUERIES, attrgetter("mean"))
@@ -342,20 +347,11 @@ def menu(rows: bool) -> tuple[Score, ...]:
         found.append(Strategy.worst_row(share=0, safety=USUAL[0], shift=USUAL[1]))
     scores = [Score(own, own) for own in found]
     for share in SHARES:
-        taken = adaptive(share, rows)
+        taken = Strategy.best_queries(share=share)
         for kind in kinds:
             steps = first_entries(share, kind(*USUAL, passes=1))
             scores.append(Score(Strategy(*steps, name=f"{kind.word}(share={share})"), taken))
     return tuple(scores)
-
-
-def adaptive(share: Fraction, rows: bool) -> Strategy:
-    """Entries with a share of ε, then the queries or the worst row that suit what was seen."""
-    candidates = [LinearQueries(*each) for each in QUERIES]
-    if rows:
-        candidates += [WorstRow(*each) for each in WORST_ROWS]
-    then = BestQueries(tuple(candidates))
-    return Strategy(*first_entries(share, then), name=f"best queries(share={share})")
 
 
 def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = False) -> Choice:

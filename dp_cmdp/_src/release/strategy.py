@@ -435,6 +435,45 @@ class Strategy:
         return cls._two(WorstRow, share, safety, shift, law)
 
     @classmethod
+    def best_queries(cls, *, share: Number = "7/20", law: Any = "auto") -> Strategy:
+        """As :meth:`queries` or :meth:`worst_row`, whichever suits the entries when they are known.
+
+        Kind, safety and shift are those that lose least in simulations on databases drawn from
+        what is believed after the entries were measured.
+
+        Parameters
+        ----------
+        share : number in (0, 1)
+            Of ε, for the entries, with a twentieth of δ.
+        law : {"auto", "laplace", "one-sided"} or Law
+            Of the entries.
+
+        Returns
+        -------
+        Strategy
+
+        Raises
+        ------
+        InvalidArgumentError
+            `share` is outside (0, 1).
+
+        Examples
+        --------
+        >>> import dp_cmdp as dp
+        >>> dp.Strategy.best_queries(share="1/4")
+        Strategy('best queries(share=1/4)': 2 steps)
+        """
+        from dp_cmdp._src.release.choose import BestQueries  # which simulates strategies
+
+        part = exact("share", share)
+        if not 0 < part < 1:
+            raise InvalidArgumentError(
+                f"share must lie in (0, 1): queries are chosen after the entries; got {share}"
+            )
+        steps = first_entries(part, BestQueries(), law=_law(law))
+        return cls(*steps, name=f"best queries(share={part})")
+
+    @classmethod
     def _two(
         cls, kind: type[LinearQueries], share: Number, safety: float, shift: float, law: Any
     ) -> Strategy:
