@@ -12,7 +12,7 @@ author = copyright = "The dp_cmdp contributors"
 version = release = __version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
@@ -20,12 +20,23 @@ extensions = [
     "command_line",
     "docstrings",
     "face",
+    "mathml",
+    "notebooks",
     "repository",
 ]
 highlight_language = "text"  # of blocks that do not say theirs: formulas, commands
 exclude_patterns = ["_ext"]
 autodoc_default_options = {"members": True}
 
+nb_execution_mode = "cache"  # a tutorial is executed again when its code changes
+nb_execution_raise_on_error = True
+nb_execution_in_temp = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+nb_output_stderr = "remove-warn"
+
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"  # drawn by the browser: nothing is loaded from elsewhere
 myst_heading_anchors = 3  # as GitHub does, so that links work in both places
 
 autodoc_inherit_docstrings = False

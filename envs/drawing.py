@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,7 @@ class Grid:
         (row, col), side = divmod(cell, self.shape[1]), self.side
         return image[row * side : (row + 1) * side, col * side : (col + 1) * side]
 
-    def spread(self, values: NDArray) -> NDArray:
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """Give every pixel the value of its cell."""
         grid = values.reshape(*self.shape, *values.shape[1:])
         return grid.repeat(self.side, axis=0).repeat(self.side, axis=1).astype(np.float64)
@@ -170,7 +171,7 @@ def _blend(image: FloatArray, coverage: FloatArray, colour: Colour) -> None:
     image += coverage[..., None] * (np.array(colour, dtype=np.float64) - image)
 
 
-def _stripes(along: NDArray, *, period: float, width: float) -> FloatArray:
+def _stripes(along: NDArray[Any], *, period: float, width: float) -> FloatArray:
     offset = np.abs((along / np.sqrt(2)) % period - period / 2)
     return np.clip(0.5 + width / 2 - offset, 0.0, 1.0)
 

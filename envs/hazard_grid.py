@@ -97,7 +97,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
     0.0
     """
 
-    metadata = {  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012
         "render_modes": ["human", "ansi", "rgb_array"],
         "render_fps": 8,
     }
@@ -125,12 +125,12 @@ class HazardGridEnv(gym.Env[Any, Any]):
             "slip": slip, "gamma": gamma, "step_reward": step_reward, "goal_reward": goal_reward,
         }  # fmt: skip
         given = {name: value for name, value in changes.items() if value is not None}
-        self.layout = as_layout(layout).replace(**given)
-        self.access = check.one_of("access", access, (AGENT, CURATOR))
+        self.layout: Layout = as_layout(layout).replace(**given)
+        self.access: str = check.one_of("access", access, (AGENT, CURATOR))
         if render_mode is not None:
             check.one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
         self.render_mode = render_mode
-        self.grid_model = GridModel(self.layout)
+        self.grid_model: GridModel = GridModel(self.layout)
         if access == CURATOR:
             if isinstance(hazards, str) and hazards == WITHHELD:
                 raise InvalidArgumentError(
@@ -141,8 +141,8 @@ class HazardGridEnv(gym.Env[Any, Any]):
             raise PrivacyLeakError(
                 'hazards must be left to the curator: open the grid with access="curator"'
             )
-        self.observation_space = spaces.Discrete(self.layout.num_cells)
-        self.action_space = spaces.Discrete(NUM_ACTIONS)
+        self.observation_space: spaces.Space[Any] = spaces.Discrete(self.layout.num_cells)
+        self.action_space: spaces.Space[Any] = spaces.Discrete(NUM_ACTIONS)
         self._spec: EnvSpec | None = None
         self._state: int | None = None
         self._drawn: tuple[FloatArray | None, Image] | None = None

@@ -73,7 +73,7 @@ class Hazards:
             parts = np.split(np.asarray(severity, dtype=np.float64), np.cumsum(sizes)[:-1])
             return parts, np.atleast_1d(np.asarray(limit, dtype=np.float64))
 
-        self.layout = layout
+        self.layout: Layout = layout
         self._numbers: Callable[[], Numbers] = numbers
 
     @classmethod

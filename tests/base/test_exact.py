@@ -84,6 +84,7 @@ def hard_sums():
             yield np.r_[rows, rows], twice  # every sum is 0
             near = [np.r_[parts[0], -parts[0] * (1 - 2.0**-52)], *twice[1:]]
             yield np.r_[rows, rows], near
+            yield rows, [parts[0] * 2.0**-600, *(part * 2.0**-450 for part in parts[1:])]
     yield np.array([0, 1, 1]), [np.array([5e-324, 1e300, -1e-300]), np.array([0.5, 1e300, 1e-300])]
 
 
@@ -91,8 +92,10 @@ def test_error_bounds_of_plain_sums_enclose_the_exact_ones():
     for rows, parts in hard_sums():
         plain, error, _ = exact.sum_bounds(rows, parts, num_rows=8)
         for row, total in enumerate(fractions_of(rows, parts, 8)):
+            own = np.abs(np.array(parts)[:, rows == row])
             if np.isfinite(error[row]):
                 assert abs(Fraction(plain[row]) - total) <= Fraction(error[row])
+            assert np.isfinite(error[row]) or own.max() > 2.0**240
 
 
 def test_signs_that_floats_decide_and_those_they_do_not_are_exact():

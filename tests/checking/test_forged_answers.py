@@ -144,6 +144,22 @@ def test_a_missing_file_or_another_release_is_refused(found: Answer[Any], folder
     assert refused(verify(folder, problem=other))
 
 
+def test_what_lies_beside_an_answer_is_judged_or_named(tmp_path: Path) -> None:
+    found = policy_answer("queries", 1.23)
+    folder = found.save(tmp_path / "answer")
+    (folder / "certificate.json").write_text('{"verified": true}')
+    found.policy.save(folder / "policy.npz")
+    report = verify(folder, problem=found.problem)
+    assert report
+    assert [f.outcome for f in report if "certificate.json" in f.why] == ["not judged"]
+    assert any("policy.npz" in f.subject and f.holds for f in report)
+    replace_policy(found).save(folder / "policy.npz")
+    assert refused(verify(folder, problem=found.problem))
+    assert refused(verify(folder))
+    (folder / "policy.npz").write_bytes(b"no document")
+    assert refused(verify(folder))
+
+
 def test_without_its_release_an_answer_must_hold_over_the_whole_envelope(
     found: Answer[Any], folder: Path
 ) -> None:
@@ -245,6 +261,28 @@ def test_states_that_a_policy_never_reaches_cost_nothing(tmp_path: Path) -> None
     report = verify(rewritten(tmp_path / "answer", "answer.npz", said))
     assert refused(report)
     assert "keeps every limit" in next(f.claim for f in report.failed)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-8, 1e-11])
+def test_answers_of_long_horizons_are_proved(gap: float, tmp_path: Path) -> None:
+    """Floats miss visits by (their distributions' and sums' rounding)/(1 − γ)², and no more."""
+    from dp_cmdp._src.cmdp.costs import PrivateCost
+    from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+
+    rng = np.random.default_rng(0)
+    T = rng.random((30, 3, 30)) ** 8
+    T /= T.sum(axis=-1, keepdims=True)
+    limit = Envelope(0.3 / gap, 0.5 / gap, radius=0.1 / gap)
+    costs = PrivateCost(states=[1, 2, 5], cost=Envelope(0, 1, radius=0.1), limit=limit)
+    problem = ParametricCMDP(T, rng.random((30, 3)), gamma=1 - gap, start=0, costs=costs)
+    found = problem.answer(problem.envelope.uncertainty)
+    folder = found.save(tmp_path / "answer")
+    assert verify(folder, problem=problem)
+    for name in ("value", "weights"):
+        said = content(folder / "answer.npz")
+        said[name] = said[name] * (1 + 1e-8 + 1e-12 / gap)
+        report = verify(rewritten(folder, "answer.npz", said), problem=problem)
+        assert [f"its {name}" in finding.claim for finding in report.failed] == [True]
 
 
 def test_a_policy_file_needs_its_model_and_perhaps_its_release(tmp_path: Path) -> None:

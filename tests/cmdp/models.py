@@ -121,7 +121,12 @@ def random_affine(
 
 
 def random_model(
-    rng: np.random.Generator, *, crooked: bool = False, entries: int = 3, rows: int = 2
+    rng: np.random.Generator,
+    *,
+    crooked: bool = False,
+    entries: int = 3,
+    rows: int = 2,
+    rewarded: bool = False,
 ) -> tuple[dp.ParametricCMDP, dp.Policy]:
     """A tiny model: entries in several pairs, in both constraints, in costs and limits."""
     num_states, num_actions = int(rng.integers(1, 4)), int(rng.integers(1, 3))
@@ -138,7 +143,9 @@ def random_model(
     }
     model = dp.ParametricCMDP(
         T,
-        rng.normal(size=(num_states, num_actions)),
+        random_affine(rng, theta, (num_states, num_actions), 3)
+        if rewarded
+        else rng.normal(size=(num_states, num_actions)),
         start=rng.dirichlet(np.full(num_states, 0.5)),
         gamma=float(rng.choice([0.0, 0.5, 0.9, 0.99])),
         costs=costs,

@@ -148,6 +148,18 @@ def test_sums_beyond_the_floats_are_never_certified():
     assert not model.certify(dp.Policy.uniform(1, 1), model.envelope.uncertainty)
 
 
+@pytest.mark.parametrize("chance", [1e-100, 1e-219, 1e-300, 5e-324])
+def test_a_move_of_the_least_chance_that_is_charged_is_no_obstacle(chance):
+    """State 1 is entered every other time, state 2 with a chance whose products underflow."""
+    T = np.zeros((3, 1, 3))
+    T[0, 0, 1], T[0, 0, 2], T[1:, 0, 0] = 1.0, chance, 1.0
+    cost = dp.PrivateCost(states=[1, 2], cost=dp.Envelope(0.0, 1.0), limit=3.0, on="entering")
+    model = dp.ParametricCMDP(T, np.zeros((3, 1)), gamma=0.9, costs=cost)
+    known = known_set(np.zeros(2), np.ones(2), [[1.0, 1.0]], [0.5])
+    slack = model.certify(dp.Policy(np.ones((3, 1))), known).slack[0]
+    assert slack == pytest.approx(3.0 - 0.5 / (1 - 0.81), abs=1e-9)
+
+
 def test_visits_that_underflow_are_no_obstacle():
     """State k of a line is visited γ^k times: 2^-599 in the end, far below what products take."""
     n = 600

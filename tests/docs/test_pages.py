@@ -20,7 +20,6 @@ NOT_RUN = {
     "needs a cluster": 2,
     "needs the repository": 1,
     "needs torch (make test-rl runs it)": 1,
-    "needs what make demo wrote": 1,
     "sets up an environment": 3,
     "starts a server": 2,
     "takes minutes": 1,

@@ -18,16 +18,3 @@ def test_how_much_less_is_lost_is_what_the_table_says():
     least, most = (float(number) for number in said.groups())
     assert least == pytest.approx(min(ratios), abs=0.05)
     assert most == pytest.approx(max(ratios), abs=0.05)
-
-
-def test_how_the_loss_falls_with_size_is_what_the_table_says():
-    table = (ROOT / "docs/scale.md").read_text()
-    losses = [
-        re.search(rf"^\| auction \| {size} \| 0.1 \| 0.001 \|.*?\*\*([\d.]+) \[", table, re.M)
-        for size in ("100", "300", "1,000")
-    ]
-    said = re.search(r"default strategy loses ([\d.]+), ([\d.]+) and ([\d.]+) %", README)
-    assert said is not None
-    for number, loss in zip(said.groups(), losses, strict=True):
-        assert loss is not None
-        assert float(number) == pytest.approx(float(loss[1]), abs=0.05)

@@ -12,8 +12,8 @@ import pytest
 import dp_cmdp as dp
 
 FOLDER = Path(__file__).parents[2] / "examples/face"
-#: Of issues that come later: episodes of finite length, private rewards, shields.
-LATER = {"horizon", "rewards", "learners"}
+#: Of issues that come later: episodes of finite length, shields.
+LATER = {"horizon", "learners"}
 #: Slow, or of packages that are not installed everywhere.
 MARKED = {
     "study": pytest.mark.long,

@@ -152,6 +152,10 @@ def test_a_comparison_shows_the_truth_in_its_picture_only(compared: Any) -> None
             copied.plot()
 
 
+def test_notebooks_show_a_picture_also_of_a_process_without_pyplot(found: Any) -> None:
+    assert pickle.loads(pickle.dumps(found.plot()))._repr_png_().startswith(b"\x89PNG")
+
+
 def test_files_hold_the_picture_and_nothing_about_the_machine(found: Any, tmp_path: Path) -> None:
     path = dp.figures.save_figure(found.plot(), tmp_path / "new" / "answer.png")
     with Image.open(path) as image:

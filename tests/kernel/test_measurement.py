@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,20 @@ def test_a_bound_without_the_cell_that_is_rounded_off_would_miss_the_truth():
     found = measurement.draw(value, Chosen(measurement.law.low)).inequalities()
     careless = measurement.query.true_integers(value)[0] * envelope.step
     assert careless < value <= found.upper == careless + envelope.step
+
+
+def test_bounds_between_two_floats_are_rounded_outwards():
+    """On a lattice finer than floats, what the integers say is not narrowed by rounding."""
+    envelope = Envelope(-4, 4, radius=2.0**-42, shape=1)
+    step = Fraction(float(envelope.step[0]))
+    for noise, value in product(range(20), (3.0, -3.0)):
+        measurement = Measurement(Query(envelope, np.array([[1]])), Laplace, ONE)
+        outcome = measurement.draw(np.array([value]), Chosen(noise))
+        found, law, (y,) = outcome.inequalities(), measurement.law, outcome.integers
+        assert law.low is not None
+        assert law.high is not None
+        assert Fraction(found.lower[0]) <= (y - law.high) * step
+        assert (y - law.low + 1) * step <= Fraction(found.upper[0])
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -352,7 +367,9 @@ class TestRefusals:
         with pytest.raises(InvalidArgumentError, match="private"):
             Measurement(self.query, law, budget(epsilon, delta))
 
-    @pytest.mark.parametrize(("epsilon", "delta"), [(0, "1/100"), (-1, "1/100"), (1, -1)])
+    @pytest.mark.parametrize(
+        ("epsilon", "delta"), [(0, "1/100"), (-1, "1/100"), (1, -1), (1, "2/3")]
+    )
     @pytest.mark.parametrize("weights", [WEIGHTS, 0 * WEIGHTS])
     def test_budgets_that_are_none_are_refused_also_where_nothing_moves(
         self, epsilon, delta, weights

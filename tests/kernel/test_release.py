@@ -208,6 +208,9 @@ class TestFiles:
         "an unbounded law that stops": lambda s: _law(s, 4, onward=lambda _: "1"),
         "less spent": lambda s: _edit(s, 0, epsilon="1/3"),
         "less delta spent": lambda s: _edit(s, 0, delta="1/3000"),
+        "more delta than a budget may have": lambda s: _edit(s, 0, delta="2/3"),
+        "a name that moves the cursor": lambda s: _edit(s, 0, name="\x1b[2Jproved"),
+        "a name without end": lambda s: _edit(s, 0, name="a" * 201),
         "nothing spent": lambda s: _edit(s, 0, epsilon="0"),
         "less than nothing spent": lambda s: _edit(s, 0, epsilon="-1/2"),
         "a budget in other words": lambda s: _edit(s, 0, epsilon="2/4"),
@@ -242,6 +245,7 @@ class TestFiles:
         "no outcomes": lambda s: s.pop("outcomes"),
         "a mark that is none": lambda s: s.update(simulated="no"),
         "a number for a ledger": lambda s: s.update(ledger=3),
+        "a ledger on two lines": lambda s: s.update(ledger="one\ntwo"),
         "a list for a strategy": lambda s: s.update(strategy=[1]),
     }
 

@@ -290,6 +290,16 @@ def test_an_answer_is_not_proved_by_the_release_of_a_narrower_envelope(tmp_path)
         Answer.load(folder)
 
 
+def test_negative_multipliers_prove_nothing():
+    """−1 times an inequality that never binds, θ₀ + θ₁ ≤ 9, would prove what is false."""
+    theta = Envelope(0.0, 1.0, shape=2, radius=0.1)
+    lp = ParametricLP([1.0], A=[[theta[0] + theta[1]]], b=[1.0], upper=9.0)
+    known = UncertaintySet(np.zeros(2), np.ones(2), sparse.csr_array([[1.0, 1.0]]), np.array([9.0]))
+    assert lp._certificate(np.array([0.5]), known, sparse.csr_array([[0.0]]))
+    for multiplier in (0.0, -1.0):
+        assert not lp._certificate(np.array([1.0]), known, sparse.csr_array([[multiplier]]))
+
+
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_multipliers_that_are_no_numbers_prove_nothing(number):
     known = UncertaintySet(np.zeros(2), np.ones(2), sparse.csr_array([[1.0, 1.0]]), np.array([1.5]))

@@ -112,6 +112,20 @@ def test_bounds_enclose_the_coefficients_and_what_floats_make_of_them():
             assert ((low <= made) & (made <= high)).all()
 
 
+def test_coefficients_computed_in_floats_move_by_no_more_than_is_stated():
+    """Sums of large entries are rounded by more than the radius is small."""
+    rng = np.random.default_rng(1)
+    theta = Envelope(0.0, 1000.0, shape=3, radius=0.1)
+    lp = ParametricLP([1.0], A=[[theta[0] * 0.3 + theta[1] * 0.7 + theta[2] / 3]], b=[1.0])
+    own, M, m = lp.entrywise()
+    for _ in range(50):
+        values = rng.uniform(1.0, 999.0, 3)
+        beside = values + theta.radius * np.eye(3)
+        for record, each in enumerate(beside):
+            far = abs((M @ each + m)[0] - (M @ values + m)[0])
+            assert far <= own.envelope.change.toarray()[record, 0]
+
+
 def test_single_entries_are_not_widened():
     theta = Envelope([0.1, 0.2], [0.7, 0.9], radius=[0.1, 0.3])
     lp = ParametricLP([1.0], A=[[theta[0]]], b=[-theta[1] + 0.0])

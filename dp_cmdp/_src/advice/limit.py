@@ -130,10 +130,11 @@ def _linear_program(asked: Any) -> ParametricLP:
         raise InvalidTypeError(
             f"problem must be a ParametricLP or a ParametricCMDP; got {type(asked).__name__}"
         )
+    earned = asked.r if asked.objective is None else asked.objective
     most = (1.0 + 1e-9) / (1.0 - asked.gamma)  # the occupancies sum to 1/(1 − γ)
     return ParametricLP._of(
         asked.envelope,
-        objective=Affine.of(asked.r.ravel(), asked.envelope),
+        objective=Affine.of(earned, asked.envelope).reshape(asked.r.size),
         A=asked.cost,
         b=asked.limit,
         A_eq=flow_matrix(asked.mdp),

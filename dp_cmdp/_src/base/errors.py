@@ -56,7 +56,7 @@ class RefusedError(Error):
 
     def __init__(self, message: str, *, repairs: Mapping[str, float] | None = None) -> None:
         super().__init__(message)
-        self.repairs = dict(repairs or {})
+        self.repairs: dict[str, float] = dict(repairs or {})
 
     def __reduce__(self) -> Any:
         return _rebuilt, (type(self), str(self), self.__dict__)

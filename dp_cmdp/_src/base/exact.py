@@ -68,7 +68,7 @@ def row_sums(rows: NDArray[np.intp], factors: Factors, *, num_rows: int) -> Floa
     count = np.bincount(rows[order], minlength=num_rows)
     end = np.cumsum(count)
     sums = np.zeros(num_rows)
-    pieces = None if _unsafe(parts).any() else _expand(parts)
+    pieces = None if np.any(_outside(parts)) else _expand(parts)
     todo = count > 0
     if pieces is not None and len(parts) <= 2:
         # a lone product is its own leading piece: it is already rounded once
@@ -102,8 +102,9 @@ def sum_bounds(
 
     A sum of n products of up to three floats, in any order, is off by at most γ_(n+2) Σ|terms|,
     γ_k = k u/(1 − k u), u = 2^-53 (Higham 2002, section 3.1). Twice that is returned, which covers
-    the rounding of Σ|terms| and of the bound; infinity for rows with factors that could over- or
-    underflow.
+    the rounding of Σ|terms| and of the bound; infinity for rows with factors that could overflow.
+    A product that underflows is off by 2^-1075 more, times the factor that follows: four times
+    that is added where a factor is so small.
     """
     terms = np.array(factors[0], dtype=np.float64)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -113,7 +114,9 @@ def sum_bounds(
         plain = np.bincount(rows, weights=terms, minlength=num_rows).astype(np.float64)
         size = np.bincount(rows, weights=np.abs(terms), minlength=num_rows).astype(np.float64)
         error = (count + 4) * 2.0**-52 * size
-    error[rows[_unsafe(factors)]] = np.inf
+    small, large = _outside(factors)
+    np.add.at(error, rows[small], 2.0**-1073 * (1.0 + np.abs(factors[-1][small])))
+    error[rows[large]] = np.inf
     return plain, error, size
 
 
@@ -191,12 +194,12 @@ def float_below(value: Fraction) -> float:
     return -float_above(-value)
 
 
-def _unsafe(factors: Factors) -> NDArray[np.bool_]:
-    """Which terms may have a (partial) product of their factors outside the error-free range."""
+def _outside(factors: Factors) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which terms may have a (partial) product below, and which above, the error-free range."""
     size = np.abs(np.array(factors, dtype=np.float64))
     power = 1.0 if len(factors) < 3 else 0.5
-    outside = (size < _SMALL**power) | (size > _LARGE**power)
-    return (outside & (size != 0.0)).any(axis=0)
+    small = (size < _SMALL**power) & (size != 0.0)
+    return small.any(axis=0), (size > _LARGE**power).any(axis=0)
 
 
 def _expand(factors: Factors) -> FloatArray:

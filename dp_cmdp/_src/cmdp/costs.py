@@ -251,9 +251,13 @@ class Constraints:
 
 
 def constraints_of(
-    mdp: MDP, costs: PrivateCost | Mapping[str, PrivateCost], states_at: StatesAt | None = None
+    mdp: MDP,
+    costs: PrivateCost | Mapping[str, PrivateCost],
+    states_at: StatesAt | None = None,
+    *,
+    reward: Affine | None = None,
 ) -> Constraints:
-    """The constraints that kinds of costs make of a model."""
+    """The constraints that kinds of costs make of a model, whose reward may be private, too."""
     alone = isinstance(costs, PrivateCost)
     kinds = {"cost": costs} if alone else dict(costs)
     if not kinds or not all(isinstance(kind, PrivateCost) for kind in kinds.values()):
@@ -264,7 +268,7 @@ def constraints_of(
         None if kind.is_table else Candidates.of(mdp, kind, states_at) for kind in kinds.values()
     ]
     keys = [("cost", "limit") if alone else (f"{name}.cost", f"{name}.limit") for name in kinds]
-    envelope = _envelope(kinds, candidates, keys)
+    envelope = _envelope(kinds, candidates, keys, [] if reward is None else [reward])
 
     def part(given: Any, key: str) -> Affine:
         return envelope[key] if isinstance(given, Envelope) else Affine.of(given, envelope)
@@ -296,10 +300,10 @@ def _envelope(
     kinds: Mapping[str, PrivateCost],
     candidates: list[Candidates | None],
     keys: list[tuple[str, str]],
+    shared: list[Affine],
 ) -> Envelope:
     """That of the expressions, or the private numbers of all kinds as groups."""
     groups: dict[str, Envelope] = {}
-    shared: list[Affine] = []
     for kind, places, (cost, limit) in zip(kinds.values(), candidates, keys, strict=True):
         for key, given in ((cost, kind.cost), (limit, kind.limit)):
             if isinstance(given, Affine):
@@ -308,8 +312,8 @@ def _envelope(
                 groups[key] = _labelled(key, given, places) if key == cost and places else given
     if shared and groups:
         raise InvalidArgumentError(
-            f"{next(iter(groups))} must be entries of the envelope that the other costs and limits "
-            "use: put all private numbers together with Envelope.join({name: envelope, …})"
+            f"{next(iter(groups))} must be entries of the envelope that other costs, limits or "
+            "rewards use: put all private numbers together with Envelope.join({name: envelope, …})"
         )
     if shared:
         first = shared[0].envelope

@@ -86,10 +86,13 @@ class MDP:
             A model that shares dynamics and rewards with this one.
         """
         made = object.__new__(CMDP)
-        for name in SHARED:
-            object.__setattr__(made, name, getattr(self, name))
-        for name, part in (("cost", cost), ("limit", limit)):
-            object.__setattr__(made, name, part)
+        _set(made, **{name: getattr(self, name) for name in SHARED}, cost=cost, limit=limit)
+        return made
+
+    def earning(self, r: FloatArray) -> MDP:
+        """These dynamics with other rewards."""
+        made = object.__new__(MDP)
+        _set(made, **{name: getattr(self, name) for name in SHARED} | {"r": r})
         return made
 
     def __repr__(self) -> str:

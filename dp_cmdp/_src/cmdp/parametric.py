@@ -2,9 +2,10 @@
 
     maximise  E[Σ γ^t r]   subject to   E[Σ γ^t cost_i(θ; s, a)] ≤ limit_i(θ),   i = 1 … K
 
-Dynamics, reward, start and discount are public; cost and limit are affine in the database θ. An
+Dynamics, start and discount are public; reward, cost and limit are affine in the database θ. An
 occupancy measure x is non-negative and the constraints are linear in it, so that they hold for
-every θ of a set when K rows A(θ)x ≤ b(θ) do: the same robust rows as those of a linear program.
+every θ of a set when K rows A(θ)x ≤ b(θ) do: the same robust rows as those of a linear program. A
+private reward decides what is best for an estimate of θ, and never what is safe.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from dp_cmdp._src.base import exact
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
@@ -27,9 +29,9 @@ from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import corner, excess_of
 from dp_cmdp._src.cmdp.chain import DiscountedChain, fitted, occupancy
 from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of
-from dp_cmdp._src.cmdp.model import CMDP, MDP
+from dp_cmdp._src.cmdp.model import CMDP, MDP, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
-from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.affine import Affine, common_envelope
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.answer import Certificate
@@ -44,8 +46,9 @@ class ParametricCMDP:
     T : (num_states, num_actions, num_states) dense, or (num_states·num_actions, num_states) sparse
         Transition probabilities T[state, action, next]; each row sums to 1. Where there are as many
         states as actions, a transposed T or r cannot be told from the right one.
-    r : (num_states, num_actions)
-        Expected immediate reward.
+    r : (num_states, num_actions) numbers or Affine
+        Expected immediate reward. Where entries of an envelope are in it (``theta["pay"]``), it is
+        private: policies are the best for the estimate that the release gives.
     gamma : float
         Discount, 0 ≤ γ < 1.
     start : int or (num_states,)
@@ -63,6 +66,9 @@ class ParametricCMDP:
         Bounds and adjacency of the private numbers.
     names : tuple of str
         Of the constraints.
+    objective : Affine or None
+        The private reward of every pair of a state and an action; `r` is then the reward in the
+        middle of the bounds.
 
     Raises
     ------
@@ -92,20 +98,22 @@ class ParametricCMDP:
     names: tuple[str, ...]
     constraints: Constraints
     rows: UncertainRows
+    objective: Affine | None
 
     @validated
     def __init__(
         self,
         T: Any,
-        r: ArrayLike,
+        r: ArrayLike | Affine,
         *,
         gamma: float,
         start: Any = 0,
         costs: PrivateCost | Mapping[str, PrivateCost],
         arrivals: Any = None,
     ) -> None:
-        mdp = MDP(T, r, gamma=gamma, start=start, arrivals=arrivals)
-        self._fill(mdp, constraints_of(mdp, costs))
+        table, objective = reward_of(r)
+        mdp = MDP(T, table, gamma=gamma, start=start, arrivals=arrivals)
+        self._fill(mdp, constraints_of(mdp, costs, reward=objective), objective)
 
     @classmethod
     def _of(
@@ -119,14 +127,16 @@ class ParametricCMDP:
         return cls._made(mdp, constraints_of(mdp, costs, states_at))
 
     @classmethod
-    def _made(cls, mdp: MDP, constraints: Constraints) -> Self:
-        """The model of an MDP and constraints that are known to fit."""
+    def _made(cls, mdp: MDP, constraints: Constraints, objective: Affine | None = None) -> Self:
+        """The model of an MDP, constraints and a private reward that are known to fit."""
         made = cls.__new__(cls)
-        made._fill(mdp, constraints)
+        made._fill(mdp, constraints, objective)
         return made
 
-    def _fill(self, mdp: MDP, constraints: Constraints) -> None:
-        self.mdp, self.envelope = mdp, constraints.envelope
+    def _fill(self, mdp: MDP, constraints: Constraints, objective: Affine | None = None) -> None:
+        if objective is not None:
+            reject_beyond("r", largest_reward(objective), gamma=mdp.gamma)
+        self.mdp, self.envelope, self.objective = mdp, constraints.envelope, objective
         self.cost, self.limit = constraints.cost, constraints.limit
         self.names, self.constraints = constraints.names, constraints
         none = np.zeros(mdp.r.size)
@@ -229,7 +239,15 @@ class ParametricCMDP:
         else:
             theta = check.vector("values", values, size=self.envelope.size, private=True)
         cost = self.cost.at(theta).toarray().reshape(-1, *self.mdp.r.shape)
-        return self.mdp.with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
+        mdp = self._earning(theta).mdp
+        return mdp.with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
+
+    def _earning(self, theta: FloatArray) -> ParametricCMDP:
+        """The same model with the reward of one database: itself where the reward is public."""
+        if self.objective is None:
+            return self
+        table = check.frozen(reward_at(self.objective, theta))
+        return ParametricCMDP._made(self.mdp.earning(table), self.constraints)
 
     def worst(self, known: UncertaintySet) -> CMDP:
         """The CMDP with every number at its worst over the bounds of a set, one by one.
@@ -253,7 +271,7 @@ class ParametricCMDP:
         costs, limits = corner(self.mdp, self.rows, dear, tight)
         return self.mdp.with_costs(costs, -limits)
 
-    sense = 1.0
+    sense: float = 1.0
 
     def answer(
         self,
@@ -290,32 +308,38 @@ class ParametricCMDP:
         SolverError
             If none can be certified.
         """
+        if self.objective is not None:
+            theta = known.lower + (known.upper - known.lower) / 2 if estimate is None else estimate
+            model = self._earning(theta)
+            found = synthesis.answer(model, known, theta, start=start, certified=certify)
+            return replace(found, problem=self)
         if certify and synthesis.is_everything(self, known):
             return self._robust if estimate is None else replace(self._robust, estimate=estimate)
         return synthesis.answer(self, known, estimate, start=start, certified=certify)
 
     @cached_property
     def _robust(self) -> PolicyAnswer:
-        """The answer that needs no data: no estimate changes it, because rewards are public."""
+        """The answer that needs no data: no estimate changes it where rewards are public."""
         return synthesis.answer(self, self.envelope.uncertainty, None, start=None, certified=True)
 
     def value(self, decision: Policy, values: FloatArray) -> float:
-        """The discounted reward of a policy, which no private number changes.
+        """The discounted reward of a policy at a database; only a private reward depends on it.
 
         Parameters
         ----------
         decision : Policy
             Any policy of the model.
         values : float array
-            A database; it changes nothing.
+            A database; where the reward is public it changes nothing.
 
         Returns
         -------
         float
             Expected discounted reward from the start.
         """
-        chain = DiscountedChain(self.mdp, fitted(decision, self.mdp))
-        return float(chain.average(self.mdp.r) @ chain.visits(self.mdp.start))
+        mdp = self._earning(values).mdp
+        chain = DiscountedChain(mdp, fitted(decision, mdp))
+        return float(chain.average(mdp.r) @ chain.visits(mdp.start))
 
     def certify(self, decision: Policy, known: UncertaintySet) -> Certificate:
         """What is proved of a policy for every database of a set.
@@ -387,7 +411,7 @@ class ParametricCMDP:
         return {
             "problem": "constrained MDP",
             "T": mdp.T,
-            "r": mdp.r,
+            "r": mdp.r if self.objective is None else self.objective.document(),
             "gamma": np.array([mdp.gamma]),
             "start": mdp.start,
             "arrivals": None if mdp.arrivals is mdp.T else mdp.arrivals,
@@ -418,9 +442,13 @@ class ParametricCMDP:
         """
         check.one_of("problem", said["problem"], ("constrained MDP",))
         envelope, names = Envelope.from_document(said["envelope"]), tuple(said["names"])
+        objective = None
+        if isinstance(said["r"], Mapping):
+            objective = Affine.from_document(said["r"], envelope)
+        table, objective = reward_of(said["r"] if objective is None else objective)
         mdp = MDP(
             said["T"],
-            said["r"],
+            table,
             gamma=float(said["gamma"][0]),
             start=said["start"],
             arrivals=said["arrivals"],
@@ -429,7 +457,7 @@ class ParametricCMDP:
         if cost.shape != (len(names), mdp.r.size) or limit.shape != (len(names),):
             raise InvalidArgumentError("costs and limits must fit the model and its names")
         none = (None,) * len(names)
-        return cls._made(mdp, Constraints(envelope, cost, limit, names, none, none))
+        return cls._made(mdp, Constraints(envelope, cost, limit, names, none, none), objective)
 
     @validated
     def save(self, path: str | Path) -> Path:
@@ -492,3 +520,40 @@ class ParametricCMDP:
             f"gamma={self.gamma:g}, limits: {', '.join(self.names)}; {count} private "
             f"number{'s' if count != 1 else ''})"
         )
+
+
+def reward_of(r: Any) -> tuple[Any, Affine | None]:
+    """A table of rewards and, where they are private, what they are as functions of the database.
+
+    The table of private rewards is that of the middle of the bounds.
+    """
+    envelope = common_envelope(r)
+    if not envelope.size:
+        return r, None
+    objective = Affine.of(r, envelope)
+    middle = envelope.lower + (envelope.upper - envelope.lower) / 2
+    return reward_at(objective, middle), objective
+
+
+def reward_at(objective: Affine, theta: FloatArray) -> FloatArray:
+    """The rewards of all pairs at a database: sums are rounded once, up."""
+    fixed, flat = objective.constant.tocoo(), objective.reshape(objective.size)
+    place = np.ravel_multi_index(fixed.coords, fixed.shape)
+    terms = [
+        np.concatenate([fixed.data, flat.coefficient]),
+        np.concatenate([np.ones(place.size), theta[flat.entry]]),
+    ]
+    rows = np.concatenate([place, flat.row])
+    return exact.row_sums_up(rows, terms, num_rows=objective.size).reshape(objective.shape)
+
+
+def largest_reward(objective: Affine) -> FloatArray:
+    """What no reward exceeds in size, whatever the database."""
+    envelope = objective.envelope
+    most = np.maximum(np.abs(envelope.lower), np.abs(envelope.upper))[objective.entry]
+    sizes = np.bincount(
+        objective.reshape(objective.size).row,
+        weights=np.abs(objective.coefficient) * most,
+        minlength=objective.size,
+    )
+    return sizes + np.abs(objective.constant.toarray().ravel())

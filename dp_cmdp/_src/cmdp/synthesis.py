@@ -142,7 +142,7 @@ def _search(
 ) -> _Search:
     mdp, worst = problem.mdp, problem.worst(rows.known)
     reject_beyond("cost", worst.cost, gamma=mdp.gamma)
-    warm = start._warm if start is not None and start.problem.mdp is mdp else None
+    warm = start._warm if start is not None and start.problem.mdp.T is mdp.T else None
     bases = {} if warm is None else dict(warm.bases)
     size = np.abs(worst.limit) + np.abs(worst.cost).max(axis=(1, 2)) / (1.0 - mdp.gamma)
     pool, large, box = None, mdp.num_states > LARGE, not rows.extra

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,7 +58,7 @@ class Affine:
     """
 
     __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     envelope: Envelope
     shape: Shape
@@ -505,8 +505,16 @@ class Affine:
     if not TYPE_CHECKING:  # a type checker refuses float(theta[0]) by itself
         __float__ = __int__ = __complex__ = __index__ = _refuse
     __bool__ = _refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __pow__ = __rpow__ = __rtruediv__ = __abs__ = _refuse
+    __eq__: ClassVar[Any] = _refuse
+    __ne__: ClassVar[Any] = _refuse
+    __lt__: ClassVar[Any] = _refuse
+    __le__: ClassVar[Any] = _refuse
+    __gt__: ClassVar[Any] = _refuse
+    __ge__: ClassVar[Any] = _refuse
+    __pow__: ClassVar[Any] = _refuse
+    __rpow__: ClassVar[Any] = _refuse
+    __rtruediv__: ClassVar[Any] = _refuse
+    __abs__: ClassVar[Any] = _refuse
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
         """One object that is no number: sparse matrices then leave products to this class."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,17 @@ def blank_figure(width: float, height: float) -> Figure:
     """A figure of a size in inches, without axes."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained", dpi=150)
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    # notebooks ask for this, and know figures of pyplot only
+    figure._repr_png_ = partial(png_of, figure)  # pyright: ignore[reportAttributeAccessIssue]
+    return figure
+
+
+def png_of(figure: Any) -> bytes:
+    """The picture as PNG, with nothing about the machine in it."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": "dp_cmdp"})
+    return buffer.getvalue()
 
 
 def column_beside(
@@ -137,7 +148,5 @@ def save_figure(figure: Any, path: str | Path) -> Path:
     """
     if not hasattr(figure, "savefig"):
         raise InvalidTypeError(f"figure must be a matplotlib figure, got {type(figure).__name__}")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": "dp_cmdp"})
     private = getattr(figure, "get_label", str)() == CURATOR_ONLY
-    return write_bytes(path, buffer.getvalue(), private=private)
+    return write_bytes(path, png_of(figure), private=private)

@@ -82,7 +82,7 @@ class UnboundedLaplace:
     onward: int
 
     low = high = None
-    mean = 0.0
+    mean: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < len(self.thresholds) <= MAX_DIGITS:

@@ -52,11 +52,14 @@ class UncertainRows:
     def __init__(
         self, A: Affine, b: Affine, *, entries: int, lower: FloatArray, upper: FloatArray
     ) -> None:
-        self.A, self.b, self.entries = A, b, entries
-        self.num_rows = b.shape[0]
-        self.constant = b.constant.toarray().ravel()
+        self.A: Affine = A
+        self.b: Affine = b
+        self.entries: int = entries
+        self.num_rows: int = b.shape[0]
+        self.constant: FloatArray = b.constant.toarray().ravel()
         keys = np.concatenate([A.row * entries + A.entry, b.row * entries + b.entry])
-        self.keys, pair = np.unique(keys, return_inverse=True)
+        found, pair = np.unique(keys, return_inverse=True)
+        self.keys: IntArray = found
         self.row: IntArray = self.keys // max(entries, 1)
         self.entry: IntArray = self.keys % max(entries, 1)
         self.A_pair: IntArray = pair[: A.row.size]
@@ -67,7 +70,7 @@ class UncertainRows:
         least = np.bincount(self.A_pair, np.minimum(at_lower, at_upper), pairs) - h
         most = np.bincount(self.A_pair, np.maximum(at_lower, at_upper), pairs) - h
         #: 1 or −1 where w_p has that sign for every x within its bounds, 0 where both occur.
-        self.sign = np.where(least >= 0, 1, np.where(most <= 0, -1, 0))
+        self.sign: IntArray = np.where(least >= 0, 1, np.where(most <= 0, -1, 0))
 
     def table(self, numbers: NDArray[Any]) -> sparse.csr_array:
         """A number per pair as rows × entries, zeros stored."""

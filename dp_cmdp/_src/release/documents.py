@@ -55,7 +55,9 @@ def release_from(said: Mapping[str, Any]) -> Release:
     """The release of a file; every law is proved again for the sensitivity counted anew."""
     if set(said) != _KEYS or not isinstance(said["simulated"], bool):
         raise InvalidArgumentError("it must hold an envelope, a strategy and outcomes")
-    if not isinstance(said["ledger"], str | None) or not isinstance(said["strategy"], dict | None):
+    reference = said["ledger"] or ""
+    printable = isinstance(reference, str) and reference.isprintable()
+    if not printable or not isinstance(said["strategy"], dict | None):
         raise InvalidArgumentError("its strategy and its entry of a ledger must be as written")
     envelope = Envelope.from_document(said["envelope"])
     outcomes = tuple(_outcome(envelope, part) for part in said["outcomes"])

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.accounting.budget import HALF, PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.exact import float_above, float_below
 from dp_cmdp._src.base.validation import FloatArray, validated
@@ -46,6 +46,8 @@ LARGEST_WEIGHT = 1 << 53
 SMALLEST_STEP = 2.0**-400
 #: Sums of int64 that stay below this in floats do not overflow.
 SAFE = 2.0**61
+#: The longest name of a measurement.
+LONGEST_NAME = 200
 #: What a law must have.
 _LAW = ("low", "high", "mean", "variance", "delta", "log_weight", "sample", "sample_floats")
 #: Python integers as an array of objects.
@@ -388,7 +390,8 @@ class Measurement:
     Raises
     ------
     InvalidArgumentError
-        If the law is not private enough for what one record can move.
+        If the law is not private enough for what one record can move, or the name or budget is none
+        that a release may have.
 
     Notes
     -----
@@ -411,9 +414,13 @@ class Measurement:
 
     @validated
     def __init__(self, query: Query, law: Any, budget: PrivacyBudget, name: str = "") -> None:
-        if not (budget.epsilon > 0 and budget.delta >= 0):
+        if not (budget.epsilon > 0 and 0 <= budget.delta <= HALF):
             raise InvalidArgumentError(
-                "a measurement must have epsilon above 0 and no negative delta"
+                "a measurement must have epsilon above 0 and delta between 0 and 1/2"
+            )
+        if not name.isprintable() or len(name) > LONGEST_NAME:
+            raise InvalidArgumentError(
+                f"name must be at most {LONGEST_NAME} printable characters on one line"
             )
         sensitivity = query.sensitivity()
         kind = isinstance(law, type) and hasattr(law, "calibrate")

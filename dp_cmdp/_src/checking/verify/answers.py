@@ -11,6 +11,7 @@ import numpy as np
 
 from dp_cmdp._src.checking.report import Finding
 from dp_cmdp._src.checking.verify.known import (
+    ROUNDING,
     Known,
     Multipliers,
     Point,
@@ -23,8 +24,6 @@ from dp_cmdp._src.checking.verify.problems import CMDP, LINEAR, ProblemFile
 from dp_cmdp._src.checking.verify.reading import fraction, member, numbers, refuse_unless, triples
 from dp_cmdp._src.checking.verify.releases import ReleaseFile
 
-#: Numbers that follow from the decision are sums of floats: they may miss the exact ones by this.
-ROUNDING = Fraction(1, 10**9)
 #: Equality rows hold to this share of their own terms: few have a solution in floats.
 EQUALITY_TOLERANCE = Fraction(1, 2**44)
 #: Rows of a policy are divided by their exact sums, which must be 1 but for rounding.
@@ -37,10 +36,14 @@ SAFE = {
 
 @dataclass(frozen=True)
 class Judged:
-    """Certain bounds on what each constraint is exceeded by, and the decision in full."""
+    """Certain bounds on what each constraint is exceeded by, and the decision in full.
+
+    `missed`: how far from x, in ℓ1, what was computed in floats may be.
+    """
 
     worst: list[Fraction]
     x: Point
+    missed: Fraction = Fraction(0)
     how: str = ""
 
     @property
@@ -97,8 +100,8 @@ def answer_findings(
         yield claim(what, residual <= EQUALITY_TOLERANCE, f"largest residual {float(residual):.3g}")
         verified = verified and within and residual <= EQUALITY_TOLERANCE
     yield claim("its estimate lies within the bounds", all(a <= b <= c for a, b, c in inside))
-    yield claim("its value is that of its decision", *_value(said, problem, judged.x, estimate))
-    yield claim("its weights are those of its decision", _weights(said, problem, judged.x))
+    yield claim("its value is that of its decision", *_value(said, problem, judged, estimate))
+    yield claim("its weights are those of its decision", _weights(said, problem, judged))
     yield claim(
         "its certificate states no more than is proved",
         *_certificate(proof, problem, judged, verified, residual),
@@ -132,16 +135,16 @@ def _multipliers(said: Any, problem: ProblemFile, known: Known, alone: bool) -> 
 
 
 def _value(
-    said: Mapping[str, Any], problem: ProblemFile, x: Point, estimate: Sequence[float]
+    said: Mapping[str, Any], problem: ProblemFile, judged: Judged, estimate: Sequence[float]
 ) -> tuple[bool, str]:
     (stated,) = numbers(member(said, "value"), "the value")
-    found, size = problem.value(x, estimate)
-    return abs(found - Fraction(stated)) <= ROUNDING * size, f"{stated:.9g}"
+    found, rounding = problem.value(judged.x, estimate, judged.missed)
+    return abs(found - Fraction(stated)) <= rounding, f"{stated:.9g}, to {float(rounding):.2g}"
 
 
-def _weights(said: Mapping[str, Any], problem: ProblemFile, x: Point) -> bool:
+def _weights(said: Mapping[str, Any], problem: ProblemFile, judged: Judged) -> bool:
     """Whether stated weights are the exact ones, to the rounding of the terms of their row."""
-    sizes = problem.rows.sizes(x)
+    x, rounding = judged.x, problem.rows.rounding(judged.x, judged.missed)
     exact, stated = problem.rows.weights(x), matrix(member(said, "weights"), "the weights")
     refuse_unless(
         stated.shape == (len(exact), problem.adjacency.size), "the weights are of another problem"
@@ -150,8 +153,8 @@ def _weights(said: Mapping[str, Any], problem: ProblemFile, x: Point) -> bool:
     for row, entry, weight in triples(stated):
         left[row][entry] = left[row].get(entry, Fraction(0)) - Fraction(weight)
     return all(
-        max(map(abs, rest.values()), default=0) <= ROUNDING * size
-        for rest, size in zip(left, sizes, strict=True)
+        max(map(abs, rest.values()), default=0) <= most
+        for rest, most in zip(left, rounding, strict=True)
     )
 
 

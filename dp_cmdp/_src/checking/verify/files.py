@@ -33,6 +33,8 @@ PROBLEM, RELEASE, ANSWER = "problem.npz", "release.npz", "answer.npz"
 IN_ORDER = "the file is in order"
 YOURS = "adjacency compared with that of your problem"
 THEIRS = "adjacency as the file states it, not compared with yours"
+#: Of the files in a folder, those that are judged.
+DOCUMENTS = ".npz"
 DAMAGE = (Refused, LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
 
 
@@ -44,7 +46,9 @@ def verify(*what: Any, problem: Any = None, trusted_laws: Sequence[Any] = ()) ->
     ----------
     *what : path, Release, Answer or Policy
         Files written by ``save`` of a release, an answer (a folder), a policy or a problem. A
-        policy needs its problem, here or as `problem`, and the release it was made from.
+        policy needs its problem, here or as `problem`, and the release it was made from. Other
+        ``.npz`` files in an answer's folder are judged too; tables and pictures are not, and the
+        report names them.
     problem : Problem or path, optional
         The problem as *you* know it. Bounds, adjacency and rows are compared with it: a file alone
         can prove only what follows from the adjacency that it states.
@@ -139,6 +143,7 @@ class Shelf:
             )
             if path.is_dir():
                 self._answer(subject, path)
+                self._others(path)
                 return
             content = _content(path)
             kind = content.pop("kind")
@@ -218,7 +223,20 @@ class Shelf:
             self.say(subject, "its release is of a database of its problem", off is None, off or "")
             if off is not None:
                 return
+            self.releases.append(release)
+        self.problems.append(problem)
         self.findings += answer_findings(subject, content, self.own or problem, release)
+
+    def _others(self, folder: Path) -> None:
+        """What lies beside an answer: documents are judged, other files named."""
+        beside = sorted({path.name for path in folder.iterdir()} - {PROBLEM, RELEASE, ANSWER})
+        for name in beside:
+            if name.endswith(DOCUMENTS):
+                self.place(folder / name, folder)
+        unread = ", ".join(name for name in beside if not name.endswith(DOCUMENTS))
+        if unread:
+            claim = "files beside it say what the answer says"
+            self.say(str(folder), claim, None, f"{unread}: not read", word="not judged")
 
 
 def _content(path: Path, kind: str | None = None) -> dict[str, Any]:

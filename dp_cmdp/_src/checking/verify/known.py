@@ -27,6 +27,8 @@ from dp_cmdp._src.checking.verify.reading import (
 )
 
 Row = dict[int, Fraction]
+#: Numbers that follow from a decision are sums of floats: they may miss the exact ones by this.
+ROUNDING = Fraction(1, 10**9)
 
 
 @dataclass
@@ -162,14 +164,19 @@ class Rows:
             _add(found[row], entry, -Fraction(factor))
         return found
 
-    def sizes(self, x: Point) -> list[Fraction]:
-        """Per constraint the size of the terms that its weights add up: they may cancel."""
-        found = [Fraction(0)] * self.A.shape[0]
+    def rounding(self, x: Point, missed: Fraction) -> list[Fraction]:
+        """Per constraint what weights in floats may miss: their terms may cancel.
+
+        `missed` is what the point they were computed at may miss of x, in ℓ1.
+        """
+        found, largest = [Fraction(0)] * self.A.shape[0], [Fraction(0)] * self.A.shape[0]
         for row, column, _, factor in self.A.terms:
             found[row] += abs(Fraction(factor) * x.get(column, Fraction(0)))
+            largest[row] = max(largest[row], abs(Fraction(factor)))
         for row, _, _, factor in self.b.terms:
             found[row] += abs(Fraction(factor))
-        return found
+        pairs = zip(found, largest, strict=True)
+        return [ROUNDING * size + missed * most for size, most in pairs]
 
     def excess(self, x: Point, known: Known, multipliers: Multipliers) -> list[Fraction]:
         """Certain upper bounds on A(θ)x − b(θ) over all databases that are possible."""

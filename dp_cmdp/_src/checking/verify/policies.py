@@ -8,10 +8,16 @@ sums in fractions. The visits v of a policy are the fixed point of
 which shrinks ℓ1-distances by γ, so |v − v̂|₁ ≤ |F(v̂) − v̂|₁/(1 − γ) for every v̂. Here v̂ is made of
 integers over 2^BITS and corrected by its own residual, which is evaluated in integers. Only states
 that the graph of the policy reaches are visited: elsewhere v = 0 exactly.
+
+Visits ṽ that were found in floats solve, to rounding, the same equations with every coefficient
+changed by a share η at most: distributions are taken as they stand, although they miss 1, and sums
+of m terms are rounded, mu with u = 2⁻⁵³. So |v − ṽ|₁ ≤ η(1 + γ|ṽ|₁)/(1 − γ), or η/(1 − γ)² up to
+terms in η²: what numbers that follow from a policy may miss the exact ones by.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +33,8 @@ from dp_cmdp._src.checking.verify.reading import Refused, refuse_unless
 #: Binary digits of visits, and corrections: each gains about 40 digits.
 BITS = 200
 CORRECTIONS = 4
+#: Roundings of a visit beside those of the sum over the moves into its state.
+SUMS = 8
 #: Up to so many states a policy that just keeps its limit is judged in fractions.
 EXACT_STATES = 60
 #: Beyond so many states nothing is factorised here.
@@ -46,12 +54,16 @@ class Visits:
 
 @dataclass(frozen=True)
 class Chain:
-    """A policy in a model: start, discount, and per reached state the next ones, all rational."""
+    """A policy in a model: start, discount, and per reached state the next ones, all rational.
+
+    `off`: the most that start, policy and T together miss their sums of 1 by.
+    """
 
     start: Row
     gamma: Fraction
     choices: dict[int, Row]
     moves: dict[int, Row]
+    off: Fraction
 
     @classmethod
     def of(cls, T: Any, start: FloatArray, gamma: Fraction, probabilities: FloatArray) -> Chain:
@@ -60,7 +72,8 @@ class Chain:
         refuse_unless(T.shape == (states * actions, states), "the policy is for another model")
         refuse_unless(0 <= gamma < 1, "gamma must lie in [0, 1)")
         given: list[float] = start.tolist()
-        first = _shares(dict(enumerate(given)), "the start")
+        off: dict[str, Fraction] = {}
+        first = _shares(dict(enumerate(given)), "the start", off)
         chosen: dict[int, Row] = {}
         moves: dict[int, Row] = {}
         todo = list(first)
@@ -69,17 +82,24 @@ class Chain:
             if state in moves:
                 continue
             own: list[float] = probabilities[state].tolist()
-            chosen[state] = _shares(dict(enumerate(own)), "the policy")
+            chosen[state] = _shares(dict(enumerate(own)), "the policy", off)
             into: Row = {}
             for action, share in chosen[state].items():
                 row = state * actions + action
                 span = slice(T.indptr[row], T.indptr[row + 1])
                 pairs = zip(T.indices[span].tolist(), T.data[span].tolist(), strict=True)
-                for following, chance in _shares(dict(pairs), "T").items():
+                for following, chance in _shares(dict(pairs), "T", off).items():
                     into[following] = into.get(following, Fraction(0)) + share * chance
             moves[state] = into
             todo += into
-        return cls(first, gamma, chosen, moves)
+        return cls(first, gamma, chosen, moves, sum(off.values(), Fraction(0)))
+
+    @property
+    def rounding(self) -> Fraction:
+        """What the visits that are found in floats may miss, η/(1 − γ)²."""
+        into = Counter(following for row in self.moves.values() for following in row)
+        terms = max(into.values(), default=0) + SUMS
+        return (self.off + Fraction(terms, 2**53)) / (1 - self.gamma) ** 2
 
     def visits(self) -> Visits:
         """v̂ by floats and corrections in integers."""
@@ -157,8 +177,8 @@ class Chain:
         }
 
 
-def _shares(given: Mapping[int, float], what: str) -> Row:
-    """A distribution, divided by its own sum."""
+def _shares(given: Mapping[int, float], what: str, off: dict[str, Fraction]) -> Row:
+    """A distribution, divided by its own sum; `off` keeps the most that one of these misses 1."""
     refuse_unless(
         all(np.isfinite(value) and value >= 0 for value in given.values()),
         f"{what} has a probability that is negative or none",
@@ -168,6 +188,7 @@ def _shares(given: Mapping[int, float], what: str) -> Row:
     refuse_unless(
         abs(total - 1) <= Fraction(1, 10**6), f"{what} has a distribution of another sum than 1"
     )
+    off[what] = max(off.get(what, Fraction(0)), abs(total - 1))
     return {place: Fraction(value) / total for place, value in given.items() if value}
 
 

@@ -12,7 +12,15 @@ import numpy as np
 
 from dp_cmdp._src.base.documents import document_digest
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
-from dp_cmdp._src.checking.verify.known import Known, Multipliers, Point, Rows, Table, matrix
+from dp_cmdp._src.checking.verify.known import (
+    ROUNDING,
+    Known,
+    Multipliers,
+    Point,
+    Rows,
+    Table,
+    matrix,
+)
 from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Visits
 from dp_cmdp._src.checking.verify.reading import Refused, member, numbers, refuse_unless, triples
 
@@ -77,25 +85,34 @@ class ProblemFile:
                 size[row] += abs(term)
         return max((abs(g) / s for g, s in zip(gap, size, strict=True) if s), default=Fraction(0))
 
-    def value(self, x: Point, estimate: Sequence[float]) -> tuple[Fraction, Fraction]:
-        """The objective of a decision, and the sum of its terms without their signs."""
-        if self.kind == CMDP:
+    def value(
+        self, x: Point, estimate: Sequence[float], missed: Fraction
+    ) -> tuple[Fraction, Fraction]:
+        """The objective of a decision, and what it may miss in floats that miss x by `missed`."""
+        private = isinstance(self.said.get("r"), Mapping)
+        if self.kind == CMDP and not private:
             reward = np.asarray(member(self.said, "r"), dtype=np.float64).ravel().tolist()
             terms = [(place, Fraction(each)) for place, each in enumerate(reward) if each]
         else:
-            objective = self._table("objective")
-            terms = [(place, Fraction(each)) for place, _, each in objective.constants]
+            objective = self._table("r" if private else "objective")
+            width = objective.shape[1]  # of a private reward: actions
+            terms = [
+                (row * width + column, Fraction(each)) for row, column, each in objective.constants
+            ]
             terms += [
-                (place, Fraction(factor) * Fraction(estimate[entry]))
-                for place, _, entry, factor in objective.terms
+                (row * width + column, Fraction(factor) * Fraction(estimate[entry]))
+                for row, column, entry, factor in objective.terms
             ]
         products = [factor * x[place] for place, factor in terms if place in x]
-        return sum(products, Fraction(0)), sum(map(abs, products), Fraction(0))
+        largest = max((abs(factor) for _, factor in terms), default=Fraction(0))
+        size = sum(map(abs, products), Fraction(0))
+        return sum(products, Fraction(0)), ROUNDING * size + missed * largest
 
     def judge_policy(
         self, probabilities: np.ndarray, known: Known, multipliers: Multipliers | None
-    ) -> tuple[list[Fraction], Point, str]:
-        """Certain bounds on costs over limits, the occupancy, and how exact it is."""
+    ) -> tuple[list[Fraction], Point, Fraction, str]:
+        """Certain bounds on costs over limits, the occupancy, what floats may miss of it in ℓ1, and
+        how exact it is."""
         states, actions = (int(size) for size in probabilities.shape)
         T, start = matrix(member(self.said, "T"), "T"), member(self.said, "start")
         start = np.asarray(start, dtype=np.float64)
@@ -113,8 +130,10 @@ class ProblemFile:
         found = chain.visits()
         worst, x = excess(found)
         if max(worst, default=Fraction(0)) > 0 and len(chain.moves) <= EXACT_STATES:
-            return *excess(chain.exact_visits()), ", visits in fractions"
-        return worst, x, f", visits of {len(found.visits)} states within {float(found.missed):.2g}"
+            return *excess(chain.exact_visits()), chain.rounding, ", visits in fractions"
+        missed = found.missed + chain.rounding
+        how = f", visits of {len(found.visits)} states within {float(found.missed):.2g}"
+        return worst, x, missed, how
 
     def _gamma(self) -> float:
         gamma = member(self.said, "gamma")

@@ -8,7 +8,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
@@ -81,11 +81,13 @@ class PrivateParameter(cp.Parameter):
         size = check.shape("shape", shape)
         if name is not None and not check_normal("name", name):
             raise InvalidArgumentError("name must be a non-empty text or None")
-        self.has_name = name is not None
+        self.has_name: bool = name is not None
         named = {"group": "values", "shape": size}
-        self.labels = None if records is None else record_names("records", records, **named)
-        self.states_change = entries_per_record is not None or change is not None
-        self.envelope = Envelope(
+        self.labels: NDArray[Any] | None = (
+            None if records is None else record_names("records", records, **named)
+        )
+        self.states_change: bool = entries_per_record is not None or change is not None
+        self.envelope: Envelope = Envelope(
             lower,
             upper,
             radius=radius,

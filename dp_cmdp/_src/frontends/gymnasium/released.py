@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
@@ -95,8 +96,9 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
         known = problem.envelope.uncertainty if release is None else release.uncertainty
         self._environment = getattr(problem, "environment", None)
         self._price, self._state = worst_costs(problem, known), 0
-        self.problem, self.release = problem, release
-        self.limit = check.frozen(problem.lowest_limits(known))
+        self.problem: ParametricCMDP = problem
+        self.release: Release | None = release
+        self.limit: NDArray[np.float64] = check.frozen(problem.lowest_limits(known))
         check_size("action_space", env.action_space, problem.num_actions)
         if self._environment is None:
             sizes = problem.num_states, problem.num_states - 1  # a state after the end
