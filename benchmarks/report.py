@@ -5,25 +5,30 @@
 
 Where two runs have lines of the same name, size and case, those of the last count. A table stands
 between ``<!-- bench:begin NAME -->`` and ``<!-- bench:end -->``; without lines for it, it stays as
-it is. The figures of families are drawn into a folder beside the page.
+it is. Long tables are files in a folder of the page's name beside it, ``performance/NAME.csv``. The
+figures of families are drawn into a folder beside the page.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.family_figure import families_in, family_figures
+from benchmarks.family_figure import family_figures
 from benchmarks.records import read_lines, select
 from dp_cmdp._src.base.storage import write_text
 
 Lines = list[dict[str, Any]]
 #: Folder of the families' figures, beside the page.
 FIGURES = "families"
+#: Sizes that the summary of families shows.
+LARGE = ("1,000", "10,000")
 MARKED = re.compile(r"(<!-- bench:begin ([\w-]+) -->\n).*?(<!-- bench:end -->)", re.DOTALL)
 
 
@@ -77,20 +82,32 @@ def family_table(lines: Lines) -> str:
     return table(["family", "states", *(f"K = {K}, γ = {g:g}" for K, g in heads)], rows)
 
 
+def family_summary(lines: Lines) -> str:
+    """Median and least of the ratios of :func:`family_table` by family, for its two large sizes."""
+    _, _, *cells = rows_of(family_table(lines)) or ["", ""]
+    found: dict[str, dict[str, list[float]]] = {}
+    for family, size, *ratios in cells:
+        ratios = [float(ratio.strip("> ×").replace(",", "")) for ratio in ratios if ratio]
+        found.setdefault(family, {})[size] = ratios
+    rows = [
+        [family, *(number(f(by[size]), unit="×") for size in LARGE for f in (median, min))]
+        for family, by in found.items() if set(LARGE) <= set(by)
+    ]  # fmt: skip
+    head = [f"{size} states, median" for size in LARGE]
+    return table(["family", head[0], "smallest", head[1], "smallest"], rows)
+
+
+def rows_of(made: str) -> list[list[str]]:
+    """The lines of a Markdown table as cells; the second is the rule below the head."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in made.splitlines()]
+
+
 def cell_medians(lines: Lines, keys: Sequence[str]) -> dict[tuple[Any, ...], float]:
     """Median ratio over seeds per value of the keys."""
     found: dict[tuple[Any, ...], list[float]] = {}
     for line in lines:
         found.setdefault(tuple(line[name] for name in keys), []).append(line["ratio"])
     return {key: median(ratios) for key, ratios in found.items()}
-
-
-def figures(lines: Lines) -> str:
-    """The figures of all families, see :func:`main`."""
-    return "\n".join(
-        f"![{name}: seconds against states, ours and the best of HiGHS]({FIGURES}/{name}.png)\n"
-        for name in families_in(lines)
-    )
 
 
 def variants(lines: Lines) -> str:
@@ -265,7 +282,7 @@ def machine(lines: Lines) -> str:
 
 TABLES: dict[str, Callable[[Lines], str]] = {
     "families": family_table,
-    "family-figures": figures,
+    "families-summary": family_summary,
     "variants": variants,
     "storm": storm,
     "lost": lost,
@@ -293,6 +310,16 @@ def filled(text: str, lines: Lines) -> str:
     return MARKED.sub(replace, text)
 
 
+def write_files(folder: Path, lines: Lines) -> None:
+    """Every table that has a file already, where the lines can make it."""
+    for path in folder.glob("*.csv"):
+        head, _, *rows = rows_of(TABLES.get(path.stem, lambda _: "")(lines)) or [[], []]
+        if rows:
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows([head, *rows])
+            write_text(path, text.getvalue())
+
+
 def merged(runs: Sequence[Lines]) -> Lines:
     """The lines of several runs; a later one replaces all of a name, size and case it measured."""
     found: dict[tuple[str, int | None, str], Lines] = {}
@@ -318,7 +345,8 @@ def main() -> None:
     text = options.page.read_text(encoding="utf-8")
     lines = merged([read_lines(path) for path in paths])
     write_text(options.page, filled(text, lines))
-    if "bench:begin family-figures" in text:
+    write_files(options.page.with_suffix(""), lines)
+    if options.page.stem == "performance":
         family_figures(lines, options.page.parent / FIGURES)
     print(f"{options.page} filled from {', '.join(map(str, paths))}")
 
