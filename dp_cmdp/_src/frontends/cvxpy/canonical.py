@@ -68,7 +68,9 @@ class Canonical:
         replaced = self._inverse[-2]
         own = replaced[0][variable.id] if replaced else variable
         found = np.ravel(lower_value(variable, value), order="F")
-        back = recover_value_for_leaf(variable, found.reshape(own.shape, order="F"), project=False)
+        back: Any = recover_value_for_leaf(
+            variable, found.reshape(own.shape, order="F"), project=False
+        )
         if not np.array_equal(back.toarray() if sparse.issparse(back) else back, value):
             raise InvalidArgumentError(
                 f"decision must be what {variable.name()} may be: symmetric, diagonal or sparse"

@@ -215,7 +215,7 @@ class CvxpyProblem:
         point = np.full(self.linear.lower.size, np.nan)
         point[self.size :] = 1.0  # the variable of a constant
         for variable in self.problem.variables():
-            given = decision.get(variable)
+            given: Any = decision.get(variable)
             value = check.array("decision", given.toarray() if sparse.issparse(given) else given)
             if value.shape != variable.shape or not np.isfinite(value).all():
                 raise InvalidArgumentError(
