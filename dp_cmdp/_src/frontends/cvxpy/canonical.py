@@ -30,7 +30,7 @@ from cvxpy.reductions.solution import Solution as CvxpySolution
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import Error, InvalidArgumentError
-from dp_cmdp._src.base.validation import FloatArray, text_of
+from dp_cmdp._src.base.validation import FloatArray, is_sparse, text_of
 from dp_cmdp._src.frontends.cvxpy.parameter import PrivateParameter
 from dp_cmdp._src.frontends.cvxpy.refusals import (
     constraint_name,
@@ -71,7 +71,7 @@ class Canonical:
         back: Any = recover_value_for_leaf(
             variable, found.reshape(own.shape, order="F"), project=False
         )
-        if not np.array_equal(back.toarray() if sparse.issparse(back) else back, value):
+        if not np.array_equal(back.toarray() if is_sparse(back) else back, value):
             raise InvalidArgumentError(
                 f"decision must be what {variable.name()} may be: symmetric, diagonal or sparse"
             )

@@ -216,7 +216,7 @@ class CvxpyProblem:
         point[self.size :] = 1.0  # the variable of a constant
         for variable in self.problem.variables():
             given: Any = decision.get(variable)
-            value = check.array("decision", given.toarray() if sparse.issparse(given) else given)
+            value = check.array("decision", given.toarray() if check.is_sparse(given) else given)
             if value.shape != variable.shape or not np.isfinite(value).all():
                 raise InvalidArgumentError(
                     f"decision must have finite numbers of shape {variable.shape} for "
