@@ -1,6 +1,7 @@
 """Deterministic environments without a table: what is found, and what is refused."""
 
 import random
+from collections import OrderedDict, deque
 from typing import Any
 
 import numpy as np
@@ -173,3 +174,88 @@ def test_random_walks_go_where_the_model_says(steps):
         state = successor
         if over:
             state = model.environment.state_of(env, env.reset()[0])
+
+
+#: Shared by all environments of the class below, as constants of a module are.
+SHARED: list[Any] = [[0, 0], {"turns": 0}]
+
+
+class Held:
+    """An object whose attributes are another's business."""
+
+    __slots__ = ("times",)
+
+    def __init__(self) -> None:
+        self.times = 0
+
+
+class Changing(Walk):
+    """Every step changes, in place, whatever a state may be kept in."""
+
+    def __init__(self, *, hidden: bool) -> None:
+        super().__init__()
+        self.listed = [deque([1]), {"k": {2}}, bytearray(b"x"), np.zeros((2, 2)), OrderedDict()]
+        self.same, self.owner, self.shared = self.listed[1], self.unmoved, SHARED
+        self.nested = type("Other", (), {})()
+        self.hidden = [Held()] if hidden else []
+
+    def unmoved(self) -> tuple[int, int]:
+        return self.place
+
+    def count(self) -> tuple[int, ...]:
+        """How many steps each of the places has counted: equal, if all go back together."""
+        line, named, raw, array, order = self.listed
+        other = getattr(self.nested, "times", 0), self.shared[1]["turns"], int(array[1, 0])
+        slots = [held.times for held in self.hidden]
+        return (len(line) - 1, len(named["k"]) - 1, len(raw) - 1, len(order), *other, *slots)
+
+    def step(self, action: int) -> Any:
+        where, given = self.owner(), super().step(action)
+        assert {*self.count()} == {self.steps - 1}
+        assert self.same is self.listed[1]
+        assert where == (0, 0) or self.steps > 1
+        self.listed[0].append(self.steps)
+        self.same["k"].add(-self.steps)
+        self.listed[2] += b"y"
+        self.listed[3][1, 0] += 1
+        self.listed[4][self.steps] = ()
+        setattr(self.nested, "__class__", type("New", (), {}))  # noqa: B010
+        setattr(self.nested, "__dict__", {"times": self.steps})  # noqa: B010
+        self.shared[1]["turns"] += 1
+        for held in self.hidden:
+            held.times += 1
+        return given
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.__init__(hidden=bool(self.hidden))
+        SHARED[1]["turns"] = 0
+        return super().reset(seed=seed)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_every_action_is_tried_from_the_state_itself_wherever_that_is_kept(hidden):
+    found, plain = (load(env, gamma=0.9) for env in (Changing(hidden=hidden), Walk()))
+    assert same_matrix(found.T, plain.T)
+    assert np.array_equal(found.r, plain.r)
+
+
+def test_a_key_that_is_a_part_of_the_environment_is_kept_as_it_was():
+    class Place:
+        def __init__(self, at):
+            self.at = at
+
+        def __eq__(self, other):
+            return self.at == other.at
+
+        def __hash__(self):
+            return hash(self.at)
+
+    class Moving(Walk):
+        own: Any = Place((0, 0))
+
+        def key(self):
+            self.own.at = self.place
+            return self.own
+
+    model = load(Moving(), gamma=0.9, key=Moving.key, check=False)
+    assert len({key.at for key in model.environment.keys}) == 8

@@ -11,7 +11,9 @@ Step = TypeVar("Step")
 PATIENCE = 0.5
 
 
-def with_bar(steps: Iterable[Step], progress: bool, *, total: int, name: str) -> Iterable[Step]:
+def with_bar(
+    steps: Iterable[Step], progress: bool, *, total: int | None, name: str
+) -> Iterable[Step]:
     """The steps themselves, under a bar of that name if `progress` and it takes long."""
     if not progress:
         return steps

@@ -238,6 +238,8 @@ def generator(name: str, value: Any) -> np.random.Generator:
 
 def truth(name: str, value: Any) -> bool:
     """True or False as environments say it: also numpy's, 0 and 1."""
+    if value is True or value is False:
+        return value
     if isinstance(value, np.bool_ | np.ndarray) and value.ndim == 0 and value.dtype.kind == "b":
         return bool(value)
     return bool(value) if is_integer(value) and value in (0, 1) else flag(name, value)
@@ -245,6 +247,8 @@ def truth(name: str, value: Any) -> bool:
 
 def number(name: str, value: Any) -> float:
     """A number as environments say it: also an array of one."""
+    if type(value) is float and math.isfinite(value):
+        return value
     found = array(name, value, what="a number")
     if found.size != 1:
         raise InvalidArgumentError(f"{name} must be one number, got {found.size}")

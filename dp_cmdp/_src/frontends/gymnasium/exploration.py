@@ -1,8 +1,8 @@
-"""The table of a deterministic environment, found by stepping copies of it from ``reset``.
+"""The table of a deterministic environment, found by stepping a copy of it from ``reset``.
 
 A state is named by its *key*: whatever decides what happens next, as something hashable. From the
-start on, every action is tried in a copy of every state that is met, so the table is what the
-environment did. Two things could make it untrue, and both are searched for:
+start on, every action is tried in every state that is met, so the table is what the environment
+did. Two things could make it untrue, and both are searched for:
 
 * **Chance.** A step that draws from a random generator (of the environment, of Python or of numpy)
   is refused, whatever came of it. A generator that copies share cannot be seen from outside, so
@@ -14,10 +14,8 @@ environment did. Two things could make it untrue, and both are searched for:
 from __future__ import annotations
 
 import copy
-import pickle
-import random
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -26,6 +24,7 @@ import numpy as np
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.progress import with_bar
 from dp_cmdp._src.cmdp.rollout import parts
 from dp_cmdp._src.frontends.gymnasium.agreement import (
     SECONDS,
@@ -35,24 +34,27 @@ from dp_cmdp._src.frontends.gymnasium.agreement import (
     fresh,
     global_generators_kept,
 )
+from dp_cmdp._src.frontends.gymnasium.snapshot import Generators, Snapshot
 from dp_cmdp._src.frontends.gymnasium.states import (
     Named,
     by_observation,
     hashable,
     observed_states,
     shown,
+    unseen,
 )
 
 #: Seeds from which an environment must start alike, unless one is chosen.
 OTHER_SEEDS = 3
 #: Steps at random beyond the state that a walk was directed to.
 BEYOND = 4
-GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 INSTEAD = "Give env a table P, or build a model of its arrays"
 _SAY_REWARD = (
     "Where the time matters (MiniGrid pays less the later), say what the model is to earn, for "
     "example reward=lambda paid: float(paid > 0)"
 )
+#: Generators are looked at after every so many states, at the end, and where outcomes differ.
+CHECKED = 16
 #: More states than this are refused.
 MOST_STATES = 10_000
 
@@ -67,9 +69,9 @@ class Outcome(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A state in the flesh: a copy of the environment in it, and after how many steps."""
+    """A state in the flesh: the environment in it, and after how many steps."""
 
-    env: Any
+    held: Snapshot
     depth: int
 
 
@@ -105,13 +107,19 @@ def explore(
     if name is by_observation:
         search.keep_numbers(observed_states(base) or 0)
     with global_generators_kept():
-        start = _started(fresh(base), name, seed)
+        env = unseen(fresh(base), name)
+        start = _started(env, name, seed)
         if reward is None:
-            _refuse_late_pay(start[1].env)
-        search.run(start)
+            _refuse_late_pay(env)
+        first = search.node(env, 0)
+        for state in with_bar(search.states(start, first), True, total=None, name="states"):
+            if state % CHECKED == 0:
+                search.refuse_draws()
+        search.refuse_draws()
+        first.held.restored()  # what env shares with others is as it was
         if check_steps:
-            search.walk(fresh(base), seed)
-    return search.found(start[0])
+            search.walk(unseen(fresh(base), name), seed)
+    return search.found(start)
 
 
 def _refuse_late_pay(env: Any) -> None:
@@ -129,7 +137,7 @@ def _refuse_late_pay(env: Any) -> None:
         )
 
 
-def _started(env: Any, name: Named, seed: int | None) -> tuple[Hashable, Node]:
+def _started(env: Any, name: Named, seed: int | None) -> Hashable:
     """Where episodes begin, if that is one state."""
     first = _reset(env, name, SEED if seed is None else seed)
     others = range(SEED + 1, SEED + 1 + OTHER_SEEDS) if seed is None else [seed]
@@ -144,7 +152,7 @@ def _started(env: Any, name: Named, seed: int | None) -> tuple[Hashable, Node]:
         raise InvalidArgumentError(
             f"env must start alike from one seed: reset(seed={seed}) led to two states. {INSTEAD}"
         )
-    return _reset(env, name, SEED if seed is None else seed), Node(env, 0)
+    return _reset(env, name, SEED if seed is None else seed)
 
 
 def _reset(env: Any, name: Named, seed: int | None) -> Hashable:
@@ -154,7 +162,7 @@ def _reset(env: Any, name: Named, seed: int | None) -> Hashable:
         raise InvalidArgumentError(
             f"env must be Gymnasium's: reset raised {type(error).__name__}"
         ) from error
-    return hashable(name(env, parts("reset", given, 2)[0]))
+    return copy.deepcopy(hashable(name(env, parts("reset", given, 2)[0])))
 
 
 @dataclass(slots=True)
@@ -169,6 +177,10 @@ class _Search:
     tried: set[tuple[int, bool]] = field(default_factory=set)
     #: The state and the action from which each state was first met.
     before: dict[int, tuple[int, int]] = field(default_factory=dict)
+    keys: dict[Hashable, Hashable] = field(default_factory=dict)
+    generators: Generators = field(default_factory=Generators)
+    #: Whether a step made the environment's generator.
+    drawn: bool = False
 
     def keep_numbers(self, count: int) -> None:
         """States are numbered as they are observed, those out of reach too."""
@@ -178,37 +190,42 @@ class _Search:
             )
         self.numbers.update((number, number) for number in range(count))
 
-    def run(self, start: tuple[Hashable, Node]) -> None:
-        key, node = start
-        first = self.number(key)
+    def node(self, env: Any, depth: int) -> Node:
+        return Node(Snapshot(env, self.generators), depth)
+
+    def states(self, start: Hashable, node: Node) -> Iterator[int]:
+        """Every state within reach, after each of its actions was tried."""
+        first = self.number(start)
         waiting = deque([(first, node)])
         self.depths[first] = 0
         while waiting:
             state, node = waiting.popleft()
             self.outcomes[state] = []
             for action in range(self.num_actions):
-                outcome, after = self.step(node, action)
+                outcome, env = self.step(node, action)
                 self.outcomes[state].append(outcome)
                 successor = self.number(outcome.key)
                 if outcome.over:
                     continue
                 if successor in self.depths:
-                    self.meet_again(successor, after)
+                    self.meet_again(successor, env, node.depth + 1)
                 else:
-                    self.depths[successor] = after.depth
+                    self.depths[successor] = node.depth + 1
                     self.before[successor] = state, action
-                    waiting.append((successor, after))
+                    waiting.append((successor, self.node(env, node.depth + 1)))
             for late in (False, True):
                 twin = self.twins.pop((state, late), None)
                 if twin is not None:
                     self.try_again(state, twin)
+            yield state
 
-    def meet_again(self, state: int, node: Node) -> None:
+    def meet_again(self, state: int, env: Any, depth: int) -> None:
         """Another way to a state: as long as the first, or longer; each is tried once."""
-        kind = state, node.depth > self.depths[state]
+        kind = state, depth > self.depths[state]
         if kind in self.tried:
             return
         self.tried.add(kind)
+        node = self.node(env, depth)
         if len(self.outcomes.get(state, ())) == self.num_actions:
             self.try_again(state, node)
         else:
@@ -219,6 +236,7 @@ class _Search:
             outcome, _ = self.step(node, action)
             if outcome == before:
                 continue
+            self.refuse_draws()
             place = f"from state {shown(self._key_of(state))} action {action}"
             if outcome._replace(reward=before.reward) == before:
                 raise _pays_otherwise(place, before, outcome)
@@ -275,24 +293,21 @@ class _Search:
             f"limit). If the difference is chance, env cannot be explored: {INSTEAD}"
         )
 
-    def step(self, node: Node, action: int) -> tuple[Outcome, Node]:
-        memo: dict[int, Any] = {}
-        try:
-            env = copy.deepcopy(node.env, memo)
-        except Exception as error:
-            raise InvalidArgumentError(
-                f"env must be one that can be copied; deepcopy raised {type(error).__name__}"
-            ) from None
-        # whatever hangs on env was copied, generators of generators included
-        generators = [part for part in memo.values() if isinstance(part, GENERATORS)]
-        before = _generator_states(env, generators)
+    def step(self, node: Node, action: int) -> tuple[Outcome, Any]:
+        """What an action does, and the environment after it, until it is put elsewhere."""
+        env = node.held.restored()
+        unmade = getattr(env, "_np_random", None) is None
         outcome = self._outcome(env, action)
-        if _generator_states(env, generators) != before:
+        self.drawn |= unmade and getattr(env, "_np_random", None) is not None
+        return outcome, env
+
+    def refuse_draws(self) -> None:
+        """Refuse an environment that has drawn from a random generator, whatever came of it."""
+        if self.drawn or self.generators.moved():
             raise InvalidArgumentError(
-                f"env must be deterministic to be explored by its steps: action {action} drew "
-                f"random numbers. {INSTEAD}"
+                "env must be deterministic to be explored by its steps: one of them drew random "
+                f"numbers. {INSTEAD}"
             )
-        return outcome, Node(env, node.depth + 1)
 
     def _outcome(self, env: Any, action: int) -> Outcome:
         try:
@@ -307,8 +322,15 @@ class _Search:
         if self.reward is not None:
             earned = check.number("reward(...)", self.reward(earned))
         over, cut = check.truth("terminated", terminated), check.truth("truncated", truncated)
-        key = hashable(self.name(env, observation))
+        key = self.kept(hashable(self.name(env, observation)))
         return Outcome(key, earned, over or cut, cut and not over)
+
+    def kept(self, key: Hashable) -> Hashable:
+        """The key as it was first: what hangs on an environment may change under its name."""
+        if key not in self.keys:
+            key = copy.deepcopy(key)
+            self.keys[key] = key
+        return self.keys[key]
 
     def number(self, key: Hashable) -> int:
         found = self.numbers.setdefault(key, len(self.numbers))
@@ -329,20 +351,6 @@ class _Search:
             rows = self.outcomes.get(state) or [Outcome(own, 0.0, True)] * self.num_actions
             table.append([[(1.0, self.numbers[key], paid, over)] for key, paid, over, _ in rows])
         return Explored(tuple(self.numbers), self.numbers[start], table)
-
-
-def _generator_states(env: Any, generators: list[Any]) -> bytes:
-    """All random generators that a step could have drawn from, and whether it made one."""
-    own = getattr(env, "_np_random", None)
-    states: list[Any] = [own is None, random.getstate(), np.random.get_state()]  # noqa: NPY002
-    for part in generators:
-        if isinstance(part, np.random.Generator):
-            states.append(part.bit_generator.state)
-        elif isinstance(part, np.random.RandomState):
-            states.append(part.get_state())
-        else:
-            states.append(part.getstate())
-    return pickle.dumps(states)
 
 
 def _pays_otherwise(place: str, before: Outcome, outcome: Outcome) -> InvalidArgumentError:
