@@ -59,8 +59,9 @@ def simulated(
 def chosen(problem: Any, budget: dp.PrivacyBudget) -> dp.Strategy:
     """The strategy meant by "auto", chosen once per problem and budget: *public*."""
     middle = (problem.envelope.lower + problem.envelope.upper) / 2
-    spent = {"epsilon": budget.epsilon, "delta": budget.delta}
-    return dp.simulate(problem, middle, draws=1, **spent).strategy
+    return dp.simulate(
+        problem, middle, epsilon=budget.epsilon, delta=budget.delta, draws=1
+    ).strategy
 
 
 @lru_cache(maxsize=64)

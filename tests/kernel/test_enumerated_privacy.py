@@ -252,7 +252,7 @@ def test_queries_chosen_after_the_entries_are_private_over_all_adjacent_database
     candidates = tuple(kind(*each) for each in (WORST_ROWS if rows else QUERIES))
     first, second = strategies.first_entries(Fraction(7, 20), BestQueries(candidates))
     none = Release(theta)
-    look = first.propose(problem, none, first.part(spent))
+    look: Any = first.propose(problem, none, first.part(spent))
     noise, reach = weights_of(look.law), look.law.high
     follow = {}
     for y in product(range(-reach, CELLS + reach), repeat=2):

@@ -99,7 +99,7 @@ def test_the_same_integers_give_the_same_release_and_answer_whatever_the_data(
 def test_queries_are_chosen_when_the_entries_are_known() -> None:
     """Which candidate is taken depends on what was published, and is measured as it proposes."""
     problem, strategy, found = dense(3, 20), Strategy.best_queries(), set()
-    step = strategy.steps[1]
+    step: Any = strategy.steps[1]
     for seed in range(6):
         values = np.random.default_rng(seed).beta(0.5, 0.5 + seed, 60)
         first = Strategy(strategy.steps[0], name="first")

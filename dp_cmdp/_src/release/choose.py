@@ -369,6 +369,7 @@ def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = Fals
             own = score.strategy.given(simulator.prior), score.taken.given(simulator.prior)
             able.append(Score(*own))
     found: dict[Strategy, Score] = {}
+    best = able[0]
     try:
         race = raced(simulator, able, budget, KEPT, attrgetter("typical"))
         if progress:
@@ -376,8 +377,8 @@ def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = Fals
 
             total = len(able) + sum(KEPT)
             race = with_bar(race, progress, total=total, name="strategies")
-        for best in race:
-            found[best.strategy] = best
+        for score in race:
+            found[score.strategy] = best = score
     except (SolverError, RefusedError):
         return Choice(plain)
     return Choice(best.taken if best.losses else plain, tuple(found.values()))
