@@ -59,9 +59,9 @@ BOLD, USUAL = (0.6, 0.0), (1.0, 0.25)
 QUERIES, WORST_ROWS = (BOLD, USUAL, (1.4, 0.75)), (USUAL, (1.5, 1.0))
 #: How many are tried again after each trial: strategies, and candidates once entries are known.
 KEPT, KEPT_QUERIES = (4, 2, 1), (3, 3, 1)
-#: Problems in which rows and entries meet so often, or more, are tried in short: a trial tells
-#: more there, and takes longer.
-MANY_MEETINGS = 1_000
+#: Problems in which rows and entries meet so often, or more, are tried in short, once: a trial
+#: tells more there, and an answer over queries takes 20 to 40 times as long as the robust one.
+MANY_MEETINGS = 10_000
 #: From here on a proposal, a program with a row and a variable per meeting, takes half a minute or
 #: more: entries are released without a trial, and queries where they are asked for.
 TOO_MANY_MEETINGS = 50_000
@@ -270,7 +270,7 @@ def raced(
 ) -> Iterator[Score]:
     """Scores as trials find them, of so many after each that tells something; the best at last."""
     alive, left, number = list(scores), list(kept), 0
-    while left and number < len(MIDDLE):
+    while left and number < len(MIDDLE) and len(alive) > 1:
         trial, number = simulator.trial(number), number + 1
         if not trial.tells:
             continue
@@ -303,9 +303,12 @@ class BestQueries:
     ) -> Measurement | None:
         simulator = Simulator(problem, self.prior, before=release)
         scores = []
+        rows, many = problem.signs.shape[0], problem.signs.nnz >= MANY_MEETINGS
         for candidate in self.candidates:
-            if candidate.alone and problem.signs.shape[0] == 1:
+            if candidate.alone and rows == 1:
                 continue  # the row by itself is a query
+            if many and (candidate.alone or (candidate.safety, candidate.shift) != USUAL):
+                continue
             own = Strategy(Step(replace(candidate, prior=self.prior)), name=candidate.word)
             scores.append(Score(own, own))
         *_, best = raced(simulator, scores, budget, KEPT_QUERIES, attrgetter("mean"))
@@ -338,8 +341,11 @@ class Choice:
 
 
 @cache
-def menu(rows: bool) -> tuple[Score, ...]:
+def menu(rows: bool, short: bool = False) -> tuple[Score, ...]:
     """What is tried, the plain release of the entries first; with `rows`, the worst of them too."""
+    if short:
+        plain, _, usual, *looking = menu(False)
+        return plain, usual, *looking[1:3]
     kinds = (LinearQueries, WorstRow) if rows else (LinearQueries,)
     plain, queries = Strategy.entries(), Strategy.queries
     found = [plain, *(queries(share=0, safety=m, shift=k) for m, k in (BOLD, USUAL))]
@@ -357,7 +363,8 @@ def menu(rows: bool) -> tuple[Score, ...]:
 def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = False) -> Choice:
     """The strategy that promises to lose least; the release of entries where nothing is solved."""
     signs = simulator.problem.signs
-    tried = menu(signs.shape[0] > 1)
+    short = signs.nnz >= MANY_MEETINGS
+    tried = menu(signs.shape[0] > 1, short)
     plain = tried[0].taken
     if signs.nnz >= TOO_MANY_MEETINGS:
         return Choice(plain)
@@ -371,7 +378,7 @@ def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = Fals
     found: dict[Strategy, Score] = {}
     best = able[0]
     try:
-        race = raced(simulator, able, budget, KEPT, attrgetter("typical"))
+        race = raced(simulator, able, budget, KEPT[2:] if short else KEPT, attrgetter("typical"))
         if progress:
             from dp_cmdp._src.base.progress import with_bar
 
