@@ -1,4 +1,4 @@
-"""Formulas as MathML, translated by docutils: browsers draw it, nothing is loaded from elsewhere."""
+"""Formulas as MathML, translated by docutils: drawn by the browser, with nothing to load."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Tutorials as notebooks: executed when the site is built, with their output and a download.
 
-In the repository a tutorial is plain Markdown, with what each block prints below it: readable as it
-stands, compared by the tests (``tests/docs/pages.py``), and a notebook to Jupytext. For the site its
-blocks of Python become cells of MyST-NB, and what they print, pictures too, is made anew.
+In the repository a tutorial is plain Markdown, with what each block prints below it: readable as
+it stands, compared by the tests (``tests/docs/pages.py``), and a notebook to Jupytext. For the site
+its blocks of Python become cells of MyST-NB, and what they print, pictures too, is made anew.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def chart(curve: Curve) -> dict[str, Any]:
     log = {"type": "log", "logBase": 2, "min": 0.25, "max": 8, "name": ACROSS, "nameGap": 26}
     return {
         "animation": False,
-        "grid": {"left": 60, "right": 24, "top": 84, "bottom": 44},
+        "grid": {"left": 60, "right": 24, "top": 60, "bottom": 44},
         "legend": {"top": 0, "data": [part["name"] for part in series]},
         "tooltip": {"trigger": "item"},
         "xAxis": axis | log,

@@ -17,6 +17,8 @@ SAVED = ("release.npz", "problem.npz", "answer.npz")
 #: The public files of a grid, and of a linear program, in the order of the menu.
 GRID_FILES = (*SAVED, "layout.json", "certificate.json", "policy.png", "release.png")
 PROGRAM_FILES = (*SAVED, "solution.csv", "answer.png", "release.png")
+#: A linear program to begin with: model, specification, values; public.
+SAMPLE = ("model.mps", "spec.toml", "values.csv")
 #: Shown in the page too.
 PICTURES = ("release.png", "answer.png")
 
@@ -36,6 +38,11 @@ def answer_file(name: str, answer: Any) -> bytes:
         else:
             path.write_bytes(png((answer.release if name == "release.png" else answer).plot()))
         return path.read_bytes()
+
+
+def sample_file(name: str) -> bytes:
+    """One of the files of :data:`SAMPLE`."""
+    return (Path(__file__).parent / "sample" / name).read_bytes()
 
 
 def png(figure: Any) -> bytes:

@@ -98,9 +98,9 @@ class Point:
     robust: float
 
 
-def curve_point(design: Design, epsilon: str, strategy: dp.Strategy | str) -> Point:
+def curve_point(design: Design, epsilon: str) -> Point:
     """The loss at one ε, over a few simulated releases."""
-    runs = _simulated(design, draws=DRAWS, epsilon=epsilon, strategy=strategy)
+    runs = _simulated(design, draws=DRAWS, epsilon=epsilon)
     losses = 100.0 * np.nan_to_num(runs.to_frame()["loss"].to_numpy())
     mean, half = losses.mean(), STUDENT * losses.std(ddof=1) / np.sqrt(DRAWS)
     at = float(dp.PrivacyBudget(epsilon, design.delta).epsilon)

@@ -20,7 +20,7 @@ CELL = 20
 HEAT = ("#f7fbff", "#d9e8f5", "#b7d4ea", "#8fbfe0", "#62a5d3", "#3f8ac2")
 WALL, GOAL, START, GRID = "#374151", "#00734d", "#7c2d12", "#d1d5db"
 CANDIDATE, PUBLIC, RELEASED, TRUTH = "#c2410c", "#d1d5db", "#00734d", "#111827"
-WEIGHED, AGENT, CURSOR = "#6366f1", "#db2777", "#2563eb"
+WEIGHED, AGENT, CURSOR = "#4f46e5", "#be185d", "#2563eb"
 #: (dx, dy) of left, down, right, up.
 TOWARD = ((-1, 0), (0, 1), (1, 0), (0, -1))
 #: Discounted visits below which a cell counts as never visited, and its arrows are faint.

@@ -17,7 +17,7 @@ LONGEST = 8192
 #: Factors of a layout's radii and limits that the page offers.
 SMALLEST_FACTOR, LARGEST_FACTOR = 0.01, 100.0
 LARGEST_SEED = 10**9
-STRATEGIES = ("entries", "queries", "worst row", "auto")
+STRATEGIES = ("auto", "entries", "queries", "worst row")
 #: Between two stops of a slider, in powers of its base.
 STOP = 0.125
 
@@ -34,7 +34,7 @@ class Settings:
 
     epsilon: str = "2"
     delta: str = "1/1000"
-    strategy: str = "entries"
+    strategy: str = "auto"
     noise: int = 0
 
     def budget(self) -> dp.PrivacyBudget:

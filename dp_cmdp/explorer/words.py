@@ -24,6 +24,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def loss_words(loss: float | None) -> str:
+    """A loss in percent as text; one that is not known is a dash."""
+    return "–" if loss is None else f"{loss:.3g} %"
+
+
+def strategy_words(asked: str, taken: str) -> str:
+    """The strategy that was asked for, and what it measured; its numbers are in the files."""
+    kind = taken.partition("(")[0]
+    return asked if kind == asked else f"{asked}: {kind}"
+
+
 def certificate_words(answer: Any) -> list[str]:
     """What is proved of a policy from a release, one sentence per constraint."""
     sentences = []
@@ -98,7 +109,7 @@ def advice_words(row: Any, half: float) -> str:
     low, high = max(row.recovered_low, -9.99), min(row.recovered_high, 1.0)
     sentence = (
         f"Before any data is read: at ε = {row.epsilon:g}, δ = {row.delta:g} a release by the "
-        f"strategy {row.strategy.name} should win back {percent(row.recovered)} "
+        f"strategy {row.strategy.name.partition('(')[0]} should win back {percent(row.recovered)} "
         f"[{percent(low)}, {percent(high)}] of the {100 * row.robust_loss:.3g} % that the robust "
         "answer loses"
     )

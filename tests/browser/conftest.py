@@ -24,6 +24,15 @@ FLAGS = (
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+#: What a page shifts after it was painted, and when its largest part was.
+VITALS = """
+window.shifted = 0
+window.painted = 0
+const watch = (type, see) => new PerformanceObserver(list => list.getEntries().forEach(see))
+    .observe({type, buffered: true})
+watch("layout-shift", entry => { if (!entry.hadRecentInput) window.shifted += entry.value })
+watch("largest-contentful-paint", entry => { window.painted = entry.startTime })
+"""
 #: The first solve compiles; a busy machine takes its time.
 PATIENCE_MS = 60_000
 #: What may arrive later is computed with low priority, and waits for everybody else.
@@ -112,6 +121,7 @@ def window(chromium: Any) -> Iterator[Callable[[Server], Any]]:
         )
         contexts.append(context)
         context.set_default_timeout(PATIENCE_MS)
+        context.add_init_script(VITALS)
         page = context.new_page()
         page.on("console", lambda m: m.type in ("error", "warning") and wrong.append(m.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))

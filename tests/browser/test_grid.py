@@ -18,10 +18,10 @@ pytestmark = pytest.mark.browser
 
 
 def settled(page: Any) -> None:
-    """Wait until the answer for the present design is shown."""
+    """Wait until the answer for the present design is shown, and the page is connected."""
     page.wait_for_function(
         "() => { const s = [...document.querySelectorAll('[role=status]')].map(e => e.innerText);"
-        " return s.some(t => / states, strategy /.test(t)) }"
+        " return location.search && s.some(t => / states, strategy /.test(t)) }"
     )
 
 
@@ -242,7 +242,7 @@ def test_an_address_brings_everything_back_in_another_window(page, window, serve
 
 
 def test_a_thousand_states_answer_while_curve_and_limit_are_still_under_way(page, server):
-    page.goto(f"{server.start}?tab=grid&layout=random-32-0")
+    page.goto(f"{server.start}?tab=grid&layout=random-32-0&strategy=entries")
     page.get_by_text("1024 states, strategy entries").wait_for()
     started = time.monotonic()
     changed(page, lambda: field(page, "ε").fill("1"))

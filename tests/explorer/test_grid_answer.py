@@ -131,12 +131,12 @@ def test_a_cell_in_words_says_the_truth_only_where_it_is_given():
 
 
 def test_the_curve_the_limit_and_the_adviser():
-    design = GridDesign(layout="rooms", epsilon="1")
-    low, high = (curve_point(design, epsilon, "entries") for epsilon in (EPSILONS[0], EPSILONS[-1]))
+    design = GridDesign(layout="rooms", epsilon="1", strategy="entries")
+    low, high = (curve_point(design, epsilon) for epsilon in (EPSILONS[0], EPSILONS[-1]))
     assert high.loss < low.loss <= low.robust + 1e-9
     limit = limit_percent(design)
     assert limit is not None
-    assert limit <= curve_point(design, "1", "entries").high
+    assert limit <= curve_point(design, "1").high
     assert "Half of it takes ε" in advice_words(*advice_on(design.problem(), "1", "1/1000"))
     curve = Curve({EPSILONS[0]: low, EPSILONS[-1]: high}, {1.0: limit}, now=(1.0, 2.0))
     options = chart(curve)
@@ -161,5 +161,5 @@ def test_the_shown_release_is_the_simulators_own():
     }
     runs = dp.simulate(design.problem(), design.values(), **asked, draws=6, seed=design.noise)
     assert 100 * runs.to_frame()["loss"][0] == answer_to(design).loss
-    point = curve_point(design, design.epsilon, design.strategy)
+    point = curve_point(design, design.epsilon)
     assert point.loss == pytest.approx(100 * runs.to_frame()["loss"].mean())

@@ -16,12 +16,18 @@ import dp_cmdp as dp
 from dp_cmdp.errors import Error, InvalidArgumentError
 from dp_cmdp.explorer.grid_design import GridDesign
 from dp_cmdp.explorer.guard import HOST, Guard, new_key
+from dp_cmdp.explorer.invented import answer_to
 from dp_cmdp.explorer.page.grid_tab import GridTab
+from dp_cmdp.explorer.page.parts import RED
+from dp_cmdp.explorer.page.workbench import keep
 from dp_cmdp.explorer.paid import PaidReleases, Request
 from dp_cmdp.explorer.program_design import AuctionDesign
 from dp_cmdp.explorer.settings import read_settings
 
 LARGEST_PORT = 65535
+BLUE = "#1e5a96"
+#: A table scrolls in a place that keys reach; what is under way is said in words.
+STYLE = ".q-table__middle.scroll { overflow: visible } .q-loading-bar { display: none }"
 TABS = {"grid": "Grid", "auction": "Ad auction", "files": "Files", "database": "Real database"}
 
 
@@ -61,15 +67,18 @@ def serve(
         port = free_port()
     check_port(port)
     warnings.simplefilter("ignore", dp.errors.PrivacyWarning)  # the page says what a budget is
+    first = None if database else GridDesign()  # what the first page shows
     key = new_key()
     start = f"http://{HOST}:{port}/{key}/"
     app.add_middleware(Guard, port=port, key=key)
 
-    @ui.page("/", title="dp_cmdp explorer")
+    @ui.page("/", title="dp_cmdp explorer", language="en-US")
     def page(request: Asked) -> None:
         build(request.query_params, database)
 
     async def announce() -> None:
+        if first is not None and (found := await run.io_bound(answer_to, first)):
+            keep(first, found)
         while not is_listening(port):
             await asyncio.sleep(0.05)
         say(start)
@@ -96,6 +105,9 @@ def build(parts: Mapping[str, Any], database: PaidReleases | None) -> None:
     from dp_cmdp.explorer.page.program_tab import AuctionTab, FilesTab
 
     ui.query("body").classes("bg-gray-50")
+    ui.query(".nicegui-content").classes("p-0 gap-0")
+    ui.colors(primary=BLUE)
+    ui.add_css(STYLE)
     wanted = parts.get("tab", "database" if database else "grid")
     first = wanted if wanted in TABS else "grid"
     trouble = ""
@@ -112,16 +124,16 @@ def build(parts: Mapping[str, Any], database: PaidReleases | None) -> None:
             asked.check()
     except Error as error:
         trouble = f"The address cannot be used, so the usual start is shown: {error}"
-    with ui.header().classes("bg-slate-800 items-center gap-x-6 gap-y-0 px-4 py-1"):
-        ui.label("dp_cmdp explorer").classes("text-lg font-semibold")
+    with ui.row().classes("w-full bg-slate-800 text-white items-center gap-x-6 gap-y-0 px-4 py-1"):
+        ui.label("dp_cmdp explorer").classes("text-lg font-semibold").props(
+            "role=heading aria-level=1"
+        )
         with ui.tabs().props("dense no-caps align=left outside-arrows") as tabs:
             for name, label in TABS.items():
                 ui.tab(name, label=label)
         tabs.set_value(first)
     if trouble:
-        ui.label(trouble).classes(
-            "w-full text-sm text-red-900 bg-red-50 border border-red-300 rounded p-2"
-        ).props("role=alert").style("overflow-wrap: anywhere")
+        ui.label(trouble).classes(RED).props("role=alert").style("overflow-wrap: anywhere")
     makers = {
         "grid": lambda: GridTab(grid),
         "auction": lambda: AuctionTab(auction),
@@ -132,7 +144,7 @@ def build(parts: Mapping[str, Any], database: PaidReleases | None) -> None:
     with ui.tab_panels(tabs, value=first).classes("w-full bg-transparent").props("keep-alive"):
         panels = {}
         for name in TABS:
-            panels[name] = ui.tab_panel(name).classes("p-0 md:p-2")
+            panels[name] = ui.tab_panel(name).classes("p-3 gap-2")
 
     def open_tab(name: str) -> None:
         if name not in opened:  # a tab that nobody opens computes nothing

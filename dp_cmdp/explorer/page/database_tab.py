@@ -34,8 +34,8 @@ class NoDatabaseTab:
     """What the tab says when no database was named."""
 
     def __init__(self) -> None:
-        with parts.card("Real database"):
-            ui.markdown(WITHOUT).classes("w-full overflow-x-auto")
+        with parts.card("Real database"), parts.scrolling("How a database is named"):
+            ui.markdown(WITHOUT)
 
     def address(self) -> str:
         """Of this tab."""
@@ -54,20 +54,23 @@ class DatabaseTab:
             f"Real data ({paid.account}): only public bounds and releases are drawn. "
             "Moving a slider spends nothing; each press of Release spends, and nothing is refunded."
         ).classes(f"{parts.SMALL} bg-red-50 border border-red-300 rounded p-2 w-full")
-        with ui.element("div").classes(parts.COLUMNS):
-            with ui.column().classes("w-full gap-4"):
-                self._controls()
-            with ui.column().classes("w-full gap-4 min-w-0"):
-                self._messages = parts.Messages()
-                source = paid.source
-                self._view: Any = (GridView if isinstance(source, GridSource) else ProgramView)(
-                    source  # pyright: ignore[reportArgumentType]
-                )
-                parts.download_card(
-                    source.files, self._file, self._messages,
-                    "Public files of the release that is shown; all releases of this run also lie "
-                    f"in {paid.out}.",
-                )  # fmt: skip
+        first, controls, rest = parts.columns()
+        source = paid.source
+        with first:
+            self._messages = parts.Messages()
+            self._results = parts.Results()
+        with self._results:
+            self._view: Any = (GridView if isinstance(source, GridSource) else ProgramView)(
+                source  # pyright: ignore[reportArgumentType]
+            )
+        with controls:
+            self._controls()
+        with rest:
+            parts.download_card(
+                source.files, self._file, self._messages,
+                "Public files of the release that is shown; all releases of this run also lie "
+                f"in {paid.out}.",
+            )  # fmt: skip
         background_tasks.create(self._open(), name="database")
 
     def _controls(self) -> None:
@@ -116,6 +119,7 @@ class DatabaseTab:
     async def _open(self) -> None:
         """The answer without data, which also says whether a release can be answered at all."""
         self._messages.busy("computing the robust answer …")
+        self._results.wait(known=False)
         try:
             await self._view.open()
         except Exception as error:
@@ -127,12 +131,14 @@ class DatabaseTab:
                 await self._view.show(self._answer)
             except Exception as error:
                 self._messages.failed(error)
+        self._results.settle(stale=False)
 
     async def _release(self) -> None:
         self._button.disable()  # one press, one debit
         self._messages.refused("")
         settings = self._settings
         self._messages.busy(f"spending {settings.budget()}: releasing …")
+        self._results.wait(known=True)
         try:
             paid = await run.io_bound(self._paid.release, settings)
         except Exception as error:
@@ -149,6 +155,7 @@ class DatabaseTab:
                 with self._client:
                     await self._view.show(self._answer)
         finally:
+            self._results.settle(stale=False)
             self._show_account()
 
     async def _advise(self) -> None:

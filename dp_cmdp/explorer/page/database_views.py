@@ -15,7 +15,7 @@ from dp_cmdp.explorer.cell_words import cell_words
 from dp_cmdp.explorer.episodes import cost_table, places_of
 from dp_cmdp.explorer.files import PICTURES, answer_file
 from dp_cmdp.explorer.page import maps
-from dp_cmdp.explorer.page.parts import SMALL, card
+from dp_cmdp.explorer.page.parts import MAPS, SMALL, card
 from dp_cmdp.explorer.page.program_parts import ProgramPictures, tell_answer
 from dp_cmdp.explorer.page.workbench import results_table
 from dp_cmdp.explorer.paid import entry_of
@@ -33,11 +33,7 @@ class GridView:
         self._answer: Any = None
         self._robust: Any = None
         with card("Maps"):
-            self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
-            maps.legend(*maps.DATA_MARKS, *maps.POLICY_MARKS)
-            with ui.element("div").classes(
-                "w-full grid gap-4 grid-cols-1 md:grid-cols-2 xl:grid-cols-3"
-            ):
+            with ui.element("div").classes(f"{MAPS} grid-cols-1 md:grid-cols-2 xl:grid-cols-3"):
                 with ui.column().classes("w-full gap-1"):
                     ui.label("Data released").classes("font-semibold")
                     ui.label("public bounds, and what was released").classes(SMALL)
@@ -53,10 +49,12 @@ class GridView:
                     with ui.column().classes("w-full gap-1"):
                         self._policies.append(maps.PolicyMap(self._layout, title, note))
             self._player = maps.Player(on_seed=lambda _: self._show_policies())
+            self._facts = ui.label("").classes(SMALL).props("role=status aria-live=polite")
+            maps.legend(*maps.DATA_MARKS, *maps.POLICY_MARKS)
             ui.label(
                 "Costs of the episode are the highest that is publicly possible, not true ones."
             ).classes(SMALL)
-        with card("What came out"):
+        with card("What is proved"):
             self._words = ui.column().classes("gap-1")
 
     async def open(self) -> None:
@@ -113,7 +111,7 @@ class ProgramView:
     def __init__(self, source: Source) -> None:
         self._problem = source.problem()
         self._robust: Any = None
-        with card("What came out"):
+        with card("Result"):
             self._table = results_table(
                 (("answer", "answer"), ("value", "objective at the released estimate"))
             )

@@ -22,12 +22,23 @@ from dp_cmdp.explorer.page.workbench import Workbench, results_table
 from dp_cmdp.explorer.settings import LARGEST_FACTOR, SMALLEST_FACTOR, address, number
 from dp_cmdp.explorer.snippets import grid_code
 
-INVENTED = (
-    "Invented data: hazards on this tab are made up here, so the truth may be drawn and nothing is "
-    "spent. Noise is simulated from a seed."
+PURPOSE = (
+    "Move ε and see what privacy costs: the private policy knows the hazards only through a "
+    "differentially private release, and keeps the true limit with certainty. Hazards are invented "
+    "here and noise is simulated: nothing is spent."
 )
-#: Grids of so many columns are shown four in a row, where there is room.
-SIDE_BY_SIDE, FOUR = 16, "xl:grid-cols-4"
+#: Maps of so many columns stand side by side: two on a phone, four where there is room.
+SIDE_BY_SIDE = 16
+SMALL_MAPS, LARGE_MAPS = "grid-cols-2 xl:grid-cols-4", "grid-cols-1 md:grid-cols-2"
+TITLES = "Private policy", "Robust policy", "Policy without privacy"
+POLICIES = "private", "robust, no data", "without privacy"
+COLUMNS = (
+    ("policy", "policy"),
+    ("value", "value"),
+    ("loss", "loses"),
+    ("cost", "cost ≤"),
+    ("limit", "limit ≥"),
+)
 MARKS = (
     *maps.DATA_MARKS,
     ("◆", "invented truth", map_svg.TRUTH),
@@ -53,14 +64,13 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         self._shape: tuple[int, int] | None = None
         self._known_data: Known | None = None
         self._weights: dict[int, float] = {}
-        ui.label(INVENTED).classes(parts.AMBER)
-        with ui.element("div").classes(parts.COLUMNS):
-            with ui.column().classes("w-full gap-4"):
-                self._controls()
-            with ui.column().classes("w-full gap-4 min-w-0"):
-                self.messages = parts.Messages()
-                self._pictures()
-                self.closing_cards(GRID_FILES)
+        ui.label(PURPOSE).classes(parts.SMALL)
+        with self.places():
+            self._controls()
+        with self.results:
+            self._pictures()
+        with self.rest:
+            self.closing_cards(GRID_FILES)
         self.start()
 
     def _controls(self) -> None:
@@ -88,6 +98,7 @@ class GridTab(Workbench[GridDesign, Known, Found]):
             self._tool.classes("w-full").props('dense options-dense aria-label="Tool"')
             self._kind = ui.select({0: "all"}, value=0, label="Kind of hazard").classes("w-full")
             self._kind.props('dense options-dense aria-label="Kind of hazard"')
+            self._kind.set_visibility(False)  # until a grid has several
             ui.label("severity of a new hazard").classes(parts.SMALL)
             self._severity = ui.slider(min=0.05, max=1.0, step=0.05, value=0.8)
             self._severity.props('dense label aria-label="Severity of a new hazard"')
@@ -112,25 +123,21 @@ class GridTab(Workbench[GridDesign, Known, Found]):
 
     def _pictures(self) -> None:
         with parts.card("Maps"):
-            self._facts = ui.label("").classes(parts.SMALL).props("role=status aria-live=polite")
-            maps.legend(*MARKS)
             self._maps = ui.element("div").classes(parts.MAPS)
             self._player = maps.Player(on_seed=lambda _: self._show_policies())
+            self._facts = ui.label("").classes(parts.SMALL).props("role=status aria-live=polite")
+            maps.legend(*MARKS)
             self._query = ui.select(
-                {-1: "no query"}, value=-1, label="Show a released query", on_change=self._weigh
+                {-1: "none"}, value=-1, label="Show a released query", on_change=self._weigh
             ).classes("w-full")
             self._query.props('dense options-dense aria-label="Show a released query"')
-        with parts.card("What came out"):
-            self._table = results_table(
-                (
-                    ("policy", "policy"),
-                    ("value", "value"),
-                    ("cost", "cost at most"),
-                    ("limit", "limit at least"),
-                    ("loss", "loses"),
-                )
-            )
-            self._words = ui.column().classes("gap-1")
+        with parts.card("Result") as box:
+            box.classes("lg:order-first")
+            self._table = results_table(COLUMNS, POLICIES)
+        with parts.card("What is proved"), ui.column() as self._words:
+            self._words.classes("gap-1 min-h-28")
+            ui.label(parts.WAITING)
+        self._new_maps(self.design.grid())
 
     def _pick(self, event: Any) -> None:
         self.change(layout=event.value, rows=(), hazards=None, seed=None)
@@ -162,7 +169,6 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         if part.release is None and same_grid:
             return  # the last release is shown until there is the next
         if (part.layout.rows, part.layout.cols) != self._shape:
-            self._shape = (part.layout.rows, part.layout.cols)
             self._new_maps(part.layout)
         self._known_data = part
         self._weights = {}
@@ -179,33 +185,34 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         queries = queries_of(places_of(layout), release)
         self._by_query = [weights for _, weights in queries]
         self._query.set_options(
-            {-1: "no query", **{i: text for i, (text, _) in enumerate(queries)}}, value=-1
+            {-1: "none", **{i: text for i, (text, _) in enumerate(queries)}}, value=-1
         )
-        self._query.set_visibility(bool(queries))
+        self._query.set_enabled(bool(queries))
         self._show_policies()
         self._tell(found)
         self.renew_code()
-        named = strategy_name(found.private)
+        named = words.strategy_words(self.design.strategy, strategy_name(found.private))
         self.messages.idle(f"{layout.num_cells} states, strategy {named}")
-        self.follow(self.design, found.private.strategy, found.loss)
+        self.follow(self.design, found.loss)
 
     def _new_maps(self, layout: Layout) -> None:
+        self._shape = (layout.rows, layout.cols)
         self._maps.clear()
-        small = layout.cols <= SIDE_BY_SIDE
-        self._maps.classes(add=FOUR if small else "", remove="" if small else FOUR)
-        titles = ("Private policy", "Robust policy", "Policy without privacy")
+        shapes = SMALL_MAPS, LARGE_MAPS
+        add, remove = shapes if layout.cols <= SIDE_BY_SIDE else reversed(shapes)
+        self._maps.classes(add=add, remove=remove)
         with self._maps:
             with ui.column().classes("w-full gap-1"):
                 ui.label("Data and release").classes("font-semibold")
-                ui.label("click or press Enter to draw").classes(parts.SMALL)
+                ui.label("click to draw").classes(parts.SMALL)
                 self._data = maps.DrawnMap(
                     places_of(layout), on_cell=self._on_cell,
                     label="Map to draw on: arrow keys move, Enter applies the tool",
                 )  # fmt: skip
             self._policies = []
-            for title in titles:
+            for title in TITLES:
                 with ui.column().classes("w-full gap-1"):
-                    self._policies.append(maps.PolicyMap(layout, title, ""))
+                    self._policies.append(maps.PolicyMap(layout, title, parts.WAITING))
 
     def _on_cell(self, cell: int, pressed: bool) -> None:
         if pressed:
@@ -243,24 +250,20 @@ class GridTab(Workbench[GridDesign, Known, Found]):
         layout = found.private.problem.layout
         costs = cost_table(layout, found.truth)
         answers = found.private, found.private.robust, found.best
-        notes = "safe for the release", "no data: ε = 0", "knows the truth"
-        for drawn, answer, note in zip(self._policies, answers, notes, strict=True):
+        for drawn, answer, loss in zip(self._policies, answers, _losses(found), strict=True):
             drawn.show(
                 layout, answer.policy, costs=costs, seed=self._player.seed,
-                note=f"value {answer.value:.4g}, {note}",
+                note=f"value {answer.value:.4g}, loses {loss}",
             )  # fmt: skip
         self._player.show(self._policies)
 
     def _tell(self, found: Found) -> None:
-        losses, rows = (found.loss, found.robust_loss, 0.0), []
-        answers = found.private, found.private.robust, found.best
-        names = "private", "robust, no data", "without privacy"
-        for name, answer, loss in zip(names, answers, losses, strict=True):
+        rows, answers = [], (found.private, found.private.robust, found.best)
+        for name, answer, loss in zip(POLICIES, answers, _losses(found), strict=True):
             cost, limit = words.certified_cells(answer)
-            lost = "–" if loss is None else f"{loss:.3g} %"
             value = f"{answer.value:.5g}"
             rows.append(
-                {"policy": name, "value": value, "cost": cost, "limit": limit, "loss": lost}
+                {"policy": name, "value": value, "cost": cost, "limit": limit, "loss": loss}
             )
         self._table.rows = rows
         self._words.clear()
@@ -283,6 +286,10 @@ class GridTab(Workbench[GridDesign, Known, Found]):
     def file(self, name: str) -> bytes | None:
         """A public file of what was found."""
         return None if self.found is None else answer_file(name, self.found.private)
+
+
+def _losses(found: Found) -> list[str]:
+    return [words.loss_words(loss) for loss in (found.loss, found.robust_loss, 0.0)]
 
 
 def _factor(name: str) -> Callable[[str], Any]:

@@ -7,13 +7,11 @@ from typing import Any
 
 from nicegui import app, context, run, ui
 
-import dp_cmdp as dp
 from dp_cmdp.explorer import curve as curves
 from dp_cmdp.explorer import invented
-from dp_cmdp.explorer.page.parts import SMALL, Messages, card, download_buttons
+from dp_cmdp.explorer.page.parts import SMALL, WAITING, Messages, card, download_buttons
 from dp_cmdp.explorer.words import advice_words, limit_words
 
-WAITING = "…"
 #: Curves of so many designs are kept: a way back costs nothing.
 KEPT = 16
 
@@ -34,11 +32,12 @@ class Later:
         with card("What privacy costs here (judged against the invented data)"):
             self._state = ui.label("").classes(SMALL).props("role=status aria-live=polite")
             self._progress = ui.linear_progress(value=0, show_value=False).classes("w-full")
+            self._progress.props('aria-label="share of the curve that is computed"')
             self._chart = ui.echart(curves.chart(self._shown)).classes("w-full h-72")
-            self._limit = ui.label("").classes(SMALL)
+            self._limit = ui.label(WAITING).classes(f"{SMALL} min-h-5")
             download_buttons(curves.CURVE_FILES, self._file, messages)
         with card("The adviser (public data alone)"):
-            self._advice = ui.label(WAITING).classes(SMALL).mark("advice")
+            self._advice = ui.label(WAITING).classes(f"{SMALL} min-h-10").mark("advice")
 
     def stop(self) -> None:
         """What is under way is no longer wanted."""
@@ -47,13 +46,11 @@ class Later:
     def _file(self, name: str) -> bytes | None:
         return curves.curve_file(name, self._shown) if self._shown.points else None
 
-    async def renew(
-        self, design: invented.Design, *, strategy: dp.Strategy, now: tuple[float, float] | None
-    ) -> None:
+    async def renew(self, design: invented.Design, now: tuple[float, float] | None) -> None:
         """Show what is known, compute what is missing, and show each part when it is there."""
         self._generation += 1
         mine = self._generation
-        curve = self._curve_of(design, strategy)
+        curve = self._curve_of(design)
         curve.now = now
         self._shown = curve
         self._advice.text = self._sentences.get(design, WAITING)
@@ -61,7 +58,7 @@ class Later:
         self._progress.set_visibility(True)
         self._draw()
         try:
-            await self._complete(mine, design, strategy, curve)
+            await self._complete(mine, design, curve)
         except _Unwanted:
             return
         except run.SubprocessException as error:  # its text is not shown
@@ -71,15 +68,11 @@ class Later:
         self._state.text = f"{invented.DRAWS} simulated releases at each ε; bars are 95 % intervals"
         self._progress.set_visibility(False)
 
-    async def _complete(
-        self, mine: int, design: invented.Design, strategy: dp.Strategy, curve: curves.Curve
-    ) -> None:
+    async def _complete(self, mine: int, design: invented.Design, curve: curves.Curve) -> None:
         self._state.text = f"simulating releases at {len(curves.EPSILONS)} values of ε …"
         for epsilon in curves.EPSILONS:
             if epsilon not in curve.points:
-                curve.points[epsilon] = await self._computed(
-                    invented.curve_point, design, epsilon, strategy
-                )
+                curve.points[epsilon] = await self._computed(invented.curve_point, design, epsilon)
                 self._go_on(mine)
         self._state.text = "asking the adviser …"
         if design not in self._sentences:
@@ -110,9 +103,9 @@ class Later:
                     curve.limits[curves.as_number(epsilon)] = there
                 self._go_on(mine)
 
-    def _curve_of(self, design: invented.Design, strategy: dp.Strategy) -> curves.Curve:
+    def _curve_of(self, design: invented.Design) -> curves.Curve:
         """What was computed before for this design at any ε, in this window."""
-        key = invented.anywhere(design), strategy
+        key = invented.anywhere(design)
         known = self._curves.pop(key, None) or curves.Curve()
         self._curves[key] = known
         for kept in (self._curves, self._sentences):

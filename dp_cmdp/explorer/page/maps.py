@@ -11,16 +11,21 @@ import dp_cmdp as dp
 from dp_cmdp.envs import Layout
 from dp_cmdp.explorer import map_svg
 from dp_cmdp.explorer.episodes import episode, places_of, running_sums
-from dp_cmdp.explorer.page.parts import BUTTON, SMALL
+from dp_cmdp.explorer.page.parts import BUTTON, SMALL, WAITING
 from dp_cmdp.figures import Places, View
 
 MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
+#: Where a box was clicked, as shares of its width and height.
+PLACE = """(event) => {
+    const box = event.currentTarget.getBoundingClientRect()
+    emit((event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height)
+}"""
 #: Seconds per step of an episode that plays.
 TICK = 0.25
 #: Mark, meaning and colour: of data and releases, and of policies.
 DATA_MARKS = (
     ("▭ dashed", "candidate: a hazard may be here (public)", map_svg.CANDIDATE),
-    ("▌ grey", "public bounds of its severity", "#6b7280"),
+    ("▌ grey", "public bounds of its severity", "#4b5563"),
     ("▌ green", "released interval", map_svg.RELEASED),
 )
 POLICY_MARKS = (
@@ -38,34 +43,58 @@ def legend(*marks: tuple[str, str, str]) -> None:
             ui.label(f"{mark}: {meaning}").classes("text-xs").style(f"color: {colour}")
 
 
+class Drawing:
+    """An SVG of a grid, and a layer above it that changes more often."""
+
+    def __init__(self, places: Places, label: str, role: str = "img") -> None:
+        self._size = map_svg.size(places)
+        with ui.element("div") as self.box:
+            layers = (ui.html("", sanitize=False).classes("absolute inset-0") for _ in range(2))
+            self._below, self._above = layers
+        width, height = self._size
+        self.box.classes("relative w-full border border-gray-300 bg-white")
+        self.box.style(f"aspect-ratio: {width} / {height}")
+        self.box.props(f'role={role} aria-label="{label}"')
+
+    def draw(self, content: str) -> None:
+        """Draw anew what lies below."""
+        self._below.content = self._svg(content)
+
+    def mark(self, content: str) -> None:
+        """Draw anew what lies above."""
+        self._above.content = self._svg(content)
+
+    def _svg(self, content: str) -> str:
+        width, height = self._size
+        return f'<svg width="100%" height="100%" viewBox="0 0 {width} {height}">{content}</svg>'
+
+
 class DrawnMap:
     """A map with a cursor: clicked with the mouse, or moved by arrows and pressed by Enter."""
 
     def __init__(self, places: Places, *, label: str, on_cell: Callable[[int, bool], None]) -> None:
         self.cursor = places.starts[0]
         self._places, self._on_cell = places, on_cell
-        self._image = ui.interactive_image(
-            size=map_svg.size(places), on_mouse=self._clicked, sanitize=False
-        )
-        self._image.classes("w-full border border-gray-300 focus:outline focus:outline-blue-600")
-        self._image.props(f'tabindex=0 role=application aria-label="{label}"')
-        self._marks = self._image.add_layer()
+        self._image = Drawing(places, label, "application")
+        box = self._image.box.classes("focus:outline focus:outline-blue-600").props("tabindex=0")
+        box.on("click", self._clicked, js_handler=PLACE)
         for key in MOVES:
-            self._image.on(f"keydown.{key}.prevent", lambda _, key=key: self._moved(key))
+            box.on(f"keydown.{key}.prevent", lambda _, key=key: self._moved(key))
         for key in ("enter", "space"):
-            self._image.on(f"keydown.{key}.prevent", lambda _: self._on_cell(self.cursor, True))
+            box.on(f"keydown.{key}.prevent", lambda _: self._on_cell(self.cursor, True))
 
     def show(self, places: Places, *, release: dp.Release | None, truth: Any = None) -> None:
         """Draw a grid of the same size, and what was released or invented of it."""
         self._places = places
-        self._image.content = map_svg.data_map(places, release=release, truth=truth)
+        self._image.draw(map_svg.data_map(places, release=release, truth=truth))
 
     def mark(self, weights: Mapping[int, float]) -> None:
         """Draw the cursor, and the cells that a query weighs, above what is drawn."""
-        self._marks.content = map_svg.marks(self._places, weights=weights, cursor=self.cursor)
+        self._image.mark(map_svg.marks(self._places, weights=weights, cursor=self.cursor))
 
-    def _clicked(self, event: events.MouseEventArguments) -> None:
-        self.cursor = map_svg.cell_at(self._places, event.image_x, event.image_y)
+    def _clicked(self, event: events.GenericEventArguments) -> None:
+        (x, y), (width, height) = event.args, map_svg.size(self._places)
+        self.cursor = map_svg.cell_at(self._places, x * width, y * height)
         self._on_cell(self.cursor, True)
 
     def _moved(self, key: str) -> None:
@@ -87,11 +116,8 @@ class PolicyMap:
         self._sums: list[tuple[float, float]] = []
         ui.label(title).classes("font-semibold")
         self._note = ui.label(note).classes(SMALL)
-        self._image = ui.interactive_image(size=map_svg.size(places_of(layout)), sanitize=False)
-        self._image.classes("w-full border border-gray-300")
-        self._image.props(f'role=img aria-label="{title}: arrows over visits"')
-        self._layer = self._image.add_layer()
-        self._steps = ui.label("").classes(SMALL)
+        self._image = Drawing(places_of(layout), f"{title}: arrows over visits")
+        self._steps = ui.label(WAITING).classes(SMALL)
 
     @property
     def length(self) -> int:
@@ -102,7 +128,7 @@ class PolicyMap:
         """Draw a policy on a layout of the same size, and an episode of it."""
         if (policy, layout) != (self._policy, self._layout):  # else the picture is the same
             self._policy, self._layout = policy, layout
-            self._image.content = map_svg.policy_map(View.of(places_of(layout), policy))
+            self._image.draw(map_svg.policy_map(View.of(places_of(layout), policy)))
         self._note.text = note
         self._path = episode(layout, policy, seed=seed)
         self._sums = running_sums(layout, tuple(self._path), costs)
@@ -110,7 +136,7 @@ class PolicyMap:
     def at(self, step: int) -> None:
         """Put the agent where it is after some steps."""
         step, places = min(step, self.length), places_of(self._layout)
-        self._layer.content = map_svg.agent(places, self._path, step) if self._path else ""
+        self._image.mark(map_svg.agent(places, self._path, step) if self._path else "")
         reward, cost = self._sums[step] if self._sums else (0.0, 0.0)
         end = " (goal)" if self._path and self._path[step] in self._layout.goals else ""
         self._steps.text = f"step {step}{end}: return {reward:.3g}, cost {cost:.3g}"

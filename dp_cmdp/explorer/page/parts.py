@@ -13,12 +13,25 @@ from dp_cmdp.errors import Error
 from dp_cmdp.explorer.settings import STOP, Settings, slider_place, slider_text
 from dp_cmdp.explorer.words import refusal
 
-CARD = "w-full p-4 shadow-sm border border-gray-200 bg-white"
+CARD = "w-full p-3 md:p-4 gap-2 shadow-sm border border-gray-200 bg-white"
 SMALL = "text-sm text-gray-700"
 AMBER = f"{SMALL} bg-amber-50 border border-amber-300 rounded p-2 w-full"
-MAPS = "w-full grid gap-4 grid-cols-1 md:grid-cols-2"
-#: Controls left of what they control, where there is room.
-COLUMNS = "w-full grid grid-cols-1 lg:grid-cols-[19rem_minmax(0,1fr)] gap-4 mt-4"
+RED = "w-full text-sm text-red-900 bg-red-50 border border-red-300 rounded p-2"
+MAPS = "w-full grid gap-2 md:gap-4"
+#: Results, controls, what comes later: below each other, or the controls left of both.
+COLUMNS = (
+    "w-full grid grid-cols-1 items-start gap-x-4 gap-y-2 "
+    "lg:grid-cols-[19rem_minmax(0,1fr)] lg:grid-rows-[auto_1fr]"
+)
+RIGHT, LEFT = "lg:col-start-2", "lg:col-start-1 lg:row-start-1 lg:row-span-2"
+#: On a phone with narrow cells.
+TABLE = "w-full max-md:[&_td]:px-1! max-md:[&_th]:px-1!"
+#: What is shown until something is known, and how an answer to an earlier design looks.
+WAITING, PULSE = "…", "animate-pulse"
+STALE = (
+    "[&_.q-card]:bg-gray-100! [&_.q-table__card]:bg-gray-100! [&_.q-table]:text-gray-600! "
+    "[&_[role=img][aria-label]]:opacity-50 [&_[role=img][aria-label]]:grayscale"
+)
 BUTTON = "outline dense no-caps"
 #: A field whose refusal takes the room it needs below it.
 FIELD = "dense hide-bottom-space"
@@ -27,11 +40,17 @@ TICK = 0.1
 #: Milliseconds without a key after which a typed number is taken.
 TYPED = 200
 STRATEGIES = {
+    "auto": "auto: what is best in simulations",
     "entries": "entries: an interval per number",
     "queries": "queries: bounds on sums besides",
     "worst row": "worst row: the largest of the rows",
-    "auto": "auto: try them on public data first",
 }
+
+
+def scrolling(label: str) -> ui.element:
+    """A place for what may be wider than a phone: it scrolls, by keys too."""
+    box = ui.element("div").classes("w-full overflow-x-auto focus:outline focus:outline-blue-600")
+    return box.props(f'tabindex=0 role=region aria-label="{label}"')
 
 
 @contextmanager
@@ -40,6 +59,30 @@ def card(title: str):
     with ui.card().classes(CARD) as box:
         ui.label(title).classes("text-base font-semibold").props("role=heading aria-level=2")
         yield box
+
+
+def columns() -> Sequence[ui.column]:
+    """Places for results, controls, and what comes later."""
+    with ui.element("div").classes(COLUMNS):
+        places = (RIGHT, LEFT, RIGHT)
+        return [ui.column().classes(f"w-full gap-4 min-w-0 {place}") for place in places]
+
+
+class Results(ui.column):
+    """What follows from a design; it says by its look whether it follows from the present one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.classes("w-full gap-4 transition duration-200 delay-150")
+
+    def wait(self, *, known: bool) -> None:
+        """Another answer is under way; the last one stays, where one is `known`, in grey."""
+        self.classes(STALE if known else PULSE).props("aria-busy=true")
+
+    def settle(self, *, stale: bool) -> None:
+        """Nothing is under way; what is shown is `stale` where the design has no answer."""
+        self.classes(STALE if stale else "", remove=PULSE if stale else f"{PULSE} {STALE}")
+        self.props("aria-busy=false")
 
 
 class LogField:
@@ -120,12 +163,7 @@ class Messages:
         with ui.row().classes("w-full items-center min-h-8 gap-2 no-wrap"):
             self._spinner = ui.spinner(size="sm").mark("busy")
             self._text = ui.label("").classes(SMALL).props("role=status aria-live=polite")
-        self._error = (
-            ui.label("")
-            .classes("w-full text-sm text-red-900 bg-red-50 border border-red-300 rounded p-2")
-            .style("overflow-wrap: anywhere")
-            .props("role=alert")
-        )
+        self._error = ui.label("").classes(RED).style("overflow-wrap: anywhere").props("role=alert")
         self.idle()
         self.refused("")
 

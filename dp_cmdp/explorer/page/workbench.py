@@ -8,7 +8,6 @@ from typing import Any, Generic, TypeVar
 
 from nicegui import background_tasks, context, run, ui
 
-import dp_cmdp as dp
 from dp_cmdp.errors import Error
 from dp_cmdp.explorer.page import parts
 from dp_cmdp.explorer.page.later import Later
@@ -19,15 +18,29 @@ SIMULATED = (
     "simulation and say so."
 )
 
+#: The last answers of all windows, by design: a way back and the first page cost nothing.
+ANSWERS: dict[Settings, Any] = {}
+KEPT = 16
+
 D = TypeVar("D", bound=Settings)
 S = TypeVar("S")
 A = TypeVar("A")
 
 
+def keep(design: Settings, found: Any) -> None:
+    """Keep an answer, in the place of the oldest one."""
+    ANSWERS[design] = found
+    while len(ANSWERS) > KEPT:
+        ANSWERS.pop(next(iter(ANSWERS)))
+
+
 class Workbench(Generic[D, S, A]):
     """A design, what is known of it early (a sketch), and all that follows from it."""
 
+    first: ui.column
+    rest: ui.column
     messages: parts.Messages
+    results: parts.Results
     later: Later
     renew_code: Callable[[], None]
 
@@ -61,6 +74,14 @@ class Workbench(Generic[D, S, A]):
         """What is downloaded under a name; None where nothing was found yet."""
         raise NotImplementedError
 
+    def places(self) -> ui.column:
+        """Messages and results, and what comes below them; returns the place for controls."""
+        self.first, controls, self.rest = parts.columns()
+        with self.first:
+            self.messages = parts.Messages()
+            self.results = parts.Results()
+        return controls
+
     def strategy_controls(self) -> None:
         """Fields for strategy and noise."""
         parts.strategy_select(self.design.strategy, lambda strategy: self.change(strategy=strategy))
@@ -92,9 +113,21 @@ class Workbench(Generic[D, S, A]):
         with self._client:
             ui.navigate.history.replace(self.address())
         self.later.stop()
-        self._waiting = True
+        self._waiting = self.design not in ANSWERS
+        if not self._waiting:
+            self._take(ANSWERS[self.design])
+            return
+        self.results.wait(known=self.found is not None)
         if not self._running:
             background_tasks.create(self._compute(), name="answer")
+
+    def _take(self, found: A) -> None:
+        """Show the answer to the present design."""
+        self.found = found
+        self.messages.refused("")
+        with self._client:
+            self.show(found)
+        self.results.settle(stale=False)
 
     async def _compute(self) -> None:
         self._running = True
@@ -103,17 +136,19 @@ class Workbench(Generic[D, S, A]):
                 self._waiting = False
                 design = self.design
                 self.messages.refused("")
-                self.messages.busy(f"computing: {design.strategy} release …")
+                self.messages.busy("simulating a release and answering …")
                 try:
                     found = await run.io_bound(self.answer, design, self._teller(design))
                 except Exception as error:
-                    self.messages.failed(error)
-                    self.messages.idle("the last answer is shown" if self.found else "")
+                    if design == self.design:
+                        self.messages.failed(error)
+                        self.messages.idle("in grey: the last answer" if self.found else "")
+                        self.results.settle(stale=True)
                     continue
-                if found is not None and design == self.design:
-                    self.found = found
-                    with self._client:
-                        self.show(found)
+                if found is not None:
+                    keep(design, found)
+                    if design == self.design:
+                        self._take(found)
         finally:
             self._running = False
 
@@ -128,27 +163,21 @@ class Workbench(Generic[D, S, A]):
 
         return lambda part: loop.call_soon_threadsafe(shown, part)
 
-    def follow(self, design: Any, strategy: dp.Strategy, loss: float | None) -> None:
+    def follow(self, design: Any, loss: float | None) -> None:
         """Start what may arrive later."""
         now = None if loss is None else (float(design.budget().epsilon), loss)
-        background_tasks.create(self.later.renew(design, strategy=strategy, now=now), name="curve")
+        background_tasks.create(self.later.renew(design, now), name="curve")
 
 
-def results_table(columns: tuple[tuple[str, str], ...]) -> ui.table:
-    """A table of answers: the first column names them, the others are numbers."""
+def results_table(columns: tuple[tuple[str, str], ...], rows: Sequence[str] = ()) -> ui.table:
+    """A table of numbers; the first column names the rows, which wait for their numbers."""
     first = columns[0][0]
-    table = ui.table(
-        columns=[
-            {
-                "name": name,
-                "label": label,
-                "field": name,
-                "align": "left" if name == first else "right",
-            }
-            for name, label in columns
-        ],
-        rows=[],
-        row_key=first,
-    )
-    table.classes("w-full").props("dense flat bordered hide-pagination")
+    heads = [
+        {"name": name, "label": label, "field": name, "align": "left" if name == first else "right"}
+        for name, label in columns
+    ]
+    waiting = [{name: parts.WAITING for name, _ in columns} | {first: row} for row in rows]
+    with parts.scrolling("table of results"):
+        table = ui.table(columns=heads, rows=waiting, row_key=first).classes(parts.TABLE)
+    table.props("dense flat bordered hide-pagination hide-no-data")
     return table
