@@ -9,13 +9,24 @@ from paper.studies import (
     hsu_cmdp,
     mean_shift,
     munoz_ads,
+    safe_rl,
     scale,
     strategy,
     table1,
 )
 from paper.study import Study
 
-_others = (cost_of_privacy, hsu_cmdp, table1, munoz_ads, mean_shift, bounds, scale, strategy)
+_others = (
+    cost_of_privacy,
+    hsu_cmdp,
+    table1,
+    munoz_ads,
+    mean_shift,
+    bounds,
+    scale,
+    strategy,
+    safe_rl,
+)
 STUDIES: dict[str, Study] = {
     study.name: study for study in (*auctions.STUDIES, *(module.STUDY for module in _others))
 }

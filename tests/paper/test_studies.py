@@ -38,6 +38,18 @@ def test_the_default_strategy_is_reported_beside_the_entries_and_the_limit():
     assert (said["violations"], said["settings"]) == (0, 1)
 
 
+@pytest.mark.long
+def test_shielded_learners_keep_the_limit_and_earn_what_they_started_from():
+    rows = rows_of("safe-rl", draws=2, kept=lambda setting: setting["environment"] == "corridor")
+    by = {row["method"]: row for row in rows}
+    limit = by["Q"]["limit"]
+    assert by["Q"]["training_cost"] > 1.2 * limit
+    for method in ("synthesised", "robust", "Q, shield, improve"):
+        assert by[method]["training_cost"] <= limit
+    assert by["Q, shield, improve"]["training_return"] >= 0.9 * by["synthesised"]["training_return"]
+    assert "exceeded in training" in STUDIES["safe-rl"].summary(rows)["note"]
+
+
 def test_constants_were_chosen_on_other_problems_than_are_reported():
     chosen, reported = ({part[2] for part in each} for each in (CHOSEN_ON, REPORTED))
     assert not chosen & reported
