@@ -19,7 +19,7 @@ from scipy import sparse
 from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.checking.verify import Report, verify
 from dp_cmdp._src.checking.verify.known import Known, read_multipliers
-from dp_cmdp._src.checking.verify.policies import Chain
+from dp_cmdp._src.checking.verify.policies import Chain, Moves, PolicyFile
 from dp_cmdp._src.checking.verify.reading import Refused
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.program.answer import Answer
@@ -230,7 +230,8 @@ def test_visits_are_certain_and_nearly_exact(seed: int, gamma: float) -> None:
     table /= table.sum(axis=1, keepdims=True)
     start = rng.random(states)
     start /= start.sum()
-    chain = Chain.of(sparse.csr_array(T), start, Fraction(gamma), table)
+    model = Moves(sparse.csr_array(T), start, Fraction(gamma), table.shape[1])
+    chain = Chain.of(model, PolicyFile.read({"probabilities": table}))
     near, exact = chain.visits(), chain.exact_visits()
     assert sum(exact.visits.values()) == 1 / (1 - Fraction(gamma))
     apart = sum(abs(near.visits[s] - exact.visits[s]) for s in exact.visits)

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 import dp_cmdp as dp
 from dp_cmdp._src.cmdp.certificate import cost_bounds
-from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.exact_costs import exact_costs
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 from dp_cmdp._src.data.affine import Affine
@@ -22,9 +22,9 @@ from dp_cmdp._src.data.envelope import UncertaintySet
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
-def bounds(cmdp: dp.CMDP, policy: dp.Policy, chain: DiscountedChain | None = None) -> np.ndarray:
+def bounds(cmdp: dp.CMDP, policy: dp.Policy, chain: Any = None) -> np.ndarray:
     """Certain upper bounds on the costs of a policy in a model of known numbers."""
-    return cost_bounds(cmdp, policy, DiscountedChain(cmdp, policy) if chain is None else chain)
+    return cost_bounds(cmdp, policy, chain_of(cmdp, policy) if chain is None else chain)
 
 
 def known_set(lower: Any, upper: Any, W: Any = None, q: Any = ()) -> UncertaintySet:
@@ -106,17 +106,19 @@ def sums_around(theta: np.ndarray, rng: np.random.Generator, *, slack: float = 0
 
 
 def random_affine(
-    rng: np.random.Generator, envelope: dp.Envelope, shape: tuple[int, int], terms: int
+    rng: np.random.Generator, envelope: dp.Envelope, shape: tuple[int, int], terms: int, free: int
 ) -> Affine:
-    """A constant plus terms of both signs, at random places."""
+    """A constant plus terms of both signs, at random places; 0 in the last `free` states."""
+    constant = rng.normal(size=shape)
+    constant[shape[0] - free :] = 0.0
     return Affine._of(
         envelope,
         shape,
-        rng.integers(0, shape[0], terms),
+        rng.integers(0, shape[0] - free, terms),
         rng.integers(0, shape[1], terms),
         rng.integers(0, envelope.size, terms),
         rng.normal(size=terms),
-        rng.normal(size=shape),
+        constant,
     )
 
 
@@ -126,31 +128,46 @@ def random_model(
     crooked: bool = False,
     entries: int = 3,
     rows: int = 2,
+    criterion: str = "discounted",
     rewarded: bool = False,
 ) -> tuple[dp.ParametricCMDP, dp.Policy]:
-    """A tiny model: entries in several pairs, in both constraints, in costs and limits."""
+    """A tiny model: entries in several pairs, in both constraints, in costs and limits.
+
+    Under the criterion "total" the last state is after the end; over a horizon the policy changes.
+    """
     num_states, num_actions = int(rng.integers(1, 4)), int(rng.integers(1, 3))
+    total = criterion == "total"
+    said: dict[str, Any] = {"gamma": float(rng.choice([0.0, 0.5, 0.9, 0.99]))}
+    num_states += total
+    live = np.arange(num_states) < num_states - total
     T = rng.dirichlet(np.full(num_states, 0.5), size=(num_states, num_actions))
+    if total:
+        said = {"total": True}
+        T = 0.9 * T + 0.1 * (np.arange(num_states) == num_states - 1)
+        T[-1] = np.arange(num_states) == num_states - 1
+    if criterion == "horizon":
+        said = {"horizon": int(rng.integers(1, 5)), "gamma": float(rng.choice([0.0, 0.9, 1.0]))}
     if crooked:
         T *= 1 + 9e-10 * rng.uniform(-1, 1, size=(num_states, num_actions, 1))
     theta = dp.Envelope(-1.0, 1.0, shape=entries)
     costs = {
         f"kind{i}": dp.PrivateCost(
-            random_affine(rng, theta, (num_states, num_actions), 3),
+            random_affine(rng, theta, (num_states, num_actions), 3, int(total)),
             theta[int(rng.integers(entries))] * float(rng.normal()) + float(rng.normal()),
         )
         for i in range(rows)
     }
     model = dp.ParametricCMDP(
         T,
-        random_affine(rng, theta, (num_states, num_actions), 3)
+        random_affine(rng, theta, (num_states, num_actions), 3, int(total))
         if rewarded
-        else rng.normal(size=(num_states, num_actions)),
+        else rng.normal(size=(num_states, num_actions)) * live[:, None],
         start=rng.dirichlet(np.full(num_states, 0.5)),
-        gamma=float(rng.choice([0.0, 0.5, 0.9, 0.99])),
         costs=costs,
+        **said,
     )
-    return model, dp.Policy(rng.dirichlet(np.full(num_actions, 0.4), size=num_states))
+    size = (num_states,) if model.mdp.horizon is None else (model.mdp.horizon, num_states)
+    return model, dp.Policy(rng.dirichlet(np.full(num_actions, 0.4), size=size))
 
 
 def random_set(rng: np.random.Generator, entries: int = 3, rows: int = 2) -> UncertaintySet:

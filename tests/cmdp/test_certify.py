@@ -1,5 +1,6 @@
 """Certificates over sets of databases, against every vertex of them in fractions."""
 
+import operator
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp._src.cmdp.certificate import excess_of, occupancy_within
-from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.chain import DiscountedChain, chain_of
 from dp_cmdp._src.program.rows import RobustRows
 from tests.cmdp.models import (
     exact_occupancy,
@@ -25,12 +26,16 @@ def proved(model, policy, known):
     return [-Fraction(slack) for slack in model.certify(policy, known).slack.tolist()]
 
 
+CRITERIA = pytest.mark.parametrize("criterion", ["discounted", "horizon", "total"])
+
+
+@CRITERIA
 @pytest.mark.parametrize("kind", ["polytope", "box", "point"])
 @pytest.mark.parametrize("crooked", [False, True])
-def test_the_bound_holds_and_is_tight_at_every_vertex(kind, crooked):
+def test_the_bound_holds_and_is_tight_at_every_vertex(kind, crooked, criterion):
     rng = np.random.default_rng(1 + crooked)
     for _ in range(25):
-        model, policy = random_model(rng, crooked=crooked)
+        model, policy = random_model(rng, crooked=crooked, criterion=criterion)
         known = random_set(rng, rows={"polytope": 2}.get(kind, 0))
         if kind == "point":
             known = known_set(known.lower, known.lower)
@@ -40,27 +45,42 @@ def test_the_bound_holds_and_is_tight_at_every_vertex(kind, crooked):
             assert bound - worst <= (1e-4 if crooked else 1e-9)  # rows of T miss 1 by 9e-10
 
 
-def test_the_bound_holds_whatever_the_multipliers():
+@CRITERIA
+def test_the_bound_holds_whatever_the_multipliers(criterion):
     rng = np.random.default_rng(2)
     for _ in range(15):
-        model, policy = random_model(rng)
+        model, policy = random_model(rng, criterion=criterion)
         known = random_set(rng)
-        rows, chain = RobustRows(model.rows, known), DiscountedChain(model.mdp, policy)
+        rows, chain = RobustRows(model.rows, known), chain_of(model.mdp, policy)
         links = 3 * rng.random(rows.links)
         found = excess_of(model.mdp, rows, policy, links=links, chain=chain)
         for bound, worst in zip(found, worst_excess(model, policy, known), strict=True):
             assert Fraction(bound) >= worst
 
 
-def test_the_occupancy_is_as_close_to_the_exact_one_as_is_said():
+@CRITERIA
+def test_the_occupancy_is_as_close_to_the_exact_one_as_is_said(criterion):
     rng = np.random.default_rng(4)
     for number in range(60):
-        model, policy = random_model(rng, crooked=number % 2 == 0)
-        x, error = occupancy_within(model.mdp, policy, DiscountedChain(model.mdp, policy))
-        pairs = zip(x.ravel().tolist(), exact_occupancy(model, policy), strict=True)
-        distance = sum(abs(Fraction(found) - true) for found, true in pairs)
-        assert distance <= Fraction(error)
-        assert error <= 1e-13 / (1 - model.gamma) ** 2
+        model, policy = random_model(rng, crooked=number % 2 == 0, criterion=criterion)
+        x, error = occupancy_within(model.mdp, policy, chain_of(model.mdp, policy))
+        x = x * (model.mdp.ending is None or ~model.mdp.ending.ended[:, None])
+        pairs = zip(x.ravel().tolist(), exact_visits(model, policy), strict=True)
+        off = [abs(Fraction(found) - true) for found, true in pairs]
+        if isinstance(error, np.ndarray):
+            assert all(map(operator.le, off, map(Fraction, error.ravel().tolist())))
+        else:
+            assert sum(off) <= Fraction(error)
+        assert np.max(error) <= 1e-13 * model.mdp.steps**2
+
+
+def exact_visits(model, policy):
+    """x(s, a) before the end of an episode."""
+    ended = np.zeros(model.r.shape, bool)
+    if model.mdp.ending is not None:
+        ended[model.mdp.ending.ended] = True
+    return [0 if over else x for x, over in
+            zip(exact_occupancy(model, policy), ended.ravel(), strict=True)]  # fmt: skip
 
 
 def test_the_chain_of_another_policy_costs_tightness_but_not_rigour():
@@ -75,12 +95,13 @@ def test_the_chain_of_another_policy_costs_tightness_but_not_rigour():
             assert bound == np.inf or Fraction(bound) >= worst
 
 
-def test_in_fractions_the_bound_is_exact():
+@CRITERIA
+def test_in_fractions_the_bound_is_exact(criterion):
     rng = np.random.default_rng(6)
     for _ in range(15):
-        model, policy = random_model(rng)
+        model, policy = random_model(rng, criterion=criterion)
         known = random_set(rng, rows=0)
-        rows, chain = RobustRows(model.rows, known), DiscountedChain(model.mdp, policy)
+        rows, chain = RobustRows(model.rows, known), chain_of(model.mdp, policy)
         found = excess_of(model.mdp, rows, policy, links=np.zeros(0), chain=chain, exactly=True)
         for bound, worst in zip(found, worst_excess(model, policy, known), strict=True):
             assert 0 <= Fraction(bound) - worst <= 1e-12

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from dp_cmdp import CMDP, Policy, evaluate
 from dp_cmdp._src.cmdp import chain as chains
-from dp_cmdp._src.cmdp.chain import choice_matrix, occupancy
+from dp_cmdp._src.cmdp.chain import chain_of, choice_matrix
 from dp_cmdp._src.cmdp.safest import optimal_actions, safest_policy
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 from dp_cmdp._src.cmdp.synthesis import policy_of
@@ -100,7 +100,7 @@ def test_the_flow_equations_hold_for_the_occupancy_of_any_policy():
     cmdp = random_model(rng)
     policy, flow = Policy(rng.dirichlet(np.ones(3), size=12)), flow_matrix(cmdp)
     assert flow.shape == (12, 36)
-    assert flow @ occupancy(cmdp, policy).ravel() == pytest.approx(cmdp.start, abs=1e-13)
+    assert flow @ chain_of(cmdp, policy).occupancy().ravel() == pytest.approx(cmdp.start, abs=1e-13)
     assert flow.sum(axis=0) == pytest.approx(np.full(36, 0.1), abs=1e-14)
 
 

@@ -1,5 +1,7 @@
 """Rollouts: bookkeeping of discount, cost, length and truncation."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -150,7 +152,7 @@ def test_costs_of_the_worst_database_are_what_the_certificate_bounds():
 @pytest.mark.parametrize("on", ["entering", "acting", "occupying"])
 def test_steps_are_charged_as_the_model_charges_them(on):
     env, gamma = lake(), 0.9
-    facts = tables(env) | {"gamma": gamma}
+    facts: dict[str, Any] = tables(env) | {"gamma": gamma}
     places = {"states": [5, 7, 11]} if on == "entering" else {"states": [1, 4, 8]}
     if on == "acting":
         places["actions"] = [0, 1, 2]

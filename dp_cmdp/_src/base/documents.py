@@ -193,7 +193,8 @@ def _matrix(shape: Any, data: Any, indices: Any, indptr: Any) -> sparse.csr_arra
 
 def _plain(array: np.ndarray) -> np.ndarray:
     """The array in one of the types of a document."""
-    kind = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}[array.dtype.kind]
+    whole = "|u1" if array.dtype == np.uint8 else "<i8"
+    kind = {"f": "<f8", "i": "<i8", "u": whole, "b": "|b1"}[array.dtype.kind]
     return np.ascontiguousarray(array, dtype=kind).reshape(array.shape)
 
 

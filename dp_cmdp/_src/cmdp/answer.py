@@ -11,7 +11,7 @@ import numpy as np
 from dp_cmdp._src.base.html import rows_table
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.certificate import worst_databases
-from dp_cmdp._src.cmdp.chain import occupancy
+from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.answer import Answer
@@ -56,7 +56,7 @@ class PolicyAnswer(Answer[Policy]):
 
     def costs_at_worst(self) -> tuple[FloatArray, FloatArray]:
         """Cost and limit of each constraint, both in the database that leaves it the least room."""
-        x = occupancy(self.problem.mdp, self.policy).ravel()
+        x = chain_of(self.problem.mdp, self.policy).occupancy().ravel()
         cost, limit = np.empty((2, len(self.problem.names)))
         for k, theta in enumerate(self.worst_databases()):
             cost[k] = (self.problem.cost.at(theta) @ x)[k]
@@ -84,7 +84,8 @@ class PolicyAnswer(Answer[Policy]):
         frame = self.to_frame()
         rows = (tuple(row) for row in frame.itertuples())
         head = ["constraint", *frame.columns]
-        title = "Discounted costs and limits, where the least room is left"
+        word = self.problem.criterion.word
+        title = f"Costs and limits ({word}), where the least room is left"
         return super()._repr_html_() + rows_table(title, head, rows, count=len(frame))
 
     def _decision_document(self) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Upper bounds on the discounted costs of a policy that hold with certainty.
+"""Upper bounds on the costs of a policy that hold with certainty.
+
+Over a horizon they are those of :mod:`dp_cmdp._src.cmdp.episode`; discounted and total ones follow.
 
 **What is bounded.** The floats of model and policy are read as exact rationals. Rows of T, rows of
 π and the start miss 1 by rounding, so each is divided by its own sum *in exact arithmetic*: this
@@ -32,6 +34,14 @@ policy that avoids all cost is certified at exactly 0.
 **Tightness.** v̂ is a computed solution raised to a *supersolution*: the computed bound on ρ, plus a
 margin, is solved for as a cost and added, which makes ρ ≤ 0 in every state of R. The excess is then
 rounding weighted by the visits of the policy instead of its maximum times 1/(1 − γ).
+
+**Totals** (γ = 1, every episode ends). *Theorem.* Let v̂ = w = 0 in states after the end, w ≥ 0, and
+on the other states that π reaches 0 < δ(s) ≤ w(s) − (P_π w)(s); ρ as above with γ = 1 and
+κ = max ρ⁺(s)/δ(s). Then π ends surely, and C ≤ startᵀv̂ + κ·startᵀw. *Proof.*
+w ≥ min δ·Σ_{t<N} P_π^t 1 for all N; v − v̂ = Σ_t P_π^t ρ ≤ κ Σ_t P_π^t δ ≤ κw. ∎ In the same way an
+occupancy with the residual ρ is off by at most Σ|ρ|w/min δ. (An earlier version without the maximum
+with 0 was wrong where all residuals are negative.) w are the lengths of the model's
+:class:`~dp_cmdp._src.cmdp.ending.Ending`, δ is computed for the policy, rounded down.
 
 A policy's constraints for every database of an uncertainty set, with certainty.
 
@@ -72,7 +82,8 @@ from scipy.sparse import csgraph
 from dp_cmdp._src.base import exact
 from dp_cmdp._src.base.errors import SolverError
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.cmdp.chain import DiscountedChain, choice_matrix, occupancy
+from dp_cmdp._src.cmdp.chain import Chain, DiscountedChain, chain_of, choice_matrix
+from dp_cmdp._src.cmdp.episode import EpisodeChain, mean_above
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.envelope import UncertaintySet
@@ -90,7 +101,7 @@ def excess_of(
     policy: Policy,
     *,
     links: FloatArray,
-    chain: DiscountedChain,
+    chain: Chain,
     exactly: bool = False,
 ) -> FloatArray:
     """Certain upper bounds on cost_i(θ) − limit_i(θ) over the set; `exactly` for small models."""
@@ -110,7 +121,7 @@ def excess_of(
 
 
 def _worst_corner(
-    mdp: MDP, rows: RobustRows, policy: Policy, *, links: FloatArray, chain: DiscountedChain
+    mdp: MDP, rows: RobustRows, policy: Policy, *, links: FloatArray, chain: Chain
 ) -> tuple[FloatArray, FloatArray]:
     """θ̄ per pair of row and entry, and per row what the wrong ends among them may cost."""
     own, (meeting, link, weight) = rows.rows, rows.pull
@@ -121,20 +132,25 @@ def _worst_corner(
     hard = np.flatnonzero((sign == 0) & (rows.low < rows.high))
     if not hard.size:
         return theta, np.zeros(own.num_rows)
-    x, error = occupancy_within(mdp, policy, chain)
+    x, off = occupancy_within(mdp, policy, chain)
     pair, (left, right) = own.weight_terms(x.ravel())
     z, rounding, _ = exact.sum_bounds(
         np.concatenate([pair, meeting]),
         [np.concatenate([left, -weight]), np.concatenate([right, links[link]])],
         num_rows=rows.row.size,
     )
-    largest = np.zeros(rows.row.size)
-    np.maximum.at(largest, own.A_pair, 2.0 * np.abs(own.A.coefficient))
+    error = np.zeros(rows.row.size)
+    size = 2.0 * np.abs(own.A.coefficient)  # twice, for the roundings of sums and products here
     theta[hard] = np.where(z > 0.0, rows.high, rows.low)[hard]
     with np.errstate(all="ignore"):
-        off = up(rounding + up(largest * error)) - np.abs(z)
+        if isinstance(off, np.ndarray):
+            np.add.at(error, own.A_pair, size * off.ravel()[own.A.col])
+        else:
+            np.maximum.at(error, own.A_pair, size)
+            error = up(error * off)
+        wide = up(rounding + error) - np.abs(z)
         width = up(rows.high - rows.low)
-        most = np.where(off >= 0.0, up(up(off) * width), 0.0)[hard]
+        most = np.where(wide >= 0.0, up(up(wide) * width), 0.0)[hard]
     wrong = np.bincount(rows.row[hard], weights=most, minlength=own.num_rows).astype(np.float64)
     return theta, wrong * (1.0 + hard.size * 2.0**-52)
 
@@ -209,7 +225,8 @@ def worst_databases(
     mdp: MDP, rows: UncertainRows, policy: Policy, known: UncertaintySet
 ) -> FloatArray:
     """Per constraint, a database of the set that maximises cost − limit, (K, entries)."""
-    weights = rows.table(rows.weights(occupancy(mdp, policy).ravel())).toarray()
+    x = chain_of(mdp, policy).occupancy()
+    weights = rows.table(rows.weights(x.ravel())).toarray()
     return np.array([_worst_database(row, known) for row in weights])
 
 
@@ -240,12 +257,16 @@ CORRECTIONS = 2
 Mask = NDArray[np.bool_]
 
 
-def cost_bounds(cmdp: CMDP, policy: Policy, chain: DiscountedChain) -> FloatArray:
-    """Upper bounds (K,) on the exact discounted costs of `policy`, within a few roundings.
+def cost_bounds(cmdp: CMDP, policy: Policy, chain: Chain) -> FloatArray:
+    """Upper bounds (K,) on the exact costs of `policy`, within a few roundings.
 
     Answers of the chain are only guesses that the bounds correct: a wrong one costs tightness.
     """
-    found = chain.compiled and chain.compiled.cost_bounds(cmdp, policy.probabilities)
+    if isinstance(chain, EpisodeChain):
+        return chain.cost_bounds(cmdp)
+    found = None
+    if cmdp.ending is None and chain.compiled:
+        found = chain.compiled.cost_bounds(cmdp, policy.probabilities)
     if found is not None:
         return found
     graph = _graph(cmdp, policy)
@@ -268,7 +289,7 @@ def _cost_bound(
     for _ in range(1 + LIFTS):
         high, margin = _residual(mdp, policy, cost=cost, estimate=estimate, live=live)
         top = float(np.max(high, initial=0.0))
-        bound = min(bound, _total_bound(mdp, estimate, top))
+        bound = min(bound, _total_bound(mdp, policy, estimate=estimate, high=high))
         if top == 0.0 or not math.isfinite(top):
             break
         estimate = np.where(live, estimate + chain.values(np.where(live, high + margin, 0.0)), 0.0)
@@ -304,19 +325,26 @@ def _weights(policy: Policy) -> FloatArray:
     return policy.probabilities / policy.probabilities.sum(axis=1, keepdims=True)
 
 
-def _total_bound(mdp: MDP, estimate: FloatArray, top: float) -> float:
-    """startᵀv̂ + top/(1 − γ), rounded up."""
-    products = mdp.start * estimate
-    if not math.isfinite(np.abs(products).sum()) or not math.isfinite(top):
+def _total_bound(mdp: MDP, policy: Policy, *, estimate: FloatArray, high: FloatArray) -> float:
+    """startᵀv̂ + top/(1 − γ), or startᵀv̂ + κ·startᵀw, rounded up."""
+    mean, top = mean_above(mdp.start, estimate), float(np.max(high, initial=0.0))
+    if not math.isfinite(mean) or not math.isfinite(top):
         return math.inf
-    total = math.fsum(mdp.start)
-    mean = math.fsum(products) / total
-    modulus = math.fsum(np.abs(products)) / total
-    if estimate[mdp.start > 0.0].any():
-        mean = up(mean + up(up(8.0 * UNIT * modulus) + UNDERFLOW))
     if top == 0.0:
-        return float(mean)
-    return float(up(mean + up(top / np.nextafter(1.0 - mdp.gamma, 0.0))))
+        return mean
+    if mdp.ending is None:
+        return float(up(mean + up(top / np.nextafter(1.0 - mdp.gamma, 0.0))))
+    least = _least_drop(mdp, policy)
+    ratio = float(up(top / least)) if least > 0.0 else math.inf
+    return float(up(mean + up(ratio * mean_above(mdp.start, mdp.ending.lengths))))
+
+
+def _least_drop(mdp: MDP, policy: Policy) -> float:
+    """A lower bound on δ = w − P_π w in the states that are not after the end."""
+    assert mdp.ending is not None
+    w, none = mdp.ending.lengths, np.zeros_like(mdp.r)
+    rise, _ = _residual(mdp, policy, cost=none, estimate=w, live=w > 0.0)
+    return float(-rise[w > 0.0].max(initial=-1.0))
 
 
 def _graph(mdp: MDP, policy: Policy) -> sparse.csr_array:
@@ -348,14 +376,19 @@ def _reached(graph: sparse.csr_array, start: Mask) -> Mask:
     return reached[:size]
 
 
-def occupancy_within(mdp: MDP, policy: Policy, chain: DiscountedChain) -> tuple[FloatArray, float]:
-    """An occupancy measure x̂ ≥ 0, and a certain bound on its ℓ1-distance from the exact one x.
+def occupancy_within(
+    mdp: MDP, policy: Policy, chain: Chain
+) -> tuple[FloatArray, float | FloatArray]:
+    """An occupancy measure x̂ ≥ 0, and a certain bound on its ℓ1-distance from the exact one x; over
+    a horizon, on what every entry is off by.
 
     x is the fixed point of F(x)(s, a) = π(a|s)·[start(s) + γ Σ_{s',a'} T(s', a', s)·x(s', a')],
     which shrinks ℓ1-distances by γ, so ‖x − x̂‖₁ ≤ ‖F(x̂) − x̂‖₁/(1 − γ). Every term of F(x̂) is a
     product of non-negative floats and quotients that passes, in state s, at most
     m = (moves into s) + (longest row of T) + num_actions + 10 factors (1 + d)^±1, |d| ≤ 2⁻⁵³.
     """
+    if isinstance(chain, EpisodeChain):
+        return chain.occupancy_within()
     weight = _weights(policy)
     mass = np.add.reduceat(mdp.T.data, mdp.T.indptr[:-1])
     start, moved = mdp.start / math.fsum(mdp.start), mdp.T.T
@@ -370,7 +403,9 @@ def occupancy_within(mdp: MDP, policy: Policy, chain: DiscountedChain) -> tuple[
             visits = np.maximum(visits + chain.visits(gap), 0.0)
         x = visits[:, None] * weight
         x[x < LEAST] = 0.0
-        image = arrivals(x)[:, None] * weight
+        live = np.ones(visits.size) if mdp.ending is None else 1.0 * (mdp.ending.lengths > 0.0)
+        x *= live[:, None]
+        image = (live * arrivals(x))[:, None] * weight
         into = np.bincount(mdp.T.indices, minlength=mdp.num_states)
         factors = (into + int(np.diff(mdp.T.indptr).max()) + mdp.num_actions + 10) * UNIT
         theta = up(factors / (1.0 - 2.0 * factors)) * (1.0 + 4.0 * UNIT)
@@ -378,8 +413,13 @@ def occupancy_within(mdp: MDP, policy: Policy, chain: DiscountedChain) -> tuple[
         residual = up(up(np.abs(image - x)) + wrong)
         if not np.isfinite(residual).all():
             return np.zeros_like(x), math.inf
-        total = math.nextafter(math.fsum(residual.ravel()), math.inf)
-        return x, float(up(total / np.nextafter(1.0 - mdp.gamma, 0.0)))
+        if mdp.ending is None:
+            total = math.nextafter(math.fsum(residual.ravel()), math.inf)
+            return x, float(up(total / np.nextafter(1.0 - mdp.gamma, 0.0)))
+        lengths = mdp.ending.lengths
+        total = math.nextafter(math.fsum(up(residual * lengths[:, None]).ravel()), math.inf)
+        least = _least_drop(mdp, policy)
+        return x, float(up(total / least)) if least > 0.0 else math.inf
 
 
 def up(value: FloatArray | float) -> FloatArray:

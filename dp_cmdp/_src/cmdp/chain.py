@@ -13,6 +13,9 @@ products. The compiled kernels (:class:`CompiledChain`) combine both, incomplete
 factors and Krylov steps, and are asked first; without them, or where they do not reach rounding,
 large chains are probed with plain Krylov steps, and the others are eliminated. Each answer is
 refined against its own residual.
+
+Undiscounted totals are sums of the discounted model that :mod:`dp_cmdp._src.cmdp.ending` makes;
+over a horizon a chain is its steps (:mod:`dp_cmdp._src.cmdp.episode`).
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from scipy.sparse.linalg import bicgstab, splu
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.charges import after_the_end
+from dp_cmdp._src.cmdp.episode import EpisodeChain
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.cmdp.solvers.compiled import (
@@ -80,6 +84,19 @@ class DiscountedChain:
         """g_π: the mean over the policy's actions of a (num_states, num_actions) table."""
         return np.einsum("sa,sa->s", self.policy.probabilities, table)
 
+    def table_values(self, table: FloatArray) -> FloatArray:
+        """Values from each state of a (states, actions) table of rewards."""
+        return self.values(self.average(table))
+
+    def occupancy(self, guess: FloatArray | None = None) -> FloatArray:
+        """x(s, a), from a guess of the visits of states if there is one."""
+        visits = np.maximum(self.visits(self.start, guess=guess), 0.0)
+        return visits[:, None] * self.policy.probabilities
+
+    @property
+    def start(self) -> FloatArray:
+        return self._mdp.start
+
     def values(self, rewards: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
         """Solve (I − γP_π)v = `rewards`, from a guess of v if there is one."""
         return self._solve(rewards, transposed=False, guess=guess)
@@ -90,11 +107,12 @@ class DiscountedChain:
             return self.visits(np.maximum(start, 0.0)) - self.visits(np.maximum(-start, 0.0))
         return self._solve(start, transposed=True, guess=guess)
 
-    def largest_value(self, rewards: FloatArray) -> float:
-        """No value of `rewards` is larger in modulus, up to rounding; found at little cost.
+    def largest_value(self, table: FloatArray) -> float:
+        """No value of the table is larger in modulus, up to rounding; found at little cost.
 
         Values with the residual ρ are off by at most max|ρ|/(1 − γ).
         """
+        rewards = self.average(table)
         rough, shrink = np.zeros(rewards.size), ROUGH * (1.0 - self._mdp.gamma)
         if self.compiled is None or not self.compiled.values(rewards, rough, shrink=shrink):
             return float(np.abs(self.values(rewards)).max())
@@ -124,6 +142,40 @@ class DiscountedChain:
         return _refined(
             matrix, right, partial(self._factors.solve, trans="T" if transposed else "N")
         )
+
+
+class TotalChain(DiscountedChain):
+    """The chain of `policy` until episodes end, by the discounted model of the same policies."""
+
+    __slots__ = ("_start", "_w")
+
+    def __init__(self, mdp: MDP, policy: Policy) -> None:
+        assert mdp.ending is not None
+        super().__init__(mdp.ending.model, policy)
+        self._start, self._w = mdp.start, mdp.ending.lengths
+
+    @property
+    def start(self) -> FloatArray:
+        return self._start
+
+    def _solve(
+        self, right: FloatArray, *, transposed: bool, guess: FloatArray | None = None
+    ) -> FloatArray:
+        w = self._w
+        inverse = np.divide(1.0, w, out=np.zeros_like(w), where=w > 0.0)
+        before, after = (w, inverse) if transposed else (inverse, w)
+        scaled = None if guess is None else guess * before
+        return after * super()._solve(right * before, transposed=transposed, guess=scaled)
+
+
+Chain = DiscountedChain | EpisodeChain
+
+
+def chain_of(mdp: MDP, policy: Policy) -> Chain:
+    """The chain of a policy under the model's criterion."""
+    if mdp.horizon is not None:
+        return EpisodeChain(mdp, policy)
+    return DiscountedChain(mdp, policy) if mdp.ending is None else TotalChain(mdp, policy)
 
 
 class CompiledChain:
@@ -191,33 +243,26 @@ class CompiledChain:
         return bounds if status == 0 else None
 
 
-def occupancy(
-    mdp: MDP,
-    policy: Policy,
-    chain: DiscountedChain | None = None,
-    *,
-    guess: FloatArray | None = None,
-) -> FloatArray:
-    """x(s, a) of a policy, by a sparse solve."""
-    own = DiscountedChain(mdp, policy) if chain is None else chain
-    visits = np.maximum(own.visits(mdp.start, guess=guess), 0.0)
-    return visits[:, None] * policy.probabilities
-
-
 def fitted(policy: Any, mdp: MDP) -> Policy:
-    """The policy, if it has the states and actions of a model.
+    """The policy, if it has the states, the actions and the steps of a model.
 
-    A row for the time after an episode's end, where no action matters, may be left out.
+    Rows for the time after an episode's end, where no action matters, may be left out.
     """
     if not isinstance(policy, Policy):
         raise InvalidTypeError(f"policy must be a Policy, got {type(policy).__name__}")
-    table, shape = policy.probabilities, mdp.r.shape
-    if table.shape == (shape[0] - 1, shape[1]) and after_the_end(mdp)[-1]:
-        return Policy(np.vstack([table, np.full(shape[1], 1.0 / shape[1])]))
-    if table.shape != shape:
+    if policy.horizon is not None and policy.horizon != mdp.horizon:
+        steps = "has no horizon" if mdp.horizon is None else f"has {mdp.horizon}"
+        raise InvalidArgumentError(
+            f"policy must know as many steps as the model: it knows {policy.horizon}, the model "
+            f"{steps}"
+        )
+    own, shape = (policy.num_states, policy.num_actions), mdp.r.shape
+    if own == (shape[0] - 1, shape[1]) and after_the_end(mdp)[-1]:
+        return policy.with_one_more()
+    if own != shape:
         raise InvalidArgumentError(
             f"policy must have probabilities of shape {shape} (states, actions) to match the "
-            f"model, got {table.shape}"
+            f"model, got {own}"
         )
     return policy
 

@@ -139,12 +139,16 @@ def met_states(mdp: MDP, *, on: str) -> Mask:
 def acting_states(mdp: MDP) -> Mask:
     """States in which some policy acts, from the start, at a time of positive weight."""
     start = mdp.start > 0.0
-    if mdp.gamma == 0.0:
+    last = 0 if mdp.gamma == 0.0 else mdp.num_states if mdp.horizon is None else mdp.horizon - 1
+    if last == 0:
         return start
     size, T = mdp.num_states, mdp.T
     moves = _csr((T.data > 0.0, T.indices, T.indptr[:: mdp.num_actions]), (size, size))
     graph = _csr(sparse.block_array([[moves, None], [_csr(start[None]), _csr((1, 1))]]))
     graph.eliminate_zeros()
+    if last < size:
+        apart = csgraph.dijkstra(graph, indices=[size], unweighted=True, limit=last + 1)[0]
+        return np.isfinite(apart[:size])
     reached = np.zeros(size + 1, dtype=bool)
     reached[csgraph.breadth_first_order(graph, size, return_predecessors=False)] = True
     return reached[:size]

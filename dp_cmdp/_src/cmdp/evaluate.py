@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dp_cmdp._src.base.validation import FloatArray, frozen, validated
-from dp_cmdp._src.cmdp.chain import DiscountedChain, fitted
+from dp_cmdp._src.cmdp.chain import chain_of, fitted
 from dp_cmdp._src.cmdp.model import CMDP
 from dp_cmdp._src.cmdp.policy import Policy
 
@@ -84,16 +84,15 @@ def evaluate(cmdp: CMDP, policy: Policy) -> Evaluation:
     (1.0, array([1.]), array([0.5]))
     """
     policy = fitted(policy, cmdp)
-    chain = DiscountedChain(cmdp, policy)
-    value_function = chain.values(chain.average(cmdp.r))
-    cost_functions = np.array([chain.values(chain.average(cost)) for cost in cmdp.cost])
-    visits = np.maximum(chain.visits(cmdp.start), 0.0)
+    chain = chain_of(cmdp, policy)
+    value_function = chain.table_values(cmdp.r)
+    cost_functions = np.array([chain.table_values(cost) for cost in cmdp.cost])
     costs = cost_functions @ cmdp.start
     return Evaluation(
         value=float(cmdp.start @ value_function),
         costs=frozen(costs),
         slack=frozen(cmdp.limit - costs),
-        occupancy=frozen(visits[:, None] * policy.probabilities),
+        occupancy=frozen(chain.occupancy()),
         value_function=frozen(value_function),
         cost_functions=frozen(cost_functions),
     )

@@ -1,8 +1,9 @@
 """Markov decision processes, and constrained ones whose numbers are all known.
 
-A CMDP is (S, A, T, r, cost, limit, start, γ): choose a policy π that maximises the discounted
-reward E[Σ γ^t r(s_t, a_t)] from s_0 ~ start while each of the K discounted costs
-E[Σ γ^t cost_i(s_t, a_t)] stays at most limit_i (paper: ``def:cmdp``).
+A CMDP is (S, A, T, r, cost, limit, start, criterion): choose a policy π that maximises the reward
+E[Σ γ^t r(s_t, a_t)] from s_0 ~ start while each of the K costs E[Σ γ^t cost_i(s_t, a_t)] stays at
+most limit_i (paper: ``def:cmdp``). The criterion says over which steps is summed: all of them at
+γ < 1, the first H, or, at γ = 1, all until the episode ends.
 
 State-action pairs are numbered s·num_actions + a everywhere, so T is one sparse matrix with a row
 per pair and a column per successor state.
@@ -11,7 +12,7 @@ per pair and a column per successor state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,9 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray
 
+if TYPE_CHECKING:
+    from dp_cmdp._src.cmdp.ending import Ending
+
 #: A row of T may miss 1 by this much (rounding of the probabilities a user wrote down).
 ROW_SUM_TOLERANCE = 1e-9
 #: Orders of the axes that users write: as here, the action first, the next state before it.
@@ -29,46 +33,143 @@ ORDERS = ((0, 1, 2), (1, 0, 2), (0, 2, 1))
 LARGEST_SUM = 1e307
 
 
+#: Steps of an episode at most: a table of policies has one row of bytes for each.
+MOST_STEPS = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """Over which steps rewards and costs are summed, with weights γ^t: `horizon`, or all."""
+
+    gamma: float
+    horizon: int | None = None
+
+    @classmethod
+    def of(cls, gamma: float | None, horizon: int | None = None, total: bool = False) -> Criterion:
+        """The criterion that the arguments of a model name: one of them, or gamma with horizon."""
+        if check.flag("total", total):
+            if gamma is not None or horizon is not None:
+                raise InvalidArgumentError("total must be given without gamma and horizon")
+            return cls(1.0)
+        steps = None if horizon is None else check.size("horizon", horizon, low=1)
+        if steps is not None and steps > MOST_STEPS:
+            raise InvalidArgumentError(f"horizon must be at most {MOST_STEPS} steps, got {steps}")
+        if gamma is None:
+            if steps is None:
+                raise InvalidArgumentError(
+                    "gamma, horizon or total must be given: the discount, the number of steps of "
+                    "an episode, or total=True where every episode ends by itself"
+                )
+            return cls(1.0, steps)
+        discount = check.real("gamma", gamma, low=0.0, high=1.0)
+        if discount == 1.0 and steps is None:
+            raise InvalidArgumentError(
+                "gamma must be below 1, got 1: undiscounted costs may be infinite. Give horizon= "
+                "for episodes of that many steps, or total=True where every episode ends by itself"
+            )
+        return cls(discount, steps)
+
+    @property
+    def is_total(self) -> bool:
+        return self.gamma == 1.0 and self.horizon is None
+
+    @property
+    def word(self) -> str:
+        """What rewards and costs are called under it."""
+        return "discounted" if self.gamma < 1.0 and self.horizon is None else "per episode"
+
+    def document(self) -> dict[str, Any]:
+        """Of the problem's file; a discount alone is what files held before there was a choice."""
+        steps = {} if self.horizon is None else {"horizon": np.array([self.horizon])}
+        return {"gamma": np.array([self.gamma])} | steps
+
+    @staticmethod
+    def arguments(said: Any) -> dict[str, Any]:
+        """What a model is made with, from its file."""
+        gamma, steps = float(said["gamma"][0]), said.get("horizon")
+        if steps is None:
+            return {"total": True} if gamma == 1.0 else {"gamma": gamma}
+        return {"gamma": gamma, "horizon": int(steps[0])}
+
+    def __str__(self) -> str:
+        if self.horizon is None:
+            return "total" if self.is_total else f"gamma={self.gamma:g}"
+        discount = "" if self.gamma == 1.0 else f"gamma={self.gamma:g}, "
+        return f"{discount}horizon={self.horizon}"
+
+
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class MDP:
-    """Dynamics, reward, discount and start: what is public of every model.
+    """Dynamics, reward, criterion and start: what is public of every model.
 
     `T` is (num_states·num_actions, num_states) sparse, `start` a distribution, and `arrivals` the
     expected number of times a move enters each state: T itself, unless moves end the episode.
+    `ending` is known where the criterion is the total: how episodes end.
     """
 
     T: sparse.csr_array
     r: FloatArray
-    gamma: float
+    criterion: Criterion
     start: FloatArray
     arrivals: sparse.csr_array
     num_states: int
     num_actions: int
+    ending: Ending | None
 
     def __init__(
-        self, T: Any, r: ArrayLike, *, gamma: float, start: Any = 0, arrivals: Any = None
+        self,
+        T: Any,
+        r: ArrayLike,
+        *,
+        gamma: float | None = None,
+        horizon: int | None = None,
+        total: bool = False,
+        start: Any = 0,
+        arrivals: Any = None,
     ) -> None:
+        criterion = Criterion.of(gamma, horizon, total)
         reward = _table("r", r)
         num_states, num_actions = reward.shape
-        discount = check.real("gamma", gamma, low=0.0)
-        if discount >= 1.0:
-            raise InvalidArgumentError(
-                f"gamma must be below 1, got {discount:g}: undiscounted costs may be infinite"
-            )
         moves = _transitions(T, num_states, num_actions)
         entered = moves
         if arrivals is not None and arrivals is not T:
             entered = _pair_matrix("arrivals", arrivals, num_states, num_actions)
+        _set(self, T=moves, r=reward, criterion=criterion, arrivals=entered, ending=None)
+        _set(self, start=_distribution(start, num_states))
+        _set(self, num_states=num_states, num_actions=num_actions)
+        if criterion.is_total:
+            from dp_cmdp._src.cmdp.ending import ending_of
+
+            _set(self, ending=ending_of(self))
+        discount = criterion.gamma if criterion.horizon is None else 0.0
         # the largest row sum is only looked for where it may matter
-        if discount * (1.0 + ROW_SUM_TOLERANCE) >= 1.0 and discount * moves.sum(axis=1).max() >= 1:
+        near = 1.0 > discount >= 1.0 - 2.0 * ROW_SUM_TOLERANCE
+        if near and discount * moves.sum(axis=1).max() >= 1:
             raise InvalidArgumentError(
                 "gamma times every row sum of T must be below 1, or visits are infinite; divide "
                 "the rows by their sums, or take a smaller gamma"
             )
-        reject_beyond("r", reward, gamma=discount)
-        _set(self, T=moves, r=reward, gamma=discount, arrivals=entered)
-        _set(self, start=_distribution(start, num_states))
-        _set(self, num_states=num_states, num_actions=num_actions)
+        reject_beyond("r", reward, steps=self.steps)
+
+    @property
+    def gamma(self) -> float:
+        return self.criterion.gamma
+
+    @property
+    def horizon(self) -> int | None:
+        return self.criterion.horizon
+
+    @property
+    def steps(self) -> float:
+        """The largest expected sum of the weights of an episode's steps: Σ γ^t."""
+        gamma, horizon = self.gamma, self.horizon
+        if self.ending is not None:
+            return self.ending.longest
+        if horizon is None:
+            return 1.0 / (1.0 - gamma)
+        if gamma == 1.0:
+            return float(horizon)
+        return (1.0 - gamma**horizon) / (1.0 - gamma)
 
     def with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
         """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,).
@@ -92,23 +193,25 @@ class MDP:
     def earning(self, r: FloatArray) -> MDP:
         """These dynamics with other rewards."""
         made = object.__new__(MDP)
-        _set(made, **{name: getattr(self, name) for name in SHARED} | {"r": r})
+        ending = None if self.ending is None else self.ending.earning(r)
+        other = {"r": r, "ending": ending}
+        _set(made, **{name: getattr(self, name) for name in SHARED} | other)
         return made
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.num_states} states, {self.num_actions} actions, "
-            f"gamma={self.gamma:g})"
+            f"{self.criterion})"
         )
 
 
 #: What an MDP consists of.
-SHARED = ("T", "r", "gamma", "start", "arrivals", "num_states", "num_actions")
+SHARED = ("T", "r", "criterion", "start", "arrivals", "num_states", "num_actions", "ending")
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class CMDP(MDP):
-    """A finite, discounted constrained MDP whose numbers are all public.
+    """A finite constrained MDP whose numbers are all public.
 
     Parameters
     ----------
@@ -123,9 +226,14 @@ class CMDP(MDP):
     cost : (K, num_states, num_actions), or (num_states, num_actions) for K = 1
         Immediate costs.
     limit : (K,), or a number
-        Highest discounted costs that are allowed.
+        Highest costs that are allowed: of all steps, discounted, or per episode.
     gamma : float
-        Discount, 0 ≤ γ < 1.
+        Discount, 0 ≤ γ < 1; with `horizon` 0 ≤ γ ≤ 1, and 1 if it is left out.
+    horizon : int
+        Number of steps of an episode, instead of `gamma` or with it. Policies know the time then.
+    total : bool
+        Instead of both: undiscounted sums over episodes that end by themselves, in states which no
+        action leaves and where nothing is earned or paid. Every policy must surely get there.
     start : int or (num_states,)
         First state, or its distribution.
     arrivals : as T, optional
@@ -136,7 +244,8 @@ class CMDP(MDP):
     Raises
     ------
     InvalidArgumentError
-        If shapes do not match, or T, start or gamma are not of a discounted MDP.
+        If shapes do not match, T, start or the criterion are not of an MDP, or sums may be
+        infinite: with `total`, a loop that never ends is named.
 
     Notes
     -----
@@ -162,13 +271,18 @@ class CMDP(MDP):
         *,
         cost: ArrayLike,
         limit: ArrayLike,
-        gamma: float,
+        gamma: float | None = None,
+        horizon: int | None = None,
+        total: bool = False,
         start: Any = 0,
         arrivals: Any = None,
     ) -> None:
-        MDP.__init__(self, T, r, gamma=gamma, start=start, arrivals=arrivals)
+        said: dict[str, Any] = {"gamma": gamma, "horizon": horizon, "total": total}
+        MDP.__init__(self, T, r, **said, start=start, arrivals=arrivals)
         costs = cost_table("cost", cost, self.r.shape)
-        reject_beyond("cost", costs, gamma=self.gamma)
+        reject_beyond("cost", costs, steps=self.steps)
+        if self.ending is not None:
+            self.ending.refuse_costs("cost", np.asarray(costs.any(axis=0)))
         limits = np.atleast_1d(check.array("limit", limit))
         _set(self, cost=costs, limit=check.vector("limit", limits, size=costs.shape[0]))
 
@@ -181,7 +295,7 @@ class CMDP(MDP):
         limits = f"{self.num_constraints} limit{'s' if self.num_constraints > 1 else ''}"
         return (
             f"CMDP({self.num_states} states, {self.num_actions} actions, {limits}, "
-            f"gamma={self.gamma:g})"
+            f"{self.criterion})"
         )
 
 
@@ -282,10 +396,10 @@ def _transitions(T: Any, num_states: int, num_actions: int) -> sparse.csr_array:
     return csr
 
 
-def reject_beyond(name: str, table: FloatArray, *, gamma: float) -> None:
-    """Refuse rewards or costs whose discounted sums may not be finite."""
-    if float(np.abs(table).max()) > LARGEST_SUM * (1.0 - gamma):
+def reject_beyond(name: str, table: FloatArray, *, steps: float) -> None:
+    """Refuse rewards or costs whose sums over so many steps may not be finite."""
+    if float(np.abs(table).max()) > LARGEST_SUM / steps:
         raise InvalidArgumentError(
-            f"{name} must be at most {LARGEST_SUM:g}·(1 − gamma) in size, so that discounted sums "
-            "are finite; rescale it"
+            f"{name} must be at most {LARGEST_SUM / steps:g} in size, so that sums over an "
+            "episode are finite; rescale it"
         )

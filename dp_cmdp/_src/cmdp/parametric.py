@@ -2,7 +2,8 @@
 
     maximise  E[Σ γ^t r]   subject to   E[Σ γ^t cost_i(θ; s, a)] ≤ limit_i(θ),   i = 1 … K
 
-Dynamics, start and discount are public; reward, cost and limit are affine in the database θ. An
+over all steps, the first H, or until the episode ends. Dynamics, start and criterion are public;
+reward, cost and limit are affine in the database θ. An
 occupancy measure x is non-negative and the constraints are linear in it, so that they hold for
 every θ of a set when K rows A(θ)x ≤ b(θ) do: the same robust rows as those of a linear program. A
 private reward decides what is best for an estimate of θ, and never what is safe.
@@ -27,9 +28,9 @@ from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp import synthesis
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import corner, excess_of
-from dp_cmdp._src.cmdp.chain import DiscountedChain, fitted, occupancy
+from dp_cmdp._src.cmdp.chain import chain_of, fitted
 from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of
-from dp_cmdp._src.cmdp.model import CMDP, MDP, reject_beyond
+from dp_cmdp._src.cmdp.model import CMDP, MDP, Criterion, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine, common_envelope
 from dp_cmdp._src.data.database import Database
@@ -50,7 +51,12 @@ class ParametricCMDP:
         Expected immediate reward. Where entries of an envelope are in it (``theta["pay"]``), it is
         private: policies are the best for the estimate that the release gives.
     gamma : float
-        Discount, 0 ≤ γ < 1.
+        Discount, 0 ≤ γ < 1; with `horizon` 0 ≤ γ ≤ 1, and 1 if it is left out.
+    horizon : int
+        Number of steps of an episode, instead of `gamma` or with it. Policies know the time then.
+    total : bool
+        Instead of both: undiscounted sums over episodes that all end by themselves; see
+        :class:`CMDP`.
     start : int or (num_states,)
         First state, or its distribution.
     costs : PrivateCost, or mapping from names to PrivateCost
@@ -106,13 +112,16 @@ class ParametricCMDP:
         T: Any,
         r: ArrayLike | Affine,
         *,
-        gamma: float,
+        gamma: float | None = None,
+        horizon: int | None = None,
+        total: bool = False,
         start: Any = 0,
         costs: PrivateCost | Mapping[str, PrivateCost],
         arrivals: Any = None,
     ) -> None:
+        said: dict[str, Any] = {"gamma": gamma, "horizon": horizon, "total": total}
         table, objective = reward_of(r)
-        mdp = MDP(T, table, gamma=gamma, start=start, arrivals=arrivals)
+        mdp = MDP(T, table, **said, start=start, arrivals=arrivals)
         self._fill(mdp, constraints_of(mdp, costs, reward=objective), objective)
 
     @classmethod
@@ -135,10 +144,15 @@ class ParametricCMDP:
 
     def _fill(self, mdp: MDP, constraints: Constraints, objective: Affine | None = None) -> None:
         if objective is not None:
-            reject_beyond("r", largest_reward(objective), gamma=mdp.gamma)
+            reject_beyond("r", largest_reward(objective), steps=mdp.steps)
         self.mdp, self.envelope, self.objective = mdp, constraints.envelope, objective
         self.cost, self.limit = constraints.cost, constraints.limit
         self.names, self.constraints = constraints.names, constraints
+        if mdp.ending is not None:
+            for name, part in (("r", objective), ("costs", self.cost)):
+                if part is not None:
+                    flat = part.reshape(-1, mdp.r.size)
+                    mdp.ending.refuse_costs(name, _costly(flat, mdp.r.shape))
         none = np.zeros(mdp.r.size)
         self.rows = UncertainRows(
             self.cost,
@@ -183,6 +197,11 @@ class ParametricCMDP:
     def gamma(self) -> float:
         """Discount factor."""
         return self.mdp.gamma
+
+    @property
+    def criterion(self) -> Criterion:
+        """Over which steps rewards and costs are summed."""
+        return self.mdp.criterion
 
     @property
     def start(self) -> FloatArray:
@@ -271,6 +290,19 @@ class ParametricCMDP:
         costs, limits = corner(self.mdp, self.rows, dear, tight)
         return self.mdp.with_costs(costs, -limits)
 
+    @cached_property
+    def solved(self) -> ParametricCMDP:
+        """The model in which policies are looked for: this one, or the discounted one of the same
+        policies where episodes end by themselves."""
+        ending = self.mdp.ending
+        if ending is None:
+            return self
+        kinds = self.constraints
+        scale = sparse.diags_array(np.repeat(ending.scale, self.num_actions), format="csr")
+        none = (None,) * len(self.names)
+        scaled = Constraints(self.envelope, self.cost @ scale, self.limit, kinds.names, none, none)
+        return ParametricCMDP._made(ending.model, scaled)
+
     sense: float = 1.0
 
     def answer(
@@ -323,7 +355,7 @@ class ParametricCMDP:
         return synthesis.answer(self, self.envelope.uncertainty, None, start=None, certified=True)
 
     def value(self, decision: Policy, values: FloatArray) -> float:
-        """The discounted reward of a policy at a database; only a private reward depends on it.
+        """The reward of a policy at a database; only a private reward depends on it.
 
         Parameters
         ----------
@@ -335,11 +367,10 @@ class ParametricCMDP:
         Returns
         -------
         float
-            Expected discounted reward from the start.
+            Expected reward from the start.
         """
         mdp = self._earning(values).mdp
-        chain = DiscountedChain(mdp, fitted(decision, mdp))
-        return float(chain.average(mdp.r) @ chain.visits(mdp.start))
+        return float(np.vdot(mdp.r, chain_of(mdp, fitted(decision, mdp)).occupancy()))
 
     def certify(self, decision: Policy, known: UncertaintySet) -> Certificate:
         """What is proved of a policy for every database of a set.
@@ -357,11 +388,11 @@ class ParametricCMDP:
             True where every limit is kept, in exact arithmetic.
         """
         decision = fitted(decision, self.mdp)
-        chain = DiscountedChain(self.mdp, decision)
+        chain = chain_of(self.mdp, decision)
         return synthesis.proof(self, decision, RobustRows(self.rows, known), chain=chain)[0]
 
     def highest_costs(self, policy: Policy, known: UncertaintySet) -> FloatArray:
-        """Certain upper bounds on the discounted costs over a set, whatever the limits.
+        """Certain upper bounds on the costs over a set, whatever the limits.
 
         Parameters
         ----------
@@ -380,8 +411,8 @@ class ParametricCMDP:
         rows = UncertainRows(
             self.cost, none, entries=self.envelope.size, lower=np.zeros(top.size), upper=top
         )
-        robust, chain = RobustRows(rows, known), DiscountedChain(self.mdp, policy)
-        links = robust.best_links(occupancy(self.mdp, policy, chain).ravel())
+        robust, chain = RobustRows(rows, known), chain_of(self.mdp, policy)
+        links = robust.best_links(chain.occupancy().ravel())
         return excess_of(self.mdp, robust, policy, links=links, chain=chain)
 
     def lowest_limits(self, known: UncertaintySet) -> FloatArray:
@@ -412,7 +443,7 @@ class ParametricCMDP:
             "problem": "constrained MDP",
             "T": mdp.T,
             "r": mdp.r if self.objective is None else self.objective.document(),
-            "gamma": np.array([mdp.gamma]),
+            **mdp.criterion.document(),
             "start": mdp.start,
             "arrivals": None if mdp.arrivals is mdp.T else mdp.arrivals,
             "envelope": self.envelope.document(),
@@ -449,7 +480,7 @@ class ParametricCMDP:
         mdp = MDP(
             said["T"],
             table,
-            gamma=float(said["gamma"][0]),
+            **Criterion.arguments(said),
             start=said["start"],
             arrivals=said["arrivals"],
         )
@@ -517,9 +548,17 @@ class ParametricCMDP:
         count = self.envelope.size
         return (
             f"ParametricCMDP({self.num_states} states, {self.num_actions} actions, "
-            f"gamma={self.gamma:g}, limits: {', '.join(self.names)}; {count} private "
+            f"{self.criterion}, limits: {', '.join(self.names)}; {count} private "
             f"number{'s' if count != 1 else ''})"
         )
+
+
+def _costly(cost: Affine, shape: tuple[int, ...]) -> Any:
+    """Pairs that may cost something."""
+    found = np.zeros(int(np.prod(shape)), dtype=bool)
+    found[cost.constant.indices[cost.constant.data != 0.0]] = True
+    found[cost.col[cost.coefficient != 0.0]] = True
+    return found.reshape(shape)
 
 
 def reward_of(r: Any) -> tuple[Any, Affine | None]:
@@ -556,4 +595,4 @@ def largest_reward(objective: Affine) -> FloatArray:
         weights=np.abs(objective.coefficient) * most,
         minlength=objective.size,
     )
-    return sizes + np.abs(objective.constant.toarray().ravel())
+    return np.add(sizes, np.abs(objective.constant.toarray().ravel()), dtype=np.float64)

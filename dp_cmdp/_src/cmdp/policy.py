@@ -1,7 +1,9 @@
-"""Stationary randomised policies.
+"""Randomised policies, stationary or of the time.
 
 A policy π gives every state s a distribution π(·|s) over the actions. For a discounted CMDP these
 are enough: some stationary policy is optimal, and an optimal one mixes actions in at most K states.
+Over a horizon it also depends on the step: a table of actions per step, and, for the few pairs of
+step and state that mix, their probabilities.
 
 Two policies are mixed through their *occupancies*, not their tables: the state-wise average of two
 tables visits other states than either and may break a limit that both keep.
@@ -27,6 +29,68 @@ if TYPE_CHECKING:
 #: A row of probabilities may miss 1 by this much before it is refused: some hundred roundings of
 #: numbers in single precision, as networks compute them.
 SINGLE_ROUNDING = 1e-5
+#: What to do about observations that show the time in another way.
+AWARE = (
+    "use gymnasium.wrappers.TimeAwareObservation(env, flatten=False, normalize_time=False), or "
+    "none and pass the clock as `state`"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What a policy does at one step: an action per state, and the odds of those that mix.
+
+    `mixed` are states in ascending order, `odds` (mixed, actions) their distributions.
+    """
+
+    actions: NDArray[Any]
+    mixed: NDArray[np.int64]
+    odds: FloatArray
+
+    @classmethod
+    def of(cls, table: FloatArray) -> Step:
+        """Of probabilities (states, actions)."""
+        mixed = np.flatnonzero(np.count_nonzero(table, axis=1) > 1)
+        actions = table.argmax(axis=1).astype(small(table.shape[1]))
+        return cls(actions, mixed, np.ascontiguousarray(table[mixed]))
+
+    def table(self, num_actions: int) -> FloatArray:
+        """The probabilities (states, actions)."""
+        found = np.zeros((self.actions.size, num_actions))
+        found[np.arange(self.actions.size), self.actions] = 1.0
+        found[self.mixed] = self.odds
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """A policy per step: `actions` (steps, states), and the odds of the places step·states + state
+    in `mixed`, in ascending order."""
+
+    actions: NDArray[Any]
+    mixed: NDArray[np.int64]
+    odds: FloatArray
+
+    @classmethod
+    def of(cls, steps: list[Step]) -> Schedule:
+        count = steps[0].actions.size
+        places = [step.mixed + t * count for t, step in enumerate(steps)]
+        return cls(
+            check.frozen(np.stack([step.actions for step in steps])),
+            check.frozen(np.concatenate(places)),
+            check.frozen(np.concatenate([step.odds for step in steps])),
+        )
+
+    def at(self, t: int) -> Step:
+        count = self.actions.shape[1]
+        first, last = np.searchsorted(self.mixed, (t * count, (t + 1) * count))
+        own = slice(first, last)
+        return Step(self.actions[t], self.mixed[own] - t * count, self.odds[own])
+
+
+def small(num_actions: int) -> Any:
+    """The type in which actions are kept."""
+    return np.uint8 if num_actions <= 256 else np.int64
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,11 +99,11 @@ class Policy:
 
     Parameters
     ----------
-    probabilities : (num_states, num_actions)
-        Row s is the distribution π(·|s). A row may miss 1 by rounding, also that of single
-        precision (up to 10⁻⁵); it is then divided by its sum. Rows that already sum to 1 up to the
-        rounding of doubles are kept bit for bit. What a certificate is about is each row divided
-        by its own sum, in exact arithmetic.
+    probabilities : (num_states, num_actions), or (horizon, num_states, num_actions)
+        Row s is the distribution π(·|s), of every step, or of the steps one after the other. A row
+        may miss 1 by rounding, also that of single precision (up to 10⁻⁵); it is then divided by
+        its sum. Rows that already sum to 1 up to the rounding of doubles are kept bit for bit.
+        What a certificate is about is each row divided by its own sum, in exact arithmetic.
 
     Raises
     ------
@@ -63,20 +127,67 @@ class Policy:
     (0, None)
     """
 
-    probabilities: FloatArray
+    _table: FloatArray | None
+    _schedule: Schedule | None
+    num_actions: int
     _random: np.random.Generator | None = field(compare=False)
 
     def __init__(self, probabilities: ArrayLike) -> None:
-        object.__setattr__(self, "probabilities", _distributions(probabilities))
-        object.__setattr__(self, "_random", None)
+        table = check.array("probabilities", probabilities)
+        if table.ndim == 3 and table.size:
+            steps = [Step.of(_distributions(step)) for step in table]
+            self._fill(None, Schedule.of(steps), table.shape[2])
+        else:
+            table = _distributions(table)
+            self._fill(table, None, table.shape[1])
+
+    def _fill(self, table: FloatArray | None, schedule: Schedule | None, num_actions: int) -> None:
+        for name, value in (("_table", table), ("_schedule", schedule), ("_random", None)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "num_actions", num_actions)
 
     @classmethod
     def _of(cls, probabilities: FloatArray) -> Policy:
         """Of rows that are distributions; the array becomes read-only."""
         made = cls.__new__(cls)
-        object.__setattr__(made, "probabilities", check.frozen(probabilities))
-        object.__setattr__(made, "_random", None)
+        made._fill(check.frozen(probabilities), None, probabilities.shape[1])
         return made
+
+    @classmethod
+    def _scheduled(cls, schedule: Schedule, num_actions: int) -> Policy:
+        """Of a table per step that is known to be sound."""
+        made = cls.__new__(cls)
+        made._fill(None, schedule, num_actions)
+        return made
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """The table (states, actions) or, of a policy that knows the time, one per step."""
+        if self._table is not None:
+            return self._table
+        steps = range(self.horizon or 0)
+        return check.frozen(np.stack([self.step(t).table(self.num_actions) for t in steps]))
+
+    @property
+    def horizon(self) -> int | None:
+        """How many steps it knows; None if it does the same at all of them."""
+        return None if self._schedule is None else self._schedule.actions.shape[0]
+
+    def step(self, t: int) -> Step:
+        """What it does at one step."""
+        if self._schedule is not None:
+            return self._schedule.at(t)
+        return Step.of(self._table)  # type: ignore[arg-type]
+
+    def with_one_more(self) -> Policy:
+        """The same with one state more, the last: where no action matters."""
+        width = self.num_actions
+        if self._table is not None:
+            return Policy(np.vstack([self._table, np.full(width, 1.0 / width)]))
+        steps = [self.step(t) for t in range(self.horizon or 0)]
+        any_action = np.zeros(1, small(width))
+        more = [Step(np.append(own.actions, any_action), own.mixed, own.odds) for own in steps]
+        return Policy._scheduled(Schedule.of(more), width)
 
     @classmethod
     def deterministic(cls, actions: ArrayLike, num_actions: int) -> Policy:
@@ -158,19 +269,16 @@ class Policy:
     @property
     def num_states(self) -> int:
         """Number of states."""
-        return self.probabilities.shape[0]
-
-    @property
-    def num_actions(self) -> int:
-        """Number of actions, the same in every state."""
-        return self.probabilities.shape[1]
+        known = self._table if self._schedule is None else self._schedule.actions.T
+        return cast(FloatArray, known).shape[0]
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether every state has one action of positive probability."""
-        return bool((np.count_nonzero(self.probabilities, axis=1) == 1).all())
+        """Whether every state has one action of positive probability, at every step."""
+        odds = self._table if self._schedule is None else self._schedule.odds
+        return bool((np.count_nonzero(cast(FloatArray, odds), axis=1) == 1).all())
 
-    def sample(self, observation: ArrayLike, rng: np.random.Generator) -> Any:
+    def sample(self, observation: ArrayLike, rng: np.random.Generator, time: Any = None) -> Any:
         """Draw an action for a state (an int), or one for each entry of an array of states.
 
         Parameters
@@ -179,6 +287,8 @@ class Policy:
             One state, or several.
         rng : numpy.random.Generator
             The source of randomness.
+        time : int or array of int, optional
+            The step, 0 at first, or one for each state: of a policy that knows the time.
 
         Returns
         -------
@@ -195,7 +305,7 @@ class Policy:
         """
         rng = check.generator("rng", rng)
         states = self._states(observation)
-        cumulative = np.cumsum(self.probabilities[states], axis=-1)
+        cumulative = np.cumsum(self._odds(states, time), axis=-1)
         # u < 1 keeps the level strictly below the total, so an action of probability 0 is never
         # drawn: the first cumulative sum above the level is also above its predecessor.
         level = rng.random(states.shape)[..., None] * cumulative[..., -1:]
@@ -213,9 +323,15 @@ class Policy:
         Parameters
         ----------
         observation : int or array of int
-            A state, or one per environment of a vector environment.
-        state, episode_start : object, optional
-            Memory of recurrent policies; this one has none, `state` is handed back.
+            A state, or one per environment of a vector environment; or {"obs": …, "time": …}, as
+            Gymnasium's TimeAwareObservation(flatten=False, normalize_time=False) shows them.
+        state : int or array of int, optional
+            The clock of a policy that knows the time: the number of steps taken since the episode
+            began, as the last call returned it. Other policies have no memory and hand it back.
+        episode_start : bool or array of bool, optional
+            Whether `observation` is the first of an episode; its clock starts again. A Gymnasium
+            vector environment shows the last observation of an episode once more, and ignores the
+            action: the next observation is the first one.
         deterministic : bool
             Take the most probable action (the first of equals) instead of drawing. Guarantees of
             a randomised policy do not cover this mode.
@@ -225,17 +341,78 @@ class Policy:
         (action, state)
             An int for one observation, an int64 array for an array of them.
 
+        Raises
+        ------
+        InvalidArgumentError
+            If the time is needed and not known: without it, step 0 would be played for ever.
+
         Examples
         --------
         >>> import dp_cmdp as dp
         >>> policy = dp.Policy([[1.0, 0.0], [0.25, 0.75]])
         >>> policy.predict([0, 1], deterministic=True)
         (array([0, 1]), None)
+        >>> hasty = dp.Policy([[[1.0, 0.0]], [[0.0, 1.0]]])  # one state, two steps
+        >>> action, clock = hasty.predict(0, episode_start=True)
+        >>> action, clock, hasty.predict(0, clock)
+        (0, 1, (1, 2))
         """
-        if check.flag("deterministic", deterministic):
-            states = self._states(observation)
-            return _action(np.argmax(self.probabilities[states], axis=-1)), state
-        return self.sample(observation, self._own_random()), state
+        seen, time = observation, None
+        if self.horizon is not None:
+            seen, time = self._timed(observation, state, episode_start)
+            state = _action(np.minimum(time + 1, self.horizon))
+        if not check.flag("deterministic", deterministic):
+            return self.sample(seen, self._own_random(), time), state
+        return _action(np.argmax(self._odds(self._states(seen), time), axis=-1)), state
+
+    def _timed(self, observation: Any, state: Any, start: Any) -> tuple[Any, NDArray[np.int64]]:
+        """The states and the steps of an observation."""
+        if check.is_mapping(observation) and {*observation} == {"obs", "time"}:
+            shape = np.shape(observation["obs"])
+            given = np.asarray(observation["time"])
+            if given.dtype.kind not in "iu" or given.size != max(int(np.prod(shape)), 1):
+                raise InvalidArgumentError(f"observation must show whole steps: {AWARE}")
+            return observation["obs"], self._clock(given.reshape(shape), shape)
+        seen = np.asarray(observation)
+        shape = seen.shape
+        if shape and seen.dtype.kind == "f":
+            raise InvalidArgumentError(f"observation must be states, without the time: {AWARE}")
+        begun = np.zeros(shape, bool) if start is None else np.asarray(start, bool).reshape(shape)
+        if state is None and not begun.all():
+            raise InvalidArgumentError(
+                "state must be given: this policy needs the time. Pass what the last call returned "
+                "with the action, or episode_start=True where an episode begins"
+            )
+        clock = np.zeros(shape, np.int64) if state is None else self._clock(state, shape)
+        return observation, np.where(begun, 0, clock)
+
+    def _clock(self, given: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Steps of environments; of several, one whose time is up may wait for its reset."""
+        clock = check.integers("state", given, high=(self.horizon or 0) + 1)
+        if clock.shape != shape:
+            raise InvalidArgumentError(f"state must have the shape {shape} of the observation")
+        if not shape and clock == self.horizon:
+            raise InvalidArgumentError(
+                f"state must be a step below {self.horizon}: the horizon of the policy is over. "
+                "Reset the environment and pass episode_start=True"
+            )
+        return clock
+
+    def _odds(self, states: NDArray[np.int64], time: Any) -> FloatArray:
+        """The distributions of states at steps, (..., actions)."""
+        if self._schedule is None:
+            return cast(FloatArray, self._table)[states]
+        if time is None:
+            raise InvalidArgumentError("time must be given: this policy knows the step")
+        own, (steps, count) = self._schedule, self._schedule.actions.shape
+        at = np.minimum(check.integers("time", time, high=steps + 1), steps - 1)
+        found = np.eye(self.num_actions)[own.actions[at, states]]
+        place = np.atleast_1d(at * count + states)
+        near = np.minimum(np.searchsorted(own.mixed, place), max(own.mixed.size - 1, 0))
+        if own.mixed.size:
+            mixes = own.mixed[near] == place
+            np.atleast_2d(found)[mixes] = own.odds[near[mixes]]
+        return found
 
     def reseed(self, seed: int) -> None:
         """Restart the Generator behind :meth:`predict` from `seed`.
@@ -315,14 +492,20 @@ class Policy:
         return cls.from_document(read_document(path, "policy")[2])
 
     def document(self) -> dict[str, Any]:
-        """The content of the policy's file.
+        """The content of the policy's file: of a table per step, what changes from the last.
 
         Returns
         -------
         dict
             Texts, numbers and arrays, without objects of this package.
         """
-        return {"probabilities": self.probabilities}
+        own = self._schedule
+        if own is None:
+            return {"probabilities": self.probabilities}
+        changed = own.actions.copy()
+        changed[1:] ^= own.actions[:-1]
+        mixes = {"mixed": own.mixed, "odds": own.odds}
+        return {"changes": changed, **mixes, "actions": np.array([self.num_actions])}
 
     @classmethod
     def from_document(cls, content: dict[str, Any]) -> Policy:
@@ -338,50 +521,81 @@ class Policy:
         Policy
             The same policy.
         """
-        return cls(content["probabilities"])
+        if "probabilities" in content:
+            return cls(content["probabilities"])
+        width = check.size("actions", int(content["actions"][0]), low=1)
+        changes, mixed = content["changes"], content["mixed"]
+        if changes.dtype != small(width) or changes.ndim != 2 or not changes.size:
+            raise InvalidArgumentError("changes must hold an action per step and state")
+        actions = np.bitwise_xor.accumulate(changes, axis=0)
+        ascending = mixed.ndim == 1 and (np.diff(mixed) > 0).all()
+        inside = not mixed.size or (mixed[0] >= 0 and mixed[-1] < actions.size)
+        if actions.min() < 0 or actions.max() >= width or not (ascending and inside):
+            raise InvalidArgumentError("changes and mixed must be of actions and places there are")
+        odds = content["odds"].reshape(mixed.size, width)
+        odds = _distributions(odds) if mixed.size else odds
+        return cls._scheduled(Schedule(check.frozen(actions), mixed, odds), width)
 
     def to_frame(self) -> pd.DataFrame:
-        """The probabilities as a table: one row per state, one column per action.
+        """The probabilities: a row per state, or step and state, and a column per action.
 
         Returns
         -------
         pandas.DataFrame
-            Labelled by the numbers of states and actions.
+            Labelled by the numbers of steps, states and actions.
         """
         import pandas as pd
 
-        index, columns = (
-            pd.RangeIndex(size, name=name)
-            for name, size in zip(("state", "action"), self.probabilities.shape, strict=True)
-        )
-        return pd.DataFrame(self.probabilities.copy(), index=index, columns=columns)
+        table = self.probabilities
+        names, sizes = ("step", "state")[-table.ndim + 1 :], table.shape[:-1]
+        index = pd.MultiIndex.from_product([range(size) for size in sizes], names=names)
+        if table.ndim == 2:
+            index = pd.RangeIndex(self.num_states, name="state")
+        columns = pd.RangeIndex(self.num_actions, name="action")
+        return pd.DataFrame(table.reshape(-1, self.num_actions).copy(), index, columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policy):
             return NotImplemented
-        return np.array_equal(self.probabilities, other.probabilities)
+        return self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        return hash((self.probabilities.shape, self.probabilities.tobytes()))
+        return hash(self._parts())
 
-    def __reduce__(self) -> tuple[type[Policy], tuple[FloatArray]]:
-        return Policy, (self.probabilities,)
+    def _parts(self) -> tuple[Any, ...]:
+        own = self._schedule
+        arrays = (self._table,) if own is None else (own.actions, own.mixed, own.odds)
+        return tuple((part.shape, part.tobytes()) for part in arrays if part is not None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._schedule is None:
+            return Policy, (self.probabilities,)
+        own = self._schedule
+        return _scheduled, (own.actions, own.mixed, own.odds, self.num_actions)
 
     def __repr__(self) -> str:
         kind = "deterministic" if self.is_deterministic else "randomised"
-        return f"Policy({self.num_states} states, {self.num_actions} actions, {kind})"
+        steps = "" if self.horizon is None else f"{self.horizon} steps, "
+        return f"Policy({steps}{self.num_states} states, {self.num_actions} actions, {kind})"
 
     def _repr_html_(self) -> str:
         head = ["state", *(f"action {a}" for a in range(self.num_actions))]
-        rows = ((s, *row) for s, row in enumerate(self.probabilities[:MOST_ROWS].tolist()))
-        return rows_table(repr(self), head, rows, count=self.num_states)
+        first = self.step(0).table(self.num_actions)[:MOST_ROWS]
+        rows = ((s, *row) for s, row in enumerate(first.tolist()))
+        when = "" if self.horizon is None else " at the first step"
+        return rows_table(repr(self) + when, head, rows, count=self.num_states)
+
+
+def _scheduled(actions: Any, mixed: Any, odds: Any, num_actions: int) -> Policy:
+    return Policy._scheduled(Schedule(actions, mixed, odds), num_actions)
 
 
 def _distributions(probabilities: ArrayLike) -> FloatArray:
     table = check.array("probabilities", probabilities)
     if table.ndim != 2 or table.size == 0:
         raise InvalidArgumentError(
-            f"probabilities must have shape (states, actions), got {table.shape}"
+            "probabilities must have shape (states, actions), or (steps, states, actions), got "
+            f"{table.shape}"
         )
     check.reject_non_finite("probabilities", table.ravel())
     table += 0.0  # turns −0 into 0, so that equal policies have equal bytes

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dp_cmdp._src.base.errors import ConvergenceError
-from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.chain import DiscountedChain
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
@@ -42,12 +43,26 @@ def safest_policy(cmdp: CMDP) -> Policy:
     count as tied. With several constraints, it minimises their sum in units of the limits; that
     need not satisfy each of them where some policy does.
     """
+    if cmdp.horizon is not None:
+        return _safest_over(cmdp)
+    if (ending := cmdp.ending) is not None:  # of the discounted model with the same policies
+        scaled = frozen(cmdp.cost * ending.scale[:, None])
+        return safest_policy(ending.model.with_costs(scaled, cmdp.limit))
     everything = np.ones(cmdp.r.shape, dtype=bool)
     _, values = optimal_actions(cmdp, -_total_cost(cmdp), allowed=everything)
     lookahead = action_values(cmdp, -_total_cost(cmdp), values)
     tied = lookahead >= lookahead.max(axis=1, keepdims=True) - TIE * np.abs(values).max()
     actions, _ = optimal_actions(cmdp, cmdp.r, allowed=tied)
     return Policy.deterministic(actions, cmdp.num_actions)
+
+
+def _safest_over(cmdp: CMDP) -> Policy:
+    """The same over a horizon, with a share :data:`TIE` of the reward added to the cost."""
+    from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
+
+    paid, none = _total_cost(cmdp), sparse.csr_array((0, cmdp.r.size))
+    share = TIE * np.abs(paid).max() / (np.abs(cmdp.r).max() or 1.0)
+    return EpisodePool(cmdp, none).best((share * cmdp.r - paid).ravel())
 
 
 def optimal_actions(
@@ -88,7 +103,7 @@ def action_values(mdp: MDP, reward: FloatArray, values: FloatArray) -> FloatArra
 
 
 def _total_cost(cmdp: CMDP) -> FloatArray:
-    largest = np.abs(cmdp.cost).max(axis=(1, 2)) / (1.0 - cmdp.gamma)
+    largest = np.abs(cmdp.cost).max(axis=(1, 2)) * cmdp.steps
     scale = np.maximum(cmdp.limit, NEGLIGIBLE * largest)
     scale[scale <= 0.0] = 1.0
     return (cmdp.cost / scale[:, None, None]).sum(axis=0)

@@ -12,6 +12,10 @@ The multipliers y of the program with limits − margin bound the value at the l
     max_π (r_π − yᵀa_π) + yᵀlimit = (the bound at limit − margin) + yᵀmargin,
 
 which is the upper bound reported, plus an allowance for rounding.
+
+Over a horizon the policies mixed are those of backward passes; for totals all of this is done in
+the discounted model of the same policies (:mod:`dp_cmdp._src.cmdp.ending`), and proved in the model
+itself.
 """
 
 from __future__ import annotations
@@ -29,11 +33,12 @@ from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import UNIT, excess_of
-from dp_cmdp._src.cmdp.chain import DiscountedChain, occupancy
+from dp_cmdp._src.cmdp.chain import Chain, DiscountedChain, chain_of
 from dp_cmdp._src.cmdp.charges import LISTED
 from dp_cmdp._src.cmdp.model import CMDP, MDP, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.cmdp.safest import safest_policy
+from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, elastic
 from dp_cmdp._src.cmdp.solvers.pool import LP_LIMIT, PolicyPool
 from dp_cmdp._src.cmdp.solvers.row_solver import INTERIOR, LARGE, row_program, solve_rows
@@ -54,6 +59,8 @@ FIRST_MARGIN, FIRST_ROW_MARGIN = 2.0**-42, 2.0**-34
 GAP, ROW_GAP, PROPOSAL_GAP = 1e-8, 1e-6, 1e-5
 #: Without room for a margin, models of at most so many states are certified in fractions.
 EXACT_STATES = 40
+#: A first margin is for so many steps of a horizon.
+STEPS_OF_A_MARGIN = 32
 #: Policies kept from one answer to the next: each makes the masters of all later ones slower.
 WARM_POLICIES = 32
 #: Shares of the limits that the first policies of a large model leave unused.
@@ -76,29 +83,50 @@ class Warm:
 class _Search:
     """A question, and how the best occupancy for it is found.
 
-    `worst` has every number at its worst, one by one; A x ≤ b are the rows over the pairs of the
-    model. `pool` may be None where there are auxiliary variables.
+    `model` is what is solved: the problem itself, or the discounted one of its policies. There,
+    `worst` has every number at its worst, one by one, and A x ≤ b are the rows over the pairs.
+    `pool` may be None where there are auxiliary variables.
     """
 
     problem: ParametricCMDP
+    model: ParametricCMDP
     rows: RobustRows
     estimate: FloatArray
     row_gap: float
-    pool: PolicyPool | None
+    pool: PolicyPool | EpisodePool | None
     bases: dict[tuple[int, ...], Any]
     first_margin: FloatArray
     worst: CMDP
     A: Any
     b: FloatArray
 
+    @property
+    def known_rows(self) -> RobustRows:
+        """The problem's own rows, by which it is proved."""
+        own = self.model is self.problem
+        return self.rows if own else RobustRows(self.problem.rows, self.rows.known)
+
+    def visits(self, x: FloatArray) -> FloatArray:
+        """An occupancy of the model that is solved, as one of the problem."""
+        ending = self.problem.mdp.ending
+        return x if ending is None else x * ending.scale[:, None]
+
     def solve(self, margin: FloatArray) -> Solution:
         """The best occupancy that keeps every limit by its margin."""
         if not self.rows.extra:
             assert self.pool is not None
-            return self.pool.solve(self.worst.cost, self.worst.limit - margin, gap=GAP)
-        mdp, shape, gap = self.problem.mdp, self.b.shape, self.row_gap
+            limit = self.worst.limit - margin
+            if isinstance(self.pool, PolicyPool):
+                return self.pool.solve(self.worst.cost, limit, gap=GAP)
+            if limit.size == 1:
+                return self.pool.solve(float(limit[0]), gap=GAP)
+        mdp, shape, gap = self.model.mdp, self.b.shape, self.row_gap
         basis = self.bases.get(shape)
-        found = solve_rows(mdp, self.rows, margin=margin, gap=gap, pool=self.pool, basis=basis)
+        pool = self.pool
+        if isinstance(pool, EpisodePool):
+            few = self.A[: 0 if self.rows.extra else len(margin)]
+            pool = EpisodePool(mdp, sparse.csr_array(few))
+        found = solve_rows(mdp, self.rows, margin=margin, gap=gap, pool=pool, basis=basis)
         self.bases[shape] = found.basis
         return found
 
@@ -140,27 +168,34 @@ def _search(
     start: PolicyAnswer | None,
     certified: bool,
 ) -> _Search:
-    mdp, worst = problem.mdp, problem.worst(rows.known)
-    reject_beyond("cost", worst.cost, gamma=mdp.gamma)
-    warm = start._warm if start is not None and start.problem.mdp.T is mdp.T else None
+    model = problem.solved
+    mdp, worst, inner = model.mdp, model.worst(rows.known), rows
+    reject_beyond("cost", worst.cost, steps=mdp.steps)
+    if model is not problem:
+        inner = RobustRows(model.rows, rows.known)
+    warm = start._warm if start is not None and start.problem.mdp.T is problem.mdp.T else None
     bases = {} if warm is None else dict(warm.bases)
-    size = np.abs(worst.limit) + np.abs(worst.cost).max(axis=(1, 2)) / (1.0 - mdp.gamma)
+    size = np.abs(worst.limit) + np.abs(worst.cost).max(axis=(1, 2)) * mdp.steps
     pool, large, box = None, mdp.num_states > LARGE, not rows.extra
-    if box or large or (not certified and mdp.num_states >= INTERIOR):
+    if mdp.horizon is not None:
+        size *= max(1.0, mdp.horizon / STEPS_OF_A_MARGIN)
+        few = sparse.csr_array(worst.cost.reshape(size.size, -1))
+        pool = EpisodePool(mdp, few if box else few[:0])
+    elif box or large or (not certified and mdp.num_states >= INTERIOR):
         pool = PolicyPool(mdp, capacity=None if box else WARM_POLICIES)
         if warm is not None:  # policies of an earlier answer about the same dynamics
             pool.learn(warm.policies, warm.occupancies)
     if box:
         margin, A, b = FIRST_MARGIN * size, worst.cost.reshape(size.size, -1), worst.limit
     else:
-        margin, (A, b) = FIRST_ROW_MARGIN * size, rows.counterpart
-        if pool is not None:
+        margin, (A, b) = FIRST_ROW_MARGIN * size, inner.counterpart
+        if isinstance(pool, PolicyPool):
             with suppress(SolverError):
                 pool.solve(worst.cost, worst.limit)
             if large:
-                _learn(problem, estimate, pool)
+                _learn(model, estimate, pool)
     gap = ROW_GAP if certified else PROPOSAL_GAP
-    own = problem, rows, estimate, gap, pool, bases, margin, worst
+    own = problem, model, inner, estimate, gap, pool, bases, margin, worst
     return _Search(*own, A[:, : mdp.r.size], b)
 
 
@@ -189,8 +224,9 @@ def _found(search: _Search, *, certified: bool) -> PolicyAnswer:
         excess = np.maximum(-found.certificate.slack, 0.0)
         margin = 2.0 * margin + 4.0 * np.where(np.isfinite(excess), excess, 0.0)
     found = _proved(search, search.solve(none), none)
-    if not found.certificate.verified and problem.mdp.num_states <= EXACT_STATES:
-        sure, _ = proof(problem, found.policy, search.rows, exactly=True)
+    few = problem.mdp.num_states * (problem.mdp.horizon or 1) <= EXACT_STATES
+    if not found.certificate.verified and few:
+        sure, _ = proof(problem, found.policy, search.known_rows, exactly=True)
         found = replace(found, certificate=sure)
     if found.certificate.verified:
         return found
@@ -203,21 +239,24 @@ def _found(search: _Search, *, certified: bool) -> PolicyAnswer:
 def _proved(search: _Search, solution: Solution, margin: FloatArray) -> PolicyAnswer:
     """The policy of a solution at limits − margin, certified at the limits or not."""
     problem, mdp, y = search.problem, search.problem.mdp, solution.dual
-    policy = policy_of(search.worst, solution.occupancy)
-    chain = DiscountedChain(mdp, policy)
-    x = occupancy(mdp, policy, chain, guess=solution.occupancy.sum(axis=1))
-    certificate, links = proof(problem, policy, search.rows, chain=chain, x=x)
-    table = mdp.r - np.asarray(search.A.T @ y).reshape(mdp.r.shape)
+    policy = solution.policy
+    if policy is None:
+        policy = policy_of(search.worst, solution.occupancy)
+    chain, solved = chain_of(mdp, policy), search.model.mdp
+    x = chain.occupancy(search.visits(solution.occupancy).sum(axis=1))
+    certificate, links = proof(problem, policy, search.known_rows, chain=chain, x=x)
+    table = solved.r - np.asarray(search.A.T @ y).reshape(mdp.r.shape)
     priced = float(y[: margin.size] @ margin)
     pull = float(y @ np.abs(search.b)) + priced
-    allowance = _rounding_allowance(chain, mdp, table=table, pull=pull)
+    inner = chain if solved is mdp else DiscountedChain(solved, policy)
+    allowance = _rounding_allowance(inner, solved, table=table, pull=pull)
     value, bound = float(mdp.r.ravel() @ x.ravel()), solution.bound + priced + allowance
     return _made(search, policy, x, links, certificate, value=value, bound=bound)
 
 
 def _unproved(search: _Search, solution: Solution) -> PolicyAnswer:
     """A solution as it is: for proposals and trials, whose policies nobody plays."""
-    x, names = np.maximum(solution.occupancy, 0.0), search.problem.names
+    x, names = search.visits(np.maximum(solution.occupancy, 0.0)), search.problem.names
     total = x.sum(axis=1, keepdims=True)
     even = np.full_like(x, 1.0 / x.shape[1])
     policy = Policy._of(np.divide(x, total, out=even, where=total > 0.0))
@@ -237,9 +276,10 @@ def _made(
     value: float,
     bound: float,
 ) -> PolicyAnswer:
-    problem, rows = search.problem, search.rows
-    none = np.zeros((0, problem.mdp.num_states), np.int32), np.zeros((0, problem.mdp.num_states))
-    known = none if search.pool is None else search.pool.known(WARM_POLICIES)
+    problem, rows = search.problem, search.known_rows
+    known = np.zeros((0, problem.mdp.num_states), np.int32), np.zeros((0, problem.mdp.num_states))
+    if isinstance(search.pool, PolicyPool):
+        known = search.pool.known(WARM_POLICIES)
     return PolicyAnswer(
         decision=policy,
         value=value,
@@ -260,16 +300,16 @@ def proof(
     policy: Policy,
     rows: RobustRows,
     *,
-    chain: DiscountedChain | None = None,
+    chain: Chain | None = None,
     x: FloatArray | None = None,
     exactly: bool = False,
 ) -> tuple[Certificate, FloatArray]:
     """What is proved of a policy over a set, and the multipliers of its links."""
     mdp = problem.mdp
-    own = DiscountedChain(mdp, policy) if chain is None else chain
+    own = chain_of(mdp, policy) if chain is None else chain
     links = np.zeros(0)
     if rows.links:
-        visits = occupancy(mdp, policy, own) if x is None else x
+        visits = own.occupancy() if x is None else x
         links = rows.best_links(visits.ravel())
     excess = excess_of(mdp, rows, policy, links=links, chain=own, exactly=exactly)
     slack, worst, reason = 0.0 - excess, int(np.argmax(excess)), ""
@@ -310,27 +350,26 @@ def policy_of(cmdp: CMDP, x: FloatArray) -> Policy:
     return Policy._of(kept)
 
 
-def _rounding_allowance(
-    chain: DiscountedChain, mdp: MDP, *, table: FloatArray, pull: float
-) -> float:
+def _rounding_allowance(chain: Chain, mdp: MDP, *, table: FloatArray, pull: float) -> float:
     """What rounding may take from a Lagrangian bound with the rewards `table`.
 
     A Bellman residual sums so many products of the size V of the Lagrangian's state values, which
     the policy found shows, and is divided by 1 − γ; the evaluation of a value, a linear solve of
-    condition 2/(1 − γ), errs as much. Both are allowed for, twice. `pull` is the size of the
-    multipliers' own part.
+    condition 2/(1 − γ), errs as much. Over a horizon every step adds as much. Both are allowed for,
+    twice. `pull` is the size of the multipliers' own part.
     """
-    size = chain.largest_value(chain.average(table)) + float(np.abs(table).max())
+    size = chain.largest_value(table) + float(np.abs(table).max())
     terms = 2 * int(np.diff(mdp.T.indptr).max()) + np.count_nonzero(mdp.start) + 8
-    return 4.0 * UNIT * (terms * size / (1.0 - mdp.gamma) + 8.0 * pull)
+    return 4.0 * UNIT * (terms * size * mdp.steps + 8.0 * pull)
 
 
 def _refusal(problem: ParametricCMDP, rows: RobustRows) -> RefusedError:
     """No policy keeps its limits for every database: by how much limits must be raised, and why."""
     worst = problem.worst(rows.known)
-    repairs = _repairs(problem, rows, worst)
+    safest = safest_policy(worst)
+    repairs = _repairs(problem, rows, safest)
     raised = ", ".join(f"that of {name!r} by {much:.6g}" for name, much in repairs.items())
-    x = occupancy(problem.mdp, safest_policy(worst))
+    x = chain_of(problem.mdp, safest).occupancy()
     share = (worst.cost.sum(axis=0) * x).sum(axis=1)
     order = np.argsort(-share, kind="stable")[:LISTED]
     named = ", ".join(f"state {s} ({share[s]:.3g})" for s in order[share[order] > 0.0].tolist())
@@ -345,17 +384,20 @@ def _refusal(problem: ParametricCMDP, rows: RobustRows) -> RefusedError:
     )
 
 
-def _repairs(problem: ParametricCMDP, rows: RobustRows, worst: CMDP) -> dict[str, float]:
+def _repairs(problem: ParametricCMDP, rows: RobustRows, safest: Policy) -> dict[str, float]:
     """By how much limits must be raised at least, in all; what the safest policy exceeds them by
-    in models too large for a linear program."""
+    in models too large for a linear program, and over a horizon."""
+    model = problem.solved
+    worst = model.worst(rows.known)
     largest = np.abs(worst.cost).max(axis=(1, 2))
     scale = np.where(largest > 0.0, largest, 1.0)
     excess = None
-    if problem.mdp.num_states <= LP_LIMIT:
-        relaxed = elastic(row_program(problem.mdp, rows), scale.size, scale=scale)
+    if model.mdp.horizon is None and model.mdp.num_states <= LP_LIMIT:
+        inner = RobustRows(model.rows, rows.known)
+        relaxed = elastic(row_program(model.mdp, inner), scale.size, scale=scale)
         with suppress(SolverError):
             excess = HighsEngine(relaxed).run().x[-scale.size :] * scale
     if excess is None or not (excess > 0.0).any():
-        excess = -proof(problem, safest_policy(worst), rows)[0].slack
+        excess = -proof(problem, safest, rows)[0].slack
     pairs = zip(problem.names, excess.tolist(), strict=True)
     return {name: much for name, much in pairs if much > 0.0}

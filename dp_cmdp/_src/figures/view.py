@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.cmdp.chain import occupancy
+from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.charges import ENTERING, acting_states, met_states
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
@@ -170,7 +170,7 @@ class View:
             What the picture shows.
         """
         cells, count = places.cells, int(np.prod(places.shape))
-        pairs = occupancy(places.mdp, policy)
+        pairs = chain_of(places.mdp, policy).occupancy()
         visits = np.bincount(cells, pairs.sum(axis=1)[: cells.size], minlength=count).astype(float)
         hidden = [*places.goals, *places.walls]
         visits[hidden] = np.nan

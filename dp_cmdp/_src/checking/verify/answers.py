@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from dp_cmdp._src.checking.report import Finding
 from dp_cmdp._src.checking.verify.known import (
     ROUNDING,
@@ -20,14 +18,13 @@ from dp_cmdp._src.checking.verify.known import (
     point,
     read_multipliers,
 )
+from dp_cmdp._src.checking.verify.policies import PolicyFile
 from dp_cmdp._src.checking.verify.problems import CMDP, LINEAR, ProblemFile
 from dp_cmdp._src.checking.verify.reading import fraction, member, numbers, refuse_unless, triples
 from dp_cmdp._src.checking.verify.releases import ReleaseFile
 
 #: Equality rows hold to this share of their own terms: few have a solution in floats.
 EQUALITY_TOLERANCE = Fraction(1, 2**44)
-#: Rows of a policy are divided by their exact sums, which must be 1 but for rounding.
-SUM_TOLERANCE = 1e-6
 SAFE = {
     LINEAR: "every row holds for every database that is possible",
     CMDP: "the policy keeps every limit for every database that is possible",
@@ -57,10 +54,10 @@ class Judged:
 
 
 def judge_policy(
-    problem: ProblemFile, table: np.ndarray, known: Known, multipliers: Multipliers | None = None
+    problem: ProblemFile, policy: PolicyFile, known: Known, multipliers: Multipliers | None = None
 ) -> Judged:
     """The costs of a policy."""
-    return Judged(*problem.judge_policy(table, known, multipliers))
+    return Judged(*problem.judge_policy(policy, known, multipliers))
 
 
 def answer_findings(
@@ -89,7 +86,7 @@ def answer_findings(
         refuse_unless(len(x) == problem.rows.A.shape[1], "it has another number of variables")
         judged = Judged(problem.rows.excess(point(x), known, multipliers), point(x))
     else:
-        judged = judge_policy(problem, policy_table(decision), known, multipliers)
+        judged = judge_policy(problem, PolicyFile.read(decision), known, multipliers)
     scope = ", whatever the data" if given is None else ""
     yield claim(SAFE[problem.kind], judged.holds, judged.words + scope)
     verified, residual = judged.holds, Fraction(0)
@@ -114,16 +111,6 @@ def answer_findings(
     yield claim("no other answer is better", None, "its bound is the solver's word")
     why = "an answer cannot show what its maker looked at"
     yield claim("estimate and decision were made from public data and the release", None, why)
-
-
-def policy_table(said: Any) -> np.ndarray:
-    """The probabilities of a policy's document."""
-    given = member(said, "probabilities")
-    table = hasattr(given, "dtype") and given.ndim == 2 and given.dtype.kind == "f"
-    refuse_unless(table, "a policy is a table of probabilities")
-    proper = (given >= 0).all() and (np.abs(given.sum(axis=1) - 1) < SUM_TOLERANCE).all()
-    refuse_unless(proper, "a policy has a row that is no distribution")
-    return given
 
 
 def _multipliers(said: Any, problem: ProblemFile, known: Known, alone: bool) -> Multipliers:

@@ -23,8 +23,9 @@ from dp_cmdp._src.base.errors import Error, InvalidArgumentError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.checking.report import Finding, Report
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
-from dp_cmdp._src.checking.verify.answers import SAFE, answer_findings, judge_policy, policy_table
+from dp_cmdp._src.checking.verify.answers import SAFE, answer_findings, judge_policy
 from dp_cmdp._src.checking.verify.known import Known
+from dp_cmdp._src.checking.verify.policies import PolicyFile
 from dp_cmdp._src.checking.verify.problems import CMDP, ProblemFile
 from dp_cmdp._src.checking.verify.reading import Refused
 from dp_cmdp._src.checking.verify.releases import ReleaseFile, Trust, trusting
@@ -195,16 +196,17 @@ class Shelf:
     def _policy(
         self, subject: str, content: Mapping[str, Any], problems: Sequence[ProblemFile]
     ) -> None:
-        table, claim = policy_table(content), SAFE[CMDP]
-        self.say(subject, IN_ORDER, True, f"a policy of {table.shape[0]} states")
+        policy, claim = PolicyFile.read(content), SAFE[CMDP]
+        self.say(subject, IN_ORDER, True, f"a policy of {policy.num_states} states")
+        pairs = policy.num_states * policy.num_actions
         missing = "its model is not among the files: give it, or problem="
         for model in problems:
-            if model.kind != CMDP or model.rows.A.shape[1] != table.size:
+            if model.kind != CMDP or model.rows.A.shape[1] != pairs:
                 continue
             near = [r for r in self.releases if r.adjacency.difference(model.adjacency) is None]
             missing = "" if near else "not proved over the envelope: its release is not given"
             for known in [release.known for release in near] or [Known.box(model.adjacency)]:
-                judged = judge_policy(model, table, known)
+                judged = judge_policy(model, policy, known)
                 if judged.holds or near:
                     self.say(subject, claim, judged.holds, judged.words)
                     missing = ""

@@ -21,7 +21,7 @@ from dp_cmdp._src.checking.verify.known import (
     Table,
     matrix,
 )
-from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Visits
+from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Moves, PolicyFile
 from dp_cmdp._src.checking.verify.reading import Refused, member, numbers, refuse_unless, triples
 
 LINEAR, CMDP = "linear program", "constrained MDP"
@@ -109,31 +109,67 @@ class ProblemFile:
         return sum(products, Fraction(0)), ROUNDING * size + missed * largest
 
     def judge_policy(
-        self, probabilities: np.ndarray, known: Known, multipliers: Multipliers | None
+        self, policy: PolicyFile, known: Known, multipliers: Multipliers | None
     ) -> tuple[list[Fraction], Point, Fraction, str]:
         """Certain bounds on costs over limits, the occupancy, what floats may miss of it in ℓ1, and
         how exact it is."""
-        states, actions = (int(size) for size in probabilities.shape)
+        states, actions = policy.num_states, policy.num_actions
         T, start = matrix(member(self.said, "T"), "T"), member(self.said, "start")
         start = np.asarray(start, dtype=np.float64)
         refuse_unless(start.shape == (states,), "the policy is for another number of states")
         refuse_unless(self.rows.A.shape[1] == states * actions, "the policy is for other actions")
-        chain = Chain.of(T, start, Fraction(self._gamma()), probabilities)
+        refuse_unless(T.shape == (states * actions, states), "the policy is for another model")
+        model, horizon = self._moves(T, start, actions), self._horizon()
+        refuse_unless(policy.horizon in (None, horizon), "the policy is for another horizon")
 
-        def excess(found: Visits) -> tuple[list[Fraction], Point]:
-            x = chain.occupancy(found, actions)
+        def excess(x: Point, missed: Fraction) -> tuple[list[Fraction], Point]:
             costs = self.rows.largest_costs(x, known)
             chosen = multipliers or [known.multipliers(row) for row in self.rows.weights(x)]
             at = self.rows.excess(x, known, chosen)
-            return [each + cost * found.missed for each, cost in zip(at, costs, strict=True)], x
+            return [each + cost * missed for each, cost in zip(at, costs, strict=True)], x
 
+        if horizon is not None:
+            x, missed, rounding = model.visits_of(policy, horizon)
+            said = f", visits over {horizon} steps within {float(missed):.2g}"
+            return *excess(x, missed), missed + rounding, said
+        chain = Chain.of(model, policy)
         found = chain.visits()
-        worst, x = excess(found)
+        rounding = chain.rounding * found.longest**2
+        worst, x = excess(chain.occupancy(found, actions), found.missed)
         if max(worst, default=Fraction(0)) > 0 and len(chain.moves) <= EXACT_STATES:
-            return *excess(chain.exact_visits()), chain.rounding, ", visits in fractions"
-        missed = found.missed + chain.rounding
+            exact = chain.occupancy(chain.exact_visits(), actions)
+            return *excess(exact, Fraction(0)), rounding, ", visits in fractions"
         how = f", visits of {len(found.visits)} states within {float(found.missed):.2g}"
-        return worst, x, missed, how
+        return worst, x, found.missed + rounding, how
+
+    def _horizon(self) -> int | None:
+        steps = self.said.get("horizon")
+        if steps is None:
+            return None
+        refuse_unless(steps.size == 1 and steps.dtype.kind == "i", "the horizon is one number")
+        refuse_unless(int(steps[0]) >= 1, "the horizon is at least one step")
+        return int(steps[0])
+
+    def _moves(self, T: Any, start: np.ndarray, actions: int) -> Moves:
+        """The transitions; of totals, without the states after the end of an episode."""
+        gamma = Fraction(self._gamma())
+        total = gamma == 1 and self._horizon() is None
+        refuse_unless(0 <= gamma <= 1, "gamma must lie in [0, 1]")
+        return Moves(T, start, gamma, actions, self._ended(T, actions) if total else frozenset())
+
+    def _ended(self, T: Any, actions: int) -> frozenset[int]:
+        """States that no action leaves, and where nothing is earned or paid."""
+        moving = {row // actions for row, to, p in triples(T) if p and to != row // actions}
+        paying = {pair // actions for _, pair, value in self.rows.A.constants if value}
+        paying |= {pair // actions for _, pair, _, factor in self.rows.A.terms if factor}
+        if isinstance(self.said["r"], Mapping):
+            private = self._table("r")
+            paying |= {state for state, _, value in private.constants if value}
+            paying |= {state for state, _, _, factor in private.terms if factor}
+        else:
+            reward = np.asarray(member(self.said, "r"), dtype=np.float64)
+            paying |= {*np.flatnonzero(reward.reshape(-1, actions).any(axis=1)).tolist()}
+        return frozenset(range(T.shape[1])) - moving - paying
 
     def _gamma(self) -> float:
         gamma = member(self.said, "gamma")

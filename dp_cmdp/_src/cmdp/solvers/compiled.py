@@ -13,7 +13,7 @@ import os
 import warnings
 import weakref
 from collections.abc import Sequence
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int64, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int64, c_uint32, c_void_p
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -209,6 +209,17 @@ def kernels() -> ctypes.CDLL | None:
     library.mixture_room.argtypes, library.mixture_room.restype = [c_void_p] * 2, c_int64
     library.mixture.argtypes, library.mixture.restype = [c_void_p] * 5, None
     library.cost_bounds.argtypes = [c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_void_p]
+    library.episode_best.argtypes = [c_void_p, c_uint32, c_int] + [c_void_p] * 7
+    library.episode_best.restype = None
+    library.episode_costs.argtypes = [
+        c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_double,
+        c_void_p,
+    ]  # fmt: skip
+    library.episode_costs.restype = None
+    library.episode_visits.argtypes = [
+        c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_double, c_void_p, c_void_p, c_void_p,
+    ]  # fmt: skip
+    library.episode_visits.restype = None
     library.solve.argtypes = [
         c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_double, c_int, POINTER(Given), c_void_p,
         c_void_p, c_void_p, POINTER(_Answer),

@@ -42,7 +42,8 @@ class Solution:
     `dual` are the multipliers ≥ 0 of the rows at which the Lagrangian `bound` was found, and
     `reward_scale` is max|r|: what gap was asked for is not always reached. `auxiliary`
     are the variables beside x of rows over a set, `policies` and `occupancies` what is mixed if it
-    was found so, `basis` a start for a linear program of the same shape.
+    was found so, `basis` a start for a linear program of the same shape, `policy` what to do at
+    every step of a horizon.
     """
 
     occupancy: FloatArray
@@ -56,6 +57,7 @@ class Solution:
     policies: NDArray[np.int32] | None = None
     occupancies: FloatArray | None = None
     basis: Any = None
+    policy: Policy | None = None
 
     @property
     def gap(self) -> float:

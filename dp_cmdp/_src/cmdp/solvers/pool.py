@@ -13,9 +13,11 @@ any table f are Σ_s f(s, π(s)) y(s), so it serves every draw of the costs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dp_cmdp._src.base.errors import ConvergenceError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, frozen
@@ -63,6 +65,7 @@ class PolicyPool:
         self.reward = mdp.r.ravel()
         self.reward_scale = float(np.abs(self.reward).max())
         self.guess = np.zeros(mdp.num_states)  # values of the last reward priced
+        self._priced = np.zeros(mdp.num_states, np.int32)
         self._size = 0
         self._clock = 0
         self._numbers: dict[bytes, int] = {}
@@ -114,15 +117,38 @@ class PolicyPool:
         if self.workspace is not None:
             self.touch(list(map(self.insert, policies, occupancies)))
 
-    def add(self, policy: NDArray[np.int32], y: FloatArray) -> int:
-        """Number of a policy, new or known; a new one's occupancy is found from the guess `y`."""
-        p = self._numbers.get(policy.tobytes())
+    def price(self, income: FloatArray, *, tolerance: float) -> float:
+        """Find the best policy for an income (pairs,); an upper bound on what it earns."""
+        assert self.workspace is not None
+        return self.workspace.price(income, self.guess, self._priced, tolerance=tolerance)
+
+    def take(self, y: FloatArray) -> int:
+        """Number of the policy priced last, new or known; a new one's occupancy is found from the
+        guess `y`."""
+        p = self._numbers.get(self._priced.tobytes())
         if p is None:
             assert self.workspace is not None
-            exact = self.workspace.occupancy(policy, y, residual=FLOW)
-            p = self.insert(policy, exact)
+            exact = self.workspace.occupancy(self._priced, y, residual=FLOW)
+            p = self.insert(self._priced, exact)
         self.touch([p])
         return p
+
+    def row(self, A: sparse.csr_array, p: int) -> FloatArray:
+        """A x of one policy."""
+        return A @ self.measure([p], np.ones(1)).ravel()
+
+    def visits(self, names: NDArray[np.int64], weights: FloatArray) -> FloatArray:
+        """State occupancy of a mixture."""
+        return weights @ self.occupancies[names]
+
+    def mixed(self, names: NDArray[np.int64], weights: FloatArray) -> dict[str, Any]:
+        """What a solution says of a mixture."""
+        self.touch(names)
+        return {
+            "occupancy": frozen(self.measure(names, weights)),
+            "policies": self.policies[names],
+            "occupancies": self.occupancies[names],
+        }
 
     def insert(self, policy: NDArray[np.int32], occupancy: FloatArray) -> int:
         """Number of a policy, new or known, whose exact occupancy is given."""

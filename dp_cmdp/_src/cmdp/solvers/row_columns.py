@@ -24,6 +24,7 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
+from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
 from dp_cmdp._src.cmdp.solvers.master import GrowingProgram
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, Solution, infeasible
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
@@ -57,7 +58,7 @@ class RowColumns:
 
     def __init__(
         self,
-        pool: PolicyPool,
+        pool: PolicyPool | EpisodePool,
         matrix: sparse.csr_array,
         b: FloatArray,
         *,
@@ -70,17 +71,14 @@ class RowColumns:
         self.A = sparse.csr_array(whole[:, :pairs])
         self.E = sparse.csc_array(whole[:, pairs:])
         self.b, self.num_rows = b, num_rows
-        assert pool.workspace is not None
-        self.workspace, self.horizon = pool.workspace, 1.0 / (1.0 - pool.mdp.gamma)
         self.reward_scale = float(np.abs(objective).max())
-        self.unit = self.reward_scale * self.horizon or 1.0
-        self.policy = np.zeros(pool.shape[0], np.int32)
+        self.unit = self.reward_scale * pool.mdp.steps or 1.0
         self.iterations = 0
         pool.make_room()
         if not len(pool):  # the first policy is good without costs
-            self.workspace.price(objective, pool.guess, self.policy, tolerance=self.unit)
-            pool.add(self.policy, pool.mdp.start * self.horizon)
-        self.rows = [self._row(p) for p in range(len(pool))]
+            pool.price(objective, tolerance=self.unit)
+            pool.take(pool.mdp.start * pool.mdp.steps)
+        self.rows = [pool.row(self.A, p) for p in range(len(pool))]
         self.master = _Master(self)
 
     def run(self) -> Solution:
@@ -91,10 +89,10 @@ class RowColumns:
         self.master.fix_excess(max(excess, 0.0))
         _, bound, dual = self._improve(self.objective, elastic=False)
         names, mix = self._mixture()
-        occupancy = self.pool.measure(names, mix)
-        self.pool.touch(names)
+        mixed = self.pool.mixed(names, mix)
+        occupancy = mixed["occupancy"]
         return Solution(
-            occupancy=frozen(occupancy),
+            **mixed,
             value=float(self.objective @ occupancy.ravel()),
             dual=frozen(dual),
             bound=bound,
@@ -102,8 +100,6 @@ class RowColumns:
             engine="policies",
             iterations=self.iterations,
             auxiliary=frozen(self.master.auxiliary),
-            policies=self.pool.policies[names],
-            occupancies=self.pool.occupancies[names],
         )
 
     def _improve(self, reward: FloatArray, *, elastic: bool) -> tuple[float, float, FloatArray]:
@@ -153,8 +149,7 @@ class RowColumns:
     def _price(self, reward: FloatArray, dual: FloatArray, *, tolerance: float) -> float:
         """The best policy for reward − Aᵀy; an upper bound on the optimum."""
         self.iterations += 1
-        income, pool = reward - self.A.T @ dual, self.pool
-        upper = self.workspace.price(income, pool.guess, self.policy, tolerance=tolerance)
+        upper = self.pool.price(reward - self.A.T @ dual, tolerance=tolerance)
         return float(upper + self.b @ dual + self._allowance(dual))
 
     def _allowance(self, dual: FloatArray) -> float:
@@ -165,23 +160,12 @@ class RowColumns:
     def _add(self, reward: FloatArray, dual: FloatArray, *, value: float) -> float:
         """Make the policy just priced a column; return what it gains at the multipliers y."""
         names, mix = self._mixture()
-        p = self.pool.add(self.policy, mix @ self.pool.occupancies[names])
+        p = self.pool.take(self.pool.visits(names, mix))
         if p == len(self.rows):
-            self.rows.append(self._row(p))
-            self.master.add(self.worth(p), self.rows[p])
-        gain = reward @ self._occupancy(p) - dual @ self.rows[p]
-        return float(gain - (value - self.b @ dual))
-
-    def worth(self, p: int) -> float:
-        """The value of one policy."""
-        return float(self.objective @ self._occupancy(p))
-
-    def _occupancy(self, p: int) -> FloatArray:
-        """x of one policy."""
-        return self.pool.measure([p], np.ones(1)).ravel()
-
-    def _row(self, p: int) -> FloatArray:
-        return self.A @ self._occupancy(p)
+            self.rows.append(self.pool.row(self.A, p))
+            self.master.add(self.pool.values[p], self.rows[p])
+        worth = self.pool.values[p] if reward.any() else 0.0
+        return float(worth - dual @ self.rows[p] - (value - self.b @ dual))
 
     def _mixture(self) -> tuple[NDArray[np.int64], FloatArray]:
         """Policies of the present mixture, and their weights."""
@@ -207,7 +191,9 @@ class _Master:
         self._unit = _power_of_two(np.maximum(size, 1e-3 * np.median(size[size > 0.0])))
         self._value_unit = float(_power_of_two(np.array(solve.unit)))
         scaled = sparse.csc_array(solve.E / self._unit[:, None])
-        largest = np.asarray(abs(scaled).max(axis=0).toarray(), np.float64).ravel()
+        largest = np.zeros(0)
+        if count:
+            largest = np.asarray(abs(scaled).max(axis=0).toarray(), np.float64).ravel()
         self._columns = 1.0 / _power_of_two(largest)
         excess = sparse.csc_array(-np.repeat([1.0, 0.0], [m, b.size - m])[:, None])
         matrix = sparse.hstack([sparse.csc_array(scaled * self._columns), excess])
@@ -221,7 +207,7 @@ class _Master:
             iterations=int(MASTER_ITERATIONS * (b.size + 100)),
         )
         for p, row in enumerate(solve.rows):
-            self.add(solve.worth(p), row)
+            self.add(solve.pool.values[p], row)
         self._highs.set_cost(count, -1.0)
         self.weights, self.auxiliary = np.zeros(len(solve.rows)), np.zeros(count)
 

@@ -16,6 +16,7 @@ import numpy as np
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.model import MDP
+from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, flow_matrix
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 from dp_cmdp._src.program.highs import HighsEngine
@@ -40,19 +41,19 @@ def solve_rows(
     *,
     margin: FloatArray,
     gap: float,
-    pool: PolicyPool | None,
+    pool: PolicyPool | EpisodePool | None,
     basis: Any = None,
 ) -> Solution:
     """The best occupancy under the counterpart of `rows`, each `margin` below its limit.
 
     With a pool, by column generation, which learns from it and teaches it; where that is slow in a
     model that is not large, and without a pool, as one linear program, from a basis if there is
-    one of its shape.
+    one of its shape. Over a horizon there is no such program.
     """
-    if pool is not None and pool.workspace is not None:
+    if isinstance(pool, EpisodePool) or (pool is not None and pool.workspace is not None):
         from dp_cmdp._src.cmdp.solvers.row_columns import GOOD_GAP, RowColumns
 
-        large = mdp.num_states > LARGE
+        large = mdp.num_states > LARGE or mdp.horizon is not None
         A, b = rows.counterpart
         right = b - np.append(margin, np.zeros(b.size - margin.size))
         try:
