@@ -117,11 +117,11 @@ def problem_line(which: Named) -> tuple[str, str]:
 def release_lines(release: Any) -> list[tuple[str, str]]:
     if release is None:
         return [("release", "none: no data was read (ε = 0)")]
-    count = (release_summary(release) or {})["integers"]
-    told = f"{count} integers were measured; of {release.saturation:.0%} of the entries"
+    summary = release_summary(release) or {}
+    silent = f"{release.saturation:.0%} of the entries no better known than in public (saturation)"
     return [
         ("release", f"{strategy_name(release)}: {release.guarantee}"),
-        ("", f"{told} the bounds say no more than what is public"),
+        ("", f"integers measured: {summary['integers']}; {silent}"),
     ]
 
 
