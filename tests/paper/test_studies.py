@@ -40,13 +40,13 @@ def test_the_default_strategy_is_reported_beside_the_entries_and_the_limit():
 
 @pytest.mark.long
 def test_shielded_learners_keep_the_limit_and_earn_what_they_started_from():
-    rows = rows_of("safe-rl", draws=2, kept=lambda setting: setting["environment"] == "corridor")
-    by = {row["method"]: row for row in rows}
-    limit = by["Q"]["limit"]
-    assert by["Q"]["training_cost"] > 1.2 * limit
-    for method in ("synthesised", "robust", "Q, shield, improve"):
-        assert by[method]["training_cost"] <= limit
-    assert by["Q, shield, improve"]["training_return"] >= 0.9 * by["synthesised"]["training_return"]
+    rows = rows_of("safe-rl", draws=2, kept=lambda setting: setting["environment"] == "crossing")
+    spent = {row["method"]: row["training_share"] for row in rows}
+    earned = {row["method"]: row["training_return"] for row in rows}
+    assert max(spent["synthesised"], spent["robust"]) <= 1 + 1e-9
+    assert spent["Q"] > 1.5
+    assert spent["Q, shield, improve"] <= 1.25  # in expectation 1: some hundred episodes
+    assert earned["Q, shield, improve"] >= 0.8 * earned["synthesised"]
     assert "exceeded in training" in STUDIES["safe-rl"].summary(rows)["note"]
 
 
