@@ -678,7 +678,18 @@ class Envelope:
         return hash(self.adjacency_digest)
 
     def difference(self, other: Envelope) -> str:
-        """What `other`, which is not equal, states otherwise, in words."""
+        """What `other`, which is not equal, states otherwise, in words.
+
+        Parameters
+        ----------
+        other : Envelope
+            Another one.
+
+        Returns
+        -------
+        str
+            The first difference: public, for error texts.
+        """
         if self.size != other.size:
             return f"one has {other.size} entries, not {self.size}"
         for name in ("lower", "upper", "radius"):
