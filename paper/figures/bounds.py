@@ -82,5 +82,5 @@ def _band(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
     at, high = ([r[name] for r in part] for name in ("epsilon", "loss_high_percent"))
     shown = [max(value, end / 10) for value in low]
     ax.fill_between(at, shown, high, color=CURVES[0][2], alpha=0.15, linewidth=0)
-    if min(low) < end:
+    if min(low) < end and ax.get_yscale() == "log":
         ax.set_ylim(bottom=end)
