@@ -10,11 +10,12 @@ from paper.studies import (
     mean_shift,
     munoz_ads,
     scale,
+    strategy,
     table1,
 )
 from paper.study import Study
 
-_others = (cost_of_privacy, hsu_cmdp, table1, munoz_ads, mean_shift, bounds, scale)
+_others = (cost_of_privacy, hsu_cmdp, table1, munoz_ads, mean_shift, bounds, scale, strategy)
 STUDIES: dict[str, Study] = {
     study.name: study for study in (*auctions.STUDIES, *(module.STUDY for module in _others))
 }
