@@ -66,6 +66,8 @@ def _draw(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
     low, high = ax.get_ylim()
     if low <= 0 or high > 5 * low:
         log_numbers(ax)
+    else:
+        ax.set_ylim(bottom=0)
     _band(ax, [r for r in part if (r["loss_high_percent"] or 0.0) > SMALLEST_PERCENT])
     ticks = [r["epsilon"] for r in part]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
