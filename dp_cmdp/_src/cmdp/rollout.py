@@ -224,7 +224,7 @@ def rollout(
     found = policy if isinstance(policy, PolicyAnswer) else None
     whole = _criterion(gamma, policy)
     discount, horizon = whole.gamma, whole.horizon
-    count, limit = check.size("episodes", episodes, low=1), _limit(max_steps, whole)
+    count, limit = check.size("episodes", episodes, low=1), _limit(max_steps, whole, gamma)
     seed, source = check.seed("seed", seed), _opened(env)
     price, charged = _price(cost, found)
     act = _actor(policy if found is None else found.policy, seed)
@@ -416,13 +416,15 @@ def _criterion(gamma: float | None, policy: Any) -> Criterion:
     return Criterion(1.0 if gamma is None else check.real("gamma", gamma, low=0, high=1), horizon)
 
 
-def _limit(max_steps: int | None, whole: Criterion) -> int:
+def _limit(max_steps: int | None, whole: Criterion, asked: float | None) -> int:
     gamma, horizon = whole.gamma, whole.horizon
     if max_steps is not None:
         return check.size("max_steps", max_steps, low=1)
     if horizon is not None:
         return horizon
-    if gamma == 1.0:
+    if gamma == 1.0 and asked is not None:
+        raise InvalidArgumentError("max_steps must be given when gamma is 1")
+    if gamma == 1.0:  # the problem says that every episode ends
         return sys.maxsize
     return 1 if gamma == 0.0 else max(1, math.ceil(math.log(NEGLIGIBLE_TAIL) / math.log(gamma)))
 

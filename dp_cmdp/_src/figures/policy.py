@@ -11,6 +11,7 @@ import numpy as np
 
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
+from dp_cmdp._src.cmdp.episode import EpisodeChain
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.figures import grid_map, release, style
 from dp_cmdp._src.figures.view import Places, View
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MOST_COSTS = 12
 #: Least part of the largest value that the axis of values spans: less would exaggerate.
 LEAST_SPAN = 0.05
+#: The chance that an episode goes on, of the last step that is drawn.
+LIKELY = 0.05
 #: Steps of which maps are drawn, of a policy that knows the time.
 SHOWN = 4
 #: Characters of the title of a small panel, per line.
@@ -137,8 +140,16 @@ def _views(places: Places, policy: Policy) -> dict[str, View]:
     """The map of a policy, or, if it knows the time, those of :data:`SHOWN` steps by title."""
     if policy.horizon is None:
         return {"policy": View.of(places, policy)}
-    steps = np.unique(np.linspace(0, policy.horizon - 1, SHOWN).astype(int)).tolist()
+    steps = np.unique(np.linspace(0, _last_step(places, policy), SHOWN).astype(int)).tolist()
     return {f"step {t} of {policy.horizon}": View.of(places, policy, t) for t in steps}
+
+
+def _last_step(places: Places, policy: Policy) -> int:
+    """The last step at which an episode probably goes on."""
+    over = np.isin(places.cells, [*places.goals, *places.walls])
+    chain = EpisodeChain(places.mdp, policy)
+    going = [visits[: over.size][~over].sum() >= LIKELY for visits in chain.visits()]
+    return int(np.flatnonzero(going).max(initial=0))
 
 
 def _split(figure: Figure, main: Axes, side: int) -> list[Axes]:

@@ -180,7 +180,8 @@ class View:
         visits[hidden] = np.nan
         weights = _arrows(places, table, pairs)
         weights[hidden] = 0.0
-        return cls(places, visits, weights, _followed(places, weights))
+        path = () if step is not None else _followed(places, weights)
+        return cls(places, visits, weights, path)
 
 
 def _played(mdp: MDP, policy: Policy, step: int | None) -> tuple[FloatArray, FloatArray]:
