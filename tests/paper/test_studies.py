@@ -136,7 +136,8 @@ def test_episodes_cost_what_is_certified_and_discounted_policies_more(name):
     own = at["episode"]
     assert own["ci_low"] <= own["certified_cost"] <= own["ci_high"]  # false alarm 1e-6
     assert own["certified_cost"] <= own["limit"] * (1 + 1e-9)
-    assert at["discounted"]["ci_low"] > own["limit"] >= at["discounted"]["certified_cost"] * 0.9
+    other = at["discounted"]
+    assert other["certified_cost"] <= other["limit"] * (1 + 1e-9) < other["ci_low"]
 
 
 @pytest.mark.long
