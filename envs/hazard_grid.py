@@ -69,7 +69,8 @@ class HazardGridEnv(gym.Env[Any, Any]):
     `step` returns `info["cost"]`: the severity of the cell in which the action was *taken*, so that
     the discounted sum of the costs is the cost of the constrained MDP. A float, or a vector when
     there are several kinds of hazard. It is the true cost for the curator and, for an agent, the
-    largest that the public bounds allow (0 outside the candidates). `reset` returns no information.
+    largest that the public bounds allow (0 outside the candidates). `info["cost_sum"]` is the sum
+    over the kinds in this step. `reset` returns no information. `env.cost_limit` is the limit.
 
     ## Arguments
     * `layout="paper"`: a name (`envs.layout_names()`), a layout file, the content of one, a map
@@ -191,6 +192,11 @@ class HazardGridEnv(gym.Env[Any, Any]):
         groups = [group for group in self.model().envelope.groups if group.name.endswith("limit")]
         return check.frozen(np.array([self._values[group.start] for group in groups]))
 
+    @property
+    def cost_limit(self) -> float | FloatArray:
+        """`limit`, a number where there is one: where safe-RL libraries look for it."""
+        return cost_at(self.limit[:, None], 0)
+
     @validated
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -257,7 +263,8 @@ class HazardGridEnv(gym.Env[Any, Any]):
         self._state = after
         if self.render_mode == "human":
             self.render()
-        info = {"cost": cost_at(self._costs, before)}
+        told = cost_at(self._costs, before)
+        info = {"cost": told, "cost_sum": float(np.sum(told))}
         return after, reward, after in self.layout.goals, False, info
 
     def render(self) -> Image | str | None:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -58,7 +58,10 @@ def simulated(
 @lru_cache(maxsize=256)
 def chosen(problem: Any, budget: dp.PrivacyBudget) -> dp.Strategy:
     """The strategy meant by "auto", chosen once per problem and budget: *public*."""
-    return dp.advise(problem, epsilon=budget.epsilon, delta=budget.delta).strategy
+    middle = (problem.envelope.lower + problem.envelope.upper) / 2
+    return dp.simulate(
+        problem, middle, epsilon=budget.epsilon, delta=budget.delta, draws=1
+    ).strategy
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paper.figures.style import (
     COLOURS,
+    EPSILON,
     NAMES,
     colour,
     curve,
@@ -53,7 +54,7 @@ def ad_headline_figure(rows: Rows) -> Figure:
     place.set_xscale("log", base=2)
     place.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25", "0.5", "1", "2", "4"])
     place.set_ylim(bottom=0)
-    place.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
+    place.set_xlabel(f"{EPSILON}, δ = 0.1")
     place.set_ylabel("sub-optimality (%)")
     place.set_title("Ad auction: what privacy with certain feasibility costs", loc="left")
     legend_below(figure, place, columns=2)
@@ -80,7 +81,7 @@ def ad_epsilon_figure(rows: Rows) -> Figure:
     told = "those shown only; others: none" if guilty else "none"
     axes[2].set_title(f"violations: {told}", loc="left", fontsize=10)
     for ax in axes:
-        ax.set_xlabel("privacy strength ε (δ = 0.1)")
+        ax.set_xlabel(f"{EPSILON}, δ = 0.1")
         ax.set_xticks([0.25, 0.5, 1, 1.5, 2], ["¼", "½", "1", "1½", "2"])
         ax.set_xlim(0.15, 2.1)
     legend_below(figure, *axes, columns=3)
@@ -161,9 +162,9 @@ def ad_budget_figure(rows: Rows) -> Figure:
             if part:
                 curve(ax, part, method=method, over="alpha")
         for row in here:
-            if row["method"] == "database":
-                level, shade = row["suboptimality_percent"], colour("database")
-                ax.axhline(level, color=shade, label=NAMES["database"] + ", no split")
+            if (method := row["method"]) in ("database", "planned"):
+                level, shade = row["suboptimality_percent"], colour(method)
+                ax.axhline(level, color=shade, label=NAMES[method] + ", no split")
                 ax.axhspan(row["ci_low"], row["ci_high"], color=shade, alpha=0.15, linewidth=0)
         if epsilon == 1.0:
             stated(ax, STATED_SPLIT, "28.25 and 16.88 % at ε = 1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paper.figures.style import COLOURS, heading, legend_below, log_numbers, new_figure
+from paper.figures.style import COLOURS, EPSILON, heading, legend_below, log_numbers, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
         part = sorted((r for r in rows if r["problem"] == name), key=lambda r: r["epsilon"])
         _draw(ax, part)
         ax.set_title(TITLES.get(name, name), loc="left", fontsize=10)
-        ax.set(xlabel="ε (δ = 0.1)", ylabel="loss (% of the optimum)")
+        ax.set(xlabel=f"{EPSILON}, δ = 0.1", ylabel="loss (% of the optimum)")
     for ax in panels[len(names) :]:
         ax.set_visible(False)
     legend_below(figure, *panels[: len(names)], columns=2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.patches import Rectangle
 
-from paper.figures.style import GUIDE, column_beside, curve, legend_below
+from paper.figures.style import EPSILON, GUIDE, column_beside, curve, legend_below
 from paper.problems.grids import scenario
 from paper.studies.cost_of_privacy import published_curves, summary
 
@@ -40,14 +40,14 @@ def cost_of_privacy_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     for method in LABELS:
         _curve(main, rows, method)
     main.set_ylim(-0.015 * main.get_ylim()[1], None)  # marks at 0 are whole
-    main.set_xlabel("privacy strength ε (δ = 0.1; smaller is more private)")
+    main.set_xlabel(f"{EPSILON}, δ = 0.1")
     main.set_ylabel("cost of privacy ξ (%)")
     main.set_title("Hazard grid: what privacy with certain safety costs", loc="left")
     enlarged.plot(eps, published["munoz2021_percent"], zorder=3, **PUBLISHED)
     _curve(enlarged, rows, "munoz2021")
     enlarged.set_ylim(0, 0.0115)
     enlarged.set_title("Munoz 2021, enlarged", loc="left", fontsize=9)
-    enlarged.set_xlabel("ε", fontsize=8)
+    enlarged.set_xlabel(EPSILON, fontsize=8)
     _grid(grid, grid_world.layout, grid_world.values[:-1])
     legend_below(figure, main, columns=3, loc="outside upper center")  # the note is below
     figure.supxlabel(textwrap.fill(summary(rows)["note"], 150), x=0.01, ha="left", fontsize=7)

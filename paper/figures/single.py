@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paper.figures.style import COLOURS, CROSS, heading, legend_below, log_numbers, new_figure
+from paper.figures.style import (
+    COLOURS,
+    CROSS,
+    EPSILON,
+    heading,
+    legend_below,
+    log_numbers,
+    new_figure,
+)
 from paper.studies.hsu_cmdp import CONVERGED
 
 if TYPE_CHECKING:
@@ -39,7 +47,7 @@ def mean_shift_figure(rows: Rows) -> Figure:
         ax.minorticks_off()
         ax.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
         ax.set_title(f"δ = {delta:g}", loc="left", fontsize=10)
-        ax.set_xlabel("privacy strength ε")
+        ax.set_xlabel(EPSILON)
     axes[0][0].set_ylabel("mean shift (units of Δ)")
     legend_below(figure, *axes[0], columns=4)
     heading(figure, "What a bound that never loosens must cost")
@@ -61,7 +69,7 @@ def hsu_cmdp_figure(rows: Rows) -> Figure:
     place.set(xscale="log", ylim=(bottom, None))
     place.set_xticks(eps, [f"{epsilon:g}" for epsilon in eps])
     place.minorticks_off()
-    place.set_xlabel("privacy strength ε (δ = 0.1)")
+    place.set_xlabel(f"{EPSILON}, δ = 0.1")
     place.set_ylabel("balance equations missed, Σ|residual|")
     place.set_title("Hsu 2014 on the hazard grid does not converge", loc="left")
     legend_below(figure, place, columns=3)
@@ -92,7 +100,7 @@ def munoz_ads_figure(rows: Rows) -> Figure:
     left.set(ylim=(-0.5, None), ylabel="overrun budgets (%)")
     right.set_ylabel("lost revenue (millionths)")
     for ax in (left, right):
-        ax.set_xlabel("privacy strength ε (δ = 1e-4)")
+        ax.set_xlabel(f"{EPSILON}, δ = 1e-4")
         ax.set_xticks([3e-5, 1e-4, 2e-4], ["3e-5", "1e-4", "2e-4"])
     legend_below(figure, left, right, columns=4)
     heading(figure, "Private budgets, public prices: what truncation buys")

@@ -22,9 +22,9 @@ LOOKS: dict[str, tuple[str | None, str, str]] = {
     "benvenuti2025": ("#d96208", "o", "Algorithm 1, public mask"),
     "benvenuti2025-realised-mask": ("#edb05a", "^", "Algorithm 1, realised mask (leaks)"),
     "benvenuti2025-as-published": ("#edb05a", "^", "Algorithm 1, Δ = 0.1 per entry (not private)"),
-    "database": ("#0d764f", "s", "database release (ours)"),
-    "planned": ("#0767a5", "D", "planned release (ours)"),
-    "totals": ("#7567f3", "h", "totals (ours)"),
+    "database": ("#0d764f", "s", "one interval per number (ours)"),
+    "planned": ("#0767a5", "D", "strategy auto (ours, the default)"),
+    "totals": ("#7567f3", "h", "linear queries (ours)"),
     "robust": ("#121826", "d", "robust, no data (ε = 0)"),
     "nonprivate": ("#c5baaf", "o", "no privacy"),
     "laplace": ("#810120", "o", "Laplace, shifted"),
@@ -33,6 +33,8 @@ LOOKS: dict[str, tuple[str | None, str, str]] = {
 }
 COLOURS = {method: shade for method, (shade, _, _) in LOOKS.items() if shade}
 NAMES = {method: name for method, (_, _, name) in LOOKS.items()}
+#: What every axis of ε says.
+EPSILON = "ε (smaller is more private)"
 #: What is public and says little, lines that only guide the eye, and small print.
 PUBLIC, GUIDE, INK = "#d1d5db", "#9ca3af", "#374151"
 #: A number that a paper states.

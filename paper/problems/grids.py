@@ -40,13 +40,28 @@ def random_grid(
 ) -> tuple[dp.ParametricCMDP, Floats]:
     """A grid of `size` × `size` cells with one private severity per candidate, and its truth."""
     cells = size * size
-    found = np.sort(rng.permutation(np.arange(1, cells - 1))[: int(CANDIDATES * cells)])
+    reward = np.full((cells, len(MOVES)), -1.0)
+    reward[-1] = 0.0
+    among = np.arange(1, cells - 1)
+    return hazardous(moves_on(size), reward, rng, radius=radius, start=start, among=among)
+
+
+def hazardous(
+    T: sparse.csr_array,
+    reward: Floats,
+    rng: np.random.Generator,
+    *,
+    radius: float,
+    start: str,
+    among: np.ndarray,
+) -> tuple[dp.ParametricCMDP, Floats]:
+    """A model with private severities of candidates `among` its states, and its truth."""
+    states = T.shape[1]
+    found = np.sort(rng.permutation(among)[: int(CANDIDATES * states)])
     is_hazard = rng.uniform(size=found.size) < HAZARDS
     severe, mild = rng.uniform(0.5, 1.0, found.size), rng.uniform(0.0, 0.05, found.size)
     severity = np.where(is_hazard, severe, mild)
-    first = np.full(cells, 1.0 / cells) if start == "uniform" else np.eye(1, cells).ravel()
-    T, reward = _dynamics(size), np.full((cells, len(MOVES)), -1.0)
-    reward[-1] = 0.0
+    first = np.full(states, 1.0 / states) if start == "uniform" else np.eye(1, states).ravel()
     risk = np.zeros(reward.shape)
     risk[found] = -1.0
     cautious, fastest = (_visits(T, _best_moves(T, r), first)[found] for r in (risk, reward))
@@ -71,17 +86,19 @@ def _best_moves(T: sparse.csr_array, reward: Floats) -> np.ndarray:
 
 def _visits(T: sparse.csr_array, move: np.ndarray, first: Floats) -> Floats:
     """Discounted visits of every cell under a policy."""
-    chain = T[np.arange(first.size) * len(MOVES) + move]
+    chain = T[np.arange(first.size) * (T.shape[0] // first.size) + move]
     return spsolve(sparse.csc_array(sparse.eye_array(first.size) - DISCOUNT * chain.T), first)
 
 
-def _dynamics(n: int) -> sparse.csr_array:
-    """(cells · moves, cells): where each move leads."""
+def moves_on(n: int, wall: np.ndarray | None = None) -> sparse.csr_array:
+    """(cells · moves, cells): where each move leads; moves into walls lead nowhere."""
     cells, goal = n * n, n * n - 1
     row, col = np.divmod(np.arange(cells), n)
     ends = [np.clip(row + i, 0, n - 1) * n + np.clip(col + j, 0, n - 1) for i, j in MOVES]
     for end in ends:
         end[goal] = goal
+        if wall is not None:
+            end[:] = np.where(wall[end], np.arange(cells), end)
     pairs = np.arange(cells) * len(MOVES)
     parts = [
         ((1.0 - SLIP) * (a == b) + SLIP / len(MOVES), pairs + a, end)

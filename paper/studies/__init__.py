@@ -11,11 +11,15 @@ from paper.studies import (
     mean_shift,
     munoz_ads,
     scale,
+    strategy,
     table1,
 )
 from paper.study import Study
 
-_others = (cost_of_privacy, hsu_cmdp, table1, munoz_ads, mean_shift, bounds, scale, episode_costs)
+_others = (
+    cost_of_privacy, hsu_cmdp, table1, munoz_ads, mean_shift, bounds, scale, strategy,
+    episode_costs,
+)  # fmt: skip
 STUDIES: dict[str, Study] = {
     study.name: study for study in (*auctions.STUDIES, *(module.STUDY for module in _others))
 }

@@ -49,6 +49,8 @@ OVER_EPSILON = (
     ("munoz2021-private-c", "ii"),
     ("database", "i"),
     ("database", "ii"),
+    ("planned", "i"),
+    ("planned", "ii"),
 )
 GROUPS = 20
 SIZES, QUICK_SIZES = (5, 10, 20, 40, 60, 100), (5, 10, 20)
@@ -100,7 +102,8 @@ def budget_sweeps(draws: int, quick: bool) -> tuple[Sweep, ...]:
         for method in ("benvenuti2025-realised-mask", "benvenuti2025")
         for alpha in SHARES
     )
-    whole = (auction_setting("database", epsilon) for epsilon in epsilons)
+    ours = "database", "planned"
+    whole = (auction_setting(method, epsilon) for epsilon in epsilons for method in ours)
     return (Sweep(draw_auction, (*split, *whole), draws),)
 
 

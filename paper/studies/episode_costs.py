@@ -7,8 +7,8 @@ constraint the least room. A certified episode cost must lie in its interval, wh
 chance of 10⁻⁶; a discounted one may be exceeded.
 
 Private numbers are invented and public: those of the simulations that come with the layouts, and
-the middles of the bounds elsewhere. A draw is a batch of episodes of one answer, whose noise is that
-of the study's seed.
+the middles of the bounds elsewhere. A draw is a batch of episodes of one answer, whose noise is
+that of the study's seed.
 """
 
 from __future__ import annotations

@@ -27,15 +27,12 @@ def settled(page: Any) -> None:
 
 def changed(page: Any, act: Any) -> str:
     """What the results say after an act that changes them."""
-    results = page.locator(".q-table").first
-    before = results.inner_text(), page.url
+    before = page.url
     act()
-    deadline = time.monotonic() + 60
-    while (results.inner_text(), page.url) == before and time.monotonic() < deadline:
-        page.wait_for_timeout(50)
-    assert page.url != before[1]
+    page.wait_for_function("url => location.href !== url", arg=before)
     settled(page)
-    return results.inner_text()
+    page.locator("[aria-busy=true]:visible").wait_for(state="detached")
+    return page.locator(".q-table").first.inner_text()
 
 
 def said(page: Any) -> dict[str, str]:

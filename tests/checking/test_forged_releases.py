@@ -104,6 +104,25 @@ def test_every_part_that_is_left_out_is_refused(path: Path, said: dict[str, Any]
         assert is_seen(path, made), place
 
 
+def test_a_strategy_must_leave_every_measurement_its_share(
+    path: Path, said: dict[str, Any]
+) -> None:
+    steps = said["strategy"]["steps"]
+    assert len(steps) == len(said["outcomes"]) == 3
+    for place in range(3):
+        for name in ("epsilon", "delta"):
+            for share in ("1/1000", "99/100"):  # too little for it; more than all
+                where = ("strategy", "steps", place, name)
+                assert is_seen(path, changed(said, where, share)), (where, share)
+        assert is_seen(
+            path, changed(said, ("strategy", "steps"), steps[:place] + steps[place + 1 :])
+        )
+    assert is_seen(path, changed(said, ("strategy", "steps"), steps[::-1]))
+    assert is_seen(path, changed(said, ("strategy", "epsilon"), "1/2"))
+    assert not is_seen(path, changed(said, ("strategy", "steps"), [*steps, steps[0] | {
+        "epsilon": "0", "delta": "0"}]))  # fmt: skip
+
+
 def test_integers_that_no_database_gives_are_refused(path: Path, said: dict[str, Any]) -> None:
     for number, outcome in enumerate(said["outcomes"]):
         for place, text in enumerate(outcome["integers"]):

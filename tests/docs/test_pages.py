@@ -18,7 +18,8 @@ WITH_CODE = [page for page in pages.pages() if any(block.runs for block in pages
 #: Blocks that are shown only, by their reason.
 NOT_RUN = {
     "needs a cluster": 2,
-    "needs the repository": 1,
+    "needs masa-safe-rl": 1,
+    "needs the repository": 3,
     "needs torch (make test-rl runs it)": 1,
     "sets up an environment": 3,
     "starts a server": 2,

@@ -45,8 +45,8 @@ def test_the_environment_checker_is_silent(env_id, access, capsys):
 def test_a_step_pays_costs_and_ends_as_the_layout_says():
     env = HazardGridEnv(LAYOUT, slip=0.0, goal_reward=7.0)
     env.reset(options={"start": 2})
-    assert env.step(1) == (5, 6.0, True, False, {"cost": 0.0})
-    assert env.step(0) == (5, 0.0, True, False, {"cost": 0.0})
+    assert env.step(1) == (5, 6.0, True, False, {"cost": 0.0, "cost_sum": 0.0})
+    assert env.step(0) == (5, 0.0, True, False, {"cost": 0.0, "cost_sum": 0.0})
     two = gym.make("dp_cmdp/HazardGridTwoKinds-v0")
     two.reset(seed=0)
     assert two.step(1)[-1]["cost"].shape == (2,)

@@ -12,8 +12,8 @@ import pytest
 import dp_cmdp as dp
 
 FOLDER = Path(__file__).parents[2] / "examples/face"
-#: Of issues that come later: episodes of finite length, shields.
-LATER = {"horizon", "learners"}
+#: Of issues that come later: episodes of finite length.
+LATER = {"horizon"}
 #: Slow, or of packages that are not installed everywhere.
 MARKED = {
     "study": pytest.mark.long,
@@ -21,6 +21,7 @@ MARKED = {
     "advise": pytest.mark.long,
     "dask_study": pytest.mark.long,
     "minigrid": pytest.mark.long,
+    "learners": pytest.mark.rl,
 }
 PROGRAMS = [
     pytest.param(path, id=path.stem, marks=MARKED.get(path.stem, ()))
@@ -81,6 +82,8 @@ def test_program(program: Path, folder: Path, monkeypatch: Any) -> None:
     if program.stem == "minigrid":
         pytest.importorskip("minigrid")
         pytest.importorskip("matplotlib")
+    if program.stem == "learners":
+        pytest.importorskip("stable_baselines3")
     if program.stem == "dask_study":
         client = pytest.importorskip("distributed").Client
         local: Any = {"n_workers": 2, "processes": False, "dashboard_address": None}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -55,7 +56,8 @@ def test_an_answer_is_safe_and_says_what_it_is_worth(case: str, strategy: str) -
     assert against.violated == 0
     assert 0 <= against.loss < 1
     assert (found.epsilon, float(found.delta)) == (1, 0.001)
-    assert found.strategy.name.split("(")[0] in ("entries", "queries", "worst row")
+    kinds = ("entries", "queries", "worst row", "best queries")
+    assert found.strategy.name.split("(")[0] in kinds
 
 
 @STRATEGIES
@@ -228,7 +230,7 @@ def test_a_comparison_counts_what_is_broken() -> None:
     [
         (VALUES, None),
         ([1.1, 1.2, 1.5, 99], r"entry 3: 99 outside \[8, 12\]"),
-        ([1.1, 1.2, 1.5], "one finite number per entry"),
+        ([1.1, 1.2, 1.5], r"shape \(4,\),\s+got shape \(3,\)"),
         ([1.1, 1.2, 1.5, float("nan")], "entry 3"),
         (lambda: 1 / 0, "division by zero"),
     ],
@@ -241,3 +243,25 @@ def test_values_are_checked_before_a_budget_is_spent(values: Any, text: str | No
             dp.publish(program(), values, **ASKED)
         assert re.search(text, repr(report))
         assert "do not publish" in repr(report)
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (pd.Series([1, 2], index=["a", "b"]), ["missing: 'c'"]),
+        (pd.Series([1, 2, 3], index=["a", "b", "x"]), ["missing: 'c'", "not wanted: 'x'"]),
+        (pd.Series([1, 2, 3, 4], index=["a", "b", "c", "c"]), ["twice: 'c'"]),
+        (pd.DataFrame({"u": [1, 2, 3], "v": 1}, index=["a", "b", "c"]), ["columns"]),
+        (pd.Series([1, 2, 30], index=["a", "b", "c"]), ["entry 2 (price c): 30 outside"]),
+        ([1, 2, "three"], ["no text"]),
+        (np.ones((1, 3)), ["(3,), got shape (1, 3)"]),
+    ],
+)
+def test_the_curator_is_told_which_labels_and_values_are_wrong(part: Any, words: list[str]) -> None:
+    price = dp.Envelope(0, 9, radius=1, labels=["a", "b", "c"])
+    share = dp.Envelope(0, 1, radius=1, shape=(2, 2))
+    both = dp.Envelope.join({"price": price, "share": share})
+    values = {"price": part, "share": np.ones((2, 2))}
+    text = " ".join(repr(dp.curator.check(values, both)).split())
+    assert all(word in text for word in words), text
+    assert "share:" not in text

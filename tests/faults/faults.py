@@ -21,6 +21,7 @@ ENUMERATED = "kernel/test_enumerated_privacy.py"
 PUBLISHED, LEDGER = "release/test_publish.py", "accounting/test_ledger.py"
 CHECKED = "checking/test_counts.py checking/test_forged_releases.py"
 EXACT = "cmdp/test_certificate.py cmdp/test_certify.py cmdp/test_answer.py"
+SHIELD = "cmdp/test_shield.py"
 
 NOISE = "the noise is private"
 DRAWN = "the sampler draws that law"
@@ -39,6 +40,7 @@ HARMLESS = "a file does no harm"
 SHOWN = "nothing public reaches a private value"
 SAID = "what is said is what is"
 READ = "tables are read by label"
+TRAINED = "a learner under a shield keeps its limits in expectation, while it trains"
 MODEL = "a model of an environment is what it does"
 
 FAULTS = (
@@ -110,6 +112,10 @@ FAULTS = (
     Fault(FEASIBLE, "cmdp.certificate:_worst_corner", "np.where(sign > 0, rows.high, rows.low)",
           "np.where(sign < 0, rows.high, rows.low)", EXACT),
     Fault(FEASIBLE, "cmdp.certificate:corner", "exact.row_sums_up(", "-exact.row_sums_up(", EXACT),
+    Fault(TRAINED, "cmdp.shield:Guard.allowed", ">= 0.0", ">= -0.01", SHIELD),
+    Fault(TRAINED, "cmdp.shield:Guard.after", "action is None", "action is None or action", SHIELD),
+    Fault(TRAINED, "cmdp.shield:Polytope._bound", "fixed - lam @ self.q", "fixed + lam @ self.q",
+          SHIELD),
     Fault(FEASIBLE, "cmdp.costs:_fixed", "return exact", "return 0 * exact",
           "cmdp/test_costs.py"),
     Fault(FIRST, "verbs.spend:robust_answer", "asked.refuse_if_unanswerable()", "pass",

@@ -112,7 +112,22 @@ def test_an_answer_without_data_is_certified_and_can_be_again():
     assert found.value == pytest.approx(M / 2)  # every budget at 1, every price at 1, half to show
     assert dp.certify(problem, found.values).verified
     with pytest.raises(InvalidArgumentError, match=r"found\.values"):
-        dp.certify(problem, {problem.variables()[0]: np.zeros((N, M))})
+        dp.certify(problem, found.values[problem.variables()[0]])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_plans_of_ones_own_are_certified_as_the_answers_they_equal(name):
+    """Of a variable's values alone: those of cvxpy's own variables for its atoms are found."""
+    problem = MODELS[name](private)
+    found = dp.answer(problem)
+    plan: dict[Any, Any] = dict(found.values)
+    assert dp.certify(problem, plan)
+    plan = {v: getattr(value, "toarray", lambda value=value: value)() for v, value in plan.items()}
+    for variable, value in plan.items():
+        away = 1e6 * (np.eye(len(value)) if variable.attributes["diag"] else 1.0)
+        assert not all(dp.certify(problem, plan | {variable: value + far}) for far in (away, -away))
+    with pytest.raises(InvalidArgumentError, match="decision"):
+        dp.certify(problem, dict(list(plan.items())[1:]))
 
 
 CURVES = {

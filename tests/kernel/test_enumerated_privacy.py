@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dp_cmdp as dp
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data import envelope as envelopes
+from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.noise.laws import Laplace, Sensitivity
 from dp_cmdp._src.noise.one_sided import OneSided
-from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Query
+from dp_cmdp._src.release import strategy as strategies
+from dp_cmdp._src.release.choose import QUERIES, WORST_ROWS, BestQueries
+from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Outcome, Query
+from dp_cmdp._src.release.release import Release, is_empty
 from tests.kernel.enumeration import divergence, exp_below, worst
 from tests.kernel.worlds import (
     ADJACENCY,
@@ -230,6 +236,73 @@ def _mixed(
     far, whole, size = int(row @ there) - int(row @ here), sum(weights), len(weights)
     pairs = ((w, weights[z - far] if 0 <= z - far < size else 0) for z, w in enumerate(weights))
     return sum((max(p * a - q * b, Fraction(0)) for a, b in pairs), Fraction(0)) / whole
+
+
+@pytest.mark.parametrize("rows", [False, True], ids=["queries", "worst row"])
+def test_queries_chosen_after_the_entries_are_private_over_all_adjacent_databases(
+    rows, monkeypatch
+):
+    """The default's second stage, run for every outcome of the first that has a chance."""
+    monkeypatch.setattr(strategies, "ENTRY_BITS", 0)
+    monkeypatch.setattr(strategies, "QUERY_BITS", 1)
+    theta = Envelope(0.0, 3.5, radius=1.0, shape=2)
+    A = dp.Affine.of([[theta[0], theta[1]], [theta[0] * 0.5, theta[1]]], theta)
+    problem = dp.ParametricLP(maximize=[3.0, 2.0], A=A, b=[4.0, 3.0], upper=2.0)
+    spent, kind = budget(4, "1/4"), strategies.WorstRow if rows else strategies.LinearQueries
+    candidates = tuple(kind(*each) for each in (WORST_ROWS if rows else QUERIES))
+    first, second = strategies.first_entries(Fraction(7, 20), BestQueries(candidates))
+    none = Release(theta)
+    look: Any = first.propose(problem, none, first.part(spent))
+    noise, reach = weights_of(look.law), look.law.high
+    follow = {}
+    for y in product(range(-reach, CELLS + reach), repeat=2):
+        released = none + Outcome(look, y)
+        if not is_empty(released.uncertainty):
+            follow[y] = second.propose(problem, released, second.part(spent))
+    assert any(found is not None and found.query.linear is not rows for found in follow.values())
+    pairs = [(a, b) for a in product(range(CELLS), repeat=2) for b in near(a)]
+    told = {pair: sum(excess(*pair, noise, reach, follow, spent.epsilon, float)) for pair in pairs}
+    worst_pair = max(told, key=told.__getitem__)
+    exact = sum(excess(*worst_pair, noise, reach, follow, spent.epsilon, Fraction))
+    assert Fraction(1, 20) < exact <= spent.delta
+
+
+def near(cells):
+    """Databases in which one entry is a cell further up or down."""
+    for k, far in product(range(2), (-1, 1)):
+        moved = tuple(n + far * (k == i) for i, n in enumerate(cells))
+        if 0 <= moved[k] < CELLS:
+            yield moved
+
+
+def excess(here, there, noise, reach, follow, epsilon, kind):
+    """max(P(first, second) − e^ε Q(first, second), 0), summed over the second outcome."""
+    ratio, whole = kind(exp_below(epsilon)), sum(noise)
+    chance = [kind(Fraction(weight, whole)) for weight in noise]
+
+    def law_at(y, cells):
+        place = [a - b + reach for a, b in zip(y, cells, strict=True)]
+        inside = all(0 <= z < len(chance) for z in place)
+        return chance[place[0]] * chance[place[1]] if inside else 0
+
+    for y, measured in follow.items():
+        p, q = law_at(y, here), law_at(y, there)
+        if not p:
+            continue
+        if measured is None:
+            yield max(p - ratio * q, 0)
+            continue
+        step = np.asarray(measured.query.envelope.step)
+        ends = [measured.query.true_integers((np.array(c) + 0.25) * step) for c in (here, there)]
+        own = weights_of(measured.law)
+        share = [kind(Fraction(weight, sum(own))) for weight in own]
+        both = [(p, ratio * q)]
+        for a, b in zip(*ends, strict=True):
+            shifted = [
+                share[z + a - b] if 0 <= z + a - b < len(own) else 0 for z in range(len(own))
+            ]
+            both = [(u * s, v * t) for u, v in both for s, t in zip(share, shifted, strict=True)]
+        yield sum((max(u - v, 0) for u, v in both), kind(0))
 
 
 def test_the_enumeration_itself_finds_a_known_divergence():

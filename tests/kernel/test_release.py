@@ -118,18 +118,19 @@ class TestTogether:
         assert (one & Release(ENVELOPE, simulated=True)).simulated
 
     @pytest.mark.parametrize(
-        "other",
+        ("other", "words"),
         [
-            Envelope(0, 8, radius=1, shape=3),
-            Envelope([0, 0, -1], [8, 8, 9], radius=[1, 1, 0.25]),
-            Envelope([0, 0, -1], [8, 8, 9], radius=[1, 1, 0.5], records=[0, 0, 1]),
-            Envelope([0, 0, -1], [8, 8, 9], radius=[1, 1, 0.5], entries_per_record=1),
-            Envelope([0, 0, -1], [8, 8, 9], radius=[1, 1, 0.5]),  # names differ
+            ({"lower": 0}, "lower of entry 2 is 0.0, not -1.0"),
+            ({"radius": [1, 1, 0.25]}, "radius of entry 2 is 0.25, not 0.5"),
+            ({"records": [0, 0, 1]}, "differ"),
+            ({"entries_per_record": 1}, "differ"),
+            ({}, "labels differ"),
         ],
     )
-    def test_releases_of_another_adjacency_or_of_other_names_are_refused(self, other):
-        with pytest.raises(InvalidArgumentError, match="one envelope"):
-            _ = full() & Release(other)
+    def test_releases_of_another_adjacency_or_of_other_names_are_refused(self, other, words):
+        own = {"lower": [0, 0, -1], "upper": [8, 8, 9], "radius": [1, 1, 0.5]}
+        with pytest.raises(InvalidArgumentError, match=f"one envelope: .*{words}"):
+            _ = full() & Release(Envelope(**own | other))
 
     @pytest.mark.parametrize("weights", [[[64, 0, 0]], [[32, 32, 0]]])
     def test_releases_that_contradict_each_other_say_that_the_data_changed(self, weights):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from paper.__main__ import main
+from paper.problems.classes import CHOSEN_ON, CLASSES, REPORTED, truth
 from paper.problems.grids import scenario
 from paper.runner import run
 from paper.studies import STUDIES, cost_of_privacy, mean_shift, scale
@@ -23,6 +24,27 @@ def rows_of(name, *, draws=3, kept=lambda setting: True):
         for sweep in study.planned(quick=True, draws=max(draws, study.fewest_draws))
     )
     return study.table(run(sweeps, workers=1))
+
+
+def test_the_default_strategy_is_reported_beside_the_entries_and_the_limit():
+    rows = rows_of("strategy", draws=2, kept=lambda setting: setting["class"] == "queue")
+    assert list(rows[0]) == [
+        "problem", "class", "size", "epsilon", "delta", "method", "loss_percent", "ci_low",
+        "ci_high", "draws", "violations", "limit_percent", "choose_seconds", "solve_seconds",
+    ]  # fmt: skip
+    lost = {row["method"]: row["loss_percent"] for row in rows}
+    assert rows[0]["limit_percent"] <= lost["auto"] <= lost["robust"] + 1e-9
+    said = STUDIES["strategy"].summary(rows)
+    assert (said["violations"], said["settings"]) == (0, 1)
+
+
+def test_constants_were_chosen_on_other_problems_than_are_reported():
+    chosen, reported = ({part[2] for part in each} for each in (CHOSEN_ON, REPORTED))
+    assert not chosen & reported
+    for name, sizes, seed in (*CHOSEN_ON, *REPORTED):
+        problem = CLASSES[name](np.random.default_rng(seed), 0.1, **sizes)
+        values = truth(problem, np.random.default_rng(0))
+        assert values in problem.envelope.uncertainty
 
 
 @pytest.fixture(scope="module")

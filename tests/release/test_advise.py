@@ -11,7 +11,7 @@ import pytest
 import dp_cmdp as dp
 from dp_cmdp._src.advice.advise import ratio
 
-from .cases import SMALL, small
+from .cases import SMALL, dense, small
 
 ASKED: dict[str, Any] = {"epsilon": "1/2", "delta": "1/1000"}
 
@@ -60,6 +60,32 @@ def test_the_smallest_epsilon_is_between_one_that_serves_and_one_that_does_not()
     found = advice.smallest_epsilon(loss=goal)
     assert 1 < found <= 4
     assert dp.advise(small(), epsilon=found, delta="1/1000", draws=8).rows[0].loss <= goal
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("problem", [small(), dense(1, 16), dense(2, 12)])
+def test_advice_tells_what_the_default_call_does_and_why(problem: Any) -> None:
+    """Other uniform databases, exact noise; 4.5 half-widths for 12 draws: false alarms 1e-6."""
+    asked: dict[str, Any] = {"epsilon": 4, "delta": "1/1000"}
+    row = dp.advise(problem, **asked, draws=24).rows[0]
+    envelope, rng, lost, size = problem.envelope, np.random.default_rng(9), [], []
+    assert dp.solve(problem, envelope.lower, **asked).strategy == row.strategy
+    assert row.strategy.name in row.reason
+    assert row.reason.count(". ") == 0
+    for _ in range(12):
+        share = rng.random(envelope.size)
+        for part in (share, 1 - share):
+            values = np.clip(
+                envelope.lower + part * (envelope.upper - envelope.lower),
+                envelope.lower, envelope.upper,
+            )  # fmt: skip
+            best = dp.answer(problem.at(values)).value
+            found = dp.solve(problem, values, **asked, strategy=row.strategy)
+            lost.append(best - problem.value(found.x, values))
+            size.append(abs(best))
+    mean, low, high = ratio(np.array(lost), np.array(size))
+    apart = math.hypot(high - low, row.loss_high - row.loss_low) / 2
+    assert abs(mean - row.loss) <= 4.5 * apart
 
 
 def test_no_data_are_wanted_and_none_are_taken() -> None:

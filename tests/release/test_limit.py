@@ -16,6 +16,7 @@ import dp_cmdp as dp
 from dp_cmdp._src.advice.limit import (
     _Case,
     _Guarded,
+    distances,
     harmful_neighbour,
     largest_mean,
     violation_chance,
@@ -48,6 +49,12 @@ def limit_of(program: Any, theta: Any, eps: float, delta: float, **how: Any) -> 
     case = _Case(program, np.asarray(theta, dtype=float), budget)
     menus = how.get("menus") or windows(program.envelope, budget)
     return min(case.limit(menu, 8)[0] for menu in menus)
+
+
+def limit_of_many(program: Any, theta: Any, eps: float, delta: float) -> float:
+    budget = dp.PrivacyBudget(eps, delta)
+    case = _Case(program, np.asarray(theta, dtype=float), budget)
+    return min(map(case.limit_of_many, distances(program.envelope, budget)))
 
 
 def adjacent(envelope: Any, one: np.ndarray, other: np.ndarray) -> bool:
@@ -148,6 +155,45 @@ def test_the_best_mechanism_of_all_does_not_exceed_the_limit(
     program, theta = knapsack(**how), np.array(start)
     best = best_mechanism(program, theta, eps, delta, grid_of_answers(theta.size, levels))
     assert best <= limit_of(program, theta, eps, delta) + CLOSE
+    assert best <= limit_of_many(program, theta, eps, delta) + CLOSE
+
+
+@pytest.mark.parametrize(("eps", "delta"), [(1.0, 0.01), (0.5, 0.05)])
+@pytest.mark.parametrize(
+    ("how", "start", "levels"),
+    [
+        ({"k": 2}, [0.0, 0.0], 13),
+        ({"k": 2, "rows": 2}, [0.0, 0.5], 13),
+        ({"k": 2, "records": [0, 0]}, [0.5, 0.5], 13),
+        ({"k": 2, "records": [0, 0], "rows": 2}, [0.0, 0.0], 13),
+        ({"k": 3, "records": [0, 0, 1]}, [0.5, 0.5, 0.5], 5),
+    ],
+    ids=str,
+)
+def test_the_best_mechanism_of_all_loses_no_more_than_a_tenth_more(
+    how: dict[str, Any], start: list[float], levels: int, eps: float, delta: float
+) -> None:
+    program = knapsack(side=0.5, **how)
+    answers = grid_of_answers(len(start), levels)
+    top = dp.answer(program.at(start)).value
+    least = dp.curator.limit(program, start, epsilon=eps, delta=delta) * top
+    loss = top - best_mechanism(program, np.array(start), eps, delta, answers)
+    assert least - CLOSE <= loss <= 1.1 * least
+
+
+def test_many_rows_need_many_neighbours() -> None:
+    """Twenty shifts, each with a private demand: eight neighbours see half of what is lost."""
+    rng = np.random.default_rng(0)
+    covers = (rng.random((20, 30)) < 0.3).astype(float)
+    covers[np.arange(20), rng.integers(0, 30, 20)] = 1.0
+    demand = dp.Envelope(1, 3, radius=0.05, shape=20)
+    program = dp.ParametricLP(minimize=rng.uniform(1, 2, 30), A=-covers, b=-demand[:], upper=10)
+    theta = rng.uniform(1.2, 2.8, 20)
+    best = dp.answer(program.at(theta)).value
+    few, many = (-best - bound(program, theta, 1.0, 1e-3) for bound in (limit_of, limit_of_many))
+    assert many > 2 * few > 0
+    least = dp.curator.limit(program, theta, epsilon=1, delta=1e-3)
+    assert least == pytest.approx(many / best, rel=1e-9)
 
 
 @pytest.mark.parametrize("eps", [0.5, 2.0])

@@ -41,7 +41,7 @@ def test_a_share_is_in_the_half_open_unit_interval(share: Any) -> None:
 def test_parts_are_exact() -> None:
     step = dp.Strategy.queries(share="7/20").steps[0]
     part = step.part(budget("1/3", "1/1000"))
-    assert (part.epsilon, part.delta) == (Fraction(7, 60), Fraction(7, 20000))
+    assert (part.epsilon, part.delta) == (Fraction(7, 60), Fraction(1, 20000))
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,8 @@ class Row:
         Share of the robust answer's loss that a release wins back.
     saturation : float
         Mean share of the entries of which the release says nothing.
+    reason : str
+        Why `solve` would follow it, in one sentence.
     """
 
     epsilon: float
@@ -78,6 +80,7 @@ class Row:
     recovered_low: float
     recovered_high: float
     saturation: float
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -317,7 +320,8 @@ def _judged(
 ) -> Row:
     problem, prior = simulator.problem, simulator.prior
     chooser = Simulator(problem, prior, robust=simulator.robust)  # as `solve` does
-    strategy = choose(chooser, budget).strategy
+    choice = choose(chooser, budget)
+    strategy = choice.strategy
     answers = simulator.runs(references, strategy, budget, workers=workers)
     pairs = zip(answers, references, strict=True)
     value = np.array([problem.value(answer.decision, known) for answer, known in pairs])
@@ -338,6 +342,7 @@ def _judged(
         recovered_low=recovered_low,
         recovered_high=recovered_high,
         saturation=float(np.mean([answer.release.saturation for answer in answers])),
+        reason=choice.reason,
     )
 
 

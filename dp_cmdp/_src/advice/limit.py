@@ -15,6 +15,10 @@ such bounds, and V is computed for the sets that its solution uses, not for all 
 result is read off the dual side: whatever the solver's rounding, and wherever the search stops, the
 bound is valid.
 
+With *many* neighbours the dual side is guessed: u = V(∅), y_j = max(V({j}) − u, (v* − u)/2, 0).
+Sets of two or more then have u + Σ y_j ≥ v* ≥ V(S), whatever they are: J + 2 programs are solved.
+Many rows need many neighbours. The better of both bounds counts.
+
 A *change* moves the entries of one record, each by at most what the adjacency says and inside the
 envelope. Prices π ≥ 0 of the rows make of a point x one harm per entry, ω_k = Σ_i π_i w_ik(x); a
 neighbour at distance n spends its changes, one after the other, where they harm most.
@@ -24,9 +28,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -48,6 +53,8 @@ from dp_cmdp._src.program.rows import RobustRows
 from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, budget_of, database_of
 
 IntArray = NDArray[np.int64]
+#: A database, and how many changes it is away.
+Neighbour = tuple[FloatArray, int]
 
 #: Neighbours of one bound: the program has one variable per set of them.
 NEIGHBOURS = 8
@@ -55,6 +62,10 @@ NEIGHBOURS = 8
 WINDOWS = 3
 #: All windows are tried with this many neighbours, and the best ones with all.
 SCREENED, REFINED = 5, 4
+#: So many neighbours, one per row and round, if their chances together are not above this.
+MANY, UNION = 40, 0.9
+#: Rounds in which they are looked for.
+ROUNDS = 20
 #: No neighbour is looked for further away.
 FURTHEST = 500
 #: Where the rows' prices find no neighbour, this many rows are looked at one by one.
@@ -65,8 +76,8 @@ CHANCE_ROOM = 2.0**-40
 USED = 1e-9
 #: Sets are no longer looked at when the last ones lowered the bound by less, of the loss it shows.
 SETTLED = 1e-3
-#: Room for rounding in sums of up to 13 numbers, relative to their sizes.
-SUM_ROOM = 2.0**-48
+#: Room for rounding in sums of up to 50 numbers, relative to their sizes.
+SUM_ROOM = 2.0**-46
 
 
 @validated
@@ -115,6 +126,7 @@ def limit(problem: Problem, data: Data, *, epsilon: Number, delta: Number) -> fl
     if len(menus) > REFINED:
         menus.sort(key=lambda menu: case.limit(menu, SCREENED))
     value, _ = min(case.limit(menu, NEIGHBOURS) for menu in menus[:REFINED])
+    value = min(value, *(case.limit_of_many(n) for n in distances(program.envelope, budget)))
     best = program.answer(UncertaintySet.box(truth, truth), truth).value
     best = program.sense * best
     if not best:
@@ -159,13 +171,18 @@ def violation_chance(budget: PrivacyBudget, distance: int) -> float:
     return min(delta * ratio * (1.0 + CHANCE_ROOM), 1.0)
 
 
-def windows(envelope: Envelope, budget: PrivacyBudget) -> list[tuple[int, ...]]:
-    """Distances to look at: up to three in a row, just below the first with δ_n ≥ 1 and nearer."""
+def _last_below(envelope: Envelope, budget: PrivacyBudget, chance: float) -> int:
+    """The last distance with a smaller δ_n, if the envelope is as wide."""
     radius = envelope.radius
     live = radius > 0.0
     steps = np.ceil((envelope.upper - envelope.lower)[live] / radius[live])
     last = int(min(steps.sum(), FURTHEST)) or 1
-    last = bisect_left(range(1, last + 1), 1.0, key=lambda n: violation_chance(budget, n)) or 1
+    return bisect_left(range(1, last + 1), chance, key=lambda n: violation_chance(budget, n)) or 1
+
+
+def windows(envelope: Envelope, budget: PrivacyBudget) -> list[tuple[int, ...]]:
+    """Distances to look at: up to three in a row, just below the first with δ_n ≥ 1 and nearer."""
+    last = _last_below(envelope, budget, 1.0)
     ends = {*range(last - WINDOWS + 1, last + 1), last // 2, last // 4}
     spans = {
         (max(end - length + 1, 1), end)
@@ -174,6 +191,12 @@ def windows(envelope: Envelope, budget: PrivacyBudget) -> list[tuple[int, ...]]:
         for length in range(1, WINDOWS + 1)
     }
     return [tuple(range(first, end + 1)) for first, end in sorted(spans, reverse=True)]
+
+
+def distances(envelope: Envelope, budget: PrivacyBudget) -> list[int]:
+    """Distances of many neighbours: the last with δ_n < ½, the two before, and nearer ones."""
+    last = _last_below(envelope, budget, 0.5)
+    return sorted({max(n, 1) for n in (last, last - 1, last - 2, last // 2, 2 * last // 3)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,47 +221,88 @@ class _Case:
         case = _Guarded(self.program, self.values, [])
         best, idle, turn = case.solve(), 0, 0
         while len(found) < most and idle < len(distances):
-            new, changes = self._harming(case, best, distances[turn % len(distances)])
+            new = self._harming(case, best, distances[turn % len(distances)])
             turn += 1
             idle += 1
             if new is None:
                 continue
-            wider = _Guarded(self.program, self.values, [*found, new])
+            moved, changes = new
+            wider = _Guarded(self.program, self.values, [*found, moved])
             try:
                 best = wider.solve()
             except SolverError:  # nothing is feasible for all of them, as far as is known
                 continue
             case, idle = wider, 0
-            found.append(new)
+            found.append(moved)
             chances.append(violation_chance(self.budget, changes))
         return found, chances
 
-    def _harming(
-        self, case: _Guarded, best: RawSolution, distance: int
-    ) -> tuple[FloatArray | None, int]:
+    def limit_of_many(self, distance: int) -> float:
+        """A bound of the mean value from neighbours at one distance, as many as may be."""
+        found = self._many(distance)
+        case = self._guarded(found)
+        chances = [violation_chance(self.budget, changes) for _, changes in found]
+        return guessed_mean(case, np.array(chances))
+
+    def _many(self, distance: int) -> list[Neighbour]:
+        """Those that harm the best answer for those before, row by row; slack ones are dropped."""
+        most = max(min(MANY, int(UNION / violation_chance(self.budget, distance))), 1)
+        found: list[Neighbour] = []
+        case = self._guarded(found)
+        best = case.solve()
+        for _ in range(ROUNDS):
+            x = case.point(best)
+            if len(found) == most:
+                found = [found[j] for j in case.binding(best)]
+            new = [*islice(self._harmful(x, self._near(x), distance), most - len(found))]
+            wider = self._guarded([*found, *new])
+            try:
+                best = wider.solve()
+            except SolverError:  # nothing is feasible for all of them, as far as is known
+                break
+            case, found = wider, [*found, *new]
+            if not new:
+                break
+        return [found[j] for j in case.binding(case.solve())]
+
+    def _guarded(self, found: Sequence[Neighbour]) -> _Guarded:
+        return _Guarded(self.program, self.values, [moved for moved, _ in found])
+
+    def _harming(self, case: _Guarded, best: RawSolution, distance: int) -> Neighbour | None:
         """A neighbour that x violates: by the rows' prices, else by the rows with least slack."""
         x, prices = case.point(best), case.prices(best)
-        rows, none = self.program._rows, np.zeros(0)
+        first = [prices] if prices.any() else []
+        choices = chain(first, islice(self._near(x), ROWS_TRIED))
+        return next(self._harmful(x, choices, distance), None)
+
+    def _near(self, x: FloatArray) -> Iterator[FloatArray]:
+        """Prices of one row each that changes can harm, those with least slack for it first."""
+        rows, envelope = self.program._rows, self.program.envelope
         weight, entry = rows.weights(x), rows.entry
-        slack = self._slack(x, self.values, none)
-        room = np.where(weight > 0, self.program.envelope.upper[entry] - self.values[entry], 0.0)
-        room += np.where(weight < 0, self.values[entry] - self.program.envelope.lower[entry], 0.0)
+        room = np.where(weight > 0, envelope.upper[entry] - self.values[entry], 0.0)
+        room += np.where(weight < 0, self.values[entry] - envelope.lower[entry], 0.0)
+        slack = self._slack(x, self.values)
         reach = np.bincount(rows.row, np.abs(weight) * room, minlength=slack.size)
         able = np.flatnonzero(reach > 0.0)
-        near = able[np.argsort(slack[able] / reach[able], kind="stable")][:ROWS_TRIED]
-        choices = [prices] if prices.any() else []
-        choices += [np.eye(1, prices.size, int(row)).ravel() for row in near]
-        for part in choices:
-            size = self.program.envelope.size
-            harm = np.bincount(entry, weight * part[rows.row], minlength=size).astype(float)
-            moved, changes = harmful_neighbour(self.program.envelope, self.values, harm, distance)
-            if changes and (self._slack(x, moved, none) < 0.0).any():
-                return moved, changes
-        return None, 0
+        order = able[np.argsort(slack[able] / reach[able], kind="stable")]
+        return (np.eye(1, slack.size, row).ravel() for row in order.tolist())
 
-    def _slack(self, x: FloatArray, values: FloatArray, none: FloatArray) -> FloatArray:
+    def _harmful(
+        self, x: FloatArray, choices: Iterable[FloatArray], distance: int
+    ) -> Iterator[Neighbour]:
+        """The most harmful neighbour by each choice of prices, if x violates it."""
+        envelope, rows = self.program.envelope, self.program._rows
+        weight = rows.weights(x)
+        for prices in choices:
+            harm = np.bincount(rows.entry, weight * prices[rows.row], minlength=envelope.size)
+            moved, changes = harmful_neighbour(envelope, self.values, harm.astype(float), distance)
+            if changes and (self._slack(x, moved) < 0.0).any():
+                yield moved, changes
+
+    def _slack(self, x: FloatArray, values: FloatArray) -> FloatArray:
         """Of every row at one database: signs are exact."""
-        return RobustRows(self.program._rows, UncertaintySet.box(values, values)).slack(x, none)
+        known = UncertaintySet.box(values, values)
+        return RobustRows(self.program._rows, known).slack(x, np.zeros(0))
 
 
 def harmful_neighbour(
@@ -352,6 +416,11 @@ class _Guarded:
         dual = np.maximum(raw.dual[: self.owner.size], 0.0)
         return np.bincount(self.number, dual, minlength=self.count).astype(float)
 
+    def binding(self, raw: RawSolution) -> IntArray:
+        """The databases whose rows have prices."""
+        used = self.owner[raw.dual[: self.owner.size] > 0.0]
+        return np.unique(used[used >= 0])
+
     def upper_bound(self, ignored: Sequence[int] = ()) -> tuple[float, IntArray]:
         """A bound of the best such answer's value, and the databases whose rows prove it.
 
@@ -365,8 +434,7 @@ class _Guarded:
         dual[: self.owner.size][np.isin(self.owner, ignored)] = 0.0
         proof = RawSolution(raw.x, dual, raw.dual_eq)
         bound = upper_bound(self.lp, self.robust, proof, self.point(raw), self.theta)
-        used = self.owner[(dual[: self.owner.size] > 0.0) & (self.owner >= 0)]
-        return bound, np.unique(used)
+        return bound, self.binding(proof)
 
 
 def _stacked(part: Affine, envelope: Envelope, kept: Sequence[IntArray], size: int) -> Affine:
@@ -412,6 +480,18 @@ def largest_mean(case: _Guarded, chances: FloatArray) -> tuple[float, float]:
         if gained <= SETTLED * (values[-1] - bound):
             break
     return bound, float(values[0])
+
+
+def guessed_mean(case: _Guarded, chances: FloatArray) -> float:
+    """An upper bound of the mean value, whatever sets of two or more are violated."""
+    most, _ = case.upper_bound(range(chances.size))
+    least, _ = case.upper_bound()
+    if not math.isfinite(most - least):
+        return most
+    alone = np.array([case.upper_bound([j])[0] for j in range(chances.size)])
+    y = np.maximum(np.minimum(alone, most) - least, max(most - least, 0.0) / 2)
+    room = SUM_ROOM * (abs(most) + abs(least) + float(y.sum()))
+    return min(least + float(chances @ y) + room, most)
 
 
 def _learn(case: _Guarded, values: FloatArray, chosen: int) -> None:

@@ -19,7 +19,8 @@ def with_bar(
         return steps
     from tqdm import tqdm
 
-    bar = tqdm(steps, desc=name, total=total, delay=PATIENCE, leave=False, disable=None)
+    form = "{desc} … {elapsed}" if total == 1 else None
+    bar = tqdm(steps, name, total, leave=False, delay=PATIENCE, disable=None, bar_format=form)
     return steps if bar.disable else _alive(bar)
 
 

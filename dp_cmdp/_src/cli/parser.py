@@ -89,8 +89,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "seed of simulated ones, an LP file; default: the simulation of a grid, the LP file itself",
     ),
     "--prior": _taking("FILE", "PUBLIC guess of the private numbers, in a file like theirs"),
-    "--epsilon": _taking(None, "privacy, e.g. 1 or 1/3", required=True),
-    "--delta": _taking(None, "privacy, e.g. 1e-6; in (0, 1/2]", required=True),
+    "--epsilon": _taking(None, "e.g. 1 or 1/3; smaller is more private", required=True),
+    "--delta": _taking(None, "e.g. 1e-6; in (0, 1/2], smaller is more private", required=True),
     "--strategy": {
         "choices": ("auto", "entries", "queries", "worst row"), "default": "auto",
         "help": "what is measured (default: auto, what loses least in simulations)",

@@ -16,9 +16,8 @@ from dp_cmdp._src.cli.problem import FORMS, Named
 from dp_cmdp._src.cli.public import EXIT_NOT_PROVED, decided
 
 ARGUMENTS = f"""{FORMS}
-POLICY is a folder that holds an answer, whose problem is taken if none is named, or a policy
-(.npz). With --curator the true numbers are used, and what they say is written to curator_only/ in
-the folder of the policy (or in --out DIR); the exit code is then 0 whatever it is."""
+The problem of a folder is taken if none is named. With --curator the true numbers are used, and
+what they say is written to curator_only/ in that folder; the exit code is then 0 whatever it is."""
 EVALUATE = f"""examples:
   dp-cmdp evaluate out/solve                     for all that its release allows
   dp-cmdp evaluate rooms policy.npz              safe for every possible database?
@@ -33,7 +32,9 @@ PLAY = f"""examples:
 
 {ARGUMENTS}
 An answer is charged with the worst database of its release, a policy with the public worst case."""
-SHARED = (*PROBLEM, "--release", "--curator", "--data", "--out")
+SHARED = (*PROBLEM, "--release", "--curator", "--data")
+POLICY = "a folder that holds an answer, or a policy (.npz)"
+OUT = "with --curator: the folder to write (default: that of the policy)"
 
 
 def add_parsers(commands: Any) -> None:
@@ -42,8 +43,8 @@ def add_parsers(commands: Any) -> None:
     text = "play a policy in its grid: return and costs with 95 percent intervals"
     played = command(commands, "rollout", rollout, text, PLAY, *SHARED, "--seed")
     for parser in (evaluated, played):
-        parser.add_argument("decision", metavar="POLICY", type=Path, help="see below")
-        parser.set_defaults(out=None)
+        parser.add_argument("decision", metavar="POLICY", type=Path, help=POLICY)
+        parser.add_argument("--out", metavar="DIR", type=Path, help=OUT)
     played.add_argument("--episodes", type=at_least(2), default=200, help="default: 200")
 
 

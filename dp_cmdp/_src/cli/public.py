@@ -29,7 +29,6 @@ CERTIFY = f"""examples:
   dp-cmdp certify out/solve solution.csv                 a decision of your own
 
 {FORMS}
-DECISION is a folder that holds an answer, a policy (.npz) or the x of a linear program (.csv).
 Exit code 1 where it is not proved."""
 ADVISE = f"""examples:
   dp-cmdp advise rooms
@@ -63,7 +62,8 @@ def add_parsers(commands: Any) -> None:
     command(commands, "answer", answer, text, ANSWER, *PROBLEM, "--release", "--out")
     text = "whether a decision is feasible for every database that a release allows"
     certified = command(commands, "certify", certify, text, CERTIFY, *PROBLEM, "--release")
-    certified.add_argument("decision", metavar="DECISION", type=Path, help="see below")
+    told = "a folder that holds an answer, a policy (.npz) or the x of a linear program (.csv)"
+    certified.add_argument("decision", metavar="DECISION", type=Path, help=told)
     drawn = ("--prior", "--draws", "--seed", "--workers", "--out")
     text = "what a private release would be worth, from public data"
     advised = command(commands, "advise", advise, text, ADVISE, *PROBLEM, *drawn)
@@ -168,11 +168,11 @@ def advise(options: argparse.Namespace) -> int:
             if options.loss is not None:
                 smallest = advice.smallest_epsilon(loss=options.loss)
                 facts |= {"loss": options.loss, "smallest_epsilon": smallest}
+            write_json(folder / "advice.json", facts)
+            report.draw(advice, folder / "advice.png")
             return advice, facts
 
         advice, facts = report.under_bar(options, "advice", work)
-        write_json(folder / "advice.json", facts)
-        report.draw(advice, folder / "advice.png")
     if not options.json:
         print(advice)
     lines = [] if options.loss is None else [("ε needed", f"{facts['smallest_epsilon']:.3g}")]

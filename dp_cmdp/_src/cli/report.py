@@ -118,10 +118,10 @@ def release_lines(release: Any) -> list[tuple[str, str]]:
     if release is None:
         return [("release", "none: no data was read (ε = 0)")]
     facts = release_facts(release) or {}
-    told = f"{facts['integers']} integers were measured; of {release.saturation:.0%} of the entries"
+    silent = f"{release.saturation:.0%} of the entries no better known than in public (saturation)"
     return [
         ("release", f"{strategy_name(release)}: {release.guarantee}"),
-        ("", f"{told} the bounds say no more than what is public"),
+        ("", f"integers measured: {facts['integers']}; {silent}"),
     ]
 
 

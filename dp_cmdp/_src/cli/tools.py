@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,9 @@ def audit(options: argparse.Namespace) -> int:
 
 def explore(options: argparse.Namespace) -> int:
     from dp_cmdp.explorer import run
+
+    if not options.json:
+        print("dp-cmdp explore: starting …", file=sys.stderr)
 
     def say(address: str) -> None:
         lines = ("explorer", address), ("", "stop it with Ctrl+C")

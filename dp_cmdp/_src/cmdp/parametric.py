@@ -415,6 +415,31 @@ class ParametricCMDP:
         links = robust.best_links(chain.occupancy().ravel())
         return excess_of(self.mdp, robust, policy, links=links, chain=chain)
 
+    def lowest_costs(self, known: UncertaintySet) -> FloatArray:
+        """The lowest cost of any pair, per constraint, over the bounds of a set.
+
+        Parameters
+        ----------
+        known : UncertaintySet
+            The databases that are possible; its inequalities are not used.
+
+        Returns
+        -------
+        (K,) float array
+            With the right signs.
+        """
+        cost, fixed = self.cost, self.cost.constant.tocoo()
+        cheap = np.where(cost.coefficient > 0.0, known.lower[cost.entry], known.upper[cost.entry])
+        row, col = (
+            np.append(*both) for both in zip(fixed.coords, (cost.row, cost.col), strict=True)
+        )
+        terms = [
+            np.concatenate([fixed.data, cost.coefficient]),
+            np.concatenate([np.ones(fixed.data.size), cheap]),
+        ]
+        sums = exact.row_sums(row * cost.shape[1] + col, terms, num_rows=cost.size)
+        return sums.reshape(cost.shape).min(axis=1)
+
     def lowest_limits(self, known: UncertaintySet) -> FloatArray:
         """The lowest limits over the bounds of a set.
 

@@ -126,8 +126,8 @@ class Database:
             return cls(data, envelope)
         if data.envelope != envelope:
             raise InvalidArgumentError(
-                "problem and database must share one Envelope: bounds, radius, records and groups "
-                "must be the same; build it with Database(values, problem)"
+                "problem and database must share one Envelope; of the two, "
+                f"{envelope.difference(data.envelope)}: build it with Database(values, problem)"
             )
         return data
 

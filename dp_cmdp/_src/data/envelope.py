@@ -677,6 +677,18 @@ class Envelope:
     def __hash__(self) -> int:
         return hash(self.adjacency_digest)
 
+    def difference(self, other: Envelope) -> str:
+        """What `other`, which is not equal, states otherwise, in words."""
+        if self.size != other.size:
+            return f"one has {other.size} entries, not {self.size}"
+        for name in ("lower", "upper", "radius"):
+            own, its = getattr(self, name), getattr(other, name)
+            for k in np.flatnonzero(own != its)[:1].tolist():
+                return f"{name} of entry {k} is {float(its[k])!r}, not {float(own[k])!r}"
+        if list(map(Group.facts, self.groups)) != list(map(Group.facts, other.groups)):
+            return "groups, shapes or labels differ"
+        return "records, what they change, or entries_per_record differ"
+
     def document(self) -> dict[str, Any]:
         """The content of a file.
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 #: Constraints drawn at most: those with the least room.
 MOST_COSTS = 12
-#: Least part of the largest value that the axis of values spans: less would exaggerate.
-LEAST_SPAN = 0.05
 #: The chance that an episode goes on, of the last step that is drawn.
 LIKELY = 0.05
 #: Steps of which maps are drawn, of a policy that knows the time.
@@ -73,20 +71,17 @@ def values_of(found: Any) -> dict[str, float]:
 
 
 def draw_values(ax: Axes, worth: dict[str, float], title: str) -> None:
-    """Values as dots on one line each.
-
-    The axis spans a twentieth of the values at least, so that what is nearly equal looks so.
-    """
+    """Values as dots on one line each, on an axis that has 0: what is nearly equal looks so."""
     rows = {name: value for name, value in worth.items() if np.isfinite(value)}
-    values = list(rows.values())
-    middle, largest = (max(values) + min(values)) / 2, max(map(abs, values))
-    half = 0.6 * max(max(values) - min(values), LEAST_SPAN * largest) or 1.0
+    low, high = min(0.0, *rows.values()), max(0.0, *rows.values())
+    aside = 0.05 * (high - low) or 1.0
+    ax.axvline(0.0, color=style.GUIDE, linewidth=0.8)
     for at, (name, value) in enumerate(rows.items()):
         ax.axhline(at, color=style.GUIDE, linewidth=0.5)
         look: dict[str, Any] = {"color": style.SHADES[name], "marker": style.MARKS[name]}
         ax.plot(value, at, markersize=8, markeredgewidth=2, **look)
     ax.set_yticks(range(len(rows)), [f"{name}: {value:.5g}" for name, value in rows.items()])
-    ax.set(xlim=(middle - half, middle + half), ylim=(len(rows) - 0.5, -0.5))
+    ax.set(xlim=(low - aside, high + aside), ylim=(len(rows) - 0.5, -0.5))
     ax.locator_params(axis="x", nbins=4)
     ax.ticklabel_format(axis="x", useOffset=False)
     style.panel(ax, title, along="x")
@@ -120,6 +115,7 @@ def policy_figure(found: PolicyAnswer) -> Figure:
         side = 1 if len(views) == 1 else 2
         high = sum(PANEL_HEIGHT + height for height in heights)
         tall = 1.3 + max(high, side * (cell * rows + 0.5))
+        heights.append(max(tall - 1.3 - high, 0.01))  # panels of few lines are not stretched
         wide = side * max(cell * cols + 1.6, 3.4)
         figure, main, column = style.column_beside(wide, tall, beside=BESIDE, heights=heights)
         word = found.problem.criterion.word
@@ -129,6 +125,7 @@ def policy_figure(found: PolicyAnswer) -> Figure:
             label = visits if side == 1 else "probability of being there"
             grid_map.visits_bar(figure, image, ax, label)
         handles = grid_map.map_legend(*views.values(), shares=shares is not None)
+        column.pop().set_visible(False)
     for ax, (_, draw) in zip(column, parts, strict=True):
         draw(ax)
     _explain(figure, *column, handles=handles)

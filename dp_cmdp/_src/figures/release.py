@@ -152,7 +152,7 @@ def draw_queries(
         told.append(plain(textwrap.fill(text, LONGEST_NAME)))
     ax.set_yticks(place, told)
     ax.set(xlim=(0.0, 1.0), ylim=(len(drawn) - 0.4, -0.6))
-    ax.set_xlabel("share of the range that the public bounds allow", fontsize=8)
+    ax.set_xlabel("share of the public range", fontsize=8)
     rest = f" ({len(queries) - most} not shown)" if len(queries) > most else ""
     style.panel(ax, f"released linear queries: {len(queries)}{rest}", along="x")
 

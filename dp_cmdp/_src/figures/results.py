@@ -48,7 +48,7 @@ def advice_figure(advice: Any) -> Figure:
     won.plot(eps, silent, ":", color=GUIDE, label="saturation (share of the entries)")
     won.set_ylim(min(won.get_ylim()[0], -0.03), max(won.get_ylim()[1], 1.03))
     won.set_ylabel("share of the robust answer's loss won back")
-    legend_below(figure, loss, won, columns=4)
+    legend_below(figure, loss, won, columns=2)
     return figure
 
 

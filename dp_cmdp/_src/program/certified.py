@@ -28,7 +28,7 @@ from scipy import sparse
 from dp_cmdp._src.base import exact
 from dp_cmdp._src.base.errors import InfeasibleError, SolverError
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.program.highs import INTERIOR_ROWS, HighsEngine
+from dp_cmdp._src.program.highs import HighsEngine, suits_interior
 from dp_cmdp._src.program.linear import LinearProgram, RawSolution, slack_terms
 
 #: First margin of a row, relative to Σ|terms|: eight times what rounding x can cost.
@@ -82,7 +82,7 @@ def solve_certified(
     the program itself, and SolverError when the rows have no interior or equality rows are missed.
     """
     exactly = lp.slack if slack_of is None else slack_of
-    engine = HighsEngine(lp, start=start, interior=lp.b.size >= INTERIOR_ROWS)
+    engine = HighsEngine(lp, start=start, interior=suits_interior(lp))
     first = engine.run()
     point = _corrected(lp, _at(lp, first, exactly), engine, slack_of=exactly)
     if not point.feasible:

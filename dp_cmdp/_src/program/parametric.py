@@ -35,7 +35,7 @@ from dp_cmdp._src.program.certified import (
     solve_certified,
 )
 from dp_cmdp._src.program.entrywise import entrywise
-from dp_cmdp._src.program.highs import INTERIOR_ROWS, HighsEngine
+from dp_cmdp._src.program.highs import HighsEngine, suits_interior
 from dp_cmdp._src.program.refusals import check_boundedness, refusal
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows, check_consistent
 
@@ -324,7 +324,7 @@ class ParametricLP:
             found = solve_certified(lp, robust.slack_at, start=warm.get(shape))
             point, raw, basis = found.x, found.raw, found.basis
         else:
-            engine = HighsEngine(lp, start=warm.get(shape), interior=lp.b.size >= INTERIOR_ROWS)
+            engine = HighsEngine(lp, start=warm.get(shape), interior=suits_interior(lp))
             raw = engine.run()
             point, basis = np.clip(raw.x, lp.lower, lp.upper), raw.basis
         x, links = robust.split(point)

@@ -152,18 +152,31 @@ class RobustRows:
     @cached_property
     def counterpart(self) -> tuple[sparse.csr_array, FloatArray]:
         """A, b over (x, z⁺, λ): the rows, then z_p ≤ z⁺_p of the hard pairs."""
-        rows, hard, m, pairs = self.rows, self.hard, self.rows.num_rows, self.row.size
-        every, place = np.arange(pairs), (self.link_row, np.arange(self.links))
-        G = _table(rows.A.coefficient, (rows.A_pair, rows.A.col), (pairs, rows.A.shape[1]))
+        rows, hard, (meeting, link, weight) = self.rows, self.hard, self.pull
+        A, constant, pairs = rows.A, rows.A.constant, self.row.size
+        m, n = rows.num_rows, A.shape[1]
+        place = np.full(pairs, -1)  # of the row z_p ≤ z⁺_p
+        place[hard] = m + np.arange(hard.size)
+        steep, pulled = np.flatnonzero(place[rows.A_pair] >= 0), np.flatnonzero(place[meeting] >= 0)
+        z, every = n + np.arange(hard.size), np.arange(self.links)
+        first = n + hard.size  # of the multipliers
+        blocks = (
+            (np.repeat(np.arange(m), np.diff(constant.indptr)), constant.indices, constant.data),
+            (A.row, A.col, A.coefficient * self.base[rows.A_pair]),
+            (self.row[hard], z, (self.high - self.low)[hard]),
+            (self.link_row, first + every, self.known.q[self.link_inequality]),
+            (self.row[meeting], first + link, -weight * self.base[meeting]),
+            (place[rows.A_pair[steep]], A.col[steep], A.coefficient[steep]),
+            (place[hard], z, np.full(hard.size, -1.0)),
+            (place[meeting[pulled]], first + link[pulled], -weight[pulled]),
+        )
+        row, column, number = (np.concatenate(part) for part in zip(*blocks, strict=True))
         h: Any = np.bincount(rows.b_pair, weights=rows.b.coefficient, minlength=pairs)
-        pull = _table(self.pull[2], self.pull[:2], (pairs, self.links))
-        base = _table(self.base, (self.row, every), (m, pairs))
-        spread = _table(self.high - self.low, (self.row, every), (m, pairs))
-        price = _table(self.known.q[self.link_inequality], place, (m, self.links))
-        own = sparse.hstack([rows.A.constant + base @ G, spread[:, hard], price - base @ pull])
-        more = sparse.hstack([G[hard], -sparse.eye_array(hard.size), -pull[hard]])
-        A = sparse.csr_array(sparse.vstack([own, more], format="csr"))
-        return A, np.concatenate([rows.constant + base @ h, h[hard]])
+        least = np.bincount(self.row, weights=self.base * h, minlength=m)
+        shape = (m + hard.size, first + self.links)
+        return _table(number, (row, column), shape), np.concatenate(
+            [rows.constant + least, h[hard]]
+        )
 
     def program(
         self,

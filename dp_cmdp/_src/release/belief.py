@@ -1,16 +1,19 @@
 """What one may believe of a database before and after a release: never what is certain of it.
 
 Beliefs decide what is worth measuring and optimising. Entry by entry a belief is a density on a
-grid of the entry's certain interval. An outcome of one entry multiplies it by the likelihood of its
-noise, public prior numbers by exp(−|θ − prior|/error). An outcome of several entries *tilts* them,
-multiplies by exp(a·weight·θ), until their sum has the mean that was measured. So does the plain sum
-of a row's draws: clipping draws one by one makes their sum biased.
+grid of the entry's certain interval: a prior times the likelihood of the noise of what was
+measured. The prior is one of each public group of entries, as shares of their ranges, and is fitted
+to the group's own outcomes by expectation and maximisation (empirical Bayes): what is known of a
+group says how its entries lie. Before any outcome entries that harm stand at a public level, and
+others anywhere. Public prior numbers take the place of both: exp(−|θ − prior|/error). An outcome of
+several entries *tilts* them, multiplies by exp(a·weight·θ), until their sum has the mean that was
+measured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +28,15 @@ if TYPE_CHECKING:
 
 #: Places of the grid of an interval, as shares of it.
 PLACES = ((np.arange(21) + 0.5) / 21)[:, None]
+#: Places of a group's prior, as shares of the range of its entries: closer than noise can tell.
+SHAPE = (np.arange(24) + 0.5) / 24
+#: Steps of expectation and maximisation: a prior that is not run to its end stays smooth.
+FITTINGS = 60
+#: Entries, in all, that are added to a group's, spread evenly: no place is impossible because no
+#: entry of a group was seen there.
+SPREAD = 0.5
+#: A weight below which a prior's logarithm does not fall.
+LEAST_WEIGHT = 1e-12
 #: Largest tilt over an interval, as an exponent: all weight at one end.
 STEEPEST = 60.0
 #: Halvings of the bisection for a tilt: more digits than a belief deserves.
@@ -37,8 +49,8 @@ LEVEL = 0.35
 PRIOR_ERROR = 0.125
 #: Standard deviation of databases invented around prior numbers, as a share of the range.
 AROUND_PRIOR = 0.1
-#: (level, concentration) of invented databases, in turn.
-STRATA = ((0.35, 2.0), (0.5, 2.0), (0.35, 0.5))
+#: (level, concentration) of invented databases, in turn: low and at both ends, anywhere, …
+STRATA = ((0.3, 0.5), (0.5, 2.0), (0.2, 1.0), (0.6, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +114,14 @@ class Belief:
         width = self.width[entry]
         return self.lower[entry] + width * mean, width**2 * variance
 
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """A database of this belief, entry by entry."""
+        density = np.exp(self.log - self.log.max(axis=0))
+        ends = np.cumsum(density, axis=0)
+        place = (ends < ends[-1] * rng.random(self.width.size)).sum(axis=0)
+        share = (place + rng.random(self.width.size)) / PLACES.size
+        return self.lower + self.width * np.minimum(share, 1.0)
+
     def tilt(self, entry: NDArray[np.integer[Any]], weight: FloatArray, goal: float) -> None:
         """Change the densities of `entry` so that Σ weight·mean is `goal`, as near as can be."""
         scaled, log = self.width[entry] * weight, self.log[:, entry]
@@ -121,47 +141,17 @@ class Belief:
 
 def believed(problem: Problem, release: Release, prior: Prior) -> Belief:
     """The belief about every entry, given all that was published."""
-    known = release.uncertainty
+    known, envelope = release.uncertainty, problem.envelope
     width = np.maximum(known.upper - known.lower, 0.0)
     belief = Belief(known.lower, width, np.zeros((PLACES.size, width.size)))
-    grid = belief.lower + PLACES * width
-    envelope = problem.envelope
-    weighed, precision = np.zeros(width.size), np.zeros(width.size)
+    places = belief.lower + PLACES * width
+    belief.log[:], seen = _likelihood(release, places)
     if prior.values is not None:
         error = PRIOR_ERROR * (envelope.upper - envelope.lower)
-        live = np.flatnonzero(error > 0.0)
-        error = error[live]
-        belief.log[:, live] -= np.abs(grid[:, live] - prior.values[live]) / error
-        precision[live] += 1.0 / (2.0 * error**2)
-        weighed[live] += prior.values[live] / (2.0 * error**2)
-    sums: list[tuple[Any, FloatArray, float, float]] = []
-    for outcome in release.outcomes:
-        query, law = outcome.measurement.query, outcome.measurement.law
-        if not query.linear:
-            continue
-        W = query.weights
-        seen = np.array(outcome.integers, dtype=object).astype(np.float64) - law.mean
-        count = np.diff(W.indptr)
-        single = np.flatnonzero(count == 1)
-        entry = W.indices[W.indptr[single]]
-        weight = W.data[W.indptr[single]] / envelope.step[entry]
-        missed = seen[single] + law.mean - weight * grid[:, entry]
-        likelihood = np.nan_to_num(law.log_weight(missed), neginf=UNLIKELY)
-        np.add.at(belief.log.T, entry, likelihood.T)
-        information = weight**2 / law.variance
-        np.add.at(precision, entry, information)
-        # the true integer is a cell, on average half a cell below the value
-        value = (seen[single] + W.data[W.indptr[single]] / 2) / weight
-        np.add.at(weighed, entry, information * value)
-        for i in np.flatnonzero(count > 1):
-            entry = W.indices[W.indptr[i] : W.indptr[i + 1]]
-            cells = W.data[W.indptr[i] : W.indptr[i + 1]]
-            weight = cells / envelope.step[entry]
-            unit = float(np.abs(weight).max())
-            middle = (seen[i] + cells.sum() / 2) / unit
-            sums.append((entry, weight / unit, middle, law.variance / unit**2))
-    _level(problem, belief, weighed, precision)
-    for entry, weight, measured, noise in sums:
+        belief.log[:] -= np.abs(places - prior.values) / np.where(error > 0.0, error, 1.0)
+    else:
+        _shape(problem, release, belief, seen)
+    for entry, weight, measured, noise in _sums(release):
         mean, variance = belief.moments(entry)
         expected, spread = float(weight @ mean), float(weight**2 @ variance)
         if spread > 0.0:
@@ -170,28 +160,76 @@ def believed(problem: Problem, release: Release, prior: Prior) -> Belief:
     return belief
 
 
-def _level(problem: Problem, belief: Belief, weighed: FloatArray, precision: FloatArray) -> None:
-    """Tilt each row's harmful entries to what their draws together say of the plain sum."""
-    signs, envelope = problem.signs, problem.envelope
-    for a, b in pairwise(signs.indptr.tolist()):
-        entry = signs.indices[a:b][signs.data[a:b] > 0]
-        if not entry.size:
-            continue
-        start, far = float(envelope.lower[entry].sum()), float(envelope.upper[entry].sum())
-        total = start + LEVEL * (far - start)
-        known = precision[entry] > 0.0
-        if known.any() and far > start:
-            # entries that nothing is published of stand at the middle level
-            rest = entry[~known]
-            width = envelope.upper[rest] - envelope.lower[rest]
-            shown = weighed[entry[known]] / precision[entry[known]]
-            shown = shown.sum() + (envelope.lower[rest] + LEVEL * width).sum()
-            error = (1.0 / precision[entry[known]]).sum() + (width**2 / 12).sum()
-            levels = np.linspace(start, far, 101)
-            log = -0.5 * np.square(shown - levels) / error
-            chance = np.exp(log - log.max())
-            total = float(levels @ chance / chance.sum())
-        belief.tilt(entry, np.ones(entry.size), total)
+def _shape(problem: Problem, release: Release, belief: Belief, seen: NDArray[np.bool_]) -> None:
+    """Multiply a belief by the prior of each group: as fitted, or as before any outcome."""
+    envelope, known = problem.envelope, release.uncertainty
+    low, width = envelope.lower, envelope.upper - envelope.lower
+    seen, open_ = seen & (width > 0.0), ~helping(problem) & (width > 0.0)
+    if seen.any():
+        places = low + SHAPE[:, None] * width
+        half = width / (2 * SHAPE.size)
+        inside = (places >= known.lower - half) & (places <= known.upper + half)
+        log = np.where(inside, _likelihood(release, places)[0], UNLIKELY)
+        for group in envelope.groups:
+            own = np.arange(group.start, group.stop)
+            own = own[width[own] > 0.0]
+            if seen[own].any():
+                share = (belief.lower[own] + PLACES * belief.width[own] - low[own]) / width[own]
+                weight = np.interp(share, SHAPE, _fitted(log[:, own[seen[own]]]))
+                belief.log[:, own] += np.log(weight + LEAST_WEIGHT)
+                open_[own] = False
+    entry = np.flatnonzero(open_)
+    unit = 1.0 / width[entry]
+    belief.tilt(entry, unit, float(unit @ low[entry]) + LEVEL * entry.size)
+
+
+def _fitted(log: FloatArray) -> FloatArray:
+    """Weights of the places of a prior for entries of these log likelihoods, one per column."""
+    chance = np.exp(log - log.max(axis=0))
+    weight = np.full(SHAPE.size, 1.0 / SHAPE.size)
+    for _ in range(FITTINGS):
+        weight = weight * (chance @ (1.0 / (weight @ chance))) + SPREAD / SHAPE.size
+        weight /= weight.sum()
+    return weight
+
+
+def _likelihood(release: Release, places: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Logarithms of the chance of what was measured of single entries, up to constants.
+
+    At `places`, a column per entry; and which entries were measured.
+    """
+    step, log = release.envelope.step, np.zeros(places.shape)
+    seen = np.zeros(places.shape[1], dtype=bool)
+    for integers, W, law in _linear(release):
+        lone = np.flatnonzero(np.diff(W.indptr) == 1)
+        entry, weight = W.indices[W.indptr[lone]], W.data[W.indptr[lone]]
+        missed = integers[lone] - weight / step[entry] * places[:, entry]
+        np.add.at(log.T, entry, np.nan_to_num(law.log_weight(missed), neginf=UNLIKELY).T)
+        seen[entry] = True
+    return log, seen
+
+
+def _sums(release: Release) -> Iterator[tuple[Any, FloatArray, float, float]]:
+    """Measured queries of several entries: entries, weights, the value, the variance of its noise.
+
+    Weights are at most 1. The true integer counts cells, on average half a cell below the value.
+    """
+    for integers, W, law in _linear(release):
+        for i in np.flatnonzero(np.diff(W.indptr) > 1):
+            entry, cells = (part[W.indptr[i] : W.indptr[i + 1]] for part in (W.indices, W.data))
+            weight = cells / release.envelope.step[entry]
+            unit = float(np.abs(weight).max())
+            middle = integers[i] - law.mean + cells.sum() / 2
+            yield entry, weight / unit, middle / unit, law.variance / unit**2
+
+
+def _linear(release: Release) -> Iterator[tuple[FloatArray, Any, Any]]:
+    """Integers, weights and laws of the linear queries that were measured."""
+    for outcome in release.outcomes:
+        query = outcome.measurement.query
+        if query.linear:
+            integers = np.array(outcome.integers, dtype=object).astype(np.float64)
+            yield integers, query.weights, outcome.measurement.law
 
 
 def estimated(problem: Problem, release: Release, prior: Prior) -> FloatArray:

@@ -1,31 +1,26 @@
-"""Which strategy suits a problem: chosen from public data, before anything is read.
+"""Which strategy suits a problem: chosen from public data and earlier outcomes.
 
-Strategies are tried on invented databases (:class:`Trial`). In the first trial queries are proposed
-as each strategy would have it; of the two whose proposed answers are best, the answers over
-measured queries are found, and the better one is tried again. It is taken when it loses clearly
-less than the plain release of the entries; otherwise, or where that loses something in fewer than
-two of three trials (one alone would decide by chance), the plain release is. Trials are few, so a
-strategy that rests on more than they show must do a little better than the others: without a look
-at the entries everything rests on the prior, and with a small safety factor an unlucky noise is
-dear.
+One simulator serves choices, advice, curves and studies. A :class:`Trial` is one invented database.
+Its releases draw their noise from streams that depend on the trial's seed and on the number of the
+step only: strategies and budgets are compared with common random numbers, and what several of them
+measure first is measured once. Queries are few, so that their luck would decide a trial: their
+noise is of a middling quantile, the same for all strategies.
 
-Where proposals take long, the choice is *short*: one trial, three strategies, judged by their
-proposed answers.
-
-What would a release be worth? One simulator, for choices, advice, curves and studies.
-
-A :class:`Trial` is one invented database. Its releases draw their noise from streams that depend on
-the trial's seed and on the number of the step only: strategies and budgets are compared with common
-random numbers, and what several of them measure first is measured once.
+Before anything is read (:func:`choose`) databases are invented within the public bounds, at levels
+and of shapes as different as bounds allow, and strategies race: all are tried on the first
+database, the better half on the second, and so on. What queries to measure after the entries is not
+chosen then, but when the entries are known (:class:`BestQueries`): candidates race on databases
+drawn from the belief. Both are functions of public data and of what was published, of a seed of
+their own: the noise of a release shares nothing with it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from fractions import Fraction
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -37,16 +32,39 @@ from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.noise.laws import Laplace, Sensitivity
 from dp_cmdp._src.program.answer import Answer, Problem
-from dp_cmdp._src.release.belief import STRATA, Prior, objective_entries
-from dp_cmdp._src.release.measurement import Simulated
-from dp_cmdp._src.release.publish import amended, answered, attempted
+from dp_cmdp._src.release.belief import NOTHING_KNOWN, STRATA, Prior, believed, objective_entries
+from dp_cmdp._src.release.measurement import Measurement, Simulated
+from dp_cmdp._src.release.publish import amended, answered, attempted, stated
 from dp_cmdp._src.release.release import Release
-from dp_cmdp._src.release.strategy import LinearQueries, Step, Strategy
+from dp_cmdp._src.release.strategy import LinearQueries, Step, Strategy, WorstRow, first_entries
 
 #: Where the robust answer loses less, relative, there is nothing to win.
 NOTHING_TO_WIN = 1e-9
+#: Losses are told apart to this share of the robust answer's: what differs by less is rounding.
+DIGITS = 6
+#: Losses are compared by their ratios, but below about this share: there is little left to win.
+UNIMPORTANT = 0.01
 #: Batches per worker: enough to even out, few enough that a problem is sent seldom.
 BATCHES = 4
+#: Quantiles between which noises of queries lie, trial by trial. In a choice the middle: neither
+#: luck nor misfortune. In that of queries, databases are alike, and noise is what differs: thirds.
+MIDDLE, THIRDS = ((0.2, 0.8),) * len(STRATA), ((1 / 3, 2 / 3), (0.0, 1 / 3), (2 / 3, 1.0))
+#: Shares of ε for the entries that are tried: their logits are about even.
+SHARES = tuple(map(Fraction, ("1/10", "7/20", "13/20", "9/10")))
+#: (safety, shift) of queries that are proposed without a look at the entries, and in trials of
+#: those with one.
+BOLD, USUAL = (0.6, 0.0), (1.0, 0.25)
+#: (safety, shift) between which is chosen once the entries are known: safety says how much noise
+#: the answer can pay, and no fixed one is right, as too little is dearer than too much.
+QUERIES, WORST_ROWS = (BOLD, USUAL, (1.4, 0.75)), (USUAL, (1.5, 1.0))
+#: How many are tried again after each trial: strategies, and candidates once entries are known.
+KEPT, KEPT_QUERIES = (4, 2, 1), (3, 3, 1)
+#: Problems in which rows and entries meet so often, or more, are tried in short, once: a trial
+#: tells more there, and an answer over queries takes 20 to 40 times as long as the robust one.
+MANY_MEETINGS = 10_000
+#: From here on a proposal, a program with a row and a variable per meeting, takes half a minute or
+#: more: entries are released without a trial, and queries where they are asked for.
+TOO_MANY_MEETINGS = 50_000
 
 
 def spread(job: Callable[[range], list[Any]], count: int, workers: int) -> list[Any]:
@@ -61,27 +79,53 @@ def spread(job: Callable[[range], list[Any]], count: int, workers: int) -> list[
     return [found for part in parts for found in part or ()]
 
 
+class Quantiles(np.random.Generator):
+    """A stream whose uniform numbers lie between two quantiles."""
+
+    def __init__(self, seed: list[int], low: float = 0.0, high: float = 1.0) -> None:
+        super().__init__(np.random.PCG64(seed))
+        self._low, self._high = low, high
+
+    def random(self, *how: Any, **named: Any) -> Any:
+        return self._low + (self._high - self._low) * super().random(*how, **named)
+
+
 class Simulator:
-    """A problem, the robust answer to it, and invented databases of it."""
+    """A problem, the robust answer to it, what was published, and invented databases."""
 
     def __init__(
-        self, problem: Problem, prior: Prior, *, seed: int = 0, robust: Answer | None = None
+        self,
+        problem: Problem,
+        prior: Prior,
+        *,
+        seed: int = 0,
+        robust: Answer | None = None,
+        before: Release | None = None,
     ) -> None:
         self.problem, self.prior, self.seed = problem, prior, seed
         self.robust = robust or problem.answer(problem.envelope.uncertainty, certify=False)
+        self.before = replace(before or Release(problem.envelope), simulated=True)
         self._trials: dict[int, Trial] = {}
+        self._first: dict[Any, Any] = {}
 
     def trial(self, number: int) -> Trial:
-        """Invented database `number`, of the prior's strata; queries meet middling noise."""
+        """Invented database `number`: believed after what was published, or of the strata."""
         if number not in self._trials:
             rng = np.random.default_rng([self.seed, number])
-            values = self.prior.sample(self.problem, rng, number)
-            self._trials[number] = Trial(self, values, number, middling=True)
+            if self.before.outcomes:
+                values, spans = self._belief.sample(rng), THIRDS
+            else:
+                values, spans = self.prior.sample(self.problem, rng, number), MIDDLE
+            self._trials[number] = Trial(self, values, number, spans[number % len(spans)])
         return self._trials[number]
+
+    @cached_property
+    def _belief(self) -> Any:
+        return believed(self.problem, self.before, self.prior)
 
     def of(self, values: FloatArray, number: int) -> Trial:
         """A given database, and draw `number` of the noise."""
-        return Trial(self, values, number, middling=False)
+        return Trial(self, values, number)
 
     def runs(
         self,
@@ -104,21 +148,29 @@ class Simulator:
         found = spread(batch, len(table), workers)
         return [amended(answer, problem=self.problem) for answer in found]
 
+    def measurement(self, before: Release, step: Step, budget: PrivacyBudget) -> Any:
+        """What a step would measure; found once for all trials where they do not differ yet."""
+        key = _key((step,), budget) if before is self.before else None
+        if key in self._first:
+            return self._first[key]
+        found, _ = attempted(self.problem, before, step.propose, step.part(budget))
+        if key is not None:
+            self._first[key] = found
+        return found
+
 
 @dataclass(eq=False)
 class Trial:
     """Releases and answers of one invented database.
 
-    With `middling`, queries are measured with the middle of their noise: they are few, so that with
-    a noise of their own one trial would tell of luck more than of strategies.
+    Noises of queries lie between the quantiles of `span`.
     """
 
     simulator: Simulator
     values: FloatArray
     number: int
-    middling: bool
+    span: tuple[float, float] = (0.0, 1.0)
     releases: dict[Any, Release] = field(default_factory=dict)
-    proposals: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def best(self) -> float:
@@ -132,69 +184,50 @@ class Trial:
         """Of the robust answer on this database."""
         return self.simulator.problem.value(self.simulator.robust.decision, self.values)
 
+    @property
+    def tells(self) -> bool:
+        """Whether there is anything to win."""
+        return abs(self.best - self.robust) > NOTHING_TO_WIN * (1.0 + abs(self.best))
+
     def release(self, strategy: Strategy, budget: PrivacyBudget) -> Release:
         """What the strategy would publish."""
         release = self.after(strategy.steps, budget)
-        return replace(release, strategy_document=strategy.document())
+        return replace(release, strategy_document=stated(strategy, budget))
 
     def answer(self, strategy: Strategy, budget: PrivacyBudget, *, certify: bool = False) -> Answer:
         """The answer from that; the robust one where the solver gives up."""
         own, release = self.simulator, self.after(strategy.steps, budget)
         return answered(own.problem, release, own.robust, own.prior, certify=certify)
 
-    def loss(
-        self, strategy: Strategy, budget: PrivacyBudget, *, proposed: bool = False
-    ) -> float | None:
-        """(v* − v)/(v* − v_robust): 0 is as good as without privacy, 1 as without data.
-
-        v is the value of the answer. With `proposed`, of the one that the last step's queries are
-        proposed for, which takes no answer over measured queries; None where there are none.
-        """
-        lost = self.best - self.robust
-        if abs(lost) <= NOTHING_TO_WIN * (1.0 + abs(self.best)):
-            return 0.0
-        if proposed:
-            found = None
-            if isinstance(strategy.steps[-1].propose, LinearQueries):
-                found = self._proposal(strategy.steps, budget)
-            if found is None:
-                return None
-            answer = found.answer
-        else:
-            try:
-                answer = self.answer(strategy, budget)
-            except (SolverError, RefusedError, InvalidArgumentError):
-                return 1.0
-        return (self.best - self.simulator.problem.value(answer.decision, self.values)) / lost
-
-    def _proposal(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
-        key = _key(steps, budget)
-        if key not in self.proposals:
-            problem, seen = self.simulator.problem, self.after(steps[:-1], budget)
-            propose: Any = steps[-1].propose
-            self.proposals[key] = propose.proposal(problem, seen, steps[-1].part(budget))
-        return self.proposals[key]
+    def loss(self, strategy: Strategy, budget: PrivacyBudget) -> float:
+        """(v* − v)/(v* − v_robust): 0 is as good as without privacy, 1 as without data."""
+        try:
+            answer = self.answer(strategy, budget)
+        except (SolverError, RefusedError, InvalidArgumentError):
+            return 1.0
+        lost = self.best - self.simulator.problem.value(answer.decision, self.values)
+        return round(lost / (self.best - self.robust), DIGITS)
 
     def after(self, steps: tuple[Step, ...], budget: PrivacyBudget) -> Release:
         """What is published after some steps; the same for all strategies that begin so."""
         own = self.simulator
         if not steps:
-            return Release(own.problem.envelope, simulated=True)
+            return own.before
         key = _key(steps, budget)
         if key not in self.releases:
-            before, propose = self.after(steps[:-1], budget), steps[-1].propose
-            if isinstance(propose, LinearQueries):
-                propose = partial(propose.measurement, found=self._proposal(steps, budget))
-            found, _ = attempted(own.problem, before, propose, steps[-1].part(budget))
+            before = self.after(steps[:-1], budget)
+            found = own.measurement(before, steps[-1], budget)
             if found is not None:
-                terms = np.diff(found.query.weights.indptr)
-                luck = not found.query.linear or terms.max(initial=0) > 1
-                rng = None
-                if not (self.middling and luck):
-                    rng = np.random.default_rng([own.seed, self.number, len(steps)])
-                before = before + found.draw(self.values, Simulated(rng))
+                source = Simulated(self._noise(found, len(steps)))
+                before = before + found.draw(self.values, source)
             self.releases[key] = before
         return self.releases[key]
+
+    def _noise(self, measurement: Measurement, step: int) -> np.random.Generator:
+        """The stream of a step's noise."""
+        query, seed = measurement.query, [self.simulator.seed, self.number, step]
+        alone = query.linear and np.diff(query.weights.indptr).max(initial=0) <= 1
+        return Quantiles(seed) if alone else Quantiles(seed, *self.span)
 
 
 def _key(steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
@@ -205,53 +238,81 @@ def _key(steps: tuple[Step, ...], budget: PrivacyBudget) -> Any:
         return tuple(map(id, steps)), budget
 
 
-#: Trials of a choice, in each of which the plain release loses something.
-TRIALS = 2
-#: Queries are measured when they promise to lose at most this share of what entries lose.
-GUARD = 0.85
-#: A score below this is none: what differs is rounding.
-NOTHING = 1e-6
-#: Strategies whose answers over measured queries are found in the first trial.
-FINALISTS = 2
-#: Losses count by so much more of strategies without a look at the entries, …
-WITHOUT_LOOK = 1.1
-#: … and of those whose safety factor is below 1.5.
-WITH_LITTLE_CAUTION = 1.05
-#: Problems in which rows and entries meet so often, or more, are tried in short: a trial tells
-#: more there, and proposals take longer than answers (auctions of 300 and 1,000 groups).
-MANY_MEETINGS = 1_000
-#: From here on a proposal, a program with a row and a variable per meeting, takes half a minute or
-#: more: entries are released without a trial, and queries where they are asked for.
-TOO_MANY_MEETINGS = 50_000
-
-
 @dataclass(frozen=True)
 class Score:
     """How a strategy did: losses as shares of the robust answer's loss, trial by trial.
 
-    `proposed` is that of the answer that queries were proposed for in the first trial; None where
-    there was nothing to measure: such a strategy releases entries with less of the budget.
+    `taken` is what is done where it wins: what was tried, or queries chosen among more candidates.
     """
 
     strategy: Strategy
+    taken: Strategy
     losses: tuple[float, ...] = ()
-    proposed: float | None = None
 
     @property
-    def predicted(self) -> float:
-        """The mean loss of its answers, or else that of the proposed one."""
-        if self.losses:
-            return float(np.mean(self.losses))
-        return math.inf if self.proposed is None else self.proposed
+    def mean(self) -> float:
+        """For databases that are alike."""
+        return float(np.mean(self.losses)) if self.losses else 1.0
 
     @property
-    def rank(self) -> tuple[int, float, bool]:
-        """Lowest is best: tried most, then what is predicted, more where trials do not show all."""
-        lost, tried = 0.0 if self.predicted <= NOTHING else self.predicted, -len(self.losses)
-        if len(self.strategy.steps) == 1:
-            return tried, WITHOUT_LOOK * lost, True
-        propose: Any = self.strategy.steps[-1].propose
-        return tried, lost * (WITH_LITTLE_CAUTION if propose.safety < 1.5 else 1.0), False
+    def typical(self) -> float:
+        """For databases that are not: the geometric mean, so that none decides by its size."""
+        lost = np.maximum(self.losses, 0.0) + UNIMPORTANT
+        return float(np.exp(np.log(lost).mean())) if self.losses else 1.0
+
+
+def raced(
+    simulator: Simulator,
+    scores: Sequence[Score],
+    budget: PrivacyBudget,
+    kept: Sequence[int],
+    by: Callable[[Score], float],
+) -> Iterator[Score]:
+    """Scores as trials find them, of so many after each that tells something; the best at last."""
+    alive, left, number = list(scores), list(kept), 0
+    while left and number < len(MIDDLE) and len(alive) > 1:
+        trial, number = simulator.trial(number), number + 1
+        if not trial.tells:
+            continue
+        for place, score in enumerate(alive):
+            lost = trial.loss(score.strategy, budget)
+            alive[place] = replace(score, losses=(*score.losses, lost))
+            yield alive[place]
+        better: dict[Strategy, Score] = {}
+        for score in sorted(alive, key=by):
+            better.setdefault(score.taken, score)  # one is enough of what is done alike
+        alive = list(better.values())[: left.pop(0)]
+    yield alive[0]
+
+
+@dataclass(frozen=True)
+class BestQueries:
+    """Of several candidates the one that promises most, once something is published.
+
+    They are compared on databases drawn from the belief.
+    """
+
+    candidates: tuple[LinearQueries, ...] = (
+        *(LinearQueries(*each) for each in QUERIES),
+        *(WorstRow(*each) for each in WORST_ROWS),
+    )
+    prior: Prior = NOTHING_KNOWN
+
+    def __call__(
+        self, problem: Problem, release: Release, budget: PrivacyBudget
+    ) -> Measurement | None:
+        simulator = Simulator(problem, self.prior, before=release)
+        scores = []
+        rows, many = problem.signs.shape[0], problem.signs.nnz >= MANY_MEETINGS
+        for candidate in self.candidates:
+            if candidate.alone and rows == 1:
+                continue  # the row by itself is a query
+            if many and (candidate.alone or (candidate.safety, candidate.shift) != USUAL):
+                continue
+            own = Strategy(Step(replace(candidate, prior=self.prior)), name=candidate.word)
+            scores.append(Score(own, own))
+        *_, best = raced(simulator, scores, budget, KEPT_QUERIES, attrgetter("mean"))
+        return simulator.measurement(simulator.before, best.taken.steps[0], budget)
 
 
 @dataclass(frozen=True)
@@ -263,93 +324,71 @@ class Choice:
 
     def document(self) -> dict[str, Any]:
         """The scores as JSON, for the files of releases."""
-        trials = []
-        for score in self.scores:
-            name, losses = score.strategy.name, list(score.losses)
-            trials.append({"strategy": name, "proposed": score.proposed, "losses": losses})
-        return {"trials": trials}
+        scores = self.scores
+        return {"trials": [{"strategy": s.strategy.name, "losses": list(s.losses)} for s in scores]}
+
+    @property
+    def reason(self) -> str:
+        """Why, in one sentence."""
+        if not self.scores:
+            return "nothing was tried: the problem is too large, or nothing is lost"
+        best, *others = sorted(self.scores, key=lambda score: (-len(score.losses), score.typical))
+        plain = next(score for score in self.scores if len(score.strategy.steps) == 1)
+        text = f"{best.taken} loses {best.mean:.0%} of what the robust answer does"
+        if others:
+            text += f", {plain.strategy} {plain.mean:.0%}"
+        return f"on {len(best.losses)} invented databases {text}"
 
 
 @cache
-def menu(short: bool = False) -> tuple[Strategy, ...]:
-    """What a strategy is chosen from, the plain release of the entries first."""
-    queries = Strategy.queries
-    usual = () if short else (queries(safety=1.5, shift=1.0),)
-    last = queries(share="13/20", safety=1.5, shift=1.0)
-    return Strategy.entries(), queries(share=0), queries(), *usual, last
+def menu(rows: bool, short: bool = False) -> tuple[Score, ...]:
+    """What is tried, the plain release of the entries first; with `rows`, the worst of them too."""
+    if short:
+        plain, _, usual, *looking = menu(False)
+        return plain, usual, *looking[1:3]
+    kinds = (LinearQueries, WorstRow) if rows else (LinearQueries,)
+    plain, queries = Strategy.entries(), Strategy.queries
+    found = [plain, *(queries(share=0, safety=m, shift=k) for m, k in (BOLD, USUAL))]
+    if rows:
+        found.append(Strategy.worst_row(share=0, safety=USUAL[0], shift=USUAL[1]))
+    scores = [Score(own, own) for own in found]
+    for share in SHARES:
+        taken = Strategy.best_queries(share=share)
+        for kind in kinds:
+            steps = first_entries(share, kind(*USUAL, passes=1))
+            scores.append(Score(Strategy(*steps, name=f"{kind.word}(share={share})"), taken))
+    return tuple(scores)
 
 
 def choose(simulator: Simulator, budget: PrivacyBudget, *, progress: bool = False) -> Choice:
     """The strategy that promises to lose least; the release of entries where nothing is solved."""
-    meetings = simulator.problem.signs.nnz
-    short = meetings >= MANY_MEETINGS
-    plain, *rest = menu(short)
-    if meetings >= TOO_MANY_MEETINGS:
+    signs = simulator.problem.signs
+    short = signs.nnz >= MANY_MEETINGS
+    tried = menu(signs.shape[0] > 1, short)
+    plain = tried[0].taken
+    if signs.nnz >= TOO_MANY_MEETINGS:
         return Choice(plain)
     able = []
-    for strategy in rest:
+    for score in tried:
         with suppress(InvalidArgumentError):  # no exact noise is built for a part of the budget
-            for step in strategy.steps:
+            for step in score.taken.steps:
                 Laplace.calibrate(Sensitivity(1, 1, 1, 1), step.part(budget))
-            able.append(strategy.given(simulator.prior))
-    scores: dict[Strategy, Score] = {}
-    tried = _tried(simulator, budget, plain, able, short=short)
-    steps = 1 + len(able) + (0 if short else min(FINALISTS, len(able)) + TRIALS - 1)
+            own = score.strategy.given(simulator.prior), score.taken.given(simulator.prior)
+            able.append(Score(*own))
+    found: dict[Strategy, Score] = {}
+    best = able[0]
     try:
+        race = raced(simulator, able, budget, KEPT[2:] if short else KEPT, attrgetter("typical"))
         if progress:
             from dp_cmdp._src.base.progress import with_bar
 
-            tried = with_bar(tried, progress, total=steps, name="strategies")
-        for score in tried:
-            scores[score.strategy] = score
+            total = len(able) + sum(KEPT)
+            race = with_bar(race, progress, total=total, name="strategies")
+        for score in race:
+            found[score.strategy] = best = score
     except (SolverError, RefusedError):
         return Choice(plain)
-    found, *others = scores.values()
-    threshold = GUARD * found.predicted if found.losses else 0.0
-    best = min(others, key=attrgetter("rank"), default=None)
-    chosen = plain if best is None or best.predicted > threshold else best.strategy
-    return Choice(chosen, tuple(scores.values()))
-
-
-def _tried(
-    simulator: Simulator,
-    budget: PrivacyBudget,
-    plain: Strategy,
-    menu: Sequence[Strategy],
-    *,
-    short: bool,
-) -> Iterator[Score]:
-    """Scores of the plain release and of the others, those of the better ones again."""
-    count, most = (1, 1) if short else (TRIALS, len(STRATA))
-    telling: list[Trial] = []  # the first trials in which the plain release loses something
-    losses: list[float] = []
-    for number in range(most):
-        trial = simulator.trial(number)
-        lost = trial.loss(plain, budget) or 0.0
-        if lost > NOTHING and len(telling) < count:
-            telling.append(trial)
-            losses.append(lost)
-        if len(telling) == count:
-            break
-    yield Score(plain, tuple(losses))
-    if len(telling) < count:
-        return
-    able: list[Score] = []
-    for strategy in menu:
-        score = Score(strategy, (), telling[0].loss(strategy, budget, proposed=True))
-        able += [score] if score.proposed is not None else []
-        yield score
-    if short:
-        return
-    answered: list[Score] = []
-    for score in sorted(able, key=attrgetter("rank"))[:FINALISTS]:
-        answered.append(replace(score, losses=(telling[0].loss(score.strategy, budget),)))
-        yield answered[-1]
-    if answered:
-        best = min(answered, key=attrgetter("rank"))
-        for trial in telling[1:]:
-            best = replace(best, losses=(*best.losses, trial.loss(best.strategy, budget)))
-        yield best
+    return Choice(best.taken if best.losses else plain, tuple(found.values()))
 
 
 def promises_nothing(simulator: Simulator, strategy: Strategy, budget: PrivacyBudget) -> bool:

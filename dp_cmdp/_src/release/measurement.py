@@ -358,14 +358,12 @@ class System:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Fast draws in floats from a seeded generator: not private. Without one: the law's middle."""
+    """Fast draws in floats from a seeded generator: not private."""
 
-    rng: np.random.Generator | None
+    rng: np.random.Generator
     simulated: ClassVar[bool] = True
 
     def draw(self, law: Law, size: int) -> list[int]:
-        if self.rng is None:
-            return [round(law.mean)] * size
         low, high = law.low, law.high  # which rounded floats may exceed
         drawn: list[int] = []
         for z in map(int, law.sample_floats(self.rng, size).tolist()):

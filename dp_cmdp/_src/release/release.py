@@ -150,7 +150,7 @@ class Release:
             return NotImplemented
         if self.envelope != other.envelope:
             raise InvalidArgumentError(
-                "releases must be of one envelope: bounds, names and adjacency of these differ, so "
+                f"releases must be of one envelope: {self.envelope.difference(other.envelope)}, so "
                 "their budgets do not add up"
             )
         references = [

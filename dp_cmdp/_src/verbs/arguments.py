@@ -194,8 +194,8 @@ def release_of(name: str, release: Any, envelope: Envelope) -> Release | None:
         )
     if release.envelope != envelope:
         raise InvalidArgumentError(
-            f"{name} must be of the problem's envelope; it is of {release.envelope!r}, the "
-            f"problem's is {envelope!r}"
+            f"{name} must be of the problem's envelope; of the two, "
+            f"{envelope.difference(release.envelope)}"
         )
     return release
 

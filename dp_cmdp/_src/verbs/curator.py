@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
 from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import facts_table
-from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.base.validation import is_mapping, validated
 from dp_cmdp._src.checking.report import Finding, Report
-from dp_cmdp._src.data.database import Database, _flat
+from dp_cmdp._src.data.database import (
+    Database,
+    _by_group,
+    _by_labels,
+    _flat,
+    private_group,
+    read_table,
+)
 from dp_cmdp._src.data.envelope import Envelope, Group, UncertaintySet
 from dp_cmdp._src.data.frames import is_table
-from dp_cmdp._src.data.labels import level_names
+from dp_cmdp._src.data.labels import flat_index, label_at, level_names, plain
 from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, data_of, database_of
 
-#: Mistaken entries that a report names.
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Mistaken entries or labels that a report names.
 SHOWN = 8
 
 
@@ -192,23 +203,75 @@ def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
     try:
         source: Any = database._source
         called = callable(source) and not is_table(source)
-        found = _flat(source() if called else source, envelope)
+        given = source() if called else source
+        given = read_table(given, envelope.groups) if isinstance(given, str | Path) else given
+        found = _flat(given, envelope)
+        if found is None:
+            return [(fits, _misfits(given, envelope))]
     except Exception as error:
-        return [(fits, str(error) or type(error).__name__)]
-    if found is None:
-        wanted = ", ".join(
-            f"{group.name} ({group.size}{_levels(group)})" for group in envelope.groups
-        )
-        return [(fits, f"wanted are the numbers of {wanted}, each once")]
+        return [(fits, f"{type(error).__name__}: {error}")]
     away = np.flatnonzero(~((found >= envelope.lower) & (found <= envelope.upper)))
     shown = [
-        f"entry {k}: {found[k]:g} outside [{envelope.lower[k]:g}, {envelope.upper[k]:g}]"
+        f"{_entry(envelope, k)}: {found[k]:g} outside [{envelope.lower[k]:g}, "
+        f"{envelope.upper[k]:g}]"
         for k in away[:SHOWN].tolist()
     ]
-    more = f" and {away.size - SHOWN} more" if away.size > SHOWN else ""
-    return [(fits, ""), ("every value lies within its public bounds", "; ".join(shown) + more)]
+    return [(fits, ""), ("every value lies within its public bounds", _listed(shown, away.size))]
 
 
-def _levels(group: Group) -> str:
-    names = [str(name) for name in level_names(group.labels) if name]
-    return f", by {', '.join(names)}" if names else ""
+def _entry(envelope: Envelope, entry: int) -> str:
+    """An entry by its number, and by its group and label where it has them."""
+    group = next(each for each in envelope.groups if entry < each.stop)
+    label = label_at(group.labels, entry - group.start) if group.labels else ""
+    place = f"{group.name} {label}".strip() if len(envelope.groups) > 1 else label
+    return f"entry {entry} ({place})" if place else f"entry {entry}"
+
+
+def _misfits(given: Any, envelope: Envelope) -> str:
+    """What is wanted of values that do not fit, and what they have instead, group by group."""
+    groups = envelope.groups
+    parts = _by_group(given, envelope) if is_mapping(given) else [given] * (len(groups) == 1)
+    if not parts:
+        wanted = ", ".join(f"{group.name} ({group.size})" for group in groups)
+        return f"wanted are numbers by group, each once: {wanted}"
+    pairs = zip(parts, groups, strict=True)
+    found = [(group, _misfit(part, group)) for part, group in pairs]
+    return "; ".join(f"{group.name}: {why}" for group, why in found if why)
+
+
+def _misfit(part: Any, group: Group) -> str:
+    """What is wrong with the values of one group; empty if they fit."""
+    if private_group(part, group) is not None:
+        return ""
+    if not (is_table(part) and group.labels):
+        return f"wanted are numbers of shape {group.shape}, got shape {np.shape(part)}"
+    names = level_names(group.labels)
+    table = _by_labels(part, names)
+    wide = len(group.labels) == table.ndim == 2 and table.index.nlevels == 1
+    axes = group.labels if wide else (flat_index(group.labels),)
+    pairs = zip(axes, table.axes, strict=False)
+    differ = [words for own, other in pairs for words in _differences(own, other)]
+    by = f" ({', '.join(filter(None, names))})" if any(names) else ""
+    return f"wanted is one number per label{by}; " + (
+        ", ".join(differ) or "labels or columns of another kind, name or order"
+    )
+
+
+def _differences(wanted: pd.Index, found: pd.Index) -> list[str]:
+    """Labels that are missing, not wanted, or there twice."""
+    own, other = (list(map(plain, each.tolist())) for each in (wanted, found))
+    kinds = {
+        "missing": [label for label in own if label not in other],
+        "not wanted": [label for label in other if label not in own],
+        "twice": [label for label in dict.fromkeys(other) if other.count(label) > 1],
+    }
+    return [
+        f"{what}: {_listed(list(map(repr, labels[:SHOWN])), len(labels))}"
+        for what, labels in kinds.items()
+        if labels
+    ]
+
+
+def _listed(shown: list[str], count: int) -> str:
+    more = f" and {count - len(shown)} more" if count > len(shown) else ""
+    return "; ".join(shown) + more

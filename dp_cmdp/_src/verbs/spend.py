@@ -17,7 +17,7 @@ from dp_cmdp._src.release.measurement import System
 from dp_cmdp._src.release.publish import amended, answered, carrying
 from dp_cmdp._src.release.publish import publish as published
 from dp_cmdp._src.release.release import Release
-from dp_cmdp._src.release.strategy import LinearQueries, Strategy
+from dp_cmdp._src.release.strategy import Strategy
 from dp_cmdp._src.verbs.arguments import (
     Data,
     Problem,
@@ -227,7 +227,7 @@ def _chosen(
     """The strategy, and a warning where simulation says that it will tell nothing."""
     if robust is None:  # an envelope alone
         chosen = wanted or Strategy.entries()
-        if any(isinstance(step.propose, LinearQueries) for step in chosen.steps):
+        if any(step.believes for step in chosen.steps):
             raise InvalidArgumentError(
                 f"strategy must be 'entries' for an Envelope, got {chosen}: queries are proposed "
                 "for a problem; pass one"

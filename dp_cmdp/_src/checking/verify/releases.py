@@ -151,6 +151,7 @@ class ReleaseFile:
     adjacency: Adjacency
     simulated: bool
     ledger: str | None
+    strategy: Any
     outcomes: list[Outcome]
     laws: list[Law | None]
 
@@ -162,13 +163,14 @@ class ReleaseFile:
         refuse_unless(isinstance(parts, list), "the outcomes are no list")
         outcomes = [Outcome.read(part, adjacency) for part in parts]
         laws = [law_of(each.law_document) or trust(each.law_document) for each in outcomes]
-        simulated, ledger, _ = (member(said, name) for name in ("simulated", "ledger", "strategy"))
+        names = ("simulated", "ledger", "strategy")
+        simulated, ledger, strategy = (member(said, name) for name in names)
         refuse_unless(isinstance(simulated, bool), "simulated must be true or false")
         refuse_unless(
             ledger is None or (isinstance(ledger, str) and ledger.isprintable()),
             "the reference of a ledger must be a text",
         )
-        return cls(subject, adjacency, simulated, ledger, outcomes, laws)
+        return cls(subject, adjacency, simulated, ledger, strategy, outcomes, laws)
 
     @cached_property
     def budget(self) -> tuple[Fraction, Fraction]:
@@ -200,6 +202,9 @@ class ReleaseFile:
             self._try("its measurements add up", lambda: f"ε = {epsilon}, δ = {delta}"),
             self._try("some database within the bounds agrees with all of it", self._consistent),
         ]
+        if self.strategy is not None:
+            claim = "each measurement has a step's share of what its strategy spends"
+            found.append(self._try(claim, self._shared))
         claim = "its noise is exact"
         if self.simulated:
             why = "SIMULATED: drawn for a study; it is not private"
@@ -255,12 +260,43 @@ class ReleaseFile:
         refuse_unless(not self.known.is_empty(), "its integers contradict each other")
         return f"{len(self.known.rows)} inequalities and the bounds"
 
+    def _shared(self) -> str:
+        """Outcomes are those of some of the steps, in order, and spend what these may."""
+        parts = iter(parts_of(self.strategy))
+        for outcome in self.outcomes:
+            spent = outcome.epsilon, outcome.delta
+            fits = any(spent[0] <= part[0] and spent[1] <= part[1] for part in parts)
+            refuse_unless(
+                fits, f"no step that is left has a share of ε = {spent[0]}, δ = {spent[1]}"
+            )
+        return f"{len(self.outcomes)} measurements"
+
     def _try(self, claim: str, prove: Callable[[], str | Finding]) -> Finding:
         try:
             found = prove()
         except Refused as error:
             return Finding(self.subject, claim, False, str(error))
         return found if isinstance(found, Finding) else Finding(self.subject, claim, True, found)
+
+
+def parts_of(strategy: Any) -> list[tuple[Fraction, Fraction]]:
+    """What the steps of a strategy may spend each, after those of the releases before it."""
+    refuse_unless(isinstance(strategy, Mapping), "the strategy is no document")
+    if "several" in strategy:
+        several = strategy["several"]
+        refuse_unless(isinstance(several, list), "the strategies are no list")
+        return [part for each in several for part in parts_of(each)]
+    earlier = parts_of(strategy["after"]) if "after" in strategy else []
+    names = ("epsilon", "delta")
+    whole = [fraction(member(strategy, name), name) for name in names]
+    steps = member(strategy, "steps")
+    refuse_unless(isinstance(steps, list), "the steps are no list")
+    shares = [
+        [fraction(member(step, name), f"a share of {name}") for name in names] for step in steps
+    ]
+    for share in zip(*shares, strict=True):
+        refuse_unless(sum(share) <= 1, "its steps have more than the whole budget")
+    return earlier + [(whole[0] * first, whole[1] * second) for first, second in shares]
 
 
 def trusting(laws: Sequence[Any]) -> Trust:

@@ -18,7 +18,11 @@ import numpy as np
 from cvxpy.constraints.zero import Equality, Zero
 from cvxpy.expressions.expression import Expression
 from cvxpy.reductions.chain import Chain
-from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
+from cvxpy.reductions.cvx_attr2constr import (
+    CvxAttr2Constr,
+    lower_value,
+    recover_value_for_leaf,
+)
 from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 from cvxpy.reductions.eliminate_zero_sized import EliminateZeroSized
 from cvxpy.reductions.flip_objective import FlipObjective
@@ -26,7 +30,7 @@ from cvxpy.reductions.solution import Solution as CvxpySolution
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import Error, InvalidArgumentError
-from dp_cmdp._src.base.validation import text_of
+from dp_cmdp._src.base.validation import FloatArray, is_sparse, text_of
 from dp_cmdp._src.frontends.cvxpy.parameter import PrivateParameter
 from dp_cmdp._src.frontends.cvxpy.refusals import (
     constraint_name,
@@ -58,6 +62,20 @@ class Canonical:
     def inverted(self, solution: CvxpySolution) -> CvxpySolution:
         """A solution of the cone program as one of the restated problem."""
         return self._chain.invert(solution, self._inverse)
+
+    def lowered(self, variable: cp.Variable, value: FloatArray) -> tuple[int, FloatArray]:
+        """Where a variable of the restated problem begins in the cone program, and its numbers."""
+        replaced = self._inverse[-2]
+        own = replaced[0][variable.id] if replaced else variable
+        found = np.ravel(lower_value(variable, value), order="F")
+        back: Any = recover_value_for_leaf(
+            variable, found.reshape(own.shape, order="F"), project=False
+        )
+        if not np.array_equal(back.toarray() if is_sparse(back) else back, value):
+            raise InvalidArgumentError(
+                f"decision must be what {variable.name()} may be: symmetric, diagonal or sparse"
+            )
+        return self.cone.variable_start[own.id], found
 
 
 class Restated:

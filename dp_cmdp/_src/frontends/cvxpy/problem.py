@@ -17,8 +17,10 @@ from cvxpy.constraints.zero import Zero
 from cvxpy.reductions.solution import Solution
 from scipy import sparse
 
-from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
+from dp_cmdp._src.base import validation as check
+from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.labels import labels_of
 from dp_cmdp._src.frontends.constant import with_constant
@@ -185,8 +187,44 @@ class CvxpyProblem:
         return RefusedError(text, repairs=error.repairs)
 
     def certify(self, decision: Any, known: UncertaintySet) -> Certificate:
-        """What is proved of the values of the variables for every database of the set."""
-        return self.linear.certify(self._point(decision), known)
+        """What is proved of values of the variables for every database of the set.
+
+        Of plain values, which the variables that cvxpy makes for its atoms are not among, those are
+        found that keep the rows.
+        """
+        if isinstance(decision, Values):
+            return self.linear.certify(decision.point, known)
+        point, linear = self._given(decision), self.linear
+        free = np.isnan(point)
+        if free.any():
+            low, high = (np.where(free, end, point) for end in (linear.lower, linear.upper))
+            nothing = Affine.of(np.zeros(point.size), self.envelope)
+            try:
+                point = linear._with(objective=nothing, lower=low, upper=high).answer(known).x
+            except (RefusedError, SolverError):
+                return _unproved(linear)
+        return linear.certify(point, known)
+
+    def _given(self, decision: Any) -> FloatArray:
+        """The point of plain values; NaN for what only the reductions know."""
+        if not check.is_mapping(decision):
+            raise InvalidArgumentError(
+                "decision must be a mapping from every variable of the problem to its value, such "
+                f"as found.values; got {type(decision).__name__}"
+            )
+        point = np.full(self.linear.lower.size, np.nan)
+        point[self.size :] = 1.0  # the variable of a constant
+        for variable in self.problem.variables():
+            given: Any = decision.get(variable)
+            value = check.array("decision", given.toarray() if check.is_sparse(given) else given)
+            if value.shape != variable.shape or not np.isfinite(value).all():
+                raise InvalidArgumentError(
+                    f"decision must have finite numbers of shape {variable.shape} for "
+                    f"{variable.name()}"
+                )
+            first, own = self.canonical.lowered(self.canonical.restated.twin(variable), value)
+            point[first : first + own.size] = own
+        return point
 
     def value(self, decision: Any, values: FloatArray) -> float:
         """The user's objective of a decision at a database.
@@ -319,6 +357,12 @@ def load(problem: cp.Problem) -> ParametricLP:
             "to solve, publish, answer or certify"
         )
     return made.linear
+
+
+def _unproved(linear: ParametricLP) -> Certificate:
+    """Of a plan for which the variables of atoms have no values that keep the rows."""
+    none = np.full(len(linear.row_names), -np.inf)
+    return Certificate(False, none, linear.row_names, reason="some row may be exceeded")
 
 
 # ------------------------------------------------------------------------------ the linear program

@@ -206,13 +206,9 @@ def _refuse_given(arguments: Mapping[str, Any]) -> None:
 
 def _refuse_negative(model: ParametricCMDP) -> None:
     """Refuse costs that may be below 0: a time limit cuts off what they earn back."""
-    low, high = model.envelope.lower, model.envelope.upper
-    for name, price in zip(model.names, model.constraints.prices, strict=True):
-        terms = model.cost if price is None else price  # None: of a whole table
-        least = terms.constant.toarray()
-        ends = terms.coefficient * low[terms.entry], terms.coefficient * high[terms.entry]
-        np.add.at(least, (terms.row, terms.col), np.minimum(*ends))
-        if (least < 0.0).any():
+    least = model.lowest_costs(model.envelope.uncertainty)
+    for name, lowest in zip(model.names, least.tolist(), strict=True):
+        if lowest < 0.0:
             raise InvalidArgumentError(
                 f"{name} must not be negative: where a time limit cuts episodes short, what is not "
                 "earned back any more would be certified as if it were. If nothing does, build a "

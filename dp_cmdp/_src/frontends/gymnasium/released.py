@@ -6,11 +6,10 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
-from dp_cmdp._src.base.validation import validated
+from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.certificate import worst_databases
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.cmdp.rollout import StepCosts
@@ -33,7 +32,34 @@ def worst_costs(problem: ParametricCMDP, known: UncertaintySet) -> StepCosts:
     return StepCosts.of(problem, databases, charged)
 
 
-class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
+class Following(gym.Wrapper[Any, Any, Any, Any]):
+    """An agent's environment, and the state of a problem's model that it is in."""
+
+    def __init__(self, env: Any, problem: ParametricCMDP) -> None:
+        if hasattr(env, "num_envs") or not isinstance(env, gym.Env):
+            raise InvalidArgumentError(
+                "env must be one gymnasium.Env; of a vector environment wrap every environment: "
+                "gymnasium.make_vec(…, wrappers=[…])"
+            )
+        super().__init__(env)
+        if getattr(env.unwrapped, "access", None) == "curator":
+            raise PrivacyLeakError(
+                "env must be an agent's: a learner could reach the database of a curator's"
+            )
+        self._environment = getattr(problem, "environment", None)
+        self.problem, self._state = problem, 0
+        check_size("action_space", env.action_space, problem.num_actions)
+        if self._environment is None:
+            sizes = problem.num_states, problem.num_states - 1  # a state after the end
+            check_size("observation_space", env.observation_space, *sizes)
+
+    def _state_of(self, observation: Any) -> int:
+        if self._environment is None:
+            return int(observation)
+        return self._environment.state_of(self.env, observation)
+
+
+class ReleasedCosts(Following, gym.utils.RecordConstructorArgs):
     """Report in ``info["cost"]`` what a step costs at the worst database that a release allows.
 
     Parameters
@@ -50,6 +76,8 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
     ----------
     limit : float array
         A certain lower bound of each limit.
+    cost_limit : float or float array
+        The same, a number where there is one: where safe-RL libraries look for it.
 
     Raises
     ------
@@ -64,8 +92,8 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
     released, no database has all entries at their upper ends: the costs are those of the worst
     database for the policy that is certified for the release, and ``repr`` says so. Whatever a
     learner finds is proved with ``certify(problem, policy, release)``. A cost that `env` itself
-    reports is replaced. **Privacy.** *Post-processing* of the release, however long a learner
-    trains.
+    reports is replaced; ``info["cost_sum"]`` is the sum over the kinds of cost in this step.
+    **Privacy.** *Post-processing* of the release, however long a learner trains.
 
     Examples
     --------
@@ -84,25 +112,15 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
         gym.utils.RecordConstructorArgs.__init__(
             self, _disable_deepcopy=True, problem=problem, release=release
         )
-        super().__init__(env)
-        if getattr(env.unwrapped, "access", None) == "curator":
-            raise PrivacyLeakError(
-                "env must be an agent's: a learner could reach the database of a curator's"
-            )
+        super().__init__(env, problem)
         if release is not None and release.envelope != problem.envelope:
             raise InvalidArgumentError(
                 "release must be of the problem's envelope; it is of another database"
             )
         known = problem.envelope.uncertainty if release is None else release.uncertainty
-        self._environment = getattr(problem, "environment", None)
-        self._price, self._state = worst_costs(problem, known), 0
-        self.problem: ParametricCMDP = problem
-        self.release: Release | None = release
-        self.limit: NDArray[np.float64] = check.frozen(problem.lowest_limits(known))
-        check_size("action_space", env.action_space, problem.num_actions)
-        if self._environment is None:
-            sizes = problem.num_states, problem.num_states - 1  # a state after the end
-            check_size("observation_space", env.observation_space, *sizes)
+        self._price, self.release = worst_costs(problem, known), release
+        self.limit = check.frozen(problem.lowest_limits(known))
+        self.cost_limit = alone(self.limit)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -116,13 +134,8 @@ class ReleasedCosts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructor
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._state = self._state_of(observation)
         costs = self._price(before, int(action), self._state)
-        cost = float(costs[0]) if costs.size == 1 else costs
-        return observation, reward, terminated, truncated, {**info, "cost": cost}
-
-    def _state_of(self, observation: Any) -> int:
-        if self._environment is None:
-            return int(observation)
-        return self._environment.state_of(self.env, observation)
+        told = {"cost": alone(costs), "cost_sum": float(costs.sum())}
+        return observation, reward, terminated, truncated, {**info, **told}
 
     def render(self) -> Any:
         """The environment's picture; of a hazard grid, candidates in the colour of their costs.
@@ -193,6 +206,11 @@ class StateObservation(gym.Wrapper[int, int, Any, int], gym.utils.RecordConstruc
         observation, reward, terminated, truncated, info = self.env.step(action)
         state = self._known.state_of(self.env, observation)
         return state, reward, terminated, truncated, info
+
+
+def alone(numbers: FloatArray) -> float | FloatArray:
+    """One number as a float, several as they are."""
+    return float(numbers[0]) if numbers.size == 1 else numbers
 
 
 def check_size(name: str, space: Any, *sizes: int) -> None:

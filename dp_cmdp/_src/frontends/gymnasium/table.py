@@ -77,11 +77,11 @@ def wrappers(env: Any) -> Iterator[Any]:
         env = env.env
 
 
-def played(env: Any) -> Any:
-    """The environment below its wrappers, if none of them changes what it does."""
+def played(env: Any, *own: type) -> Any:
+    """The environment below its wrappers, if none of them changes what it does; `own` do not."""
     import gymnasium
 
-    harmless = [getattr(gymnasium.wrappers, name) for name in HARMLESS]
+    harmless = [*own, *(getattr(gymnasium.wrappers, name) for name in HARMLESS)]
     for layer in wrappers(env):
         if type(layer) not in harmless:
             raise InvalidArgumentError(
