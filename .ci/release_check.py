@@ -85,8 +85,10 @@ class ReleaseCheck:
 
     def tool(self, *words: str | Path) -> str:
         if self._tools is None:
-            self._tools = Environment(Path(sys.executable), self.folder / "tools", pinned=True)
-            self._tools.install(*TOOLS)
+            # unpinned: cffconvert needs an older jsonschema than the documentation's notebooks
+            made = Environment(Path(sys.executable), self.folder / "tools", pinned=False)
+            made.install(*TOOLS)
+            self._tools = made
         program, *rest = words
         return run([self._tools.folder / "bin" / program, *rest], cwd=ROOT)
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, PrivacyWarning
-from dp_cmdp._src.base.html import facts_table
+from dp_cmdp._src.base.html import values_table
 
 Number = int | float | str | Fraction | Decimal
 
@@ -253,8 +253,8 @@ class PrivacyBudget:
         return f"(ε = {shown_down(self.epsilon)}, δ = {shown_down(self.delta)})"
 
     def _repr_html_(self) -> str:
-        facts = [("ε", shown_up(self.epsilon)), ("δ", shown_up(self.delta))]
-        return facts_table("PrivacyBudget", facts)
+        shown = [("ε", shown_up(self.epsilon)), ("δ", shown_up(self.delta))]
+        return values_table("PrivacyBudget", shown)
 
 
 def amount(epsilon: Fraction, delta: Fraction) -> PrivacyBudget:

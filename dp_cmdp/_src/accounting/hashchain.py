@@ -170,10 +170,10 @@ def genesis(ledger_id: str) -> str:
     return _sha256(["dp-cmdp ledger", ledger_id])
 
 
-def link(previous: str, facts: Sequence[Any]) -> str:
+def link(previous: str, values: Sequence[Any]) -> str:
     """hᵢ = H(hᵢ₋₁, entryᵢ); an entry that protects nothing is hashed as before there were units."""
     names = ("index", "time", "kind", "identity", "epsilon", "delta", "note", "protects")
-    said = dict(zip(names, facts, strict=True))
+    said = dict(zip(names, values, strict=True))
     if not said["protects"]:
         del said["protects"]
     return _sha256([previous, said])

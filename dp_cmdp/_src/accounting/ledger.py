@@ -43,7 +43,7 @@ from dp_cmdp._src.accounting.ledger_file import (
 )
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import BudgetExceededError, InvalidArgumentError, LedgerError
-from dp_cmdp._src.base.html import facts_table
+from dp_cmdp._src.base.html import values_table
 from dp_cmdp._src.base.validation import validated
 
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ class PrivacyLedger:
         try:
             found = self._balance(self._read())
         except LedgerError as error:
-            return facts_table(title, [("not read", error)])
+            return values_table(title, [("not read", error)])
         rows = [
             ("account", self.account),
             ("unit", found.unit or "not stated"),
@@ -365,7 +365,7 @@ class PrivacyLedger:
             ("spent", found.spent),
             ("remaining", found.remaining.rounded_down()),
         ]
-        return facts_table(title, rows)
+        return values_table(title, rows)
 
     def _read(self) -> Chain:
         with self._transaction() as database:

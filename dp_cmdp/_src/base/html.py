@@ -17,9 +17,9 @@ def shown(item: Any) -> str:
     return escape(text)
 
 
-def facts_table(title: str, facts: Iterable[tuple[str, Any]]) -> str:
+def values_table(title: str, values: Iterable[tuple[str, Any]]) -> str:
     """Two columns: what, and its value."""
-    lines = "".join(_row((name, value), first="th") for name, value in facts)
+    lines = "".join(_row((name, value), first="th") for name, value in values)
     return f"<table><caption>{shown(title)}</caption><tbody>{lines}</tbody></table>"
 
 

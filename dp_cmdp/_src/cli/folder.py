@@ -177,21 +177,22 @@ def write_private(folder: Path, name: str, look: Callable[[Path], Mapping[str, A
     return write_bytes(inner / name, _encoded(content), private=True)
 
 
-def _encoded(facts: Any) -> bytes:
-    return (json.dumps(finite(facts), indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
+def _encoded(content: Any) -> bytes:
+    text = json.dumps(finite(content), indent=2, ensure_ascii=False)
+    return f"{text}\n".encode(errors="replace")
 
 
-def finite(facts: Any) -> Any:
+def finite(content: Any) -> Any:
     """The same for JSON, which has neither infinity nor NaN."""
-    if isinstance(facts, Mapping):
-        return {name: finite(fact) for name, fact in facts.items()}
-    if isinstance(facts, list | tuple):
-        return [finite(fact) for fact in facts]
-    return None if isinstance(facts, float) and not math.isfinite(facts) else facts
+    if isinstance(content, Mapping):
+        return {name: finite(part) for name, part in content.items()}
+    if isinstance(content, list | tuple):
+        return [finite(part) for part in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
-def write_json(path: Path, facts: Mapping[str, Any]) -> Path:
-    """Public facts as JSON, atomically."""
+def write_json(path: Path, content: Mapping[str, Any]) -> Path:
+    """Public content as JSON, atomically."""
     from dp_cmdp._src.base.storage import write_bytes
 
-    return write_bytes(path, _encoded(facts))
+    return write_bytes(path, _encoded(content))

@@ -98,6 +98,6 @@ def _say(options: argparse.Namespace, chain: Any, *lines: tuple[str, str], **mor
             ("  spent", str(balance.spent)),
             ("  left", balance.remaining.rounded_down()),
         ]
-    facts = {"accounts": accounts, "head": str(chain.head), **more}
-    report.say(options, facts, *told, *lines, ("head", f"{chain.head} (to be pinned)"))
+    summary = {"accounts": accounts, "head": str(chain.head), **more}
+    report.say(options, summary, *told, *lines, ("head", f"{chain.head} (to be pinned)"))
     return 0

@@ -99,10 +99,10 @@ def evaluate(options: argparse.Namespace) -> int:
         return _tell_curator(options, "evaluation.json", look)
     proof, value = report.under_bar(options, "proof", work)
     slack = dict(zip(proof.names, proof.slack.tolist(), strict=True))
-    facts = {"problem": which.name, "value": value, "slack": slack}
+    summary = {"problem": which.name, "value": value, "slack": slack}
     lines = [("", f"{name}: limit − cost ≥ {least:.6g}") for name, least in slack.items()]
-    facts["certificate"] = report.certificate_facts(proof)
-    report.say(options, facts, ("value", f"{value:.8g}"), ("costs", repr(proof)), *lines)
+    summary["certificate"] = report.certificate_summary(proof)
+    report.say(options, summary, ("value", f"{value:.8g}"), ("costs", repr(proof)), *lines)
     return 0 if proof else EXIT_NOT_PROVED
 
 
@@ -116,12 +116,12 @@ def rollout(options: argparse.Namespace) -> int:
     look = partial(_played, options, which, decision)
     if options.curator:
         return _tell_curator(options, "rollout.json", look)
-    facts = report.under_bar(options, "episodes", look)
-    means = {"return": facts["return"], **facts["costs"]}
+    summary = report.under_bar(options, "episodes", look)
+    means = {"return": summary["return"], **summary["costs"]}
     text = "{mean:.5g}  [{low:.5g}, {high:.5g}]"
     lines = [(name, f"  {text.format(**mean)}") for name, mean in means.items()]
-    length = f"{options.episodes} episodes, {facts['mean_length']:.1f} steps on average"
-    report.say(options, facts, *lines, ("charged", facts["charged"]), ("length", length))
+    length = f"{options.episodes} episodes, {summary['mean_length']:.1f} steps on average"
+    report.say(options, summary, *lines, ("charged", summary["charged"]), ("length", length))
     return 0
 
 

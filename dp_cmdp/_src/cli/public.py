@@ -94,12 +94,12 @@ def answer(options: argparse.Namespace) -> int:
     with answer_folder(options.out, given=file) as folder:
         find = partial(dp.answer, which.problem, release)
         found: Any = report.under_bar(options, "answer", find)
-        facts = report.answer_facts(which, found)
+        summary = report.answer_summary(which, found)
         if release is not None:
             folder.keep(release)
-        folder.write(partial(report.write_answer, which, found, facts))
-    lines = report.answer_lines(which, found, options.out, facts["robust"]["value"])
-    report.say(options, facts, *lines)
+        folder.write(partial(report.write_answer, which, found, summary))
+    lines = report.answer_lines(which, found, options.out, summary["robust"]["value"])
+    report.say(options, summary, *lines)
     return 0
 
 
@@ -109,9 +109,9 @@ def certify(options: argparse.Namespace) -> int:
     which, decision, release = decided(options)
     prove = partial(dp.certify, which.problem, decision, release)
     proof = report.under_bar(options, "proof", prove)
-    facts = {"problem": which.name, "certificate": report.certificate_facts(proof)}
+    summary = {"problem": which.name, "certificate": report.certificate_summary(proof)}
     lines = [("decision", str(options.decision)), ("", repr(proof))]
-    report.say(options, facts, report.problem_line(which), *lines)
+    report.say(options, summary, report.problem_line(which), *lines)
     return 0 if proof else EXIT_NOT_PROVED
 
 
@@ -164,19 +164,19 @@ def advise(options: argparse.Namespace) -> int:
         def work() -> tuple[Any, dict[str, Any]]:
             advice = dp.advise(which.problem, epsilon=epsilons, **_drawn(options, which))
             rows = advice.to_frame().to_dict("records")
-            facts = {"problem": which.name, "strategy": advice.strategy.name, "rows": rows}
+            summary = {"problem": which.name, "strategy": advice.strategy.name, "rows": rows}
             if options.loss is not None:
                 smallest = advice.smallest_epsilon(loss=options.loss)
-                facts |= {"loss": options.loss, "smallest_epsilon": smallest}
-            write_json(folder / "advice.json", facts)
+                summary |= {"loss": options.loss, "smallest_epsilon": smallest}
+            write_json(folder / "advice.json", summary)
             report.draw(advice, folder / "advice.png")
-            return advice, facts
+            return advice, summary
 
-        advice, facts = report.under_bar(options, "advice", work)
+        advice, summary = report.under_bar(options, "advice", work)
     if not options.json:
         print(advice)
-    lines = [] if options.loss is None else [("ε needed", f"{facts['smallest_epsilon']:.3g}")]
-    report.say(options, facts, *lines, ("written", f"{options.out}/"))
+    lines = [] if options.loss is None else [("ε needed", f"{summary['smallest_epsilon']:.3g}")]
+    report.say(options, summary, *lines, ("written", f"{options.out}/"))
     return 0
 
 
@@ -193,11 +193,11 @@ def simulate(options: argparse.Namespace) -> int:
         frame = runs.to_frame()
         frame.to_csv(folder / "simulation.csv", index_label="draw")
     mean = {name: float(frame[name].mean()) for name in ("value", "loss", "recovered")}
-    facts = {"simulated": True, "problem": which.name, "strategy": runs.strategy.name}
-    facts |= {"draws": len(runs), "seed": options.seed, "best": runs.best, "mean": mean}
+    summary = {"simulated": True, "problem": which.name, "strategy": runs.strategy.name}
+    summary |= {"draws": len(runs), "seed": options.seed, "best": runs.best, "mean": mean}
     report.say(
         options,
-        {**facts, "robust": {"value": runs.robust}},
+        {**summary, "robust": {"value": runs.robust}},
         ("SIMULATED", f"{len(runs)} draws of {runs.strategy.name} on invented numbers"),
         ("value", f"{mean['value']:.6g}; best {runs.best:.6g}, robust {runs.robust:.6g}"),
         ("loss", f"{mean['loss']:.3%}; {mean['recovered']:.0%} of the robust loss recovered"),

@@ -17,7 +17,7 @@ T = TypeVar("T")
 WIDTH = 100
 
 
-def certificate_facts(proof: Any) -> dict[str, Any]:
+def certificate_summary(proof: Any) -> dict[str, Any]:
     """What is proved, in words and numbers: never a cost beside a limit of another database."""
     text = repr(proof)
     words = text.removeprefix("verified: ").partition(" (slack")[0]
@@ -29,7 +29,7 @@ def certificate_facts(proof: Any) -> dict[str, Any]:
     }
 
 
-def release_facts(release: Any) -> dict[str, Any] | None:
+def release_summary(release: Any) -> dict[str, Any] | None:
     if release is None:
         return None
     return {
@@ -45,7 +45,7 @@ def strategy_name(release: Any) -> str | None:
     return None if release is None else (release.strategy_document or {}).get("name")
 
 
-def answer_facts(which: Named, found: Any) -> dict[str, Any]:
+def answer_summary(which: Named, found: Any) -> dict[str, Any]:
     """What certificate.json holds and ``--json`` prints."""
     robust = which.problem.value(found.robust.decision, found.estimate)
     return finite(
@@ -58,8 +58,8 @@ def answer_facts(which: Named, found: Any) -> dict[str, Any]:
             "strategy": strategy_name(found.release),
             "epsilon": float(found.epsilon),
             "delta": float(found.delta),
-            "release": release_facts(found.release),
-            "certificate": certificate_facts(found.certificate),
+            "release": release_summary(found.release),
+            "certificate": certificate_summary(found.certificate),
         }
     )
 
@@ -94,10 +94,10 @@ def draw(what: Any, path: Path) -> Path | None:
     return save_figure(what.plot(), path)
 
 
-def say(options: Any, facts: dict[str, Any], *lines: tuple[str, str]) -> None:
+def say(options: Any, summary: dict[str, Any], *lines: tuple[str, str]) -> None:
     """One JSON document, or named lines that fit a terminal."""
     if options.json:
-        print(json.dumps(finite(facts), ensure_ascii=False, allow_nan=False), flush=True)
+        print(json.dumps(finite(summary), ensure_ascii=False, allow_nan=False), flush=True)
         return
     whole = {"break_on_hyphens": False, "break_long_words": False, "subsequent_indent": " " * 10}
     for name, text in lines:
@@ -117,11 +117,11 @@ def problem_line(which: Named) -> tuple[str, str]:
 def release_lines(release: Any) -> list[tuple[str, str]]:
     if release is None:
         return [("release", "none: no data was read (ε = 0)")]
-    facts = release_facts(release) or {}
+    summary = release_summary(release) or {}
     silent = f"{release.saturation:.0%} of the entries no better known than in public (saturation)"
     return [
         ("release", f"{strategy_name(release)}: {release.guarantee}"),
-        ("", f"integers measured: {facts['integers']}; {silent}"),
+        ("", f"integers measured: {summary['integers']}; {silent}"),
     ]
 
 

@@ -100,14 +100,14 @@ def solve(options: argparse.Namespace) -> int:
     with _paid(options) as (folder, which, release, budget):
         answer = partial(_answer, options, which, release, budget)
         found = report.under_bar(options, "answer", answer)
-        facts = report.answer_facts(which, found)
-        files = partial(report.write_answer, which, found, facts)
+        summary = report.answer_summary(which, found)
+        files = partial(report.write_answer, which, found, summary)
         report.under_bar(options, "files", lambda: folder.write(files))
     place = str(options.out / CURATOR_FOLDER) if options.compare else None
-    lines = report.answer_lines(which, found, options.out, facts["robust"]["value"])
+    lines = report.answer_lines(which, found, options.out, summary["robust"]["value"])
     if place:
         lines += [("curator", f"the comparison goes to {place}/: not to be published")]
-    report.say(options, {**facts, "comparison": place}, *lines)
+    report.say(options, {**summary, "comparison": place}, *lines)
     if options.compare:
         sys.stdout.flush()  # what is public is out before the truth is looked at
         write_private(options.out, "comparison.json", partial(_compared, options, which, found))
@@ -141,8 +141,8 @@ def publish(options: argparse.Namespace) -> int:
     with _paid(options) as (folder, which, release, budget):
         folder.write(lambda to: report.write_problem(which, to))
     spent = {"epsilon": float(budget.epsilon), "delta": float(budget.delta)}
-    facts = {"problem": which.name, "strategy": report.strategy_name(release), **spent}
-    facts["release"] = report.release_facts(release)
+    summary = {"problem": which.name, "strategy": report.strategy_name(release), **spent}
+    summary["release"] = report.release_summary(release)
     lines = [report.problem_line(which), *report.release_lines(release)]
-    report.say(options, facts, *lines, ("written", f"{options.out}/"))
+    report.say(options, summary, *lines, ("written", f"{options.out}/"))
     return 0

@@ -146,7 +146,7 @@ class Group:
         """Where the next group starts."""
         return self.start + self.size
 
-    def facts(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """For a file."""
         return {"name": self.name, "shape": list(self.shape), "labels": pack_labels(self.labels)}
 
@@ -672,10 +672,15 @@ class Envelope:
         if self is other:
             return True
         same = self.adjacency_digest == other.adjacency_digest
-        return same and list(map(Group.facts, self.groups)) == list(map(Group.facts, other.groups))
+        return same and self._stated == other._stated
 
     def __hash__(self) -> int:
         return hash(self.adjacency_digest)
+
+    @property
+    def _stated(self) -> list[dict[str, Any]]:
+        """Names, shapes and labels, as files state them."""
+        return [group.document() for group in self.groups]
 
     def difference(self, other: Envelope) -> str:
         """What `other`, which is not equal, states otherwise, in words."""
@@ -685,7 +690,7 @@ class Envelope:
             own, its = getattr(self, name), getattr(other, name)
             for k in np.flatnonzero(own != its)[:1].tolist():
                 return f"{name} of entry {k} is {float(its[k])!r}, not {float(own[k])!r}"
-        if list(map(Group.facts, self.groups)) != list(map(Group.facts, other.groups)):
+        if self._stated != other._stated:
             return "groups, shapes or labels differ"
         return "records, what they change, or entries_per_record differ"
 
@@ -706,7 +711,7 @@ class Envelope:
             "change": table.data,
             "records": int(self.change.shape[0]),
             "entries_per_record": self.entries_per_record,
-            "groups": [group.facts() for group in self.groups],
+            "groups": self._stated,
         }
 
     @classmethod

@@ -21,7 +21,7 @@ from dp_cmdp._src.accounting.budget import stated
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily
-from dp_cmdp._src.base.html import MOST_ROWS, facts_table, rows_table
+from dp_cmdp._src.base.html import MOST_ROWS, rows_table, values_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.labels import flat_index
@@ -114,7 +114,7 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         rows = zip(self.names, self.slack.tolist(), strict=False)
-        return facts_table("Certificate", [("verified", repr(self))]) + rows_table(
+        return values_table("Certificate", [("verified", repr(self))]) + rows_table(
             "Slack", [self.subject, "slack"], rows, count=len(self.names)
         )
 
@@ -355,12 +355,12 @@ class Answer(Generic[D]):
         """
         return lazily("dp_cmdp._src.figures.answer", "answer_figure")(self)
 
-    def _facts(self) -> list[tuple[str, Any]]:
-        facts: list[tuple[str, Any]] = [("value", self.value)]
+    def _numbers(self) -> list[tuple[str, Any]]:
+        shown: list[tuple[str, Any]] = [("value", self.value)]
         robust = self.__dict__.get("robust")
         if robust is not None:
-            facts.append(("robust", float(robust.problem.value(robust.decision, self.estimate))))
-        return facts
+            shown.append(("robust", float(robust.problem.value(robust.decision, self.estimate))))
+        return shown
 
     def _guarantee(self) -> str:
         if self.release is None:
@@ -369,17 +369,17 @@ class Answer(Generic[D]):
         return f"SIMULATED {text}" if self.release.simulated and "SIMULATED" not in text else text
 
     def __repr__(self) -> str:
-        facts = ", ".join(f"{name} {number:.6g}" for name, number in self._facts())
+        shown = ", ".join(f"{name} {number:.6g}" for name, number in self._numbers())
         same = self.source == "robust" and self.release is not None
         source = ", equals the robust answer, which needs no data" if same else ""
-        return f"{type(self).__name__}({facts}, {self.certificate!r}, {self._guarantee()}{source})"
+        return f"{type(self).__name__}({shown}, {self.certificate!r}, {self._guarantee()}{source})"
 
     def _repr_html_(self) -> str:
-        facts = [*self._facts(), ("bound", self.bound), ("certificate", repr(self.certificate))]
-        facts.append(("guarantee", self._guarantee()))
+        shown = [*self._numbers(), ("bound", self.bound), ("certificate", repr(self.certificate))]
+        shown.append(("guarantee", self._guarantee()))
         if self.release is not None:
-            facts.append(("saturation", float(self.release.saturation)))
-        return facts_table(type(self).__name__, facts)
+            shown.append(("saturation", float(self.release.saturation)))
+        return values_table(type(self).__name__, shown)
 
     def __getstate__(self) -> dict[str, Any]:
         """A solver's state stays in its process."""

@@ -20,7 +20,7 @@ from scipy import sparse
 from dp_cmdp._src.accounting.budget import PrivacyBudget, shown_up
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily, require
-from dp_cmdp._src.base.html import facts_table
+from dp_cmdp._src.base.html import values_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.frames import entries_frame
@@ -319,7 +319,7 @@ class Release:
             ("noise", "SIMULATED: not private" if self.simulated else "exact"),
             ("saturation", f"{self.saturation:.0%}"),
         ]  # fmt: skip
-        return facts_table("Release", lines)
+        return values_table("Release", lines)
 
 
 def _adjacency(envelope: Envelope) -> str:

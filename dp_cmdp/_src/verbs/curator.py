@@ -10,7 +10,7 @@ import numpy as np
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
 from dp_cmdp._src.base.extras import lazily
-from dp_cmdp._src.base.html import facts_table
+from dp_cmdp._src.base.html import values_table
 from dp_cmdp._src.base.validation import is_mapping, validated
 from dp_cmdp._src.checking.report import Finding, Report
 from dp_cmdp._src.data.database import (
@@ -85,9 +85,9 @@ class Comparison:
         return {**self.__dict__, "_found": None, "_best": None}
 
     def _repr_html_(self) -> str:
-        facts = [("loss", self.loss), ("violated", self.violated), ("value", self.value)]
-        facts += [("best", self.best), ("robust", self.robust)]
-        return facts_table("Comparison (curator only)", facts)
+        shown = [("loss", self.loss), ("violated", self.violated), ("value", self.value)]
+        shown += [("best", self.best), ("robust", self.robust)]
+        return values_table("Comparison (curator only)", shown)
 
 
 @validated

@@ -10,7 +10,7 @@ import numpy as np
 
 from dp_cmdp._src.accounting.budget import Number
 from dp_cmdp._src.base import validation as check
-from dp_cmdp._src.base.html import facts_table
+from dp_cmdp._src.base.html import values_table
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.program.answer import Answer
 from dp_cmdp._src.release.choose import Simulator, choose
@@ -105,9 +105,9 @@ class Simulation:
 
     def _repr_html_(self) -> str:
         frame = self.to_frame()
-        facts = [("strategy", self.strategy.name), ("draws", len(self)), ("best", self.best)]
-        facts += [("mean loss", frame["loss"].mean()), ("robust", self.robust)]
-        return facts_table("Simulation (SIMULATED)", facts)
+        shown = [("strategy", self.strategy.name), ("draws", len(self)), ("best", self.best)]
+        shown += [("mean loss", frame["loss"].mean()), ("robust", self.robust)]
+        return values_table("Simulation (SIMULATED)", shown)
 
 
 @validated
