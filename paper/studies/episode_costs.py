@@ -45,7 +45,7 @@ UNIT = dp.Envelope(0, 1, radius=0.1)
 ENVIRONMENTS: dict[str, Any] = {
     "FrozenLake-v1": ({"states": [5, 7, 11, 12], "on": "entering"}, 0.1, 100),
     "CliffWalking-v1": ({"states": list(range(25, 35))}, 2.0, 100),
-    "Taxi-v3": ({"actions": [4, 5]}, 3.0, 200),
+    "Taxi-v4": ({"actions": [4, 5]}, 1.0, 200),
     "MiniGrid-LavaGapS6-v0": ({"cells": [(1, 3), (2, 3), (4, 3)], "on": "entering"}, 0.05, 144),
 }
 KEYS = ("environment", "criterion", "epsilon")
