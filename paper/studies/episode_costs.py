@@ -143,6 +143,7 @@ def table(frame: pd.DataFrame) -> list[Row]:
     for values, part in frame.groupby(list(KEYS), sort=False):
         key: Row = dict(zip(KEYS, values, strict=True))
         first, count = part.iloc[0], BATCH * len(part)
+        certified, limit = (np.mean(part[name].tolist(), axis=0) for name in ("certified", "limit"))
         mean = np.sum(part["sum"].tolist(), axis=0) / count
         spread = np.sum(part["squares"].tolist(), axis=0) / count - mean**2
         half = z * np.sqrt(np.maximum(spread, 0.0) / count) + math.ulp(1.0) * count
@@ -154,11 +155,11 @@ def table(frame: pd.DataFrame) -> list[Row]:
                     "criterion": key["criterion"],
                     "horizon": int(first["horizon"]),
                     "epsilon": float(key["epsilon"]),
-                    "certified_cost": float(first["certified"][k]),
+                    "certified_cost": float(certified[k]),
                     "simulated_cost": float(mean[k]),
                     "ci_low": float(mean[k] - half[k]),
                     "ci_high": float(mean[k] + half[k]),
-                    "limit": float(first["limit"][k]),
+                    "limit": float(limit[k]),
                     "episodes": count,
                 }
             )

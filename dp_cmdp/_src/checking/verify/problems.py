@@ -153,7 +153,7 @@ class ProblemFile:
     @property
     def is_episodic(self) -> bool:
         """Whether costs are sums over an episode."""
-        return self._horizon() is not None or self._gamma() == 1.0
+        return self.kind == CMDP and (self._horizon() is not None or self._gamma() == 1.0)
 
     def _moves(self, T: Any, start: np.ndarray, actions: int) -> Moves:
         """The transitions; of totals, without the states after the end of an episode."""
