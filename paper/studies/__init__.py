@@ -6,6 +6,7 @@ from paper.studies import (
     auctions,
     bounds,
     cost_of_privacy,
+    episode_costs,
     hsu_cmdp,
     mean_shift,
     munoz_ads,
@@ -15,7 +16,10 @@ from paper.studies import (
 )
 from paper.study import Study
 
-_others = (cost_of_privacy, hsu_cmdp, table1, munoz_ads, mean_shift, bounds, scale, strategy)
+_others = (
+    cost_of_privacy, hsu_cmdp, table1, munoz_ads, mean_shift, bounds, scale, strategy,
+    episode_costs,
+)  # fmt: skip
 STUDIES: dict[str, Study] = {
     study.name: study for study in (*auctions.STUDIES, *(module.STUDY for module in _others))
 }
