@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -143,8 +144,13 @@ class GridModel:
             limit=Envelope(*kind.limit, radius=kind.limit_radius),
         )
 
-    def parametric(self) -> ParametricCMDP:
+    def parametric(self, **criterion: Any) -> ParametricCMDP:
         """The constrained MDP as a function of the private database; it knows its `layout`.
+
+        Parameters
+        ----------
+        **criterion : object
+            `gamma`, `horizon` or `total` of :class:`ParametricCMDP`; else the layout's discount.
 
         Returns
         -------
@@ -153,7 +159,8 @@ class GridModel:
         """
         layout, cols = self.layout, self.layout.cols
         start = layout.start_distribution
-        mdp = MDP(self.T, self.r, gamma=layout.gamma, start=start)
+        said = {name: value for name, value in criterion.items() if value not in (None, False)}
+        mdp = MDP(self.T, self.r, **(said or {"gamma": layout.gamma}), start=start)
         at = lambda row, col: np.array([row * cols + col])  # noqa: E731
         model = GridCMDP._of(mdp, self.costs(), states_at=at)
         model.layout = layout

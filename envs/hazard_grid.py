@@ -318,8 +318,16 @@ class HazardGridEnv(gym.Env[Any, Any]):
     def _model(self) -> ParametricCMDP:
         return self.grid_model.parametric()
 
-    def model(self) -> ParametricCMDP:
+    def model(
+        self, *, gamma: float | None = None, horizon: int | None = None, total: bool = False
+    ) -> ParametricCMDP:
         """The constrained MDP that `step` simulates, as a function of the private database.
+
+        Parameters
+        ----------
+        gamma, horizon, total : optional
+            Over which steps rewards and costs are summed, as of :class:`ParametricCMDP`; by default
+            all, with the layout's discount.
 
         Returns
         -------
@@ -337,7 +345,9 @@ class HazardGridEnv(gym.Env[Any, Any]):
         >>> dp.answer(dp.envs.HazardGridEnv("corridor").model()).certificate.verified
         True
         """
-        return self._model
+        if gamma is None and horizon is None and not total:
+            return self._model
+        return self.grid_model.parametric(gamma=gamma, horizon=horizon, total=total)
 
     def database(self, *, ledger: PrivacyLedger | None = None) -> Database:
         """The private hazards, for a mechanism to read.

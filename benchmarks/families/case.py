@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.families.graphs import absorbing, deterministic, garnet
-from benchmarks.families.lines import corridor, inventory, ring, tree, uncontrolled
+from benchmarks.families.graphs import absorbing, cliques, deterministic, garnet, hubs
+from benchmarks.families.lines import catastrophe, corridor, inventory, ring, tree, uncontrolled
 from benchmarks.families.planes import grid, maze, open_grid, queues, rooms, rough_grid
 from benchmarks.families.planning import Dynamics
 from benchmarks.families.structure import Floats, Structure, distribution
@@ -31,6 +31,9 @@ FAMILIES: dict[str, Callable[[int, int, np.random.Generator], Structure]] = {
     "uncontrolled": uncontrolled,
     "queues": queues,
     "inventory": inventory,
+    "cliques": cliques,
+    "catastrophe": catastrophe,
+    "hubs": hubs,
 }
 GAMMAS = (0.9, 0.99, 0.999, 0.9999)
 LIMITS = ("tight", "loose", "redundant", "infeasible")

@@ -1,4 +1,4 @@
-"""Structures without geometry: Garnets, models full of ends, deterministic graphs."""
+"""Structures without geometry: Garnets, many ends, deterministic graphs, hubs, cliques."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from benchmarks.families.structure import Moves, Structure, hazards, transitions
 
 #: Actions, and successors per action, of a Garnet.
 ACTIONS, SUCCESSORS = 4, 5
+#: States of a clique, and the chance to leave it.
+CLIQUE, RARE = 10, 1e-3
 #: Share of absorbing states where there are many.
 ENDS = 0.4
 
@@ -54,6 +56,47 @@ def deterministic(size: int, num_costs: int, rng: np.random.Generator) -> Struct
     f = hazards(num_costs, moving=np.ones(S, dtype=bool), num_actions=ACTIONS, rng=rng)
     r = np.repeat(pay[:, None], ACTIONS, axis=1)
     return Structure(transitions(moves, num_states=S, num_actions=ACTIONS), r, f)
+
+
+def cliques(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
+    """Groups that mix at once, in a ring: one step in a thousand leads to the next, or to the last.
+
+    Every group pays, and costs in one row: what is kept to is how long one stays where.
+    """
+    groups = max(3, size // CLIQUE)
+    S = groups * CLIQUE
+    own = np.arange(S)
+    first = own // CLIQUE * CLIQUE
+    moves: list[Moves] = []
+    for action, way in enumerate((0, 1, -1, 0)):
+        pairs, rare = own * ACTIONS + action, RARE * abs(way)
+        moves += [(pairs, first + k, np.full(S, (1.0 - rare) / CLIQUE)) for k in range(CLIQUE)]
+        if way:
+            moves.append((pairs, (first + way * CLIQUE) % S, np.full(S, rare)))
+    r = np.repeat(rng.uniform(0.0, 1.0, groups), CLIQUE)[:, None]
+    r = r * rng.uniform(0.8, 1.0, (S, ACTIONS))
+    row = np.repeat(rng.integers(num_costs, size=groups), CLIQUE)
+    cost = (row == np.arange(num_costs)[:, None]) * rng.uniform(0.5, 1.0, S)
+    f = np.repeat(cost[:, :, None], ACTIONS, axis=2)
+    return Structure(transitions(moves, num_states=S, num_actions=ACTIONS), r, f)
+
+
+def hubs(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
+    """Many places, each of which leads back to one of a few hubs, and hubs lead anywhere."""
+    S = max(ACTIONS + 2, size)
+    count = max(2, int(np.sqrt(S)) // 4)
+    own, A = np.arange(S), ACTIONS
+    moves: list[Moves] = []
+    for action in range(A):
+        pairs = own * A + action
+        moves.append((pairs, rng.integers(count, size=S), np.full(S, 0.6)))
+        moves.append((pairs, np.minimum(own + 1, S - 1), np.full(S, 0.4)))
+        at = np.repeat(np.arange(count), S // count)
+        anywhere = rng.integers(S, size=at.size)
+        moves.append((at * A + action, anywhere, rng.standard_exponential(at.size)))
+    r = rng.uniform(0.0, 1.0, (S, A)) * rng.uniform(0.0, 1.0, S)[:, None]
+    f = rng.uniform(0.0, 1.0, (num_costs, S, A)) * (rng.random((num_costs, S, 1)) < 0.3)
+    return Structure(transitions(moves, num_states=S, num_actions=A), r, f, tangled=True)
 
 
 def _random_moves(num_states: int, successors: int, *, rng: np.random.Generator) -> list[Moves]:

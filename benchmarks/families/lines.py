@@ -28,6 +28,22 @@ def corridor(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     return Structure(transitions(moves, num_states=S, num_actions=3), r, f)
 
 
+def catastrophe(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
+    """A chain that pays more the further one is; who hurries may lose all, and begins anew."""
+    S = max(3, size)
+    own = np.arange(S)
+    ahead, back = np.minimum(own + 1, S - 1), np.maximum(own - 1, 0)
+    moves: list[Moves] = []
+    for action, (on, lost) in enumerate(((0.9, 1e-3), (0.5, 1e-4), (0.1, 1e-6))):
+        for place, chance in ((ahead, on), (0 * own, lost), (back, 0.05)):
+            moves.append((own * 3 + action, place, np.full(S, chance)))
+        moves.append((own * 3 + action, own, np.full(S, 0.95 - on - lost)))
+    f = hazards(num_costs, moving=np.ones(S, dtype=bool), num_actions=3, rng=rng)
+    f *= np.array([1.0, 0.6, 0.3])
+    r = np.repeat(((own / S) * rng.uniform(0.8, 1.0, S))[:, None], 3, axis=1)
+    return Structure(transitions(moves, num_states=S, num_actions=3), r, f)
+
+
 def ring(size: int, num_costs: int, rng: np.random.Generator) -> Structure:
     """A circle on which a few places pay; left, right, or rest."""
     S = max(3, size)

@@ -66,6 +66,8 @@ def _draw(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
     low, high = ax.get_ylim()
     if low <= 0 or high > 5 * low:
         log_numbers(ax)
+    else:
+        ax.set_ylim(bottom=0)
     _band(ax, [r for r in part if (r["loss_high_percent"] or 0.0) > SMALLEST_PERCENT])
     ticks = [r["epsilon"] for r in part]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
@@ -80,5 +82,5 @@ def _band(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
     at, high = ([r[name] for r in part] for name in ("epsilon", "loss_high_percent"))
     shown = [max(value, end / 10) for value in low]
     ax.fill_between(at, shown, high, color=CURVES[0][2], alpha=0.15, linewidth=0)
-    if min(low) < end:
+    if min(low) < end and ax.get_yscale() == "log":
         ax.set_ylim(bottom=end)

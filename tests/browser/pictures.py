@@ -39,7 +39,7 @@ def main(folder: Path) -> None:
             page.set_default_timeout(LATER_MS)
             page.goto(server.start)
             _save(_released(page), folder / "explorer-database.png")
-            page.goto(f"{server.start}?tab=grid&strategy=queries&epsilon=4")
+            page.goto(f"{server.start}?tab=grid&epsilon=4")
             _save(_designed(page), folder / "explorer-grid.png")
             browser.close()
         finally:

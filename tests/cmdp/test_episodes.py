@@ -5,6 +5,7 @@ import pickle
 from fractions import Fraction
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,6 +13,7 @@ from scipy.optimize import linprog
 
 import dp_cmdp as dp
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
+from dp_cmdp._src.cli import main
 from dp_cmdp._src.cmdp.certificate import _residual, _total_bound
 from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.exact_costs import exact_costs
@@ -248,6 +250,42 @@ def test_models_and_answers_of_every_criterion_are_verified_from_their_files(tmp
         if found.policy.horizon is not None:
             with pytest.raises(InvalidArgumentError, match="as many steps as the model"):
                 dp.certify(private_way(), found.policy)
+
+
+def test_played_episodes_cost_what_is_certified():
+    """Of the worst database, in the environment itself: 10⁴ episodes, false alarm 1e-6."""
+    holes = dp.PrivateCost(states=[5, 7, 11, 12], on="entering",
+                           cost=dp.Envelope(0, 1, radius=0.1), limit=0.1)  # fmt: skip
+    model = dp.gymnasium.load("FrozenLake-v1", costs=holes, check=False)
+    assert model.mdp.horizon == 100  # the environment's own
+    found = dp.answer(model)
+    assert "cost per episode ≤ limit" in repr(found)
+    cost, limit = found.costs_at_worst()
+    played = dp.rollout("FrozenLake-v1", found, episodes=10_000, seed=0)
+    low, high = played.cost_intervals(1 - 1e-6)[0]
+    assert low <= cost[0] <= min(high, limit[0])
+    assert played.tail_weight == 0.0
+    envs = gym.make_vec("FrozenLake-v1", 4, vectorization_mode="sync")
+    several = dp.rollout(envs, found.policy, episodes=8, seed=1)
+    assert several.gamma == 1.0
+    assert several.lengths.max() <= 100
+    gone = dp.gymnasium.load("FrozenLake-v1", gamma=0.9, costs=holes, check=False)
+    assert gone.mdp.horizon is None
+    with pytest.raises(InvalidArgumentError, match="horizon or total must be given"):
+        dp.gymnasium.load("CliffWalking-v1", costs=holes)
+
+
+def test_a_grid_has_every_criterion_in_python_and_on_the_command_line(tmp_path, capsys):
+    env = dp.envs.HazardGridEnv("corridor")
+    assert dp.answer(env.model(horizon=40)).policy.horizon == 40
+    with pytest.raises(InvalidArgumentError, match="for ever in states"):
+        env.model(total=True)
+    asked = ["solve", "corridor", "--horizon", "40", "--epsilon", "5", "--delta", "1e-3"]
+    assert main([*asked, "--out", str(tmp_path / "out"), "--json"]) == 0
+    found: Any = dp.Answer.load(tmp_path / "out")
+    assert found.policy.horizon == found.problem.mdp.horizon == 40
+    assert main(["rollout", str(tmp_path / "out"), "--episodes", "20", "--json"]) == 0
+    assert '"tail_weight": 0.0' in capsys.readouterr().out
 
 
 def test_stationary_policies_are_judged_over_a_horizon_as_well():

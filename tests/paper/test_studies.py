@@ -163,6 +163,26 @@ def test_no_noise_beats_the_universal_bound_and_each_is_better_than_the_last():
         assert row["bound"] <= row["optimal"] <= row["tight"] < row["paper"]
 
 
+@pytest.mark.parametrize("name", ["layout corridor", "FrozenLake-v1"])
+def test_episodes_cost_what_is_certified_and_discounted_policies_more(name):
+    rows = rows_of("episode-costs", draws=1, kept=lambda s: s["environment"] == name)
+    at = {row["criterion"]: row for row in rows}
+    own = at["episode"]
+    assert own["ci_low"] <= own["certified_cost"] <= own["ci_high"]  # false alarm 1e-6
+    assert own["certified_cost"] <= own["limit"] * (1 + 1e-9)
+    other = at["discounted"]
+    assert other["certified_cost"] <= other["limit"] * (1 + 1e-9) < other["ci_low"]
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_episodes_cost_what_is_certified_everywhere():
+    study = STUDIES["episode-costs"]
+    rows = study.table(run(study.planned(), workers=1))
+    assert study.summary(rows)["disagree"] == []
+    assert {row["episodes"] for row in rows} == {100_000}
+    assert len({row["environment"] for row in rows}) >= 11
+
+
 SCALE_COLUMNS = [
     "problem", "size", "epsilon", "delta", "radius", "method", "suboptimality_percent", "ci_low",
     "ci_high", "draws", "violations", "plan",

@@ -143,6 +143,12 @@ def _linear_program(asked: Any) -> ParametricLP:
             f"problem must be a ParametricLP or a ParametricCMDP; got {type(asked).__name__}"
         )
     earned = asked.r if asked.objective is None else asked.objective
+    if asked.mdp.horizon is not None:
+        raise InvalidArgumentError(
+            "problem must not have a horizon: its limit is not known; ask for that of gamma= or "
+            "total="
+        )
+    asked = asked.solved
     most = (1.0 + 1e-9) / (1.0 - asked.gamma)  # the occupancies sum to 1/(1 − γ)
     return ParametricLP._of(
         asked.envelope,

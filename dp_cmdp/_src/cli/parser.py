@@ -101,6 +101,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--release": _taking(
         "FILE", "a release.npz (default: that of a named folder; else all databases)", Path
     ),
+    "--horizon": _taking(
+        "STEPS", "of a grid: sums over episodes of so many steps, undiscounted", at_least(1)
+    ),
+    "--total": {**_FLAG, "help": "of a grid: sums over episodes that all end by themselves"},
     "--draws": _taking(None, "default: %(default)s", at_least(1), default=16),
     "--workers": _taking(None, "processes (default: 1)", at_least(1), default=1),
     "--seed": _taking(None, "of public randomness (default: 0)", at_least(0), default=0),
@@ -109,5 +113,5 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--out": _taking("DIR", "the folder to write (default: %(default)s)", Path),
     "--json": {**_FLAG, "help": "print one JSON document"},
 }  # fmt: skip
-PROBLEM = ("problem", "--private", "--relax", "--relative-to-model")
+PROBLEM = ("problem", "--private", "--relax", "--relative-to-model", "--horizon", "--total")
 BUDGET = ("--epsilon", "--delta", "--strategy", "--prior")

@@ -137,7 +137,9 @@ def _played(
         hazards = _hazards(which, options.data)
         env = dp.envs.HazardGridEnv(which.layout, access="curator", hazards=hazards)
         decision = getattr(decision, "decision", decision)  # charged with what it meets
-    played = dp.rollout(env, decision, gamma=which.problem.gamma, **chosen)
+    whole = which.problem.criterion
+    said = {} if whole.is_total and hasattr(decision, "decision") else {"gamma": whole.gamma}
+    played = dp.rollout(env, decision, **said, **chosen)
     low, high = played.return_interval()
     costs = zip(which.problem.names, played.mean_costs, played.cost_intervals(), strict=True)
     return {

@@ -48,6 +48,7 @@ def named(options: argparse.Namespace, text: str | None = None) -> Named:
     """The problem that is named; only public files are read."""
     text = str(text or options.problem or DEFAULT)
     if text.lower().endswith(MODELS):
+        _refuse_criterion(options, text)
         return _of_model(options, Path(text))
     for name in ("private", "relax", "relative_to_model"):
         if getattr(options, name, None):
@@ -57,8 +58,19 @@ def named(options: argparse.Namespace, text: str | None = None) -> Named:
 
     is_folder = (Path(text) / PROBLEM).is_file() and text not in layout_names()
     if text.endswith(".npz") or is_folder:
+        _refuse_criterion(options, text)
         return _of_files(Path(text))
-    return _of_layout(_layout(text))
+    return _of_layout(_layout(text), **_criterion(options))
+
+
+def _criterion(options: argparse.Namespace) -> dict[str, Any]:
+    given = {name: getattr(options, name, None) for name in ("horizon", "total")}
+    return {name: value for name, value in given.items() if value}
+
+
+def _refuse_criterion(options: argparse.Namespace, text: str) -> None:
+    for name in _criterion(options):
+        raise InvalidArgumentError(f"--{name} belongs to a grid, not to {text}")
 
 
 def prior_numbers(options: argparse.Namespace, which: Named) -> Any:
@@ -92,11 +104,11 @@ def _layout(text: str) -> Any:
     )
 
 
-def _of_layout(layout: Any) -> Named:
+def _of_layout(layout: Any, **criterion: Any) -> Named:
     from dp_cmdp.envs import HazardGridEnv
 
     numbers = partial(_hazards, layout)
-    return Named(layout.name, HazardGridEnv(layout).model(), numbers, layout)
+    return Named(layout.name, HazardGridEnv(layout).model(**criterion), numbers, layout)
 
 
 def _hazards(layout: Any, source: str | None) -> Any:
@@ -142,7 +154,13 @@ def _of_files(path: Path) -> Named:
     file = path / PROBLEM if path.is_dir() else path
     problem = loaded(file, "problem", _problem)
     if (file.parent / LAYOUT).is_file() and hasattr(problem, "mdp"):
-        grid = _of_layout(load_layout(file.parent / LAYOUT))
+        said = problem.criterion
+        grid = _of_layout(
+            load_layout(file.parent / LAYOUT),
+            gamma=None if said.is_total else said.gamma,
+            horizon=said.horizon,
+            total=said.is_total,
+        )
         if _same(grid.problem, problem):
             return grid
 
@@ -164,5 +182,8 @@ def _problem(said: dict[str, Any]) -> Any:
 def _same(grid: Any, problem: Any) -> bool:
     """Whether a layout is that of a saved problem."""
     a, b = grid.mdp, problem.mdp
-    alike = grid.envelope == problem.envelope and (a.r.shape, a.gamma) == (b.r.shape, b.gamma)
+    alike = grid.envelope == problem.envelope and (a.r.shape, a.criterion) == (
+        b.r.shape,
+        b.criterion,
+    )
     return bool(alike and (a.r == b.r).all() and not abs(a.T - b.T).nnz)

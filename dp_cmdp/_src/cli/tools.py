@@ -76,8 +76,7 @@ def audit(options: argparse.Namespace) -> int:
 def explore(options: argparse.Namespace) -> int:
     from dp_cmdp.explorer import run
 
-    if not options.json:
-        print("dp-cmdp explore: starting …", file=sys.stderr)
+    print("dp-cmdp explore: starting …", file=sys.stderr)
 
     def say(address: str) -> None:
         lines = ("explorer", address), ("", "stop it with Ctrl+C")

@@ -14,7 +14,8 @@ one after an episode's end, passes no error on. What underflows is added: its ma
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -34,13 +35,19 @@ class EpisodeChain:
         same = policy.step(0) if policy.horizon is None else None
         self.step: Callable[[int], Step] = policy.step if same is None else lambda t: same
 
-    def backward(self, costs: FloatArray, *, certain: bool = False) -> FloatArray:
-        """Costs (K, states) from each state at the first step, of tables (K, states, actions)."""
+    def ahead(self, costs: FloatArray, *, certain: bool = False) -> Iterator[FloatArray]:
+        """Costs (states, K) from each state, of tables (K, states, actions): from the last step
+        to the first."""
         table = np.ascontiguousarray(costs.reshape(len(costs), -1).T, np.float64)
         value = np.zeros((self._mdp.num_states, len(costs)))
         for t in reversed(range(self._horizon)):
             value = self._stepper.costs(self.step(t), table, value, certain=certain)
-        return value.T
+            yield value
+
+    def backward(self, costs: FloatArray, *, certain: bool = False) -> FloatArray:
+        """Costs (K, states) from each state at the first step."""
+        (first,) = deque(self.ahead(costs, certain=certain), maxlen=1)
+        return first.T
 
     def table_values(self, table: FloatArray) -> FloatArray:
         """Values from each state of a (states, actions) table of rewards."""
@@ -58,6 +65,13 @@ class EpisodeChain:
             visits = self._stepper.visits(self.step(t), visits, x, weight)
             weight *= self._mdp.gamma
         return x.reshape(self._mdp.r.shape)
+
+    def visits(self) -> Iterator[FloatArray]:
+        """Where the agent is, step by step: a distribution of the states."""
+        now = self._mdp.start / math.fsum(self._mdp.start)
+        for t in range(self._horizon):
+            yield now
+            now = self._stepper.visits(self.step(t), now)
 
     def occupancy_within(self) -> tuple[FloatArray, FloatArray]:
         """x̂, and per pair a certain bound on what it is off by."""

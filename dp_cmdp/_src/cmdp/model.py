@@ -153,10 +153,12 @@ class MDP:
 
     @property
     def gamma(self) -> float:
+        """Discount factor; 1 where sums are not discounted."""
         return self.criterion.gamma
 
     @property
     def horizon(self) -> int | None:
+        """Number of steps that count; None where there is no last one."""
         return self.criterion.horizon
 
     @property
@@ -191,7 +193,18 @@ class MDP:
         return made
 
     def earning(self, r: FloatArray) -> MDP:
-        """These dynamics with other rewards."""
+        """These dynamics with other rewards.
+
+        Parameters
+        ----------
+        r : (num_states, num_actions) float array
+            The rewards; not checked.
+
+        Returns
+        -------
+        MDP
+            A model that shares everything else.
+        """
         made = object.__new__(MDP)
         ending = None if self.ending is None else self.ending.earning(r)
         other = {"r": r, "ending": ending}

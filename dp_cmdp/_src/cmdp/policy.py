@@ -174,13 +174,30 @@ class Policy:
         return None if self._schedule is None else self._schedule.actions.shape[0]
 
     def step(self, t: int) -> Step:
-        """What it does at one step."""
+        """What it does at one step.
+
+        Parameters
+        ----------
+        t : int
+            The step, counted from 0.
+
+        Returns
+        -------
+        Step
+            Actions, or probabilities, of all states.
+        """
         if self._schedule is not None:
             return self._schedule.at(t)
         return Step.of(self._table)  # type: ignore[arg-type]
 
     def with_one_more(self) -> Policy:
-        """The same with one state more, the last: where no action matters."""
+        """The same with one state more, the last: where no action matters.
+
+        Returns
+        -------
+        Policy
+            All actions are equally likely in the new state.
+        """
         width = self.num_actions
         if self._table is not None:
             return Policy(np.vstack([self._table, np.full(width, 1.0 / width)]))
@@ -520,6 +537,11 @@ class Policy:
         -------
         Policy
             The same policy.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If its parts do not fit each other.
         """
         if "probabilities" in content:
             return cls(content["probabilities"])

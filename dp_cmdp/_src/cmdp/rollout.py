@@ -8,6 +8,9 @@ database that the release allows: charged with them, a policy that is certified 
 cost 6. An answer is charged, for each constraint, with the database of its set in which it has
 least left of the limit, so that mean costs are comparable with the limit that was certified.
 
+**Horizons.** Where the criterion has one, an episode is over after that many steps, and nothing is
+left out; a policy that knows the time is told it.
+
 **Truncation.** An episode cut off at step H, by a time limit or by `max_steps`, leaves out
 Σ_{t≥H} γ^t r_t, at most γ^H·max|r|/(1 − γ) in size. Each episode reports its γ^H as `tail` (0 if it
 terminated by itself), so the bias of a mean is at most ``tail_weight``·max|r|/(1 − γ).
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -30,6 +34,7 @@ from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.charges import ACTING, ENTERING
+from dp_cmdp._src.cmdp.model import Criterion
 from dp_cmdp._src.cmdp.policy import Policy
 
 if TYPE_CHECKING:
@@ -42,7 +47,7 @@ NEGLIGIBLE_TAIL = 1e-6
 REPORTED = 'costs as env reports them in info["cost"]'
 GIVEN = "costs as given"
 
-Act = Callable[[Any], Any]
+Act = Callable[[Any, int], Any]
 Price = Callable[[Any, Any, Any], FloatArray]
 Episode = tuple[float, FloatArray, int, float]
 
@@ -94,7 +99,7 @@ class StepCosts:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rollout:
-    """Discounted returns and costs, one entry per episode.
+    """Returns and costs, discounted by γ^t, one entry per episode.
 
     Attributes
     ----------
@@ -183,14 +188,16 @@ def rollout(
     seed : int
         Seeds the environment's first reset and, independently, the policy's draws.
     gamma : float, optional
-        Discount, in [0, 1]; by default that of the answer's problem.
+        Discount, in [0, 1]; by default that of the answer's problem, or 1 for a policy that knows
+        the time.
     cost : callable or "reported", optional
         ``cost(state, action[, next_state])``, a number or one per constraint; or what the
         environment reports in ``info["cost"]``. By default an answer is charged, per constraint,
         with the worst database of its release for its policy, which the result says; anything else
         as reported.
     max_steps : int, optional
-        Cut episodes off here; by default where γ^H ≤ 10⁻⁶.
+        Cut episodes off here; by default after the horizon, or where γ^H ≤ 10⁻⁶. Totals are played
+        until the episode ends.
 
     Returns
     -------
@@ -215,12 +222,9 @@ def rollout(
     ((3,), (3, 0))
     """
     found = policy if isinstance(policy, PolicyAnswer) else None
-    if gamma is None:
-        if found is None:
-            raise InvalidArgumentError("gamma must be given for a policy that is no answer")
-        gamma = found.problem.gamma
-    discount = check.real("gamma", gamma, low=0.0, high=1.0)
-    count, limit = check.size("episodes", episodes, low=1), _limit(max_steps, discount)
+    whole = _criterion(gamma, policy)
+    discount, horizon = whole.gamma, whole.horizon
+    count, limit = check.size("episodes", episodes, low=1), _limit(max_steps, whole, gamma)
     seed, source = check.seed("seed", seed), _opened(env)
     price, charged = _price(cost, found)
     act = _actor(policy if found is None else found.policy, seed)
@@ -228,6 +232,7 @@ def rollout(
     state_of = _state_of(source, found)
     stream = play(source, act, state_of, seed=seed, gamma=discount, limit=limit, price=price)
     returns, costs, lengths, tails = zip(*islice(stream, count), strict=True)
+    tails = np.array(tails) * (horizon is None or np.array(lengths) < horizon)
     if len({len(c) for c in costs}) != 1:
         raise InvalidArgumentError('env must report info["cost"] with the same size at every step')
     paid = np.array(costs, dtype=np.float64).reshape(count, -1)
@@ -237,7 +242,7 @@ def rollout(
         returns=check.frozen(np.array(returns)),
         costs=check.frozen(paid),
         lengths=check.frozen(np.array(lengths, dtype=np.int64)),
-        tail=check.frozen(np.array(tails)),
+        tail=check.frozen(tails),
         gamma=discount,
         charged=charged,
         names=names if len(names) == K else tuple(f"cost_{i}" for i in range(K)),
@@ -294,7 +299,7 @@ def cost_reader(cost: Callable[..., Any]) -> Price:
     return read
 
 
-def _state_of(env: Any, found: PolicyAnswer | None) -> Act:
+def _state_of(env: Any, found: PolicyAnswer | None) -> Callable[[Any], Any]:
     """The state that an observation shows."""
     known = None if found is None else getattr(found.problem, "environment", None)
     if known is None or hasattr(env, "num_envs"):
@@ -305,7 +310,7 @@ def _state_of(env: Any, found: PolicyAnswer | None) -> Act:
 def _episodes(
     env: Any,
     act: Act,
-    state_of: Act,
+    state_of: Callable[[Any], Any],
     *,
     seed: int,
     gamma: float,
@@ -317,7 +322,7 @@ def _episodes(
         total, weight, length, ended, truncated = 0.0, 1.0, 0, False, False
         spent: Any = 0.0
         while length < limit and not (ended or truncated):
-            action = act(state)
+            action = act(state, length)
             seen, reward, ended, truncated, info = parts("step", env.step(action), 5)
             ended = check.truth("terminated", ended)
             truncated = check.truth("truncated", truncated)
@@ -332,7 +337,7 @@ def _episodes(
 def _vector_episodes(
     envs: Any,
     act: Act,
-    state_of: Act,
+    state_of: Callable[[Any], Any],
     *,
     seed: int,
     gamma: float,
@@ -350,8 +355,8 @@ def _vector_episodes(
         total, spent, weight = np.zeros(envs.num_envs), np.zeros((envs.num_envs, 1)), 1.0
         length = np.zeros(envs.num_envs, dtype=np.int64)
         tail, running = np.zeros(envs.num_envs), np.ones(envs.num_envs, dtype=bool)
-        for _ in range(limit):
-            actions = act(states)
+        for t in range(limit):
+            actions = act(states, t)
             successors, rewards, terminated, truncated, info = parts("step", envs.step(actions), 5)
             if price:
                 step = np.array([price(*x) for x in zip(states, actions, successors, strict=True)])
@@ -387,20 +392,40 @@ def _reported(info: Any) -> FloatArray:
 def _actor(policy: Any, seed: int) -> Act:
     if isinstance(policy, Policy):
         rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
-        return lambda observation: policy.sample(observation, rng)
+        if policy.horizon is None:
+            return lambda observation, t: policy.sample(observation, rng)
+        return lambda observation, t: policy.sample(
+            observation, rng, np.full(np.shape(observation), t)
+        )
     if not hasattr(policy, "predict"):
         raise InvalidArgumentError(
             f"policy must be an answer, a Policy or have predict(observation), got "
             f"{type(policy).__name__}"
         )
-    return lambda observation: policy.predict(observation)[0]
+    return lambda observation, t: policy.predict(observation)[0]
 
 
-def _limit(max_steps: int | None, gamma: float) -> int:
+def _criterion(gamma: float | None, policy: Any) -> Criterion:
+    """What is summed: of an answer as its problem says, unless another discount is asked for."""
+    if isinstance(policy, PolicyAnswer) and gamma is None:
+        return policy.problem.criterion
+    own = policy.policy if isinstance(policy, PolicyAnswer) else policy
+    horizon = own.horizon if isinstance(own, Policy) else None
+    if gamma is None and horizon is None:
+        raise InvalidArgumentError("gamma must be given for a policy that is no answer")
+    return Criterion(1.0 if gamma is None else check.real("gamma", gamma, low=0, high=1), horizon)
+
+
+def _limit(max_steps: int | None, whole: Criterion, asked: float | None) -> int:
+    gamma, horizon = whole.gamma, whole.horizon
     if max_steps is not None:
         return check.size("max_steps", max_steps, low=1)
-    if gamma == 1.0:
+    if horizon is not None:
+        return horizon
+    if gamma == 1.0 and asked is not None:
         raise InvalidArgumentError("max_steps must be given when gamma is 1")
+    if gamma == 1.0:  # the problem says that every episode ends
+        return sys.maxsize
     return 1 if gamma == 0.0 else max(1, math.ceil(math.log(NEGLIGIBLE_TAIL) / math.log(gamma)))
 
 

@@ -320,7 +320,7 @@ def proof(
         verified=not reason,
         slack=frozen(slack),
         names=problem.names,
-        subject="cost",
+        subject="cost" if problem.criterion.word == "discounted" else "cost per episode",
         everywhere=everywhere,
         reason=reason,
     )

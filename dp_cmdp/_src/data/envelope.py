@@ -683,7 +683,18 @@ class Envelope:
         return [group.document() for group in self.groups]
 
     def difference(self, other: Envelope) -> str:
-        """What `other`, which is not equal, states otherwise, in words."""
+        """What `other`, which is not equal, states otherwise, in words.
+
+        Parameters
+        ----------
+        other : Envelope
+            Another one.
+
+        Returns
+        -------
+        str
+            The first difference: public, for error texts.
+        """
         if self.size != other.size:
             return f"one has {other.size} entries, not {self.size}"
         for name in ("lower", "upper", "radius"):

@@ -111,7 +111,7 @@ def map_legend(*views: View, shares: bool = False, true: bool = False) -> list[A
     return handles
 
 
-def visits_bar(figure: Figure, image: Any, ax: Axes) -> None:
+def visits_bar(figure: Figure, image: Any, ax: Axes, label: str = "discounted visits") -> None:
     """The scale of the heat beside a map; colours go with square roots, numbers are visits."""
     cols = image.get_array().shape[1]
     beside = ax.inset_axes((1.0 + 0.3 / cols, 0.0, max(0.02, 0.25 / cols), 1.0))
@@ -120,7 +120,7 @@ def visits_bar(figure: Figure, image: Any, ax: Axes) -> None:
     ticks = np.linspace(0.0, top, 5).tolist()
     bar.set_ticks(ticks, labels=[f"{tick**2:.2g}" for tick in ticks])
     bar.ax.tick_params(labelsize=8)
-    bar.set_label("discounted visits", fontsize=8)
+    bar.set_label(label, fontsize=8)
 
 
 @cache

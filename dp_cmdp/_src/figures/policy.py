@@ -11,6 +11,8 @@ import numpy as np
 
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
+from dp_cmdp._src.cmdp.episode import EpisodeChain
+from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.figures import grid_map, release, style
 from dp_cmdp._src.figures.view import Places, View
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 #: Constraints drawn at most: those with the least room.
 MOST_COSTS = 12
+#: The chance that an episode goes on, of the last step that is drawn.
+LIKELY = 0.05
+#: Steps of which maps are drawn, of a policy that knows the time.
+SHOWN = 4
 #: Characters of the title of a small panel, per line.
 TITLE = 50
 
@@ -105,21 +111,55 @@ def policy_figure(found: PolicyAnswer) -> Figure:
         column = list(axes.flat)
     else:
         cell, (rows, cols) = grid_map.cell_side(places), places.shape
-        beside = sum(PANEL_HEIGHT + height for height in heights)
-        tall = 1.3 + max(beside, cell * rows + 0.5)
-        heights.append(max(tall - 1.3 - beside, 0.01))  # panels of few lines are not stretched
-        wide = max(cell * cols + 1.6, 3.4)
+        views = _views(places, found.policy)
+        side = 1 if len(views) == 1 else 2
+        high = sum(PANEL_HEIGHT + height for height in heights)
+        tall = 1.3 + max(high, side * (cell * rows + 0.5))
+        heights.append(max(tall - 1.3 - high, 0.01))  # panels of few lines are not stretched
+        wide = side * max(cell * cols + 1.6, 3.4)
         figure, main, column = style.column_beside(wide, tall, beside=BESIDE, heights=heights)
-        view = View.of(places, found.policy)
-        image = grid_map.draw_map(main, view, title="policy", shares=shares)
-        grid_map.visits_bar(figure, image, main)
-        handles = grid_map.map_legend(view, shares=shares is not None)
+        word = found.problem.criterion.word
+        visits = "discounted visits" if word == "discounted" else f"visits {word}"
+        for ax, (title, view) in zip(_split(figure, main, side), views.items(), strict=False):
+            image = grid_map.draw_map(ax, view, title=title, shares=shares)
+            label = visits if side == 1 else "probability of being there"
+            grid_map.visits_bar(figure, image, ax, label)
+        handles = grid_map.map_legend(*views.values(), shares=shares is not None)
         column.pop().set_visible(False)
     for ax, (_, draw) in zip(column, parts, strict=True):
         draw(ax)
     _explain(figure, *column, handles=handles)
     style.describe(figure, found.release)
     return figure
+
+
+def _views(places: Places, policy: Policy) -> dict[str, View]:
+    """The map of a policy, or, if it knows the time, those of :data:`SHOWN` steps by title."""
+    if policy.horizon is None:
+        return {"policy": View.of(places, policy)}
+    steps = np.unique(np.linspace(0, _last_step(places, policy), SHOWN).astype(int)).tolist()
+    return {f"step {t} of {policy.horizon}": View.of(places, policy, t) for t in steps}
+
+
+def _last_step(places: Places, policy: Policy) -> int:
+    """The last step at which an episode probably goes on."""
+    over = np.isin(places.cells, [*places.goals, *places.walls])
+    chain = EpisodeChain(places.mdp, policy)
+    going = [visits[: over.size][~over].sum() >= LIKELY for visits in chain.visits()]
+    return int(np.flatnonzero(going).max(initial=0))
+
+
+def _split(figure: Figure, main: Axes, side: int) -> list[Axes]:
+    """Axes in rows of `side`, in place of one."""
+    place = main.get_subplotspec()
+    if side == 1 or place is None:
+        return [main]
+    main.remove()
+    inner = place.subgridspec(side, side)
+    axes = [figure.add_subplot(inner[k]) for k in range(side * side)]
+    for ax in axes:
+        ax.set_axis_off()
+    return axes
 
 
 def _explain(figure: Figure, *axes: Axes, handles: list[Any]) -> None:
@@ -150,7 +190,9 @@ def _parts(found: PolicyAnswer, places: Places | None, shares: FloatArray | None
     if found.problem.names:
         height = 0.3 + 0.3 * min(len(found.problem.names), MOST_COSTS)
         parts.append((height, partial(draw_costs, found=found)))
-    title = "value (discounted reward) at the estimate"
+    word = found.problem.criterion.word
+    title = f"value ({'discounted reward' if word == 'discounted' else f'reward {word}'})"
+    title += " at the estimate"
     draw = partial(draw_values, worth=values_of(found), title=title)
     return [*parts, (0.65, draw)]
 

@@ -7,6 +7,7 @@ and nothing leaves; a goal is a cell in which episodes end, unless it is a candi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.charges import ENTERING, acting_states, met_states
+from dp_cmdp._src.cmdp.episode import EpisodeChain
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine
@@ -134,14 +136,14 @@ class Places:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """A policy on its grid: discounted visits (NaN where none are shown), arrows, likeliest path.
+    """A policy on its grid: visits (NaN where none are shown), arrows, likeliest path.
 
     Parameters
     ----------
     places : Places
         The grid.
     visits : (cells,) float array
-        Expected discounted visits.
+        Expected visits, discounted or per episode; of one step, probabilities.
     weights : (cells, 4) float array
         Lengths of the arrows to the left, down, right and up.
     path : tuple of int
@@ -154,7 +156,7 @@ class View:
     path: tuple[int, ...]
 
     @classmethod
-    def of(cls, places: Places, policy: Policy) -> View:
+    def of(cls, places: Places, policy: Policy, step: int | None = None) -> View:
         """The view of a policy; several states of one cell are shown as one.
 
         Parameters
@@ -163,6 +165,8 @@ class View:
             The grid.
         policy : Policy
             Of the states of the grid.
+        step : int, optional
+            Show what a policy that knows the time does at this step, not on average.
 
         Returns
         -------
@@ -170,13 +174,27 @@ class View:
             What the picture shows.
         """
         cells, count = places.cells, int(np.prod(places.shape))
-        pairs = chain_of(places.mdp, policy).occupancy()
+        table, pairs = _played(places.mdp, policy, step)
         visits = np.bincount(cells, pairs.sum(axis=1)[: cells.size], minlength=count).astype(float)
         hidden = [*places.goals, *places.walls]
         visits[hidden] = np.nan
-        weights = _arrows(places, policy, pairs)
+        weights = _arrows(places, table, pairs)
         weights[hidden] = 0.0
-        return cls(places, visits, weights, _followed(places, weights))
+        path = () if step is not None else _followed(places, weights)
+        return cls(places, visits, weights, path)
+
+
+def _played(mdp: MDP, policy: Policy, step: int | None) -> tuple[FloatArray, FloatArray]:
+    """Probabilities and visits of pairs, at one step or at all."""
+    chain = chain_of(mdp, policy)
+    if step is None or not isinstance(chain, EpisodeChain):
+        pairs = chain.occupancy()
+        if policy.horizon is None:
+            return policy.probabilities, pairs
+        visits, first = pairs.sum(axis=1, keepdims=True), policy.step(0).table(mdp.num_actions)
+        return np.divide(pairs, visits, out=first, where=visits > 0.0), pairs
+    table = policy.step(step).table(mdp.num_actions)
+    return table, next(islice(chain.visits(), step, None))[:, None] * table
 
 
 def _grid(problem: Any) -> tuple[tuple[int, int] | None, IntArray | None]:
@@ -207,7 +225,7 @@ def _stays(mdp: MDP) -> NDArray[np.bool_]:
     return kept > mdp.num_actions - 1e-9
 
 
-def _arrows(places: Places, policy: Policy, pairs: FloatArray) -> FloatArray:
+def _arrows(places: Places, table: FloatArray, pairs: FloatArray) -> FloatArray:
     """Lengths of the arrows of each cell, from its moves to the cells beside it.
 
     Where a cell is one state: probabilities of the actions, each in the direction in which it leads
@@ -231,7 +249,7 @@ def _arrows(places: Places, policy: Policy, pairs: FloatArray) -> FloatArray:
         share = np.bincount(toward[mine], chance[mine], minlength=len(ARROWS))
         ahead = share - share[[2, 3, 0, 1]]  # less what goes the opposite way
         if ahead.max() > 0.0:
-            weights[cells, int(ahead.argmax())] += policy.probabilities[: cells.size, action]
+            weights[cells, int(ahead.argmax())] += table[: cells.size, action]
     return weights
 
 

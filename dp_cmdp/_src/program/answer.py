@@ -81,7 +81,7 @@ class Certificate:
     equality_residual : float
         Largest |A_eq x − b_eq|, evaluated exactly, relative to the terms of its row: 2^-51 or less
         unless rows nearly depend on each other. Few equalities have a solution in floats.
-    subject : {"row", "cost"}
+    subject : {"row", "cost", "cost per episode"}
     everywhere : bool
         Whether it is proved for the whole envelope, so without data.
     reason : str
@@ -92,7 +92,7 @@ class Certificate:
     slack: FloatArray
     names: tuple[str, ...]
     equality_residual: float = 0.0
-    subject: Literal["row", "cost"] = "row"
+    subject: Literal["row", "cost", "cost per episode"] = "row"
     everywhere: bool = False
     reason: str = ""
 
@@ -107,7 +107,7 @@ class Certificate:
     def __repr__(self) -> str:
         if not self.verified:
             return f"not verified: {self.reason or 'nothing was proved'}"
-        what = "A(θ)x ≤ b(θ)" if self.subject == "row" else "cost ≤ limit"
+        what = "A(θ)x ≤ b(θ)" if self.subject == "row" else f"{self.subject} ≤ limit"
         scope = "of the envelope" if self.everywhere else "the release allows"
         slack = f" (slack {self.worst_slack:.2g})" if self.slack.size else ""
         return f"verified: {what} for every database {scope}{slack}"

@@ -155,7 +155,7 @@ def _certificate(
         "its certificate is of other constraints",
     )
     (off,) = numbers(member(proof, "equality_residual"), "the residual")
-    subject = {LINEAR: "row", CMDP: "cost"}[problem.kind]
+    subject = {LINEAR: "row", CMDP: "cost per episode" if problem.is_episodic else "cost"}
     wrong = [
         f"{name} states slack {each!r}"
         for name, each, worst in zip(names, slack, judged.worst, strict=True)
@@ -163,6 +163,9 @@ def _certificate(
     ]
     if member(proof, "verified") is not verified:
         wrong.append(f"verified is {not verified}")
-    if abs(Fraction(off) - residual) > ROUNDING * residual or member(proof, "subject") != subject:
+    if (
+        abs(Fraction(off) - residual) > ROUNDING * residual
+        or member(proof, "subject") != subject[problem.kind]
+    ):
         wrong.append("its residual or subject is another")
     return not wrong, "; ".join(wrong[:3])

@@ -150,6 +150,11 @@ class ProblemFile:
         refuse_unless(int(steps[0]) >= 1, "the horizon is at least one step")
         return int(steps[0])
 
+    @property
+    def is_episodic(self) -> bool:
+        """Whether costs are sums over an episode."""
+        return self.kind == CMDP and (self._horizon() is not None or self._gamma() == 1.0)
+
     def _moves(self, T: Any, start: np.ndarray, actions: int) -> Moves:
         """The transitions; of totals, without the states after the end of an episode."""
         gamma = Fraction(self._gamma())

@@ -4,8 +4,8 @@ FrozenLake, CliffWalking, Taxi and their kind publish their model as ``P[state][
 (probability, next_state, reward, terminated); deterministic environments without one (MiniGrid's
 rooms) are explored by stepping copies. An episode that terminates earns and costs nothing any more:
 its move leads to one added absorbing state, whose index is the environment's number of states.
-Time limits are not part of the model: where costs are not negative, an episode cut short costs at
-most what the model says.
+Time limits are not part of a discounted model: where costs are not negative, an episode cut short
+costs at most what the model says. With a horizon they are: costs are sums over an episode.
 
 **The environment must do what the model says**, or a certificate says nothing about it. Wrappers
 that may change what happens are refused by name, and copies of the environment are played against
@@ -56,6 +56,8 @@ def load(
     env: Any,
     *,
     gamma: float | None = None,
+    horizon: int | None = None,
+    total: bool = False,
     costs: PrivateCost | Mapping[str, PrivateCost] | None = None,
     reward: Callable[[float], float] | None = None,
     key: KeyFunction | None = None,
@@ -72,8 +74,13 @@ def load(
         without, which is explored by stepping copies of it (MiniGrid's rooms, your own); or the id
         of one. Wrappers that may change what happens are refused; if one does not matter, pass
         ``env.unwrapped``.
-    gamma : float
+    gamma : float, optional
         Discount.
+    horizon : int, optional
+        Costs and rewards are sums over episodes of so many steps, and policies know the time. If
+        neither `gamma`, `horizon` nor `total` is given, the environment's own time limit.
+    total : bool
+        Costs and rewards are sums over episodes that all end by themselves.
     costs : PrivateCost, or mapping from names to several
         What costs, where, and what is public about it. By default there is no cost and no private
         number.
@@ -117,11 +124,12 @@ def load(
     >>> dp.answer(model).certificate.verified
     True
     """
-    if gamma is None:
-        raise InvalidArgumentError("gamma must be given: the discount of rewards and costs")
     with opened(env) as source:
         base = played(source)
-        found = _read(base, gamma, reward, key, cell, seed, check)
+        if gamma is None and horizon is None and not total:
+            horizon = _time_limit(source, base)
+        said = {"gamma": gamma, "horizon": horizon, "total": total}
+        found = _read(base, said, reward, key, cell, seed, check)
     if costs is None:
         free = found.mdp.with_costs(np.zeros((1, *found.mdp.r.shape)), np.zeros(1))
         model = cast(EnvironmentCMDP, EnvironmentCMDP.of_public(free))
@@ -132,9 +140,21 @@ def load(
     return model
 
 
+def _time_limit(env: Any, base: Any) -> int:
+    """The number of steps after which an environment ends its episodes."""
+    steps = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    steps = getattr(base, "max_steps", None) if steps is None else steps
+    if not check.is_integer(steps):
+        raise InvalidArgumentError(
+            "gamma, horizon or total must be given: env has no time limit (max_episode_steps) of "
+            "its own"
+        )
+    return int(cast(int, steps))
+
+
 def _read(
     base: Any,
-    gamma: float,
+    said: Mapping[str, Any],
     reward: Callable[[float], float] | None,
     key: KeyFunction | None,
     cell: Callable[[Any], Any] | None,
@@ -163,7 +183,7 @@ def _read(
         mdp=MDP(
             table.transitions(),
             table.rewards(),
-            gamma=gamma,
+            **said,
             start=np.append(start, 0.0),
             arrivals=table.arrivals(),
         ),

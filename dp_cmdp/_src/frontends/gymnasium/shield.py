@@ -142,7 +142,7 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
         return self._shown(observation), reward, terminated, truncated, {**info, "shield": told}
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Actions that would be played as they are; all where none would.
+        """Tell which actions would be played as they are; all where none would.
 
         Returns
         -------

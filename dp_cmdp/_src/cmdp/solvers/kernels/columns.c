@@ -26,7 +26,7 @@
 /* Evaluations shrink the Bellman residual by this much while the policy changes. */
 #define FORCING 0.05
 /* A better action must be better by this, relative to the values. */
-#define RELATIVE_TIE 1e-13
+#define RELATIVE_TIE 1e-14
 /* Gains of a column that are taken for rounding, relative to max|r|/(1 - gamma) or max|f|/(1 - gamma). */
 #define GAIN_ROUNDING 1e-14
 /* Weight of the best multipliers so far in those that are priced. */

@@ -46,6 +46,7 @@ typedef struct {
     double *work;              /* nine vectors */
     u32 *marks;                /* three vectors */
     int grade;                 /* how hard its factors had to be tried, see factors() */
+    int tried_slim;            /* whether grade SLIM was tried since the solve began */
 } Chain;
 
 enum { PULL = 0, PUSH = 1 };   /* values pull along the transitions, mass is pushed */

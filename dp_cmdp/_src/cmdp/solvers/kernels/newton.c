@@ -41,7 +41,7 @@
 /* Error of evaluations and smallest gain of a change, relative to the accepted gap. */
 #define EVALUATION 0.1
 #define SMALLEST_GAIN 0.5
-#define RELATIVE_TIE 1e-13
+#define RELATIVE_TIE 1e-14
 /* Steps of a solve after which the states are ranked anew. */
 #define SLOW 40
 /* First multipliers, relative to max|r|/max|f|. */

@@ -145,6 +145,7 @@ EXPORT int solve(const Dynamics *dyn, int K, const double *reward, const double 
     }
     answer->steps = 0;
     chain->grade = other->grade = 0; /* answers do not depend on what was solved before */
+    chain->tried_slim = other->tried_slim = 0;
     forget_factors(chain), forget_factors(other);
     int status = run_newton(&f, start_from_given(&f, given, given_costs), steps, answer);
     if (status == LOST) status = run_columns(&f, answer);
