@@ -33,6 +33,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def read(app: Sphinx, name: str, source: list[str]) -> None:
+    """A tutorial as a notebook of MyST-NB; other pages as they are."""
     if name.startswith(FOLDER):
         title, _, rest = source[0].partition("\n")
         notebook = (
