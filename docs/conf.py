@@ -61,5 +61,6 @@ html_title = f"dp_cmdp {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+html_show_search_summary = True  # excerpts beside what a search finds
 html_copy_source = False
 html_show_sourcelink = False

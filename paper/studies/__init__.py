@@ -10,6 +10,7 @@ from paper.studies import (
     hsu_cmdp,
     mean_shift,
     munoz_ads,
+    safe_rl,
     scale,
     strategy,
     table1,
@@ -18,7 +19,7 @@ from paper.study import Study
 
 _others = (
     cost_of_privacy, hsu_cmdp, table1, munoz_ads, mean_shift, bounds, scale, strategy,
-    episode_costs,
+    episode_costs, safe_rl,
 )  # fmt: skip
 STUDIES: dict[str, Study] = {
     study.name: study for study in (*auctions.STUDIES, *(module.STUDY for module in _others))

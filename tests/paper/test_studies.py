@@ -38,6 +38,18 @@ def test_the_default_strategy_is_reported_beside_the_entries_and_the_limit():
     assert (said["violations"], said["settings"]) == (0, 1)
 
 
+@pytest.mark.long
+def test_shielded_learners_keep_the_limit_and_earn_what_they_started_from():
+    rows = rows_of("safe-rl", draws=2, kept=lambda setting: setting["environment"] == "crossing")
+    spent = {row["method"]: row["training_share"] for row in rows}
+    earned = {row["method"]: row["training_return"] for row in rows}
+    assert max(spent["synthesised"], spent["robust"]) <= 1 + 1e-9
+    assert spent["Q"] > 1.5
+    assert spent["Q, shield, improve"] <= 1.25  # in expectation 1: some hundred episodes
+    assert earned["Q, shield, improve"] >= 0.8 * earned["synthesised"]
+    assert "exceeded in training" in STUDIES["safe-rl"].summary(rows)["note"]
+
+
 def test_constants_were_chosen_on_other_problems_than_are_reported():
     chosen, reported = ({part[2] for part in each} for each in (CHOSEN_ON, REPORTED))
     assert not chosen & reported
