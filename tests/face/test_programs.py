@@ -12,8 +12,6 @@ import pytest
 import dp_cmdp as dp
 
 FOLDER = Path(__file__).parents[2] / "examples/face"
-#: Of issues that come later: episodes of finite length.
-LATER = {"horizon"}
 #: Slow, or of packages that are not installed everywhere.
 MARKED = {
     "study": pytest.mark.long,
@@ -26,7 +24,6 @@ MARKED = {
 PROGRAMS = [
     pytest.param(path, id=path.stem, marks=MARKED.get(path.stem, ()))
     for path in sorted(FOLDER.glob("*.py"))
-    if path.stem not in LATER
 ]
 MODEL = """NAME farm
 ROWS

@@ -249,3 +249,12 @@ def test_it_wraps_explored_rooms_and_released_costs():
     env.reset(seed=0)
     info: Any = env.step(2)[-1]
     assert {"cost", "cost_sum", "shield"} <= set(info)
+
+
+def test_a_long_horizon_has_a_shield():
+    falls = dp.PrivateCost(states=[5, 7, 11], on="entering", cost=dp.Envelope(0, 1), limit=0.5)
+    model = load("FrozenLake-v1", horizon=100, costs=falls)
+    env = Shield(gym.make("FrozenLake-v1"), dp.answer(model), improve=False)
+    env.reset(seed=0)
+    assert env._guard.first[0, 0] > 0.0
+    assert env.action_masks().any()

@@ -226,7 +226,8 @@ class Guard:
             left = self._left(value, time)
             if not (left > 0.0).any():
                 return value
-            value[time, :, :, 0] += 2.0 * self._lift(left, attempt)
+            more, own = 2.0 * self._lift(left, attempt), value[time, :, :, 0]
+            value[time, :, :, 0] = np.where(more > 0.0, up(own + more), own)
         raise InvalidArgumentError("found must have a policy whose costs floats can bound")
 
     def _lift(self, left: FloatArray, attempt: int) -> FloatArray:
