@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class UnboundedLaplace:
     onward: int
 
     low = high = None
-    mean: ClassVar[float] = 0.0
+    mean = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < len(self.thresholds) <= MAX_DIGITS:
