@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -208,6 +209,33 @@ def test_environments_that_leave_the_model_are_refused_when_they_do():
     env.reset()
     with pytest.raises(InvalidArgumentError, match="leads from state 0 to 1"):
         env.step(0)
+    with pytest.raises(ResetNeeded):  # what was left is no episode of the model
+        env.step(0)
+
+
+def test_wrappers_that_change_what_an_action_does_are_refused():
+    grid: Any = dp.envs.HazardGridEnv
+    found = dp.answer(grid("rooms").model(horizon=40))
+    spaces = grid("rooms").action_space
+    for env in (
+        gym.wrappers.StickyAction(grid("rooms"), 0.5),
+        gym.wrappers.TransformAction(grid("rooms"), lambda action: (action + 1) % 4, spaces),
+        Shield(grid("rooms"), found, observe_bank=False),
+    ):
+        with pytest.raises(InvalidArgumentError, match=f"its wrapper {type(env).__name__}"):
+            Shield(env, found)
+    Shield(gym.make("dp_cmdp/HazardGridRooms-v0"), found)
+
+
+def test_it_takes_actions_as_learners_predict_them_and_can_be_pickled(found: Any):
+    envs = [lake(found, seed=0), pickle.loads(pickle.dumps(lake(found, seed=0)))]
+    for env in envs:
+        env.reset(seed=0)
+    one, other = (env.step(np.array(1))[-1]["shield"] for env in envs)
+    assert one["played"] == other["played"]
+    assert (one["bank"] == other["bank"]).all()
+    with pytest.raises(dp.errors.InvalidTypeError):
+        envs[0].step(np.array([1]))
 
 
 def test_over_a_horizon_it_plays_the_policy_of_the_step_and_ends_episodes():

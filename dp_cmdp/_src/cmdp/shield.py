@@ -177,7 +177,15 @@ class Guard:
         earned = mdp.r if problem.objective is None else problem.at(found.estimate).r
         self._earned = earned[:, :, None, None]
         self._ahead = self._values(self._earned)
-        self._kept = lru_cache(REMEMBERED)(self._advantages_of)
+
+    @cached_property
+    def _kept(self) -> Any:
+        """Advantages by state and step, the last ones remembered."""
+        return lru_cache(REMEMBERED)(self._advantages_of)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is remembered stays in its process."""
+        return {name: part for name, part in vars(self).items() if name != "_kept"}
 
     def _odds(self, time: int) -> FloatArray:
         """π (states, actions) at a step."""

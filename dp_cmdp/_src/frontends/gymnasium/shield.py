@@ -50,8 +50,9 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
     Raises
     ------
     InvalidArgumentError
-        If env is not the environment of the answer's problem, the answer is not certified, or its
-        costs may be negative: an episode cut short would not earn them back.
+        If env is not the environment of the answer's problem or a wrapper changes what it does,
+        the answer is not certified, or its costs may be negative: an episode cut short would not
+        earn them back.
     PrivacyLeakError
         If env is a curator's: a learner could reach its database.
 
@@ -64,7 +65,8 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
     has a horizon, episodes are truncated there. It needs
     an environment that does what the model says: an episode that starts or goes on where the model
     does not is refused when it is met. It holds for learners that neither foresee nor choose the
-    environment's randomness: give seeds without looking at what they lead to.
+    environment's randomness: give seeds without looking at what they lead to. Every episode that
+    was started counts: a learner that resets until a start is dear pays for the cheap ones with it.
 
     **Privacy.** *Post-processing* of the release: only released costs move the bank.
 
@@ -119,6 +121,7 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
             raise InvalidArgumentError(
                 "options must be left out: the promise is about starts that the model draws"
             )
+        self._over = True  # until the start is known to be one of the model's
         observation, info = self.env.reset(seed=seed)
         self._state = self._state_of(observation)
         if not self.problem.start[self._state] > 0.0:
@@ -130,14 +133,16 @@ class Shield(Following, gym.utils.RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         if self._over:
             raise ResetNeeded("call reset() before step(): the episode is over")
-        proposed = check.integer("action", action, low=0, high=self.problem.num_actions - 1)
+        given = action[()] if isinstance(action, np.ndarray) else action  # as SB3 predicts
+        proposed = check.integer("action", given, low=0, high=self.problem.num_actions - 1)
         replaced, time = not self._playable()[proposed], self._time
         played = self._fallback.predict(self._state, time)[0] if replaced else proposed
+        self._over = True  # until the move is known to be one of the model's
         observation, reward, terminated, truncated, info = self.env.step(played)
         self._keep(self._guard.after(self._bank, self._state, None if replaced else played, time))
         truncated = bool(truncated) or time + 1 == self._horizon
-        self._time, self._over = time + 1, bool(terminated) or truncated
         self._move(played, self._state_of(observation), bool(terminated))
+        self._time, self._over = time + 1, bool(terminated) or truncated
         told = {"played": played, "replaced": replaced, "bank": self._left}
         return self._shown(observation), reward, terminated, truncated, {**info, "shield": told}
 
@@ -199,12 +204,11 @@ def _certified(found: PolicyAnswer) -> Any:
 
 def _refuse_other(env: Any, problem: Any) -> None:
     """Refuse an environment that is seen to be another than the problem's."""
-    base = env.unwrapped
+    base = played(env, StateObservation, ReleasedCosts)
     grid = getattr(base, "grid_model", None)
     if grid is not None:
         own = grid.T
     elif hasattr(problem, "environment"):
-        base = played(env, StateObservation, ReleasedCosts)
         if getattr(base, "P", None) is None:
             return  # an explored one: its states are looked up at every step
         own = Table.of(base.P).transitions()
