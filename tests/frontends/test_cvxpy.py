@@ -221,7 +221,15 @@ def test_an_answer_can_be_saved_and_judged_by_others(tmp_path):
     price, budget, problem = auction()
     found = dp.solve(problem, {price: PRICES, budget: BUDGETS}, **DRAW, strategy="entries")
     folder = found.save(tmp_path / "answer")
-    assert dp.verify(folder, problem=load(problem))
+    for known in (problem, load(problem)):
+        report = dp.verify(folder, problem=known)
+        assert report
+        assert report.heading == "adjacency compared with that of your problem"
+    weaker = auction(by_buyer=True)[2]
+    assert not dp.verify(folder, problem=weaker)
+    curved = cp.Problem(cp.Minimize(cp.sum_squares(problem.variables()[0])), problem.constraints)
+    with pytest.raises(InvalidArgumentError, match=r"problem .* curved objective"):
+        dp.verify(folder, problem=curved)
     again = type(found).load(folder)
     assert np.array_equal(again.x, found.values.point)
     assert again.value == pytest.approx(found.value, rel=1e-12)

@@ -41,7 +41,7 @@ def require(package: str) -> None:
 
 
 def lazily(module: str, name: str) -> Any:
-    """What a module of a higher layer calls `name`, for `plot()`: imported when it is asked for."""
+    """What a module of a higher layer calls `name`: imported when a caller's object needs it."""
     return getattr(import_module(module), name)
 
 

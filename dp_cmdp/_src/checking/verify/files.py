@@ -20,6 +20,7 @@ from typing import Any
 
 from dp_cmdp._src.base.documents import read_document
 from dp_cmdp._src.base.errors import Error, InvalidArgumentError
+from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.checking.report import Finding, Report
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
@@ -50,9 +51,10 @@ def verify(*what: Any, problem: Any = None, trusted_laws: Sequence[Any] = ()) ->
         policy needs its problem, here or as `problem`, and the release it was made from. Other
         ``.npz`` files in an answer's folder are judged too; tables and pictures are not, and the
         report names them.
-    problem : Problem or path, optional
-        The problem as *you* know it. Bounds, adjacency and rows are compared with it: a file alone
-        can prove only what follows from the adjacency that it states.
+    problem : Problem, cvxpy.Problem, Envelope or path, optional
+        The problem as *you* know it; a cvxpy problem counts as its linear program. Bounds,
+        adjacency and rows are compared with it: a file alone can prove only what follows from the
+        adjacency that it states.
     trusted_laws : sequence of laws
         Laws of noise of your own, or classes with ``from_document``, whose ``delta`` you believe.
 
@@ -99,6 +101,8 @@ def _own(problem: Any, folder: Path) -> Adjacency | ProblemFile:
     try:
         if hasattr(problem, "adjacency_digest"):  # an envelope alone
             return Adjacency.read(problem.document())
+        if not isinstance(problem, str | Path) and not hasattr(problem, "save"):
+            problem = lazily("dp_cmdp._src.verbs.arguments", "as_problem")(problem)
         return ProblemFile.read(_content(_saved(problem, folder / "yours.npz"), "problem"))
     except (*DAMAGE, Error) as error:
         raise InvalidArgumentError(
@@ -111,10 +115,7 @@ def _saved(what: Any, path: Path) -> Path:
     if isinstance(what, str | Path):
         return Path(what)
     if not hasattr(what, "save"):
-        raise InvalidArgumentError(
-            f"a {type(what).__name__} is no file and cannot be saved as one; a cvxpy problem is "
-            "given as dp_cmdp.cvxpy.load(problem)"
-        )
+        raise InvalidArgumentError(f"a {type(what).__name__} is no file and cannot be saved as one")
     return Path(what.save(path))
 
 
