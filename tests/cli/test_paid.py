@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,28 @@ def test_an_error_after_the_release_is_one_line_and_where_the_release_is(
         "dp-cmdp: note: what was released is not lost: out/release.npz",
         "dp-cmdp solve: error: no answer",
     ]
+
+
+def test_control_c_within_a_finalizer_is_not_lost(
+    farm: Path, say: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Held:
+        """Like a compiled chain: something is freed when it goes."""
+
+    def advise(*_: Any, **__: Any) -> None:
+        held = Held()
+        weakref.finalize(held, signal.raise_signal, signal.SIGINT)
+        del held  # Python drops what a finalizer raises
+        time.sleep(20)
+
+    monkeypatch.setattr(dp, "advise", advise)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code, _, err = say("advise", "rooms")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert code == 130
+    assert "interrupted" in err
 
 
 def test_control_c_is_clean(tmp_path: Path) -> None:

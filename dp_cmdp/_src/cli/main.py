@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -41,6 +43,7 @@ def build_parser() -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     warnings.showwarning = _one_line
+    sys.unraisablehook = _interrupt_again
     options = build_parser().parse_args(arguments)
     if options.command is None:
         print(START)
@@ -58,6 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = "" if error.filename is None else f": {error.filename}"
         return _refuse(options, f"{error.strerror or type(error).__name__}{where}")
+
+
+def _interrupt_again(lost: Any) -> None:
+    """Python drops a Control-C that arrives within a finalizer: it is sent again a moment later."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        threading.Timer(0.01, _thread.interrupt_main).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _refuse(options: Any, why: str) -> int:
