@@ -67,10 +67,12 @@ def findings(path: str, public: Any) -> Iterator[str]:
 
 
 def made_by_the_package(public: Any) -> bool:
-    """Results say Attributes and environments Arguments; nobody constructs a protocol."""
+    """Results say Attributes, environments Arguments; nobody constructs a protocol or an error."""
     text = inspect.getdoc(public) or ""
     other = "Attributes\n---" in text or "## Arguments" in text
-    return inspect.isclass(public) and (other or getattr(public, "_is_protocol", False))
+    if not inspect.isclass(public):
+        return False
+    return other or getattr(public, "_is_protocol", False) or issubclass(public, errors.Error)
 
 
 def raised(public: Any) -> set[str]:

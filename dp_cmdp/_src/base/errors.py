@@ -7,6 +7,7 @@ contains a private value.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ class Error(Exception):
 
     #: What was published before an error that came after the debit; None before it.
     release: Any = None
+
+    def __init__(self, message: str = "", **kept: Any) -> None:
+        super().__init__(message)
+        self.__dict__.update(kept)  # goes through pickle: worker processes send errors home
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -40,51 +45,27 @@ class PrivacyLeakError(Error):
 class RefusedError(Error):
     """The question has no answer that holds for every database of the envelope.
 
-    Parameters
-    ----------
-    message : str
-        The text.
-    repairs : mapping of str to float, optional
-        Kept as an attribute.
-
     Attributes
     ----------
-    repairs : dict of str to float
+    repairs : mapping of str to float
         The smallest repair per row or variable: how far it must be relaxed; empty where the
         refusal is not about rows.
     """
 
-    def __init__(self, message: str, *, repairs: Mapping[str, float] | None = None) -> None:
-        super().__init__(message)
-        self.repairs: dict[str, float] = dict(repairs or {})
-
-    def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), str(self), self.__dict__)
+    repairs: Mapping[str, float] = MappingProxyType({})
 
 
 class BudgetExceededError(Error):
     """The ledger refuses a debit that would exceed the budget of its account.
 
-    Parameters
-    ----------
-    message : str
-        The text.
-    requested, remaining : PrivacyBudget or None
-        Kept as attributes.
-
     Attributes
     ----------
-    requested, remaining : Amount or None
+    requested, remaining : PrivacyBudget or None
         Exact (ε, δ) asked for and left; None when no ledger was involved.
     """
 
-    def __init__(self, message: str, *, requested: Any = None, remaining: Any = None) -> None:
-        super().__init__(message)
-        self.requested = requested
-        self.remaining = remaining
-
-    def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), str(self), self.__dict__)
+    requested: Any = None
+    remaining: Any = None
 
 
 class LedgerError(Error):
@@ -98,49 +79,23 @@ class LedgerBusyError(LedgerError):
 class LedgerCorruptError(LedgerError):
     """The ledger contradicts itself, or a head that was noted elsewhere.
 
-    Parameters
-    ----------
-    message : str
-        The text.
-    index : int or None
-        Kept as an attribute.
-
     Attributes
     ----------
     index : int or None
         The first entry that is wrong; None when the file as a whole is.
     """
 
-    def __init__(self, message: str, *, index: int | None = None) -> None:
-        super().__init__(message)
-        self.index = index
-
-    def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), str(self), self.__dict__)
+    index: int | None = None
 
 
 class AnswerError(Error):
     """No answer came of data that were paid for; what was published is kept.
-
-    Parameters
-    ----------
-    message : str
-        The text.
-    release : Release
-        Kept as an attribute.
 
     Attributes
     ----------
     release : Release
         What the budget bought: ``answer(problem, error.release)`` asks again, at no cost.
     """
-
-    def __init__(self, message: str, *, release: Any = None) -> None:
-        super().__init__(message)
-        self.release = release
-
-    def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), str(self), self.__dict__)
 
 
 class SolverError(Error):
@@ -150,15 +105,6 @@ class SolverError(Error):
 class InfeasibleError(SolverError):
     """No point satisfies the constraints.
 
-    Parameters
-    ----------
-    message : str
-        The text.
-    ray : float array or None
-        Kept as an attribute.
-    violation : float or None
-        Kept as an attribute.
-
     Attributes
     ----------
     ray : array of float, or None
@@ -167,19 +113,8 @@ class InfeasibleError(SolverError):
         Every point exceeds its limits by at least this much, weighted by `ray`.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        ray: NDArray[np.float64] | None = None,
-        violation: float | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.ray = ray
-        self.violation = violation
-
-    def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), str(self), self.__dict__)
+    ray: NDArray[np.float64] | None = None
+    violation: float | None = None
 
 
 class UnboundedError(SolverError):
@@ -192,10 +127,3 @@ class ConvergenceError(SolverError):
 
 class PrivacyWarning(UserWarning):
     """The privacy parameters are legal but weak, or floats that are probably not what was meant."""
-
-
-def _rebuilt(kind: type[Error], message: str, attributes: dict[str, Any]) -> Error:
-    """Unpickle an error with attributes: worker processes send errors home."""
-    error = kind(message)
-    error.__dict__.update(attributes)
-    return error
