@@ -9,7 +9,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp._src.accounting.budget import PrivacyBudget
+from dp_cmdp._src.accounting.budget import PrivacyBudget, amount
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.noise.laws import Laplace, Law
 from dp_cmdp._src.noise.one_sided import OneSided
@@ -33,7 +33,7 @@ CELLS = 4
 
 def budget(epsilon: str | int, delta: str | int) -> PrivacyBudget:
     """A budget that no warning is given of."""
-    return PrivacyBudget._of(Fraction(epsilon), Fraction(delta))
+    return amount(Fraction(epsilon), Fraction(delta))
 
 
 def world(name: str) -> Envelope:

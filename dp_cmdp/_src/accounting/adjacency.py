@@ -113,18 +113,8 @@ class Adjacency:
 def stated(adjacency: Adjacency, earlier: Sequence[tuple[int, str]]) -> str:
     """What a debit records: the digest, and the whole adjacency where it is new to the account.
 
-    Parameters
-    ----------
-    adjacency
-    earlier
-        Index and recorded text of each debit of the account that states an adjacency.
-
-    Raises
-    ------
-    InvalidArgumentError
-        If one of the earlier debits protects another change.
-    LedgerCorruptError
-        If what an earlier debit recorded cannot be read.
+    `earlier`: index and recorded text of each debit of the account that states an adjacency; one
+    that protects another change is refused.
     """
     digest = adjacency.digest
     known: list[Adjacency] = []
@@ -141,85 +131,60 @@ def stated(adjacency: Adjacency, earlier: Sequence[tuple[int, str]]) -> str:
 
 def difference(adjacencies: Sequence[Adjacency]) -> str | None:
     """Why no unit fits all of these adjacencies, of which the last is new; None if one does."""
-    groups = [group for adjacency in adjacencies for group in adjacency.groups]
-    disjoint = [adjacency for adjacency in adjacencies if adjacency.is_disjoint]
-    return (
-        _other_naming(groups)
-        or _other_radius(groups)
-        or _other_sharing(adjacencies)
-        or _other_records(disjoint)
-    )
+    return next(_differences(adjacencies), None)
 
 
-def _other_naming(groups: Sequence[Group]) -> str | None:
+def _differences(adjacencies: Sequence[Adjacency]) -> Iterator[str]:
     naming: dict[str, tuple[Any, ...]] = {}
+    radius: dict[Entry, float] = {}
+    groups = [group for adjacency in adjacencies for group in adjacency.groups]
     for group in groups:
         if naming.setdefault(group.name, group.naming) != group.naming:
-            return (
+            yield (
                 f"the entries of {group.name!r} cannot be compared with those of an earlier debit: "
                 "they have other axes, another shape, or labels in one of the two only"
             )
-    return None
-
-
-def _other_radius(groups: Sequence[Group]) -> str | None:
-    radius: dict[Entry, float] = {}
     for group in groups:
         for entry, own in zip(group.entries(), group.radius, strict=True):
             if (known := radius.setdefault(entry, own)) != own:
-                return (
+                yield (
                     f"{_shown(entry)} changes by at most {own} here and by at most {known} in an "
                     "earlier debit of this account"
                 )
-    return None
-
-
-def _other_sharing(adjacencies: Sequence[Adjacency]) -> str | None:
-    """Records that overlap or change in part are stated alike wherever their groups are read."""
     *earlier, new = adjacencies
     names = {group.name for group in new.groups}
-    for known in earlier:
-        shared = names & {group.name for group in known.groups}
-        disjoint = known.is_disjoint and new.is_disjoint
-        if shared and not disjoint and known.text != new.text:
-            return (
+    for before in earlier:  # records that overlap or change in part are stated alike
+        shared = names & {group.name for group in before.groups}
+        disjoint = before.is_disjoint and new.is_disjoint
+        if shared and not disjoint and before.text != new.text:
+            yield (
                 f"the records of {min(shared)!r} are others than in an earlier debit of this "
                 "account (who shares entries, by how much, or how many change at once)"
             )
-    return None
+    yield from _other_records([adjacency for adjacency in adjacencies if adjacency.is_disjoint])
 
 
-def _other_records(adjacencies: Sequence[Adjacency]) -> str | None:
+def _other_records(adjacencies: Sequence[Adjacency]) -> Iterator[str]:
     """Link every entry with its record in each adjacency: no two records may then be linked."""
-    links = _Links({})
+    parent: dict[Entry, Entry] = {}
+
+    def root(node: Entry) -> Entry:
+        while (above := parent.setdefault(node, node)) != node:
+            parent[node] = node = parent[above]
+        return node
+
     for number, adjacency in enumerate(adjacencies):
         for entry, record in adjacency.owners():
-            links.join(entry, (number, record))
+            parent[root(entry)] = root((number, record))
     for adjacency in adjacencies:
         owner: dict[Entry, tuple[int, Entry]] = {}
         for entry, record in adjacency.owners():
-            known, other = owner.setdefault(links.root(entry), (record, entry))
+            known, other = owner.setdefault(root(entry), (record, entry))
             if known != record:
-                return (
+                yield (
                     f"{_shown(other)} and {_shown(entry)} belong to one record in one debit of "
                     "this identity (perhaps through records of several) and to two in another"
                 )
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Links:
-    """Sets of linked nodes, each known by its root (union-find)."""
-
-    parent: dict[Entry, Entry]
-
-    def root(self, node: Entry) -> Entry:
-        while (above := self.parent.setdefault(node, node)) != node:
-            self.parent[node] = node = self.parent[above]
-        return node
-
-    def join(self, one: Entry, other: Entry) -> None:
-        self.parent[self.root(one)] = self.root(other)
 
 
 def _read(index: int, text: str) -> tuple[str, list[Adjacency]]:

@@ -172,23 +172,15 @@ class PrivacyBudget:
         object.__setattr__(self, "epsilon", eps)
         object.__setattr__(self, "delta", dlt)
 
-    @classmethod
-    def _of(cls, epsilon: Fraction, delta: Fraction) -> PrivacyBudget:
-        """An amount spent, left or shared out, which may be zero: not validated."""
-        made = cls.__new__(cls)
-        object.__setattr__(made, "epsilon", Fraction(epsilon))
-        object.__setattr__(made, "delta", Fraction(delta))
-        return made
-
     def __add__(self, other: PrivacyBudget) -> PrivacyBudget:
-        return self._of(self.epsilon + other.epsilon, self.delta + other.delta)
+        return amount(self.epsilon + other.epsilon, self.delta + other.delta)
 
     def __sub__(self, other: PrivacyBudget) -> PrivacyBudget:
-        return self._of(self.epsilon - other.epsilon, self.delta - other.delta)
+        return amount(self.epsilon - other.epsilon, self.delta - other.delta)
 
     def __mul__(self, factor: Number) -> PrivacyBudget:
         share = exact("factor", factor)
-        return self._of(self.epsilon * share, self.delta * share)
+        return amount(self.epsilon * share, self.delta * share)
 
     __rmul__ = __mul__
 
@@ -196,7 +188,7 @@ class PrivacyBudget:
         number = exact("divisor", divisor)
         if number == 0:
             raise InvalidArgumentError("divisor must not be 0")
-        return self._of(self.epsilon / number, self.delta / number)
+        return self * (1 / number)
 
     def fits(self, other: PrivacyBudget) -> bool:
         """Whether this amount is at most `other`, in ε and in δ.
@@ -259,23 +251,18 @@ class PrivacyBudget:
 
 def amount(epsilon: Fraction, delta: Fraction) -> PrivacyBudget:
     """What was spent, is left or is a share: it may be zero, and is not validated."""
-    return PrivacyBudget._of(epsilon, delta)  # pyright: ignore[reportPrivateUsage]
+    made = PrivacyBudget.__new__(PrivacyBudget)
+    object.__setattr__(made, "epsilon", Fraction(epsilon))
+    object.__setattr__(made, "delta", Fraction(delta))
+    return made
 
 
-NOTHING = PrivacyBudget._of(Fraction(0), Fraction(0))  # pyright: ignore[reportPrivateUsage]
+NOTHING = amount(Fraction(0), Fraction(0))
 
 
 @contextmanager
 def weak_budgets() -> Generator[None, None, None]:
-    """Budgets that promise little are part of the question: no :class:`PrivacyWarning`.
-
-    Examples
-    --------
-    >>> from dp_cmdp import PrivacyBudget
-    >>> from dp_cmdp._src.accounting.budget import weak_budgets
-    >>> with weak_budgets():
-    ...     budget = PrivacyBudget(100, "1/2")  # not warned of, here
-    """
+    """Budgets that promise little are part of the question: no :class:`PrivacyWarning`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         yield

@@ -58,17 +58,8 @@ class LedgerEntry:
 
     def row(self) -> tuple[int, str, str, str, str, str, str, str, str]:
         """The entry as stored: fractions are text ``p/q``."""
-        return (
-            self.index,
-            self.time,
-            self.kind,
-            self.account,
-            _text(self.epsilon),
-            _text(self.delta),
-            self.note,
-            self.protects,
-            self.hash,
-        )
+        said = self.index, self.time, self.kind, self.account
+        return (*said, _text(self.epsilon), _text(self.delta), self.note, self.protects, self.hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,26 +122,25 @@ class Chain:
         protects: str = "",
     ) -> LedgerEntry:
         """The entry that would follow the head."""
-        index = len(self.entries) + 1
-        written = _text(amount.epsilon), _text(amount.delta), note, protects
-        following = link(self.head.hash, (index, time, kind, account, *written))
-        spent = amount.epsilon, amount.delta
-        return LedgerEntry(index, time, kind, account, *spent, note, protects, following)
+        index, spent = len(self.entries) + 1, (amount.epsilon, amount.delta)
+        entry = LedgerEntry(index, time, kind, account, *spent, note, protects, "")
+        return replace(entry, hash=link(self.head.hash, entry.row()[:-1]))
 
     def check_contains(self, pinned: LedgerHead) -> None:
         """Raise :class:`LedgerCorruptError` unless this history continues the pinned one."""
-        if pinned.count > len(self.entries):
-            raise LedgerCorruptError(
-                f"the pinned head counts {pinned.count} entries, the ledger has "
-                f"{len(self.entries)}: it was cut or replaced by an older copy",
-                index=len(self.entries) + 1,
-            )
-        if self.entries[pinned.count - 1].hash != pinned.hash:
-            raise LedgerCorruptError(
-                f"the hash of entry {pinned.count} is not the pinned one: the history up to "
-                "that entry was rewritten, or the pin belongs to another ledger",
-                index=pinned.count,
-            )
+        count = len(self.entries)
+        _refuse_unless(
+            pinned.count <= count,
+            f"the pinned head counts {pinned.count} entries, the ledger has {count}: it was cut or "
+            "replaced by an older copy",
+            count + 1,
+        )
+        _refuse_unless(
+            self.entries[pinned.count - 1].hash == pinned.hash,
+            f"the hash of entry {pinned.count} is not the pinned one: the history up to that entry "
+            "was rewritten, or the pin belongs to another ledger",
+            pinned.count,
+        )
 
 
 def storable(budget: PrivacyBudget) -> PrivacyBudget:
@@ -180,13 +170,7 @@ def link(previous: str, values: Sequence[Any]) -> str:
 
 
 def replay(ledger_id: str, rows: Iterable[Sequence[Any]]) -> Chain:
-    """Check stored rows link by link and add them up.
-
-    Raises
-    ------
-    LedgerCorruptError
-        Whose `index` is the first entry that is missing, altered, moved or contradictory.
-    """
+    """Check stored rows link by link and add them up; the first wrong one is named."""
     entries: list[LedgerEntry] = []
     balances: dict[str, Balance] = {}
     previous = genesis(ledger_id)
@@ -200,47 +184,41 @@ def replay(ledger_id: str, rows: Iterable[Sequence[Any]]) -> Chain:
 
 def _entry(row: Sequence[Any], index: int, previous: str) -> LedgerEntry:
     found, *texts = row
-    if found != index:
-        raise LedgerCorruptError(f"entry {index} is missing", index=index)
-    if not all(isinstance(text, str) for text in texts):
-        raise LedgerCorruptError(f"entry {index} holds a value of the wrong type", index=index)
+    entry = f"entry {index}"
+    _refuse_unless(found == index, f"{entry} is missing", index)
+    sound = all(isinstance(text, str) for text in texts)
+    _refuse_unless(sound, f"{entry} holds a value of the wrong type", index)
     time, kind, account, epsilon, delta, note, protects, stored = texts
-    if link(previous, row[:-1]) != stored:
-        raise LedgerCorruptError(
-            f"entry {index} does not match its hash: it, or its place, was changed", index=index
-        )
+    whole = link(previous, row[:-1]) == stored
+    _refuse_unless(whole, f"{entry} does not match its hash: it, or its place, was changed", index)
     amounts = _ZERO if kind == "unit" else _FRACTION
-    if kind not in get_args(Kind) or not all(map(amounts.fullmatch, (epsilon, delta))):
-        raise LedgerCorruptError(f"entry {index} is not a valid entry", index=index)
-    return LedgerEntry(
-        index, time, kind, account, Fraction(epsilon), Fraction(delta), note, protects, stored
-    )
+    valid = kind in get_args(Kind) and all(map(amounts.fullmatch, (epsilon, delta)))
+    _refuse_unless(valid, f"{entry} is not a valid entry", index)
+    spent = Fraction(epsilon), Fraction(delta)
+    return LedgerEntry(index, time, kind, account, *spent, note, protects, stored)
 
 
 def _post(balances: dict[str, Balance], entry: LedgerEntry) -> None:
     """Add one entry to the balances; a debit needs a total before it, and room in it."""
-    old = balances.get(entry.account)
-    if (old is None) != (entry.kind == "total"):
-        raise LedgerCorruptError(
-            f"entry {entry.index}: an account has one total, and has it before any debit",
-            index=entry.index,
-        )
+    old, at = balances.get(entry.account), entry.index
+    first = (old is None) == (entry.kind == "total")
+    _refuse_unless(first, f"entry {at}: an account has one total, and has it before any debit", at)
     if old is None:
-        balances[entry.account] = Balance(entry.account, entry.budget, unit=entry.protects)
-        return
-    if entry.kind == "unit":
-        if old.unit or not entry.protects:
-            raise LedgerCorruptError(
-                f"entry {entry.index}: an account has one unit", index=entry.index
-            )
-        balances[entry.account] = replace(old, unit=entry.protects)
-        return
-    spent = old.spent + entry.budget
-    if not spent.fits(old.total):
-        raise LedgerCorruptError(
-            f"entry {entry.index} exceeds the total of its account", index=entry.index
-        )
-    balances[entry.account] = replace(old, spent=spent, debits=old.debits + 1)
+        new = Balance(entry.account, entry.budget, unit=entry.protects)
+    elif entry.kind == "unit":
+        only = entry.protects and not old.unit
+        _refuse_unless(only, f"entry {at}: an account has one unit", at)
+        new = replace(old, unit=entry.protects)
+    else:
+        spent = old.spent + entry.budget
+        _refuse_unless(spent.fits(old.total), f"entry {at} exceeds the total of its account", at)
+        new = replace(old, spent=spent, debits=old.debits + 1)
+    balances[entry.account] = new
+
+
+def _refuse_unless(holds: object, why: str, index: int) -> None:
+    if not holds:
+        raise LedgerCorruptError(why, index=index)
 
 
 def _text(value: Fraction) -> str:

@@ -16,7 +16,6 @@ the entry appended, the commit forced to disk and the entry read back
 from __future__ import annotations
 
 import sqlite3
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -24,13 +23,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dp_cmdp._src.accounting.adjacency import Adjacency, stated
 from dp_cmdp._src.accounting.budget import NOTHING, Number, PrivacyBudget
-from dp_cmdp._src.accounting.hashchain import (
-    Balance,
-    Chain,
-    LedgerEntry,
-    LedgerHead,
-    storable,
-)
+from dp_cmdp._src.accounting.hashchain import Balance, Chain, LedgerEntry, LedgerHead, storable
 from dp_cmdp._src.accounting.ledger_file import (
     append,
     check_pages,
@@ -184,19 +177,16 @@ class PrivacyLedger:
             initialise(database)
         chain = load(database)
         known = chain.balances.get(self.account)
+        said = {"account": self.account, "protects": unit}
         if known is None:
-            return append(
-                database, chain, kind="total", account=self.account, amount=total, protects=unit
-            )
+            return append(database, chain, kind="total", amount=total, **said)
         if known.total != total:
             raise InvalidArgumentError(
                 f"account {self.account!r} already has the total {known.total}, and a total never "
                 "changes: open it with PrivacyLedger(path, account), or name another account"
             )
         if not known.unit:
-            return append(
-                database, chain, kind="unit", account=self.account, amount=NOTHING, protects=unit
-            )
+            return append(database, chain, kind="unit", amount=NOTHING, **said)
         if known.unit != unit:
             raise InvalidArgumentError(
                 f"account {self.account!r} protects {known.unit!r}, not {unit!r}, and losses of "
@@ -252,7 +242,8 @@ class PrivacyLedger:
         def step(database: sqlite3.Connection) -> LedgerEntry:
             chain = self._chain(database)
             remaining = self._balance(chain).remaining
-            protects = "" if protected is None else stated(protected, self._stated(chain))
+            before = [(e.index, e.protects) for e in self._debits(chain) if e.protects]
+            protects = "" if protected is None else stated(protected, before)
             if not requested.fits(remaining):
                 raise BudgetExceededError(
                     f"a debit of {requested} exceeds what remains of account {self.account!r}, "
@@ -260,15 +251,8 @@ class PrivacyLedger:
                     requested=requested,
                     remaining=remaining,
                 )
-            return append(
-                database,
-                chain,
-                kind="debit",
-                account=self.account,
-                amount=requested,
-                note=said,
-                protects=protects,
-            )
+            more = {"account": self.account, "note": said, "protects": protects}
+            return append(database, chain, kind="debit", amount=requested, **more)
 
         entry = write(self.path, step, timeout_seconds=self.timeout_seconds)
         return str(LedgerHead(entry.index, entry.hash))
@@ -294,14 +278,11 @@ class PrivacyLedger:
             Whose `index` is the first entry that is wrong.
         """
         pin = LedgerHead.parse(pinned) if isinstance(pinned, str) else pinned
-        with self._transaction() as database:
-            chain = self._chain(database)
-            check_pages(database)
+        chain = self._read(pages=True)
         if pin is not None:
             chain.check_contains(pin)
-        return LedgerReport(
-            chain.ledger_id, chain.head, tuple(chain.balances.values()), pinned=pin is not None
-        )
+        balances = tuple(chain.balances.values())
+        return LedgerReport(chain.ledger_id, chain.head, balances, pinned=pin is not None)
 
     @property
     def head(self) -> LedgerHead:
@@ -367,17 +348,17 @@ class PrivacyLedger:
         ]
         return values_table(title, rows)
 
-    def _read(self) -> Chain:
-        with self._transaction() as database:
-            return self._chain(database)
+    def _read(self, *, pages: bool = False) -> Chain:
+        with transaction(self.path, timeout_seconds=self.timeout_seconds) as database:
+            chain = self._chain(database)
+            if pages:
+                check_pages(database)
+        return chain
 
     def _chain(self, database: sqlite3.Connection) -> Chain:
         if not is_ledger(database, self.path):
             raise LedgerError(f"{self.path} is a blank file, not a ledger yet; call create first")
         return load(database)
-
-    def _transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        return transaction(self.path, timeout_seconds=self.timeout_seconds)
 
     def _balance(self, chain: Chain) -> Balance:
         if self.account not in chain.balances:
@@ -389,10 +370,6 @@ class PrivacyLedger:
 
     def _debits(self, chain: Chain) -> list[LedgerEntry]:
         return [e for e in chain.entries if e.kind == "debit" and e.account == self.account]
-
-    def _stated(self, chain: Chain) -> list[tuple[int, str]]:
-        """Index and text of each debit that states an adjacency."""
-        return [(e.index, e.protects) for e in self._debits(chain) if e.protects]
 
 
 def _line(name: str, text: str, most: int, *, blank: bool = False) -> str:

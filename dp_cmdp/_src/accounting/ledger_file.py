@@ -107,15 +107,7 @@ def write(
 ) -> LedgerEntry:
     """One writing transaction, alone with the ledger: the entry of `step`, on disk and read back.
 
-    Raises
-    ------
-    LedgerCorruptError
-        Also when the entry, committed, is not in the file's chain: something wrote past the lock.
-        The debit counts as spent.
-    LedgerBusyError
-        If the lock was not to be had: nothing is recorded. Or if the entry, committed, could not be
-        read back because something holds SQLite's lock; the text says so, and the debit counts as
-        spent.
+    An entry that was committed and cannot be read back counts as spent, as the error says.
     """
     deadline = time.monotonic() + timeout_seconds
     path = _only_name(path, may_create=may_create)
@@ -227,16 +219,15 @@ def load(database: sqlite3.Connection) -> Chain:
     ledger_id, count, last = head
     columns = _COLUMNS.replace("protects", "''") if _is_old(database) else _COLUMNS
     chain = replay(ledger_id, database.execute(f"SELECT {columns} FROM entries ORDER BY position"))
-    if count != chain.head.count:
+    found = chain.head.count
+    if count != found:
         raise LedgerCorruptError(
-            f"the head counts {count} entries, the ledger has {chain.head.count}: "
-            "entries were cut off its end or added to it",
-            index=min(count, chain.head.count) + 1,
+            f"the head counts {count} entries, the ledger has {found}: entries were cut off its "
+            "end or added to it",
+            index=min(count, found) + 1,
         )
     if last != chain.head.hash:
-        raise LedgerCorruptError(
-            f"the head's hash is not that of entry {count}", index=chain.head.count
-        )
+        raise LedgerCorruptError(f"the head's hash is not that of entry {count}", index=found)
     return chain
 
 
@@ -257,9 +248,8 @@ def append(
 ) -> LedgerEntry:
     """Write the next entry and move the head, in the caller's transaction."""
     time = datetime.now(UTC).isoformat(timespec="microseconds")
-    entry = chain.next_entry(
-        kind, account=account, amount=amount, note=note, time=time, protects=protects
-    )
+    said = {"note": note, "time": time, "protects": protects}
+    entry = chain.next_entry(kind, account=account, amount=amount, **said)
     if _is_old(database):
         database.execute(f"ALTER TABLE entries ADD COLUMN {_PROTECTS}")
     row = entry.row()

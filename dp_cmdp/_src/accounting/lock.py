@@ -41,19 +41,11 @@ def lock_path(path: Path) -> Path:
 
 @contextmanager
 def exclusive(path: Path, *, deadline: float, write: bool) -> Generator[bool, None, None]:
-    """Keep every other thread and process that asks for it out of the ledger at `path`.
+    """Keep every other thread and process that asks for it out of the ledger at `path`, whose
+    symbolic links are resolved: two names of one file need one lock.
 
     Yields False to a reader who may neither make nor open the lock file: it must open the ledger
     read-only, so that it cannot take a writer's journal for one that a crash left behind.
-
-    Parameters
-    ----------
-    path
-        The ledger, its symbolic links resolved: two names of one file need one lock.
-    deadline
-        Of :func:`time.monotonic`; past it :class:`LedgerBusyError`.
-    write
-        Whether to go without the lock is out of the question.
     """
     handle = None if fcntl is None else _acquired(path, deadline=deadline, write=write)
     try:
@@ -70,8 +62,10 @@ def _acquired(path: Path, *, deadline: float, write: bool) -> int | None:
         if handle is None:
             return None
         try:
-            if _locked(handle, path) and _is_current(handle, path):
-                return handle
+            if _locked(handle, path):
+                with suppress(FileNotFoundError):  # removed or replaced before it was locked
+                    if os.path.samestat(os.fstat(handle), lock_path(path).stat()):
+                        return handle
         except BaseException:
             _release(handle)
             raise
@@ -136,14 +130,6 @@ def _locked(handle: int, path: Path) -> bool:
             "file system"
         ) from None
     return True
-
-
-def _is_current(handle: int, path: Path) -> bool:
-    """False when the lock file was removed or replaced between its opening and its locking."""
-    try:
-        return os.path.samestat(os.fstat(handle), lock_path(path).stat())
-    except FileNotFoundError:
-        return False
 
 
 def _release(handle: int) -> None:

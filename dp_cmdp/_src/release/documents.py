@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp._src.accounting.budget import PrivacyBudget, stated
+from dp_cmdp._src.accounting.budget import amount, stated
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.data.frames import entries_frame
@@ -109,7 +109,7 @@ def _outcome(envelope: Envelope, said: Mapping[str, Any]) -> Outcome:
         query = LargestQuery(envelope, weights, tuple(map(_integer, said["centres"])))
     elif said["centres"]:
         raise InvalidArgumentError("linear queries have no centres")
-    budget = PrivacyBudget._of(stated(said["epsilon"]), stated(said["delta"]))
+    budget = amount(stated(said["epsilon"]), stated(said["delta"]))
     measurement = Measurement(query, law_from_document(said["law"]), budget, said["name"])
     integers = tuple(map(_integer, said["integers"]))
     if len(integers) != query.size:

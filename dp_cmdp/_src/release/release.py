@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp._src.accounting.budget import PrivacyBudget, shown_up
+from dp_cmdp._src.accounting.budget import NOTHING, PrivacyBudget, shown_up
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily, require
 from dp_cmdp._src.base.html import values_table
@@ -81,7 +80,7 @@ class Release:
     def budget(self) -> PrivacyBudget:
         """(ε, δ) of all measurements together."""
         parts = (outcome.measurement.budget for outcome in self.outcomes)
-        return sum(parts, PrivacyBudget._of(Fraction(0), Fraction(0)))
+        return sum(parts, NOTHING)
 
     @property
     def guarantee(self) -> str:

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from dp_cmdp._src.accounting.budget import PrivacyBudget, weak_budgets
+from dp_cmdp._src.accounting.budget import amount, weak_budgets
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.progress import with_bar
 from dp_cmdp._src.base.validation import validated
@@ -31,7 +31,7 @@ from dp_cmdp._src.release.strategy import Strategy
 
 #: Training (and held-out) runs per database; a strategy with a proposal takes longer.
 RUNS, QUICK_RUNS, STRATEGY_RUNS = 5_000, 1_000, 300
-BUDGET = PrivacyBudget._of(Fraction(1), Fraction(1, 10))
+BUDGET = amount(Fraction(1), Fraction(1, 10))
 #: Upper bounds (lower ones are 0) and radii that floats add up to too little, or hardly tell apart.
 NUMBERS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "sums that round down": ((1.0,) * 5, (1.0, 0.1, 0.7, 0.1, 0.7)),
