@@ -322,7 +322,7 @@ def test_a_measured_entry_that_nobody_changes_is_refused(tmp_path: Path) -> None
     problem = ParametricLP([1.0], A=[[theta[0]]], b=[theta[1]])
     database, budget = Database([1, 2], theta), PrivacyBudget(1, "1/1000")
     release = publish(problem, database, budget, Strategy.entries(), System())
-    said = release.to_dict()
+    said = release.document()
     table = said["envelope"]
     kept = table["change_entry"] != 1
     for name in ("change_record", "change_entry", "change"):

@@ -185,14 +185,14 @@ class TestFiles:
         assert Release.load(made.save(tmp_path / "made.npz")).simulated
 
     def test_a_document_is_json_but_for_its_arrays(self):
-        said = full().to_dict()
+        said = full().document()
         for outcome in said["outcomes"]:
             plain = {k: v for k, v in outcome.items() if not isinstance(v, np.ndarray)}
             assert json.loads(json.dumps(plain)) == plain
             assert all(outcome[k].dtype == np.int64 for k in outcome if k not in plain)
 
     def forged(self, change: Any) -> dict[str, Any]:
-        said = copy.deepcopy(full().to_dict())
+        said = copy.deepcopy(full().document())
         change(said)
         return said
 

@@ -557,7 +557,7 @@ def claimed_for(release: Release, records: Any) -> Any:
     kept = release.envelope
     bounds = {"radius": kept.radius, "records": records}
     joined = dp.Envelope(kept.lower, kept.upper, **bounds)
-    return Forged(release.to_dict() | {"envelope": joined.document()})
+    return Forged(release.document() | {"envelope": joined.document()})
 
 
 def query_weights(release: Release) -> Any:

@@ -311,7 +311,7 @@ def test_nothing_but_the_measured_integers_depends_on_the_data(
         )
         found.append((release, dp.answer(problem, release)))
     (first, one), (second, two) = found
-    assert repr(first.to_dict()) == repr(second.to_dict())
+    assert repr(first.document()) == repr(second.document())
     assert one.x.tobytes() == two.x.tobytes()
     assert one.certificate.slack.tobytes() == two.certificate.slack.tobytes()
     assert one.estimate.tobytes() == two.estimate.tobytes()

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -33,13 +32,12 @@ from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constrai
 from dp_cmdp._src.cmdp.model import CMDP, MDP, Criterion, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine, common_envelope
-from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
-from dp_cmdp._src.program.answer import Certificate
+from dp_cmdp._src.program.answer import Certificate, Problem
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows
 
 
-class ParametricCMDP:
+class ParametricCMDP(Problem):
     """A constrained MDP with private costs and limits, as public structure.
 
     Parameters
@@ -253,10 +251,7 @@ class ParametricCMDP:
         >>> dp.ParametricCMDP([[[1]]], [[1]], gamma=0.5, costs=cost).at([0.5]).cost
         array([[[0.5]]])
         """
-        if check.float_array(values) is None:  # a table, a mapping, a path or a Database
-            theta = Database.of(values, self.envelope).read()
-        else:
-            theta = check.vector("values", values, size=self.envelope.size, private=True)
+        theta = self._numbers(values)
         cost = self.cost.at(theta).toarray().reshape(-1, *self.mdp.r.shape)
         mdp = self._earning(theta).mdp
         return mdp.with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
@@ -303,8 +298,6 @@ class ParametricCMDP:
         scaled = Constraints(self.envelope, self.cost @ scale, self.limit, kinds.names, none, none)
         return ParametricCMDP._made(ending.model, scaled)
 
-    sense: float = 1.0
-
     def answer(
         self,
         known: UncertaintySet,
@@ -313,33 +306,6 @@ class ParametricCMDP:
         start: PolicyAnswer | None = None,
         certify: bool = True,
     ) -> PolicyAnswer:
-        """The best policy that keeps its limits for every database of a set.
-
-        Parameters
-        ----------
-        known : UncertaintySet
-            The databases that are possible.
-        estimate : float array, optional
-            The database at which the decision is valued; by default the middle of the set.
-        start : PolicyAnswer, optional
-            An earlier answer, from public data, whose policies serve as a start.
-        certify : bool
-            Whether the policy is proved; without, it is as accurate as the solver.
-
-        Returns
-        -------
-        PolicyAnswer
-            The best policy, with its certificate.
-
-        Raises
-        ------
-        RefusedError
-            If the set is the whole envelope and no policy keeps its limits.
-        InfeasibleError
-            If no policy does for another set.
-        SolverError
-            If none can be certified.
-        """
         if self.objective is not None:
             theta = known.lower + (known.upper - known.lower) / 2 if estimate is None else estimate
             model = self._earning(theta)
@@ -355,38 +321,10 @@ class ParametricCMDP:
         return synthesis.answer(self, self.envelope.uncertainty, None, start=None, certified=True)
 
     def value(self, decision: Policy, values: FloatArray) -> float:
-        """The reward of a policy at a database; only a private reward depends on it.
-
-        Parameters
-        ----------
-        decision : Policy
-            Any policy of the model.
-        values : float array
-            A database; where the reward is public it changes nothing.
-
-        Returns
-        -------
-        float
-            Expected reward from the start.
-        """
         mdp = self._earning(values).mdp
         return float(np.vdot(mdp.r, chain_of(mdp, fitted(decision, mdp)).occupancy()))
 
     def certify(self, decision: Policy, known: UncertaintySet) -> Certificate:
-        """What is proved of a policy for every database of a set.
-
-        Parameters
-        ----------
-        decision : Policy
-            Any policy of the model.
-        known : UncertaintySet
-            The databases that are possible.
-
-        Returns
-        -------
-        Certificate
-            True where every limit is kept, in exact arithmetic.
-        """
         decision = fitted(decision, self.mdp)
         chain = chain_of(self.mdp, decision)
         return synthesis.proof(self, decision, RobustRows(self.rows, known), chain=chain)[0]
@@ -456,51 +394,27 @@ class ParametricCMDP:
         return self.worst(known).limit
 
     def document(self) -> dict[str, Any]:
-        """The content of the problem's file.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
         mdp = self.mdp
         return {
             "problem": "constrained MDP",
             "T": mdp.T,
-            "r": mdp.r if self.objective is None else self.objective.document(),
+            "r": mdp.r if self.objective is None else self.objective._document(),
             **mdp.criterion.document(),
             "start": mdp.start,
             "arrivals": None if mdp.arrivals is mdp.T else mdp.arrivals,
             "envelope": self.envelope.document(),
-            "cost": self.cost.document(),
-            "limit": self.limit.document(),
+            "cost": self.cost._document(),
+            "limit": self.limit._document(),
             "names": list(self.names),
         }
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any]) -> ParametricCMDP:
-        """The model that a file holds, checked again.
-
-        Parameters
-        ----------
-        said : mapping
-            What `document` returned, read from a file.
-
-        Returns
-        -------
-        ParametricCMDP
-            The same model.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If its parts do not fit each other.
-        """
         check.one_of("problem", said["problem"], ("constrained MDP",))
         envelope, names = Envelope.from_document(said["envelope"]), tuple(said["names"])
         objective = None
         if isinstance(said["r"], Mapping):
-            objective = Affine.from_document(said["r"], envelope)
+            objective = Affine._from(said["r"], envelope)
         table, objective = reward_of(said["r"] if objective is None else objective)
         mdp = MDP(
             said["T"],
@@ -509,65 +423,11 @@ class ParametricCMDP:
             start=said["start"],
             arrivals=said["arrivals"],
         )
-        cost, limit = (Affine.from_document(said[part], envelope) for part in ("cost", "limit"))
+        cost, limit = (Affine._from(said[part], envelope) for part in ("cost", "limit"))
         if cost.shape != (len(names), mdp.r.size) or limit.shape != (len(names),):
             raise InvalidArgumentError("costs and limits must fit the model and its names")
         none = (None,) * len(names)
         return cls._made(mdp, Constraints(envelope, cost, limit, names, none, none), objective)
-
-    @validated
-    def save(self, path: str | Path) -> Path:
-        """Write the model to an ``.npz`` file, atomically and without pickle.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        Path
-            The file that was written.
-
-        Notes
-        -----
-        **Privacy.** *Public*.
-        """
-        from dp_cmdp._src.base.documents import write_document
-
-        return write_document(path, "problem", self.document())
-
-    @classmethod
-    @validated
-    def load(cls, path: str | Path) -> ParametricCMDP:
-        """Read a model written by :meth:`save`; everything in it is checked again.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        ParametricCMDP
-            The model that the file holds.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the file is damaged or of another kind.
-
-        Examples
-        --------
-        >>> import dp_cmdp as dp
-        >>> cost = dp.PrivateCost(states=[0], cost=dp.Envelope(0, 1), limit=2)
-        >>> model = dp.ParametricCMDP([[[1]]], [[1]], gamma=0.5, costs=cost)
-        >>> dp.ParametricCMDP.load(model.save("model.npz")).envelope == model.envelope
-        True
-        """
-        from dp_cmdp._src.base.documents import loaded
-
-        return loaded(path, "problem", cls.from_document)
 
     def __repr__(self) -> str:
         count = self.envelope.size

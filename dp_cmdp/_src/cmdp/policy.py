@@ -11,8 +11,8 @@ tables visits other states than either and may break a limit that both keep.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.html import MOST_ROWS, rows_table
+from dp_cmdp._src.base.saved import Saved
 from dp_cmdp._src.base.validation import FloatArray
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def small(num_actions: int) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Policy:
+class Policy(Saved):
     """A table of action probabilities that acts as Stable-Baselines3 models do.
 
     Parameters
@@ -131,6 +132,8 @@ class Policy:
     _schedule: Schedule | None
     num_actions: int
     _random: np.random.Generator | None = field(compare=False)
+
+    _file = "policy"
 
     def __init__(self, probabilities: ArrayLike) -> None:
         table = check.array("probabilities", probabilities)
@@ -454,68 +457,8 @@ class Policy:
             raise InvalidArgumentError("observation must hold at least one state")
         return states
 
-    def save(self, path: str | Path) -> Path:
-        """Write the policy to an ``.npz`` file, atomically and without pickle.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        Path
-            The file that was written.
-
-        Notes
-        -----
-        **Privacy.** *Post-processing*.
-        """
-        from dp_cmdp._src.base.documents import write_document
-
-        return write_document(path, "policy", self.document())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Policy:
-        """Read a policy written by :meth:`save`; everything in it is checked again.
-
-        That it is safe is a claim about it, its problem and its release together: see
-        :func:`dp_cmdp.verify`.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        Policy
-            The policy that the file holds.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the file is damaged or of another kind.
-
-        Examples
-        --------
-        >>> import dp_cmdp as dp
-        >>> policy = dp.Policy.uniform(2, 4)
-        >>> dp.Policy.load(policy.save("policy.npz")) == policy
-        True
-        """
-        from dp_cmdp._src.base.documents import read_document
-
-        return cls.from_document(read_document(path, "policy")[2])
-
     def document(self) -> dict[str, Any]:
-        """The content of the policy's file: of a table per step, what changes from the last.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
+        # of a table per step, what changes from the last
         own = self._schedule
         if own is None:
             return {"probabilities": self.probabilities}
@@ -525,28 +468,11 @@ class Policy:
         return {"changes": changed, **mixes, "actions": np.array([self.num_actions])}
 
     @classmethod
-    def from_document(cls, content: dict[str, Any]) -> Policy:
-        """The policy that a file holds.
-
-        Parameters
-        ----------
-        content : mapping
-            What `document` returned, read from a file.
-
-        Returns
-        -------
-        Policy
-            The same policy.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If its parts do not fit each other.
-        """
-        if "probabilities" in content:
-            return cls(content["probabilities"])
-        width = check.size("actions", int(content["actions"][0]), low=1)
-        changes, mixed = content["changes"], content["mixed"]
+    def from_document(cls, said: Mapping[str, Any]) -> Policy:
+        if "probabilities" in said:
+            return cls(said["probabilities"])
+        width = check.size("actions", int(said["actions"][0]), low=1)
+        changes, mixed = said["changes"], said["mixed"]
         if changes.dtype != small(width) or changes.ndim != 2 or not changes.size:
             raise InvalidArgumentError("changes must hold an action per step and state")
         actions = np.bitwise_xor.accumulate(changes, axis=0)
@@ -554,7 +480,7 @@ class Policy:
         inside = not mixed.size or (mixed[0] >= 0 and mixed[-1] < actions.size)
         if actions.min() < 0 or actions.max() >= width or not (ascending and inside):
             raise InvalidArgumentError("changes and mixed must be of actions and places there are")
-        odds = content["odds"].reshape(mixed.size, width)
+        odds = said["odds"].reshape(mixed.size, width)
         odds = _distributions(odds) if mixed.size else odds
         return cls._scheduled(Schedule(check.frozen(actions), mixed, odds), width)
 

@@ -194,38 +194,14 @@ class Affine:
         made = cls._of(terms.envelope, sizes, row, col, terms.entry, terms.coefficient, moved)
         return made if check.is_real(constant) and constant == 0 else made + constant
 
-    def document(self) -> dict[str, Any]:
-        """The content of a file.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
+    def _document(self) -> dict[str, Any]:
+        """The content of a file."""
         terms = {name: getattr(self, name) for name in TERMS}
         return {"shape": list(self.shape), "constant": self.constant, **terms}
 
     @classmethod
-    def from_document(cls, said: Mapping[str, Any], envelope: Envelope) -> Affine:
-        """What :meth:`document` wrote, checked again.
-
-        Parameters
-        ----------
-        said : mapping
-            What `document` returned, read from a file.
-        envelope : Envelope
-            Whose entries the terms name.
-
-        Returns
-        -------
-        Affine
-            The same expression.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If a term is out of range.
-        """
+    def _from(cls, said: Mapping[str, Any], envelope: Envelope) -> Affine:
+        """What :meth:`_document` wrote about entries of this envelope, checked again."""
         shape = tuple(check.size("shape", size) for size in said["shape"])
         rows, columns = shape if len(shape) == 2 else (*shape, 1)
         limits = {"row": rows, "col": columns, "entry": envelope.size}

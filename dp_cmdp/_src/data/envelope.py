@@ -28,6 +28,7 @@ from scipy import sparse
 
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.saved import Documented
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.labels import (
     Labels,
@@ -152,7 +153,7 @@ class Group:
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Envelope:
+class Envelope(Documented):
     """What is public about private numbers: bounds, and what one record can change.
 
     Parameters
@@ -706,13 +707,6 @@ class Envelope:
         return "records, what they change, or entries_per_record differ"
 
     def document(self) -> dict[str, Any]:
-        """The content of a file.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
         table = self.change.tocoo()
         return {
             "lower": self.lower,
@@ -727,23 +721,6 @@ class Envelope:
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any]) -> Envelope:
-        """What :meth:`document` wrote, checked again.
-
-        Parameters
-        ----------
-        said : mapping
-            What `document` returned, read from a file.
-
-        Returns
-        -------
-        Envelope
-            An equal envelope.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If its parts do not fit each other.
-        """
         groups: list[Group] = []
         for part in said["groups"]:
             shape = check.shape("the shape of a group", part["shape"])

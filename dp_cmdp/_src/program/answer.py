@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +22,9 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import MOST_ROWS, rows_table, values_table
+from dp_cmdp._src.base.saved import Saved
 from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.labels import flat_index
 
@@ -37,22 +39,25 @@ CLASSES = {
 _RELEASE_CLASS = "release.release.Release"
 
 
-class Problem(Protocol):
+class Problem(Saved):
     """What the verbs know of a linear program, a constrained MDP, …
 
-    `sense` is 1 where more is better, −1 where less is. `signs` (constraints × entries) is ±1 where
-    a constraint only ever gets worse (better) as an entry grows, and a stored 0 where that depends
-    on the decision. `answer` finds the best for the estimate among what holds for every database of
-    the set, `certify` what is proved of a decision. A problem may have `refuse_if_unanswerable`,
-    which raises RefusedError with a repair where no answer holds for the whole envelope.
+    Attributes
+    ----------
+    envelope : Envelope
+        What is public of the private numbers.
+    sense : float
+        1 where more is better, −1 where less is.
+    signs : (constraints, entries) sparse array
+        ±1 where a constraint only ever gets worse (better) as an entry grows, a stored 0 where that
+        depends on the decision.
     """
 
     envelope: Envelope
+    sense: float = 1.0
+    signs: Any
+    _file = "problem"
 
-    @property
-    def sense(self) -> float: ...
-    @property
-    def signs(self) -> Any: ...
     def answer(
         self,
         known: UncertaintySet,
@@ -60,10 +65,76 @@ class Problem(Protocol):
         *,
         start: Any = None,
         certify: bool = True,
-    ) -> Answer[Any]: ...
-    def value(self, decision: Any, values: FloatArray) -> float: ...
-    def certify(self, decision: Any, known: UncertaintySet) -> Certificate: ...
-    def save(self, path: str | Path) -> Path: ...
+    ) -> Answer[Any]:
+        """The best decision for the estimate of all that are safe for a whole set.
+
+        Parameters
+        ----------
+        known : UncertaintySet
+            The databases that are possible.
+        estimate : float array, optional
+            The database at which the decision is valued; by default the middle of the set.
+        start : Answer, optional
+            An earlier answer to the same problem, from which to start.
+        certify : bool
+            Whether the decision is proved; without, it is as accurate as the solver.
+
+        Returns
+        -------
+        Answer
+            The best decision, with its certificate.
+
+        Raises
+        ------
+        RefusedError
+            If `known` is the whole envelope and no decision is safe for it.
+        SolverError
+            If none is for another set.
+        """
+        raise NotImplementedError
+
+    def value(self, decision: Any, values: FloatArray) -> float:
+        """What a decision is worth at a database.
+
+        Parameters
+        ----------
+        decision : object
+            What an answer decides: variables, a policy, …
+        values : float array
+            One number per entry of the envelope.
+
+        Returns
+        -------
+        float
+            Its objective.
+        """
+        raise NotImplementedError
+
+    def certify(self, decision: Any, known: UncertaintySet) -> Certificate:
+        """What is proved of any decision for every database of a set, in exact arithmetic.
+
+        Parameters
+        ----------
+        decision : object
+            Wherever it comes from.
+        known : UncertaintySet
+            The databases that are possible.
+
+        Returns
+        -------
+        Certificate
+            True where every constraint holds.
+        """
+        raise NotImplementedError
+
+    def refuse_if_unanswerable(self) -> None:
+        """Raise RefusedError, with a repair, unless an answer holds for the whole envelope."""
+
+    def _numbers(self, values: Any) -> FloatArray:
+        """One number per entry, of an array, a table, a mapping, a path or a Database."""
+        if check.float_array(values) is None:
+            return Database.of(values, self.envelope).read()
+        return check.vector("values", values, size=self.envelope.size, private=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,14 +189,8 @@ class Certificate:
             "Slack", [self.subject, "slack"], rows, count=len(self.names)
         )
 
-    def document(self) -> dict[str, Any]:
-        """What files hold.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
+    def _document(self) -> dict[str, Any]:
+        """What files hold."""
         return {
             "verified": self.verified,
             "slack": self.slack,
@@ -222,17 +287,11 @@ class Answer(Generic[D]):
             (target / RELEASE).unlink(missing_ok=True)
         else:
             self.release.save(target / RELEASE)
-        write_document(target / ANSWER, "answer", self.document())
+        write_document(target / ANSWER, "answer", self._document())
         return target
 
-    def document(self) -> dict[str, Any]:
-        """What the answer's own file holds.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
+    def _document(self) -> dict[str, Any]:
+        """What the answer's own file holds."""
         return {
             "answer": self.kind,
             "decision": self._decision_document(),
@@ -241,7 +300,7 @@ class Answer(Generic[D]):
             "estimate": self.estimate,
             "weights": self.weights,
             "multipliers": self.multipliers,
-            "certificate": self.certificate.document(),
+            "certificate": self.certificate._document(),
             "source": self.source,
             "strategy": None if self.strategy is None else str(self.strategy),
             "epsilon": str(self.epsilon),

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,9 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.affine import Affine, common_envelope
-from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.labels import Labels, flat_index, labels_of, pack_labels, unpack_labels
-from dp_cmdp._src.program.answer import NOT_ASKED, Certificate, LPAnswer
+from dp_cmdp._src.program.answer import NOT_ASKED, Certificate, LPAnswer, Problem
 from dp_cmdp._src.program.bound import upper_bound
 from dp_cmdp._src.program.certified import (
     EQUALITY_TOLERANCE,
@@ -40,7 +38,7 @@ from dp_cmdp._src.program.refusals import check_boundedness, refusal
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows, check_consistent
 
 
-class ParametricLP:
+class ParametricLP(Problem):
     """A linear program with private numbers, as public structure.
 
     Parameters
@@ -188,7 +186,7 @@ class ParametricLP:
         -----
         **Privacy.** *Curator only* where the values are true ones.
         """
-        theta = self._values(values)
+        theta = self._numbers(values)
         none = Envelope._empty()
         parts = (self.objective, self.A, self.b)
         objective, A, b = (Affine._public(none, part.at(theta)) for part in parts)
@@ -223,11 +221,6 @@ class ParametricLP:
         envelope = self.envelope if self.envelope.size else objective.envelope
         return self._with(envelope=envelope, objective=objective, minimizes=maximize is None)
 
-    def _values(self, values: Any) -> FloatArray:
-        if check.float_array(values) is None:  # a table, a mapping, a path or a Database
-            return Database.of(values, self.envelope).read()
-        return check.vector("values", values, size=self.envelope.size, private=True)
-
     @cached_property
     def _rows(self) -> UncertainRows:
         return UncertainRows(
@@ -240,20 +233,6 @@ class ParametricLP:
         return self._rows.table(self._rows.sign.astype(np.int64))
 
     def value(self, decision: ArrayLike, values: FloatArray) -> float:
-        """The objective of a decision at a database.
-
-        Parameters
-        ----------
-        decision : (n,) array_like
-            Any x.
-        values : float array
-            One number per entry of the envelope.
-
-        Returns
-        -------
-        float
-            Objective of the decision.
-        """
         return float(self.objective.at(values) @ np.asarray(decision, dtype=np.float64))
 
     def answer(
@@ -264,31 +243,6 @@ class ParametricLP:
         start: LPAnswer | None = None,
         certify: bool = True,
     ) -> LPAnswer:
-        """The best x for the estimate of all that hold for the whole set.
-
-        Parameters
-        ----------
-        known : UncertaintySet
-            The databases that are possible.
-        estimate : float array, optional
-            The database at which the decision is valued; by default the middle of the set.
-        start : LPAnswer, optional
-            An earlier answer, from whose solver's state to start.
-        certify : bool
-            Whether the rows are proved; without, they hold to the solver's accuracy.
-
-        Returns
-        -------
-        LPAnswer
-            The best x, with its certificate.
-
-        Raises
-        ------
-        RefusedError
-            If `known` is the whole envelope and has no answer.
-        SolverError
-            If another set has none.
-        """
         if not (certify and self._is_everything(known)):
             return self._answer(known, estimate, start=start, certify=certify)
         if estimate is None and "_robust" in self.__dict__:
@@ -345,20 +299,6 @@ class ParametricLP:
         )
 
     def certify(self, decision: ArrayLike, known: UncertaintySet) -> Certificate:
-        """What is proved of any x for every database of the set, in exact arithmetic.
-
-        Parameters
-        ----------
-        decision : (n,) array_like
-            Any x.
-        known : UncertaintySet
-            The databases that are possible.
-
-        Returns
-        -------
-        Certificate
-            True where every row and bound holds.
-        """
         x = check.vector("decision", decision, size=self.lower.size)
         check_consistent(known)
         robust = RobustRows(self._rows, known)
@@ -406,10 +346,6 @@ class ParametricLP:
         return known.is_box and same
 
     def refuse_if_unanswerable(self) -> None:
-        """Raise RefusedError unless some x holds, and the program is bounded, for every database.
-
-        From public data; `repairs` of the error says how far which row must be relaxed.
-        """
         _ = self._robust
         check_boundedness(self)
 
@@ -424,20 +360,13 @@ class ParametricLP:
         return entrywise(self)
 
     def document(self) -> dict[str, Any]:
-        """What the problem's file holds; every coefficient as it is.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
         return {
             "problem": "linear program",
             "envelope": self.envelope.document(),
             "minimizes": self.minimizes,
-            "objective": self.objective.document(),
-            "A": self.A.document(),
-            "b": self.b.document(),
+            "objective": self.objective._document(),
+            "A": self.A._document(),
+            "b": self.b._document(),
             "A_eq": self.A_eq,
             "b_eq": self.b_eq,
             "lower": self.lower,
@@ -448,28 +377,9 @@ class ParametricLP:
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any]) -> ParametricLP:
-        """What :meth:`document` wrote, checked again.
-
-        Parameters
-        ----------
-        said : mapping
-            What `document` returned, read from a file.
-
-        Returns
-        -------
-        ParametricLP
-            The same program.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If its parts do not fit each other.
-        """
         check.one_of("problem", said["problem"], ("linear program",))
         envelope = Envelope.from_document(said["envelope"])
-        parts = {
-            name: Affine.from_document(said[name], envelope) for name in ("objective", "A", "b")
-        }
+        parts = {name: Affine._from(said[name], envelope) for name in ("objective", "A", "b")}
         sense = "minimize" if check.flag("minimizes", said["minimizes"]) else "maximize"
         made = cls(
             **{sense: parts["objective"]},
@@ -482,48 +392,6 @@ class ParametricLP:
         if len(names) != made.b.shape[0]:
             raise InvalidArgumentError(f"row_names must hold {made.b.shape[0]} names")
         return made._with(envelope=envelope, row_names=names, variables=labels)
-
-    @validated
-    def save(self, path: str | Path) -> Path:
-        """Write the program to an ``.npz`` file, atomically and without pickle.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        Path
-            The file that was written.
-        """
-        from dp_cmdp._src.base.documents import write_document
-
-        return write_document(path, "problem", self.document())
-
-    @classmethod
-    @validated
-    def load(cls, path: str | Path) -> ParametricLP:
-        """Read a program written by :meth:`save`; everything in it is checked again.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        ParametricLP
-            The program that the file holds.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the file is damaged or of another kind.
-        """
-        from dp_cmdp._src.base.documents import loaded
-
-        return loaded(path, "problem", cls.from_document)
 
     def __repr__(self) -> str:
         private = np.unique(self._rows.row).size

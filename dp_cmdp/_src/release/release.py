@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from dp_cmdp._src.accounting.budget import NOTHING, PrivacyBudget, shown_up
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.extras import lazily, require
 from dp_cmdp._src.base.html import values_table
+from dp_cmdp._src.base.saved import Saved
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.frames import entries_frame
@@ -34,7 +34,7 @@ TABLES = ("entries", "queries")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Saved):
     """An envelope and all that was published about one database of it.
 
     Attributes
@@ -67,6 +67,8 @@ class Release:
     simulated: bool = False
     strategy_document: Mapping[str, Any] | None = None
     ledger_reference: str | None = None
+
+    _file = "release"
 
     @cached_property
     def uncertainty(self) -> UncertaintySet:
@@ -172,82 +174,16 @@ class Release:
             )
         return both
 
-    def to_dict(self) -> dict[str, Any]:
-        """The content of the file of the release.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
+    def document(self) -> dict[str, Any]:
         from dp_cmdp._src.release.documents import release_document
 
         return release_document(self)
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any]) -> Release:
-        """The release of a file; every law is proved again for the sensitivity counted anew.
-
-        Parameters
-        ----------
-        said : mapping
-            What :meth:`to_dict` returned.
-
-        Returns
-        -------
-        Release
-            The same release.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If a law does not fit what it measured.
-        """
+    def from_document(cls, said: Mapping[str, Any]) -> Release:
         from dp_cmdp._src.release.documents import release_from
 
         return release_from(said)
-
-    @validated
-    def save(self, path: str | Path) -> Path:
-        """Write the release to a file, atomically and without pickle.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        Path
-            The file that was written.
-        """
-        from dp_cmdp._src.base.documents import write_document
-
-        return write_document(path, "release", self.to_dict())
-
-    @classmethod
-    @validated
-    def load(cls, path: str | Path) -> Release:
-        """Read a release; whatever it claims is proved again from its content.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        Release
-            The release that the file holds.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the file is damaged, or edited so that a law no longer fits what it measured.
-        """
-        from dp_cmdp._src.base.documents import loaded
-
-        return loaded(path, "release", cls.from_dict)
 
     @validated
     def to_frame(self, table: str = "entries") -> pd.DataFrame:

@@ -15,7 +15,7 @@ from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
-from dp_cmdp._src.program.answer import Answer, Certificate
+from dp_cmdp._src.program.answer import Answer, Certificate, Problem
 from dp_cmdp._src.program.parametric import ParametricLP
 
 FloatArray = NDArray[np.float64]
@@ -102,10 +102,8 @@ class UserProblem(Protocol):
         ...
 
 
-class Nothing:
+class Nothing(Problem):
     """An envelope alone: entries are published, and nothing is asked of them."""
-
-    sense = 1.0
 
     def __init__(self, envelope: Envelope) -> None:
         self.envelope = envelope
@@ -124,14 +122,12 @@ class Nothing:
     refuse_if_unanswerable: Any = answer
 
 
-class Own:
+class Own(Problem):
     """A user's problem, with what the kernel derives from its slack.
 
     Signs, weights and multipliers only decide what is worth measuring; the certificate is computed
     from the slack itself, as that of a linear program whose only variable is fixed.
     """
-
-    sense = 1.0
 
     def __init__(self, problem: Any) -> None:
         self.problem, self.envelope = problem, problem.envelope

@@ -210,8 +210,7 @@ def publish(
 
 def robust_answer(asked: Any) -> Answer[Any]:
     """The answer without data; refused, from public data, where there is none."""
-    if hasattr(asked, "refuse_if_unanswerable"):
-        asked.refuse_if_unanswerable()
+    asked.refuse_if_unanswerable()
     found = asked.answer(asked.envelope.uncertainty)
     return amended(found, source="robust")
 

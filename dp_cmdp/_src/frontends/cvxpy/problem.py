@@ -35,7 +35,7 @@ from dp_cmdp._src.frontends.cvxpy.refusals import (
 )
 from dp_cmdp._src.frontends.cvxpy.tensors import LINEAR, num_rows
 from dp_cmdp._src.frontends.cvxpy.terms import BoolArray, Columns, IntArray, Terms, bounds_of
-from dp_cmdp._src.program.answer import Answer, Certificate
+from dp_cmdp._src.program.answer import Answer, Certificate, Problem
 from dp_cmdp._src.program.parametric import ParametricLP
 
 
@@ -94,7 +94,7 @@ class CvxpyAnswer(Answer[Mapping[Any, Any]]):
         return pd.DataFrame({"value": numbers}, index=pd.Index(names, name="variable"))
 
 
-class CvxpyProblem:
+class CvxpyProblem(Problem):
     """A cvxpy problem as a problem of this package.
 
     `linear` has the variables of the problem and those that cvxpy makes for its atoms; of a curved
