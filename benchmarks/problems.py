@@ -57,7 +57,7 @@ def grid_cmdp(
     reward = np.repeat(r[:, None], len(MOVES), axis=1)
     free = np.zeros(num_constraints)
     model = dp.CMDP(_transitions(n), reward, cost=cost, limit=free, start=start, gamma=gamma)
-    return model.with_costs(model.cost, _binding_limits(model)) if binding else model
+    return model._with_costs(model.cost, _binding_limits(model)) if binding else model
 
 
 def _transitions(n: int) -> sparse.csr_array:
@@ -133,7 +133,7 @@ def private_draws(model: dp.CMDP, number: int, *, radius: float = RADIUS) -> lis
     rows = []
     for k in range(model.num_constraints):
         problem, values = private_grid(
-            model.with_costs(model.cost[k : k + 1], model.limit[k : k + 1]), radius=radius
+            model._with_costs(model.cost[k : k + 1], model.limit[k : k + 1]), radius=radius
         )
         drawn = releases(problem, values, dp.PrivacyBudget(1, "1/10"), rng)
         rows.append([problem.worst(next(drawn).uncertainty) for _ in range(number)])

@@ -39,7 +39,7 @@ def pool(problem: Problem) -> Run:
 def each_cold(problem: Problem, *, solver: Callable[[CMDP], peers.Run]) -> Run:
     """Every draw as a new problem."""
     model, draws = problem
-    runs = [solver(model.with_costs(cost, limit)) for cost, limit in draws]
+    runs = [solver(model._with_costs(cost, limit)) for cost, limit in draws]
     return lambda: ([run()[0] for run in runs], None)
 
 

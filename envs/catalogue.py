@@ -203,7 +203,7 @@ def _draw_walls(
 
 def _with_limits(layout: Layout) -> Layout:
     """The layout with limits that a cautious policy meets whatever the data."""
-    least = GridModel(layout).cautious_costs()
+    least = GridModel(layout)._cautious_costs()
     floors = [max(0.1, float(np.ceil(20 * LIMIT_MARGIN * cost) / 20)) for cost in least]
     kinds = [
         HazardKind(

@@ -14,7 +14,6 @@ costs the severity of the cell in which the action was *taken*: Σ γ^t cost_t i
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,6 @@ class GridCMDP(ParametricCMDP):
     layout: Layout
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class GridModel:
     """Transitions, rewards and cost positions of a layout.
 
@@ -51,6 +49,18 @@ class GridModel:
     ----------
     layout : Layout
         The public grid.
+
+    Attributes
+    ----------
+    T : (num_states·4, num_states) sparse array
+    levels : float array
+        Cumulative sums of each row of T, beside its data.
+    r : (num_states, 4) float array
+        Expected reward of each pair.
+    absorbing : (num_states,) bool array
+        Goals and walls.
+    kinds, cells : int arrays
+        The constraint of each candidate, and its state.
 
     Notes
     -----
@@ -63,48 +73,34 @@ class GridModel:
     (180, 45)
     """
 
-    layout: Layout
-    T: sparse.csr_array  # (num_states·4, num_states)
-    levels: FloatArray  # cumulative sums of each row of T, beside its data
-    r: FloatArray  # expected reward of each pair
-    absorbing: NDArray[np.bool_]  # goals and walls
-    kinds: NDArray[np.int64]  # the constraint of each candidate …
-    cells: NDArray[np.int64]  # … and its state
-
     @validated
     def __init__(self, layout: Layout) -> None:
         absorbing = np.zeros(layout.num_cells, dtype=bool)
         absorbing[[*layout.goals, *layout.walls]] = True
-        T = _transitions(layout, absorbing)
         goal = np.zeros(layout.num_cells)
         goal[list(layout.goals)] = layout.goal_reward
-        r = layout.step_reward + (T @ goal).reshape(-1, NUM_ACTIONS)
+        self.layout, self.absorbing = layout, check.frozen(absorbing)
+        self.T = check.frozen_sparse(_transitions(layout, absorbing))
+        self.levels = check.frozen(_levels(self.T))
+        r = layout.step_reward + (self.T @ goal).reshape(-1, NUM_ACTIONS)
         r[absorbing] = 0.0
+        self.r = check.frozen(r)
         kinds = np.repeat(np.arange(layout.num_kinds), [len(kind.cells) for kind in layout.kinds])
-        cells = np.concatenate([np.array(kind.cells) for kind in layout.kinds])
-        for name, value in (
-            ("layout", layout),
-            ("T", check.frozen_sparse(T)),
-            ("levels", check.frozen(_levels(T))),
-            ("r", check.frozen(r)),
-            ("absorbing", check.frozen(absorbing)),
-            ("kinds", check.frozen(kinds)),
-            ("cells", check.frozen(cells)),
-        ):
-            object.__setattr__(self, name, value)
+        self.kinds = check.frozen(kinds)
+        self.cells = check.frozen(np.concatenate([np.array(kind.cells) for kind in layout.kinds]))
 
     @property
     def num_states(self) -> int:
         """Number of states: one per cell."""
         return self.r.shape[0]
 
-    def cost_table(self, severity: ArrayLike) -> FloatArray:
+    def cost_table(self, severity: ArrayLike | None = None) -> FloatArray:
         """Cost of a step spent in each state, (num_kinds, num_states), for given severities.
 
         Parameters
         ----------
-        severity : array_like
-            One number per candidate, kind by kind.
+        severity : array_like, optional
+            One number per candidate, kind by kind; by default the public upper bounds.
 
         Returns
         -------
@@ -112,31 +108,13 @@ class GridModel:
             0 where there is no candidate.
         """
         table = np.zeros((self.layout.num_kinds, self.num_states))
+        if severity is None:
+            severity = np.array([kind.severity[1] for kind in self.layout.kinds])[self.kinds]
         table[self.kinds, self.cells] = severity
         return check.frozen(table)
 
-    def worst_cost_table(self) -> FloatArray:
-        """:meth:`cost_table` with every severity at its public upper bound.
-
-        Returns
-        -------
-        (num_kinds, num_states) float array
-            0 where there is no candidate.
-        """
-        return self.cost_table([self.layout.kinds[kind].severity[1] for kind in self.kinds])
-
-    def costs(self) -> PrivateCost | dict[str, PrivateCost]:
-        """What is private, as public structure: one cost per kind of hazard, by name if several.
-
-        Returns
-        -------
-        PrivateCost or dict of str to PrivateCost
-            What `ParametricCMDP` takes as `costs`.
-        """
-        found = {kind.name: self._cost(kind) for kind in self.layout.kinds}
-        return found if len(found) > 1 else next(iter(found.values()))
-
     def _cost(self, kind: HazardKind) -> PrivateCost:
+        """What is private of a kind of hazard, as public structure."""
         return PrivateCost(
             cells=[divmod(cell, self.layout.cols) for cell in kind.cells],
             on="occupying",
@@ -158,11 +136,12 @@ class GridModel:
             The public model.
         """
         layout, cols = self.layout, self.layout.cols
-        start = layout.start_distribution
         said = {name: value for name, value in criterion.items() if value not in (None, False)}
-        mdp = MDP(self.T, self.r, **(said or {"gamma": layout.gamma}), start=start)
+        said = said or {"gamma": layout.gamma}
+        mdp = MDP(self.T, self.r, **said, start=layout.start_distribution)
+        costs = {kind.name: self._cost(kind) for kind in layout.kinds}
         at = lambda row, col: np.array([row * cols + col])  # noqa: E731
-        model = GridCMDP._of(mdp, self.costs(), states_at=at)
+        model = GridCMDP._of(mdp, costs if len(costs) > 1 else costs.popitem()[1], states_at=at)
         model.layout = layout
         return model
 
@@ -186,36 +165,25 @@ class GridModel:
         place = bisect_right(self.levels, rng.random() * self.levels[last], first, last)
         return int(self.T.indices[place])
 
-    def cautious_costs(self) -> FloatArray:
+    def _cautious_costs(self) -> FloatArray:
         """Worst-case discounted cost of each kind under a policy that goes to the goal with care.
 
         The policy minimises the sum of the worst-case costs plus a price per step. A limit that is
         publicly at least this large can be met whatever the database is.
-
-        Returns
-        -------
-        (num_kinds,) float array
-            Expected discounted cost from the start.
         """
-        table = self.worst_cost_table()
+        table = self.cost_table()
         priced = np.vstack([table, np.where(self.absorbing, 0.0, STEP_PRICE)])
-        policy = np.zeros(self.num_states, dtype=np.int64)
+        policy, states = np.zeros(self.num_states, dtype=np.int64), np.arange(self.num_states)
         while True:
-            value = self._values(policy, priced)
+            pairs = states * NUM_ACTIONS + policy
+            system = sparse.eye_array(self.num_states) - self.layout.gamma * self.T[pairs]
+            value = spsolve(sparse.csc_array(system), priced.T).reshape(self.num_states, -1)
             total = (self.T @ value.sum(axis=1)).reshape(-1, NUM_ACTIONS)
             better = total.argmin(axis=1)
-            states = np.arange(self.num_states)
             improve = total[states, policy] - total[states, better] > IMPROVEMENT
             if not improve.any():
                 return self.layout.start_distribution @ value[:, :-1]
             policy = np.where(improve, better, policy)
-
-    def _values(self, policy: NDArray[np.int64], table: FloatArray) -> FloatArray:
-        """(num_states, num_kinds) discounted costs of a deterministic policy."""
-        rows = np.arange(self.num_states) * NUM_ACTIONS + policy
-        system = sparse.eye_array(self.num_states) - self.layout.gamma * self.T[rows]
-        solved = spsolve(sparse.csc_array(system), table.T)
-        return np.asarray(solved).reshape(self.num_states, -1)
 
 
 def _levels(T: sparse.csr_array) -> FloatArray:

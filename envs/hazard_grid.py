@@ -169,7 +169,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
     def _costs(self) -> FloatArray:
         """What ``info["cost"]`` reports, by kind and state: true for the curator."""
         if self.access != CURATOR:
-            return self.grid_model.worst_cost_table()
+            return self.grid_model.cost_table()
         groups = [group for group in self.model().envelope.groups if group.name.endswith("cost")]
         found = [self._values[group.start : group.stop] for group in groups]
         return self.grid_model.cost_table(np.concatenate(found))
@@ -201,25 +201,6 @@ class HazardGridEnv(gym.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Begin a new episode.
-
-        Parameters
-        ----------
-        seed : int, optional
-            Of the walk: start cell and slips.
-        options : dict, optional
-            ``start``: the cell to start from.
-
-        Returns
-        -------
-        (int, dict)
-            The cell, and no information.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If an option is unknown, or the start is a wall.
-        """
         super().reset(seed=None if seed is None else check.seed("seed", seed))
         choice = dict(options or {})
         start = choice.pop("start", None)
@@ -242,18 +223,6 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return 0 <= cell < self.layout.num_cells and cell not in self.layout.walls
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Walk one step.
-
-        Parameters
-        ----------
-        action : int
-            0 left, 1 down, 2 right, 3 up.
-
-        Returns
-        -------
-        (int, float, bool, bool, dict)
-            Cell, reward, terminated, truncated, and ``cost`` in the information.
-        """
         before = self.state
         after = self.grid_model.sample(before, _action(action), rng=self.np_random)
         reward = 0.0
@@ -268,36 +237,17 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return after, reward, after in self.layout.goals, False, info
 
     def render(self) -> Image | str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Draw the grid in the render mode that was chosen when the environment was made.
-
-        Returns
-        -------
-        array, str or None
-            None in the mode ``human``, which shows a window.
-        """
         if self.render_mode is None:
             gym.logger.warn(
                 "render() needs a render mode; give one when making the environment, for example "
                 'gymnasium.make("dp_cmdp/HazardGrid-v0", render_mode="rgb_array")'
             )
             return None
-        return self.picture(self._costs if self.access == CURATOR else None, hatched=False)
+        return self._picture(self._costs if self.access == CURATOR else None, hatched=False)
 
-    def picture(self, costs: FloatArray | None, *, hatched: bool) -> Image | str | None:
-        """Render in the chosen mode with candidates coloured by `costs`, or hatched without.
-
-        Parameters
-        ----------
-        costs : float array or None
-            One per kind and cell; None for candidates without a number.
-        hatched : bool
-            Whether candidates are hatched.
-
-        Returns
-        -------
-        array, str or None
-            What the render mode gives.
-        """
+    def _picture(self, costs: FloatArray | None, *, hatched: bool) -> Image | str | None:
+        """What the render mode gives, candidates coloured by `costs` (kinds, cells) if there are
+        any, and otherwise hatched."""
         if self.render_mode == "ansi":
             return draw_text(self.layout, agent=self.state, costs=costs)
         grid = Grid.of(self.layout, costs)
@@ -311,7 +261,6 @@ class HazardGridEnv(gym.Env[Any, Any]):
         return None
 
     def close(self) -> None:
-        """Close the window, if one is open."""
         self._window.close()
 
     @cached_property

@@ -21,21 +21,17 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp._src.base.storage import parse_json, read_text
 from dp_cmdp._src.base.validation import FloatArray, validated
-from dp_cmdp._src.data.database import Database
 from dp_cmdp.envs.catalogue import data_file
-from dp_cmdp.envs.dynamics import GridModel
 from dp_cmdp.envs.layout import HazardKind, Layout
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dp_cmdp._src.accounting.ledger import PrivacyLedger
-
 FORMAT = "dp_cmdp.Hazards/2"
 Cell = tuple[int, int]
 Severities = Mapping[Cell, float]
 #: Severities of the candidates of each kind, and one limit per kind.
-Numbers = tuple[list[FloatArray], FloatArray]
+Numbers = tuple[list[FloatArray], ArrayLike]
 
 
 class Hazards:
@@ -67,14 +63,12 @@ class Hazards:
 
     @validated
     def __init__(self, layout: Layout, severity: ArrayLike, *, limit: ArrayLike) -> None:
-        sizes = [len(kind.cells) for kind in layout.kinds]
-
-        def numbers() -> Numbers:
-            parts = np.split(np.asarray(severity, dtype=np.float64), np.cumsum(sizes)[:-1])
-            return parts, np.atleast_1d(np.asarray(limit, dtype=np.float64))
-
+        ends = np.cumsum([len(kind.cells) for kind in layout.kinds])[:-1]
         self.layout: Layout = layout
-        self._numbers: Callable[[], Numbers] = numbers
+        self._numbers: Callable[[], Numbers] = lambda: (
+            np.split(np.asarray(severity, dtype=np.float64), ends),
+            limit,
+        )
 
     @classmethod
     def _of(cls, layout: Layout, numbers: Callable[[], Numbers]) -> Hazards:
@@ -117,8 +111,7 @@ class Hazards:
 
         def numbers() -> Numbers:
             kinds = zip(layout.kinds, per_kind, strict=True)
-            found = [_placed(layout, kind, given.items()) for kind, given in kinds]
-            return found, np.atleast_1d(np.asarray(limit, dtype=np.float64))
+            return [_placed(layout, kind, given.items()) for kind, given in kinds], limit
 
         return cls._of(layout, numbers)
 
@@ -159,12 +152,7 @@ class Hazards:
         Hazards(<private>, layout='custom')
         """
         source = _readable("hazards", hazards) if isinstance(hazards, str | Path) else hazards
-
-        def numbers() -> Numbers:
-            limits = np.atleast_1d(np.asarray(limit, dtype=np.float64))
-            return _of_table(layout, source), limits
-
-        return cls._of(layout, numbers)
+        return cls._of(layout, lambda: (_of_table(layout, source), limit))
 
     @classmethod
     @validated
@@ -197,7 +185,7 @@ class Hazards:
                 low, high = kind.severity
                 high_half = rng.uniform((low + high) / 2, high, len(kind.cells))
                 severity.append(np.where(rng.random(len(kind.cells)) < share, high_half, low))
-            return severity, np.array([rng.uniform(*kind.limit) for kind in layout.kinds])
+            return severity, [rng.uniform(*kind.limit) for kind in layout.kinds]
 
         return cls._of(layout, numbers)
 
@@ -279,26 +267,11 @@ class Hazards:
         """
         severity, limit = self._numbers()
         kinds, found = self.layout.kinds, {}
-        for kind, part, most in zip(kinds, severity, limit, strict=True):
+        limits = np.atleast_1d(np.asarray(limit, dtype=np.float64))
+        for kind, part, most in zip(kinds, severity, limits, strict=True):
             key = f"{kind.name}." if len(kinds) > 1 else ""
             found |= {f"{key}cost": part, f"{key}limit": most}
         return found
-
-    def database(self, *, ledger: PrivacyLedger | None = None) -> Database:
-        """The private database, for a mechanism to read: curator only.
-
-        Parameters
-        ----------
-        ledger : PrivacyLedger, optional
-            The account from which releases are debited.
-
-        Returns
-        -------
-        Database
-            Of the envelope of the layout's model.
-        """
-        envelope = GridModel(self.layout).parametric().envelope
-        return Database(self.values, envelope, ledger=ledger)
 
     def __repr__(self) -> str:
         return f"Hazards(<private>, layout={self.layout.name!r})"
@@ -350,12 +323,10 @@ def _of_json(layout: Layout, source: Path) -> Numbers:
     severity, limit = [], []
     for kind in layout.kinds:
         given = content["kinds"][kind.name]
-        places = []
-        for row, col, value in given["severity"]:
-            places.append(((row, col), value))
+        places = [((row, col), value) for row, col, value in given["severity"]]
         severity.append(_placed(layout, kind, places))
         limit.append(given["limit"])
-    return severity, np.array(limit, dtype=np.float64)
+    return severity, limit
 
 
 def _of_table(layout: Layout, source: Any) -> list[FloatArray]:

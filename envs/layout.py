@@ -253,22 +253,6 @@ class Layout:
             found[cell] = chance
         return check.frozen(found)
 
-    def cell(self, row: int, col: int) -> int:
-        """Number of the cell in a row and column, both counted from 0.
-
-        Parameters
-        ----------
-        row, col : int
-            Counted from 0.
-
-        Returns
-        -------
-        int
-            Its number, row·cols + col.
-        """
-        row = check.integer("row", row, high=self.rows - 1)
-        return row * self.cols + check.integer("col", col, high=self.cols - 1)
-
     def neighbour(self, cell: int, action: int) -> int:
         """Where a step leads; walls and the border leave the agent where it is.
 

@@ -48,7 +48,7 @@ class Problem:
         for _ in range(DRAWS - 1):
             cost = model.cost * rng.uniform(0.9, 1.1, model.cost.shape)
             limit = model.limit * rng.uniform(0.98, 1.1, model.limit.shape)
-            draws.append(model.with_costs(cost, limit))
+            draws.append(model._with_costs(cost, limit))
         return draws
 
 
@@ -98,4 +98,4 @@ def _brink(structure: Structure, start: np.ndarray, gamma: float, rng: np.random
     actions = dynamics.best(-f.sum(axis=0))[0]
     costs = exact_worth(model, np.eye(model.num_actions)[actions])[1:]
     beside = Fraction(float(rng.choice(BESIDE)))
-    return model.with_costs(f, np.array([float(cost + abs(cost) * beside) for cost in costs]))
+    return model._with_costs(f, np.array([float(cost + abs(cost) * beside) for cost in costs]))

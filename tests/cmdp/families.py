@@ -31,7 +31,7 @@ def family(name: str, *, size: int, gamma: float, K: int, seed: int = 0) -> dp.C
         np.asarray(linprog(table.ravel(), A_eq=flow, b_eq=free.start).x)
         for table in (cost.sum(axis=0), -r)
     )
-    return free.with_costs(cost, cost.reshape(K, -1) @ (0.7 * safe + 0.3 * bold))
+    return free._with_costs(cost, cost.reshape(K, -1) @ (0.7 * safe + 0.3 * bold))
 
 
 def garnet(rng: np.random.Generator, *, size: int, K: int) -> tuple[np.ndarray, ...]:

@@ -221,7 +221,7 @@ def exact_occupancy(model: Any, policy: dp.Policy) -> tuple[Fraction, ...]:
     """x(s, a): the cost of a table that is 1 in one pair."""
     mdp = model.mdp
     each = np.eye(mdp.r.size).reshape(mdp.r.size, *mdp.r.shape)
-    return exact_costs(mdp.with_costs(each, np.zeros(mdp.r.size)), policy)
+    return exact_costs(mdp._with_costs(each, np.zeros(mdp.r.size)), policy)
 
 
 def exact_excess(
@@ -267,7 +267,7 @@ def best_of(cmdp: dp.CMDP) -> float:
 
 def deterministic_points(cmdp: dp.CMDP) -> list[tuple[Fraction, ...]]:
     """(value, costs…) of each deterministic policy, in fractions."""
-    both = cmdp.with_costs(np.concatenate([cmdp.r[None], cmdp.cost]), np.zeros(len(cmdp.cost) + 1))
+    both = cmdp._with_costs(np.concatenate([cmdp.r[None], cmdp.cost]), np.zeros(len(cmdp.cost) + 1))
     choices = itertools.product(range(cmdp.num_actions), repeat=cmdp.num_states)
     return [
         exact_costs(both, dp.Policy.deterministic(list(choice), cmdp.num_actions))

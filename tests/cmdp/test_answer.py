@@ -76,7 +76,7 @@ def test_no_mixture_of_policies_earns_more_than_the_bound(seed):
     cmdp = dp.CMDP(T, r, cost=rng.uniform(size=pairs), limit=1.0, **facts)
     points = deterministic_points(cmdp)
     costs = sorted(float(cost) for _, cost in points)
-    cmdp = cmdp.with_costs(cmdp.cost, np.array([rng.uniform(costs[0], costs[-1])]))
+    cmdp = cmdp._with_costs(cmdp.cost, np.array([rng.uniform(costs[0], costs[-1])]))
     found, best = answer(cmdp), best_mixture(points, Fraction(float(cmdp.limit[0])))
     assert Fraction(found.bound) >= best
     assert found.value == pytest.approx(float(best), rel=1e-7, abs=1e-7)
@@ -92,7 +92,7 @@ def test_answers_agree_with_an_independent_linear_program(seed, K):
     cost = rng.uniform(size=(K, 12, 3))
     free = dp.CMDP(T, rng.normal(size=(12, 3)), cost=cost, limit=np.full(K, 1e6), gamma=0.95)
     least = -occupancy_lp(free, -cost.sum(axis=0))
-    cmdp = free.with_costs(cost, np.full(K, 1.02 * least / K + (K > 1)))
+    cmdp = free._with_costs(cost, np.full(K, 1.02 * least / K + (K > 1)))
     found = answer(cmdp)
     assert found.certificate.verified
     assert found.value == pytest.approx(best_of(cmdp), rel=1e-6, abs=1e-6)
@@ -132,10 +132,10 @@ def test_a_policy_without_room_is_certified_in_fractions(cost, gamma):
     alone = dp.CMDP([[[1.0]]], [[1.0]], cost=[[cost]], limit=1.0, gamma=gamma)
     exact = Fraction(cost) / (1 - Fraction(gamma))
     least = float(exact) if Fraction(float(exact)) >= exact else np.nextafter(float(exact), np.inf)
-    assert answer(alone.with_costs(alone.cost, np.array([least]))).certificate.verified
+    assert answer(alone._with_costs(alone.cost, np.array([least]))).certificate.verified
     below = np.array([np.nextafter(least, 0.0)])
     with pytest.raises(SolverError):
-        answer(alone.with_costs(alone.cost, below))
+        answer(alone._with_costs(alone.cost, below))
 
 
 @pytest.mark.parametrize("gamma", [0.999999, 0.9999999])

@@ -127,7 +127,7 @@ def chain(costs, *, gamma) -> CMDP:
     T[[0, 1, 2], 0, [1, 1, 2]] = 1.0
     f = np.array(costs)[None, :, None]
     free = CMDP(T, np.zeros((3, 1)), cost=0 * f, limit=1.0, gamma=gamma)
-    return free.with_costs(f, np.ones(1))  # beyond what CMDP takes
+    return free._with_costs(f, np.ones(1))  # beyond what CMDP takes
 
 
 def test_what_overflows_where_the_policy_never_comes_does_not_enter_the_bound():

@@ -30,7 +30,7 @@ def with_room(T, r, cost, *, share=0.4, **said):
     low, high = (dp.evaluate(free, policy).costs
                  for policy in (safest_policy(free), dp.answer(free).policy))  # fmt: skip
     limit = low + share * np.maximum(high - low, 0.0) + 1e-3
-    return free.with_costs(free.cost, limit)
+    return free._with_costs(free.cost, limit)
 
 
 def expanded_optimum(cmdp):

@@ -93,10 +93,10 @@ def test_a_pool_answers_every_draw_as_a_fresh_solve_does():
     for _ in range(40):
         cost = cmdp.cost * rng.uniform(0.5, 1.5, cmdp.cost.shape)
         limit = np.array([rng.uniform(3.0, 12.0)])
-        fresh, pooled = solve(cmdp.with_costs(cost, limit)), pool.solve(cost, limit)
+        fresh, pooled = solve(cmdp._with_costs(cost, limit)), pool.solve(cost, limit)
         assert pooled.value == pytest.approx(fresh.value, rel=3e-8)
         assert pooled.gap <= 1e-8
-        assert paid(cmdp.with_costs(cost, limit), pooled)[0] <= limit[0] + 1e-9
+        assert paid(cmdp._with_costs(cost, limit), pooled)[0] <= limit[0] + 1e-9
 
 
 def _given(pool, cmdp):
@@ -117,7 +117,7 @@ def test_a_limit_that_misses_the_least_cost_by_rounding_is_not_called_infeasible
         everything = np.ones((4, 3), dtype=bool)
         _, costs = optimal_actions(cmdp, -cmdp.cost[0], allowed=everything)
         least = float(-cmdp.start @ costs)
-        own = cmdp.with_costs(cmdp.cost, np.array([least * (1 - below)]))
+        own = cmdp._with_costs(cmdp.cost, np.array([least * (1 - below)]))
         assert paid(own, solve(own, engine))[0] == pytest.approx(least)
 
 
@@ -181,7 +181,7 @@ def random_cmdp(seed, *, states=30, gamma=0.95, share=0.5, K=1):
     most = paid(free, solve_lp(free, cost, free.limit))
     safe = CMDP(T, -cost.sum(axis=0), cost=cost, limit=np.full(K, 1e6), gamma=gamma, start=start)
     least = paid(free, solve_lp(safe, cost, safe.limit))
-    return free.with_costs(cost, most - share * (most - least))
+    return free._with_costs(cost, most - share * (most - least))
 
 
 def outcome_of(cmdp, *, newton_steps):

@@ -192,8 +192,12 @@ def test_a_wrong_argument_does_not_quote_the_right_ones(env_id, wrong):
 # ----------------------------------------------------------------------------------------- hazards
 
 
+def database(hazards, **account):
+    return HazardGridEnv(hazards.layout, access="curator", hazards=hazards).database(**account)
+
+
 def read(hazards):
-    return hazards.database().read().tolist()
+    return database(hazards).read().tolist()
 
 
 TWO = parse_map(["S12.", "?..G"], kinds=({"name": "mud"}, {"name": "ice", "severity": (0.0, 2.0)}))
@@ -235,7 +239,7 @@ def test_hazards_that_cannot_be_are_refused_after_the_debit_in_one_text(tmp_path
     for number, severities in enumerate(UNUSABLE):
         account = dp.PrivacyLedger.create(tmp_path / str(number), "grid", epsilon=1, delta="1/100")
         hazards = Hazards.place(LAYOUT, severities, limit=0.8)
-        data = hazards.database(ledger=account)
+        data = database(hazards, ledger=account)
         with pytest.raises(RefusedError, match="cannot be used") as refused:
             dp.publish(data.envelope, data, epsilon=1, delta="1/100", strategy="entries")
         assert refused.value.__context__ is refused.value.__cause__ is None
@@ -245,12 +249,12 @@ def test_hazards_that_cannot_be_are_refused_after_the_debit_in_one_text(tmp_path
         path = tmp_path / "hazards.json"
         path.write_text(content)
         with pytest.raises(RefusedError) as refused:
-            Hazards.load(LAYOUT, path).database().read()
+            read(Hazards.load(LAYOUT, path))
         texts.add(str(refused.value))
     for change in ({"kind": ["snow"]}, {"row": [7]}, {"severity": [9.0]}, {"severity": ["high"]}):
         row = {"kind": ["mud"], "row": [1], "col": [0], "severity": [0.5]} | change
         with pytest.raises(RefusedError) as refused:
-            Hazards.from_frame(TWO, pd.DataFrame(row), limit=[0.6, 0.7]).database().read()
+            read(Hazards.from_frame(TWO, pd.DataFrame(row), limit=[0.6, 0.7]))
         texts.add(str(refused.value))
     assert len(texts) == 1
 

@@ -199,4 +199,4 @@ def test_private_numbers_stand_in_the_row_of_their_kind_at_their_cell():
     assert truth.cost[:, :, 0].tolist() == [[0, 0.1, 0.2, 0, 0, 0], [0, 0, 0.3, 0, 0.4, 0]]
     assert truth.limit.tolist() == [0.6, 0.8]
     assert not truth.r[5].any()
-    assert grid.worst_cost_table().tolist() == [[0, 1, 1, 0, 0, 0], [0, 0, 2, 0, 2, 0]]
+    assert grid.cost_table().tolist() == [[0, 1, 1, 0, 0, 0], [0, 0, 2, 0, 2, 0]]

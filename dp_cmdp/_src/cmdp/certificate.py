@@ -108,7 +108,7 @@ def excess_of(
     theta, wrong = _worst_corner(mdp, rows, policy, links=links, chain=chain)
     own = rows.rows
     costs, rest = corner(mdp, own, theta[own.A_pair], theta[own.b_pair])
-    worst = mdp.with_costs(costs, np.zeros(len(costs)))
+    worst = mdp._with_costs(costs, np.zeros(len(costs)))
     if exactly:
         from dp_cmdp._src.cmdp.exact_costs import exact_costs
 

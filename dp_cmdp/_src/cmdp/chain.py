@@ -8,11 +8,9 @@ discounted about it is one matrix M = I − γP_π:
 
 M is a row-diagonally dominant M-matrix, so elimination on the diagonal is stable and keeps a
 symmetric ordering: on planar models its factors stay small (2·10⁷ bytes per 10⁵ states and less
-than a second). Where they would not, in well-mixed graphs, a Krylov method converges in a few dozen
-products. The compiled kernels (:class:`CompiledChain`) combine both, incomplete
-factors and Krylov steps, and are asked first; without them, or where they do not reach rounding,
-large chains are probed with plain Krylov steps, and the others are eliminated. Each answer is
-refined against its own residual.
+than a second). The compiled kernels (:class:`CompiledChain`) combine incomplete factors, which stay
+small in well-mixed graphs too, with Krylov steps. They are asked first; without them, or where they
+do not reach rounding, chains are eliminated, and answers refined against their residuals.
 
 Undiscounted totals are sums of the discounted model that :mod:`dp_cmdp._src.cmdp.ending` makes;
 over a horizon a chain is its steps (:mod:`dp_cmdp._src.cmdp.episode`).
@@ -28,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import bicgstab, splu
+from scipy.sparse.linalg import splu
 
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.validation import FloatArray
@@ -44,17 +42,8 @@ from dp_cmdp._src.cmdp.solvers.compiled import (
     required,
 )
 
-#: Chains up to this size are factorised at once.
-DIRECT_LIMIT = 5_000
-#: A larger chain is solved by Krylov steps if this many shrink the residual to this share.
-PROBE_STEPS = 24
-PROBE_SHRINKAGE = 3e-3
-#: Digits gained by one round of Krylov steps, its length, and the number of rounds.
-KRYLOV_TOLERANCE = 1e-6
-KRYLOV_STEPS = 120
+#: Corrections of an answer by its residual, at most.
 REFINEMENTS = 6
-#: Residual, relative to the right-hand side and the answer, above which elimination is used.
-ACCEPTED_RESIDUAL = 1e-11
 #: Error of values of which only the size is asked, relative to the largest reward.
 ROUGH = 0.1
 
@@ -128,10 +117,6 @@ class DiscountedChain:
             if transposed and self.compiled.visits(right, answer):
                 return answer
         matrix = sparse.csr_array(self.matrix.T) if transposed else self.matrix
-        if self._factors is None and right.size > DIRECT_LIMIT:
-            answer = _krylov(matrix, right)
-            if answer is not None:
-                return answer
         if self._factors is None:
             self._factors = splu(
                 sparse.csc_array(self.matrix),
@@ -276,26 +261,6 @@ def choice_matrix(policy: Policy) -> sparse.csr_array:
         (policy.probabilities[states, actions], states * width + actions, indptr),
         shape=(count, count * width),
     )
-
-
-def _krylov(matrix: sparse.csr_array, right: FloatArray) -> FloatArray | None:
-    """Krylov steps with refinement, or None where a short probe says that they would be slow."""
-    probe = _bicgstab(matrix, right, steps=PROBE_STEPS)
-    if not np.linalg.norm(right - matrix @ probe) <= PROBE_SHRINKAGE * np.linalg.norm(right):
-        return None
-    answer = _refined(matrix, right, lambda b: _bicgstab(matrix, b, steps=KRYLOV_STEPS))
-    accepted = ACCEPTED_RESIDUAL * max(np.abs(right).max(), np.abs(answer).max())
-    return answer if np.abs(right - matrix @ answer).max() <= accepted else None
-
-
-def _bicgstab(matrix: sparse.csr_array, right: FloatArray, *, steps: int) -> FloatArray:
-    # normalised, because the routine takes products below an absolute size for a breakdown
-    scale = float(np.linalg.norm(right))
-    if scale == 0.0:
-        return np.zeros_like(right)
-    unit = right / scale
-    answer, _ = bicgstab(matrix, unit, rtol=KRYLOV_TOLERANCE, atol=0.0, maxiter=steps)
-    return scale * answer
 
 
 def _refined(

@@ -59,7 +59,7 @@ class Ending:
 
     def earning(self, r: FloatArray) -> Ending:
         """The same with other rewards."""
-        return replace(self, model=self.model.earning(frozen(r * self.scale[:, None])))
+        return replace(self, model=self.model._earning(frozen(r * self.scale[:, None])))
 
     def refuse_costs(self, name: str, costly: Mask) -> None:
         """Refuse costs, a mask (states, actions), in states where episodes have ended."""

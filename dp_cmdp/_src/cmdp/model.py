@@ -173,38 +173,15 @@ class MDP:
             return float(horizon)
         return (1.0 - gamma**horizon) / (1.0 - gamma)
 
-    def with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
-        """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,).
-
-        Parameters
-        ----------
-        cost : (K, num_states, num_actions) float array
-            The costs; not copied and not checked.
-        limit : (K,) float array
-            The highest discounted cost that is allowed, per constraint.
-
-        Returns
-        -------
-        CMDP
-            A model that shares dynamics and rewards with this one.
-        """
+    def _with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
+        """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,), which
+        are not copied and not checked."""
         made = object.__new__(CMDP)
         _set(made, **{name: getattr(self, name) for name in SHARED}, cost=cost, limit=limit)
         return made
 
-    def earning(self, r: FloatArray) -> MDP:
-        """These dynamics with other rewards.
-
-        Parameters
-        ----------
-        r : (num_states, num_actions) float array
-            The rewards; not checked.
-
-        Returns
-        -------
-        MDP
-            A model that shares everything else.
-        """
+    def _earning(self, r: FloatArray) -> MDP:
+        """These dynamics with other rewards (num_states, num_actions), which are not checked."""
         made = object.__new__(MDP)
         ending = None if self.ending is None else self.ending.earning(r)
         other = {"r": r, "ending": ending}

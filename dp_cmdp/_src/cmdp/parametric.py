@@ -254,14 +254,14 @@ class ParametricCMDP(Problem):
         theta = self._numbers(values)
         cost = self.cost.at(theta).toarray().reshape(-1, *self.mdp.r.shape)
         mdp = self._earning(theta).mdp
-        return mdp.with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
+        return mdp._with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
 
     def _earning(self, theta: FloatArray) -> ParametricCMDP:
         """The same model with the reward of one database: itself where the reward is public."""
         if self.objective is None:
             return self
         table = check.frozen(reward_at(self.objective, theta))
-        return ParametricCMDP._made(self.mdp.earning(table), self.constraints)
+        return ParametricCMDP._made(self.mdp._earning(table), self.constraints)
 
     def worst(self, known: UncertaintySet) -> CMDP:
         """The CMDP with every number at its worst over the bounds of a set, one by one.
@@ -283,7 +283,7 @@ class ParametricCMDP(Problem):
         entry = self.limit.entry
         tight = np.where(self.limit.coefficient > 0.0, low[entry], high[entry])
         costs, limits = corner(self.mdp, self.rows, dear, tight)
-        return self.mdp.with_costs(costs, -limits)
+        return self.mdp._with_costs(costs, -limits)
 
     @cached_property
     def solved(self) -> ParametricCMDP:

@@ -47,7 +47,7 @@ def safest_policy(cmdp: CMDP) -> Policy:
         return _safest_over(cmdp)
     if (ending := cmdp.ending) is not None:  # of the discounted model with the same policies
         scaled = frozen(cmdp.cost * ending.scale[:, None])
-        return safest_policy(ending.model.with_costs(scaled, cmdp.limit))
+        return safest_policy(ending.model._with_costs(scaled, cmdp.limit))
     everything = np.ones(cmdp.r.shape, dtype=bool)
     _, values = optimal_actions(cmdp, -_total_cost(cmdp), allowed=everything)
     lookahead = action_values(cmdp, -_total_cost(cmdp), values)

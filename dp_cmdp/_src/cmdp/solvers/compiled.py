@@ -13,7 +13,7 @@ import os
 import warnings
 import weakref
 from collections.abc import Sequence
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int64, c_uint32, c_void_p
+from ctypes import Structure, byref, c_char_p, c_double, c_int, c_int64, c_uint32, c_void_p
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -61,8 +61,28 @@ SWITCH = "DP_CMDP_WITHOUT_KERNELS"
 NEWTON_STEPS = 40
 #: How a solve ended, as kernels/solve.h numbers it.
 SOLVED, NO_MEMORY, LOST, INFEASIBLE = range(4)
-
-
+#: What the functions of the library take and return, a letter each.
+KINDS = {"p": c_void_p, "n": c_int64, "i": c_int, "u": c_uint32, "d": c_double, "": None}
+SIGNATURES = {
+    "chain_room": ("p", "n"),
+    "chain_new": ("nn", "p"),
+    "chain_free": ("p", ""),
+    "rank_states": ("ppp", "i"),
+    "chain_of": ("ppp", "i"),
+    "evaluate": ("pnnpppdd", "i"),
+    "occupy": ("pppd", "i"),
+    "price": ("pppppddi", "d"),
+    "bound_of": ("pippp", "d"),
+    "sweep": ("pippppdi", "n"),
+    "measure_of": ("nnnpppp", ""),
+    "mixture_room": ("pp", "n"),
+    "mixture": ("ppppp", ""),
+    "cost_bounds": ("ppippp", "i"),
+    "episode_best": ("puippppppp", ""),
+    "episode_costs": ("pipppnppdp", ""),
+    "episode_visits": ("ppnppdppp", ""),
+    "solve": ("pipppdippppp", "i"),
+}
 #: T must have fewer non-zeros: the kernels count them in 32 bits.
 MOST_TRANSITIONS = 2**31
 
@@ -151,7 +171,6 @@ class Outcome:
     status: int
     value: float  # of the mixture; the excess where there is none
     bound: float
-    steps: int
     costs: FloatArray
     multiplier: FloatArray
     weights: FloatArray
@@ -189,41 +208,9 @@ def kernels() -> ctypes.CDLL | None:
             stacklevel=2,
         )
         return None
-    library.chain_room.argtypes, library.chain_room.restype = [c_void_p], c_int64
-    library.chain_new.argtypes, library.chain_new.restype = [c_int64, c_int64], c_void_p
-    library.chain_free.argtypes, library.chain_free.restype = [c_void_p], None
-    library.rank_states.argtypes = [c_void_p] * 3
-    library.chain_of.argtypes = [c_void_p] * 3
-    library.evaluate.argtypes = [
-        c_void_p, c_int64, c_int64, c_void_p, c_void_p, c_void_p, c_double, c_double,
-    ]  # fmt: skip
-    library.occupy.argtypes = [c_void_p, c_void_p, c_void_p, c_double]
-    library.price.argtypes = [c_void_p] * 5 + [c_double, c_double, c_int]
-    library.price.restype = c_double
-    library.bound_of.argtypes = [c_void_p, c_int, c_void_p, c_void_p, c_void_p]
-    library.bound_of.restype = c_double
-    library.sweep.argtypes = [c_void_p, c_int] + [c_void_p] * 4 + [c_double, c_int]
-    library.sweep.restype = c_int64
-    library.measure_of.argtypes = [c_int64] * 3 + [c_void_p] * 4
-    library.measure_of.restype = None
-    library.mixture_room.argtypes, library.mixture_room.restype = [c_void_p] * 2, c_int64
-    library.mixture.argtypes, library.mixture.restype = [c_void_p] * 5, None
-    library.cost_bounds.argtypes = [c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_void_p]
-    library.episode_best.argtypes = [c_void_p, c_uint32, c_int] + [c_void_p] * 7
-    library.episode_best.restype = None
-    library.episode_costs.argtypes = [
-        c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_double,
-        c_void_p,
-    ]  # fmt: skip
-    library.episode_costs.restype = None
-    library.episode_visits.argtypes = [
-        c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_double, c_void_p, c_void_p, c_void_p,
-    ]  # fmt: skip
-    library.episode_visits.restype = None
-    library.solve.argtypes = [
-        c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_double, c_int, POINTER(Given), c_void_p,
-        c_void_p, c_void_p, POINTER(_Answer),
-    ]  # fmt: skip
+    for name, (takes, gives) in SIGNATURES.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = [KINDS[kind] for kind in takes], KINDS[gives]
     return library
 
 
@@ -284,7 +271,7 @@ class Workspace:
             raise MemoryError
         mixed = slice(answer.count)
         return Outcome(
-            status, answer.value, answer.bound, answer.steps, paid, multiplier, weights[mixed],
+            status, answer.value, answer.bound, paid, multiplier, weights[mixed],
             policies[mixed], occupancies[mixed], measure,
         )  # fmt: skip
 

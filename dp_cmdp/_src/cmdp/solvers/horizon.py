@@ -94,8 +94,8 @@ class EpisodePool:
         self._priced = income, table, paid
         return value
 
-    def take(self, guess: FloatArray) -> int:
-        """Number of the policy priced last."""
+    def take(self, names: NDArray[np.int64], weights: FloatArray) -> int:
+        """Number of the policy priced last; no mixture is needed as a guess."""
         assert self._priced is not None
         income, table, paid = self._priced
         self._incomes.append(income)
@@ -111,10 +111,6 @@ class EpisodePool:
     def row(self, A: sparse.csr_array, p: int) -> FloatArray:
         """A x of one policy."""
         return self._rows[p] if self._costs.shape[1] else A @ self._rows[p]
-
-    def visits(self, names: NDArray[np.int64], weights: FloatArray) -> FloatArray:
-        """No guess is needed here."""
-        return weights
 
     def mixed(self, names: NDArray[np.int64], weights: FloatArray) -> dict[str, Any]:
         """What a solution says of a mixture."""
@@ -149,14 +145,14 @@ class EpisodePool:
         """The best policy that costs at most a limit."""
         cost, scale = self._costs.ravel(), self.reward_scale
         dear, cheap = self._line(0.0), None
-        upper, multiplier, passes = dear.value, 0.0, 1
+        upper, multiplier = dear.value, 0.0
         if dear.cost <= limit:
-            return self._solution(self.best(self.reward), 0.0, upper, passes)
+            return self._solution(self.best(self.reward), 0.0, upper)
         cheap = self._line(math.inf)
         size = FEASIBILITY * float(np.abs(cost).max()) * self.mdp.steps
         if cheap.cost > limit + size:
             raise infeasible(np.ones(1), cheap.cost - limit - 0.5 * size)
-        for passes in range(2, LINES):  # noqa: B007
+        for _ in range(LINES):
             at = (dear.value - cheap.value) / max(dear.cost - cheap.cost, size)
             value = dear.value - at * (dear.cost - limit)
             found = self._line(at)
@@ -170,7 +166,7 @@ class EpisodePool:
             else:
                 cheap = found
         policy = self._one_pair(multiplier, dear.multiplier, cheap.multiplier, limit)
-        return self._solution(policy, multiplier, upper, passes)
+        return self._solution(policy, multiplier, upper)
 
     def _line(self, multiplier: float) -> Line:
         """The best policy for a multiplier of the cost; at infinity, the cheapest."""
@@ -236,7 +232,7 @@ class EpisodePool:
         mixed = np.array([t * n + state])[: int(0.0 < part < 1.0)]
         return Policy._scheduled(Schedule(frozen(table), mixed, odds[: mixed.size]), A)
 
-    def _solution(self, policy: Policy, multiplier: float, bound: float, passes: int) -> Solution:
+    def _solution(self, policy: Policy, multiplier: float, bound: float) -> Solution:
         x = EpisodeChain(self.mdp, policy, self.stepper).occupancy()
         return Solution(
             occupancy=frozen(x),
@@ -244,9 +240,6 @@ class EpisodePool:
             dual=np.array([multiplier]),
             bound=bound,
             reward_scale=self.reward_scale,
-            engine="policies",
-            iterations=passes,
-            auxiliary=np.empty(0),
             policy=policy,
         )
 

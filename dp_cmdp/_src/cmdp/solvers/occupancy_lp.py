@@ -16,7 +16,7 @@ What the solvers return: an occupancy measure with a bound that certifies its qu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,9 +51,8 @@ class Solution:
     dual: FloatArray
     bound: float
     reward_scale: float
-    engine: str
-    iterations: int
-    auxiliary: FloatArray
+    engine: str = "policies"
+    auxiliary: FloatArray = field(default_factory=lambda: np.empty(0))
     policies: NDArray[np.int32] | None = None
     occupancies: FloatArray | None = None
     basis: Any = None
@@ -120,8 +119,6 @@ def solve_lp(mdp: MDP, cost: FloatArray, limit: FloatArray) -> Solution:
         bound=bound,
         reward_scale=float(np.abs(mdp.r).max()),
         engine="lp",
-        iterations=answer.iterations,
-        auxiliary=np.empty(0),
     )
 
 

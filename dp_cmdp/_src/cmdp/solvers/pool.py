@@ -122,12 +122,13 @@ class PolicyPool:
         assert self.workspace is not None
         return self.workspace.price(income, self.guess, self._priced, tolerance=tolerance)
 
-    def take(self, y: FloatArray) -> int:
-        """Number of the policy priced last, new or known; a new one's occupancy is found from the
-        guess `y`."""
+    def take(self, names: Sequence[int] | NDArray[np.int64], weights: FloatArray) -> int:
+        """Number of the policy priced last, new or known; a new one's occupancy is found from that
+        of a mixture, if there is any."""
         p = self._numbers.get(self._priced.tobytes())
         if p is None:
             assert self.workspace is not None
+            y = weights @ self.occupancies[names] if len(self) else self.mdp.start * self.mdp.steps
             exact = self.workspace.occupancy(self._priced, y, residual=FLOW)
             p = self.insert(self._priced, exact)
         self.touch([p])
@@ -136,10 +137,6 @@ class PolicyPool:
     def row(self, A: sparse.csr_array, p: int) -> FloatArray:
         """A x of one policy."""
         return A @ self.measure([p], np.ones(1)).ravel()
-
-    def visits(self, names: NDArray[np.int64], weights: FloatArray) -> FloatArray:
-        """State occupancy of a mixture."""
-        return weights @ self.occupancies[names]
 
     def mixed(self, names: NDArray[np.int64], weights: FloatArray) -> dict[str, Any]:
         """What a solution says of a mixture."""
@@ -174,10 +171,11 @@ class PolicyPool:
         self._used[names] = self._clock
 
     def measure(self, names: Sequence[int] | NDArray[np.int64], weights: FloatArray) -> FloatArray:
-        """The occupancy measure (num_states, num_actions) of a mixture."""
-        return occupancy_measure(
-            self.policies[names], self.occupancies[names], weights, actions=self.shape[1]
-        )
+        """The occupancy measure of a mixture, x(s, a) = Σ_p w_p y_p(s) [π_p(s) = a]."""
+        x = np.zeros(self.shape)
+        mixed = self.policies[names], self.occupancies[names], np.ascontiguousarray(weights)
+        required().measure_of(*self.shape, len(mixed[0]), *map(address, mixed), address(x))
+        return x
 
     def _resize(self, rows: int) -> None:
         for name in COLUMN_ARRAYS:
@@ -230,24 +228,6 @@ class PolicyPool:
             dual=frozen(outcome.multiplier),
             bound=outcome.bound,
             reward_scale=self.reward_scale,
-            engine="policies",
-            iterations=outcome.steps,
-            auxiliary=np.empty(0),
             policies=outcome.policies,
             occupancies=outcome.occupancies,
         )
-
-
-def occupancy_measure(
-    policies: NDArray[np.int32], occupancies: FloatArray, weights: FloatArray, *, actions: int
-) -> FloatArray:
-    """x(s, a) = Σ_p w_p y_p(s) [π_p(s) = a]."""
-    count, states = policies.shape
-    x = np.zeros((states, actions))
-    mixed = (
-        np.ascontiguousarray(policies, np.int32),
-        np.ascontiguousarray(occupancies, np.float64),
-        np.ascontiguousarray(weights, np.float64),
-    )
-    required().measure_of(states, actions, count, *map(address, mixed), address(x))
-    return x

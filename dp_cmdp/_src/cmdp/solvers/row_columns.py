@@ -18,6 +18,8 @@ A run that stops early returns the best mixture it has and a bound that holds.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -25,9 +27,10 @@ from scipy import sparse
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
-from dp_cmdp._src.cmdp.solvers.master import GrowingProgram
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, Solution, infeasible
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
+from dp_cmdp._src.program.highs import _STATUS, _quiet_highs
+from dp_cmdp._src.program.linear import LinearProgram, Scale
 
 #: Weight of the best multipliers so far in the point that is priced.
 STABILITY = 0.8
@@ -77,7 +80,7 @@ class RowColumns:
         pool.make_room()
         if not len(pool):  # the first policy is good without costs
             pool.price(objective, tolerance=self.unit)
-            pool.take(pool.mdp.start * pool.mdp.steps)
+            pool.take(np.empty(0, np.int64), np.empty(0))
         self.rows = [pool.row(self.A, p) for p in range(len(pool))]
         self.master = _Master(self)
 
@@ -97,8 +100,6 @@ class RowColumns:
             dual=frozen(dual),
             bound=bound,
             reward_scale=self.reward_scale,
-            engine="policies",
-            iterations=self.iterations,
             auxiliary=frozen(self.master.auxiliary),
         )
 
@@ -159,8 +160,7 @@ class RowColumns:
 
     def _add(self, reward: FloatArray, dual: FloatArray, *, value: float) -> float:
         """Make the policy just priced a column; return what it gains at the multipliers y."""
-        names, mix = self._mixture()
-        p = self.pool.take(self.pool.visits(names, mix))
+        p = self.pool.take(*self._mixture())
         if p == len(self.rows):
             self.rows.append(self.pool.row(self.A, p))
             self.master.add(self.pool.values[p], self.rows[p])
@@ -177,11 +177,11 @@ class RowColumns:
 
 
 class _Master:
-    """The program in weights and auxiliary variables, kept warm in HiGHS.
+    """The program in weights and auxiliary variables, kept warm in HiGHS while it gains columns.
 
     Rows are in units of what the first columns put into them, auxiliary variables in those of their
     largest coefficient. The column after them is the excess of the sensitive rows, which is
-    minimised first, and then fixed.
+    minimised first, and then fixed. The last row says that weights sum to 1.
     """
 
     def __init__(self, solve: RowColumns) -> None:
@@ -196,43 +196,56 @@ class _Master:
             largest = np.asarray(abs(scaled).max(axis=0).toarray(), np.float64).ravel()
         self._columns = 1.0 / _power_of_two(largest)
         excess = sparse.csc_array(-np.repeat([1.0, 0.0], [m, b.size - m])[:, None])
-        matrix = sparse.hstack([sparse.csc_array(scaled * self._columns), excess])
-        matrix = sparse.vstack([matrix, sparse.csr_array((1, matrix.shape[1]))], format="csr")
+        rows = sparse.csr_array(sparse.hstack([sparse.csc_array(scaled * self._columns), excess]))
+        none, top = np.zeros(count + 1), np.full(count + 1, np.inf)
+        lp = LinearProgram(
+            none, rows, b / self._unit, sparse.csr_array((1, count + 1)), np.ones(1), none, top
+        )
         self._elastic, self._num_auxiliary = True, count
         self._values: list[float] = []
-        self._highs = GrowingProgram(
-            sparse.csr_array(matrix),
-            np.append(b / self._unit, 1.0),
-            tolerance=MASTER_TOLERANCE,
-            iterations=int(MASTER_ITERATIONS * (b.size + 100)),
-        )
+        self._highs: Any = _quiet_highs(lp, Scale.unit(lp), MASTER_TOLERANCE)
+        for name, option in (
+            ("presolve", "off"),
+            ("simplex_strategy", 4),  # primal: new columns leave the last basis feasible
+            ("simplex_iteration_limit", int(MASTER_ITERATIONS * (b.size + 100))),
+        ):
+            self._highs.setOptionValue(name, option)
         for p, row in enumerate(solve.rows):
             self.add(solve.pool.values[p], row)
-        self._highs.set_cost(count, -1.0)
+        self._highs.changeColCost(count, -1.0)
         self.weights, self.auxiliary = np.zeros(len(solve.rows)), np.zeros(count)
 
     def add(self, value: float, row: FloatArray) -> None:
         """A column of the given value, which puts `row` into the rows."""
         column = np.append(row / self._unit, 1.0)
+        at = np.flatnonzero(column).astype(np.int32)
         self._values.append(value / self._value_unit)
-        self._highs.add(0.0 if self._elastic else self._values[-1], column)
+        worth = 0.0 if self._elastic else self._values[-1]
+        self._highs.addCol(worth, 0.0, np.inf, at.size, at, column[at])
 
     def fix_excess(self, most: float) -> None:
         """From now on, maximise the value."""
         self._elastic, first = False, self._num_auxiliary
-        self._highs.set_cost(first, 0.0)
-        self._highs.set_upper(first, most)
-        for p, value in enumerate(self._values):
-            self._highs.set_cost(first + 1 + p, value)
+        self._highs.changeColBounds(first, 0.0, most)
+        for place, cost in enumerate([0.0, *self._values]):
+            self._highs.changeColCost(first + place, cost)
 
     def solve(self) -> tuple[float, FloatArray]:
         """Optimise: the value (or minus the excess), and the multipliers of the rows."""
-        value, values, dual = self._highs.solve()
-        dual = dual[:-1]
+        for _ in range(2):
+            self._highs.run()
+            if self._highs.getModelStatus() == _STATUS.kOptimal:
+                break
+            self._highs.clearSolver()
+        else:
+            raise ConvergenceError("HiGHS found no optimum of the master program")
+        found = self._highs.getSolution()
+        values, dual = np.asarray(found.col_value), np.asarray(found.row_dual)[:-1]
         unit = 1.0 if self._elastic else self._value_unit
         self.auxiliary = values[: self._num_auxiliary] * self._columns
         self.weights = np.maximum(values[self._num_auxiliary + 1 :], 0.0)
-        return unit * value, np.maximum(unit * dual, 0.0) / self._unit
+        value = unit * float(self._highs.getInfo().objective_function_value)
+        return value, np.maximum(unit * dual, 0.0) / self._unit
 
 
 def _power_of_two(size: FloatArray) -> FloatArray:

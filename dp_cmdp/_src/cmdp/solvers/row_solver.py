@@ -83,7 +83,6 @@ def _by_lp(mdp: MDP, rows: RobustRows, margin: FloatArray, basis: Any) -> Soluti
         bound=bound,
         reward_scale=float(np.abs(mdp.r).max()),
         engine="lp",
-        iterations=found.iterations,
         auxiliary=frozen(found.x[n:]),
         basis=found.basis,
     )

@@ -131,7 +131,7 @@ def load(
         said = {"gamma": gamma, "horizon": horizon, "total": total}
         found = _read(base, said, reward, key, cell, seed, check)
     if costs is None:
-        free = found.mdp.with_costs(np.zeros((1, *found.mdp.r.shape)), np.zeros(1))
+        free = found.mdp._with_costs(np.zeros((1, *found.mdp.r.shape)), np.zeros(1))
         model = cast(EnvironmentCMDP, EnvironmentCMDP.of_public(free))
     else:
         model = EnvironmentCMDP._of(found.mdp, costs, states_at=found.states_at)

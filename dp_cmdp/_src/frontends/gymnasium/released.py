@@ -145,7 +145,7 @@ class ReleasedCosts(Following, gym.utils.RecordConstructorArgs):
         array, str or None
             What the environment's render mode gives.
         """
-        draw = getattr(self.env.unwrapped, "picture", None)
+        draw = getattr(self.env.unwrapped, "_picture", None)
         if draw is None or self.render_mode is None:
             return self.env.render()
         return draw(self._price.taken[:, :, 0], hatched=True)
