@@ -5,8 +5,8 @@ their names. Around a block a page may say
 
 * ``<!-- not run: reason -->`` before it: it is shown only;
 * a block of ``text`` straight after it: what it prints. Its ``...`` stands for anything;
-* ``<!-- numbers vary -->`` between the two: the noise is real, or an optimum is one of several whose
-  choice depends on the last bit of a sum, so numbers are not compared.
+* ``<!-- numbers vary -->`` between the two: the noise is real, or an optimum is one of several and
+  which of them depends on the last bit of a sum, so numbers are not compared.
 
 ``python -m tests.docs.pages docs/PAGE.md …`` writes what blocks print now into pages whose blocks
 of ``text`` say something else, or nothing yet.
