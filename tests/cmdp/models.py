@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ import dp_cmdp as dp
 from dp_cmdp._src.cmdp.certificate import cost_bounds
 from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.exact_costs import exact_costs
+from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import UncertaintySet
@@ -282,3 +284,10 @@ def best_mixture(points: Sequence[tuple[Fraction, ...]], limit: Fraction) -> Fra
         if cost <= limit < dear:
             found.append(value + (limit - cost) / (dear - cost) * (more - value))
     return max(found)
+
+
+def highest_costs(model: ParametricCMDP, policy: dp.Policy, known: UncertaintySet) -> np.ndarray:
+    """Certain upper bounds on the costs over a set, whatever the limits."""
+    limit = Affine.of(np.zeros(len(model.names)), model.envelope)
+    kinds = replace(model.constraints, limit=limit)
+    return -ParametricCMDP._made(model.mdp, kinds).certify(policy, known).slack

@@ -35,7 +35,7 @@ InfeasibleError = dp.errors.InfeasibleError
 
 
 def public(cmdp: dp.CMDP) -> ParametricCMDP:
-    return ParametricCMDP.of_public(cmdp)
+    return ParametricCMDP._of_public(cmdp)
 
 
 def answer(cmdp: dp.CMDP):

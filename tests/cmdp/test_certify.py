@@ -12,6 +12,7 @@ from dp_cmdp._src.cmdp.chain import DiscountedChain, chain_of
 from dp_cmdp._src.program.rows import RobustRows
 from tests.cmdp.models import (
     exact_occupancy,
+    highest_costs,
     known_set,
     private_way,
     random_model,
@@ -137,8 +138,8 @@ def test_an_inequality_about_cost_and_limit_together_proves_what_no_interval_can
     assert not model.certify(policy, known_set([0, 0], [1, 2])).verified
     barely = known_set([0, 0], [1, 2], [[2.0, -1.0]], [1e-12])
     assert not model.certify(policy, barely).verified
-    assert model.highest_costs(policy, below)[0] == pytest.approx(2.0)
-    assert model.lowest_limits(below)[0] == 0.0
+    assert highest_costs(model, policy, below)[0] == pytest.approx(2.0)
+    assert model.worst(below).limit[0] == 0.0
 
 
 def test_one_number_in_cost_and_limit_is_taken_at_the_same_value():

@@ -66,8 +66,8 @@ def test_answers_over_a_horizon_are_those_of_the_time_expanded_program(name, K):
             assert 0 <= Fraction(bound) - cost <= Fraction(1, 10**11) * cost
             assert cost <= Fraction(limit)
         if K == 1:
-            assert found.policy.step(0).odds.shape[1] == model.num_actions
-            assert sum(found.policy.step(t).mixed.size for t in range(H)) <= 1
+            assert found.policy._step(0).odds.shape[1] == model.num_actions
+            assert sum(found.policy._step(t).mixed.size for t in range(H)) <= 1
 
 
 @pytest.mark.parametrize("K", [1, 2])

@@ -10,6 +10,7 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp.figures import Places, View
+from tests.cmdp.models import highest_costs
 from tests.figures.drawn import check_texts, texts, titles
 
 EVERY = "for every database the release allows"
@@ -46,7 +47,7 @@ def joined() -> Any:
     truth = {"cost": [0.9, 0.9, 0, 0, 0.9, 0.9], "limit": 0.6}
     answers: list[Any] = list(dp.simulate(model, truth, strategy="queries", draws=4, **BUDGET))
     ends = [
-        (model.highest_costs(one.policy, one.known)[0], model.lowest_limits(one.known)[0])
+        (highest_costs(model, one.policy, one.known)[0], model.worst(one.known).limit[0])
         for one in answers
     ]
     found, (cost, limit) = max(zip(answers, ends, strict=True), key=lambda pair: pair[1])

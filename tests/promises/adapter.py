@@ -34,6 +34,7 @@ from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.release.measurement import Query, System
 from dp_cmdp._src.release.strategy import LinearQueries
 from dp_cmdp.envs import HazardGridEnv as HazardGridEnv
+from tests.cmdp.models import highest_costs
 
 # --------------------------------------------------------------------------------------- building
 
@@ -303,12 +304,12 @@ def certify(problem: ParametricCMDP, policy: Any, release: dp.Release) -> Any:
 
 def highest_cost(problem: ParametricCMDP, policy: Any, release: dp.Release) -> float:
     """The highest cost of a policy over all databases that a release allows."""
-    return float(problem.highest_costs(policy, release.uncertainty)[0])
+    return float(highest_costs(problem, policy, release.uncertainty)[0])
 
 
 def lowest_limit(problem: ParametricCMDP, release: dp.Release) -> float:
     """The lowest limit over all databases that a release allows."""
-    return float(problem.lowest_limits(release.uncertainty)[0])
+    return float(problem.worst(release.uncertainty).limit[0])
 
 
 def shown(found: Found | Release) -> str:
@@ -453,7 +454,7 @@ class RobustPolicy:
 def robust_policy(model: ParametricCMDP) -> RobustPolicy:
     """`answer` without a release: the best policy that is safe whatever the data are."""
     found = dp.answer(model)
-    worst = float(model.highest_costs(found.policy, model.envelope.uncertainty)[0])
+    worst = float(highest_costs(model, found.policy, model.envelope.uncertainty)[0])
     return RobustPolicy(found.policy.probabilities, worst, found.certificate.verified)
 
 

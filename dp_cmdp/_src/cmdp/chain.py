@@ -243,7 +243,7 @@ def fitted(policy: Any, mdp: MDP) -> Policy:
         )
     own, shape = (policy.num_states, policy.num_actions), mdp.r.shape
     if own == (shape[0] - 1, shape[1]) and after_the_end(mdp)[-1]:
-        return policy.with_one_more()
+        return policy._with_one_more()
     if own != shape:
         raise InvalidArgumentError(
             f"policy must have probabilities of shape {shape} (states, actions) to match the "

@@ -412,18 +412,27 @@ def _fixed(charges: Charges, cost: Affine, size: int) -> FloatArray:
     Counts that are too high charge negative costs too little: with θ ≥ lowest and
     0 ≤ count − n ≤ excess, count·θ + excess·max(0, −lowest) ≥ n·θ.
     """
-    constant, count = cost.constant.toarray().ravel(), cost.shape[0]
-    ends = np.where(
-        cost.coefficient > 0.0, cost.envelope.lower[cost.entry], cost.envelope.upper[cost.entry]
-    )
-    rows = np.concatenate([np.arange(count), cost.row])
-    terms = [-np.concatenate([constant, cost.coefficient]), np.concatenate([np.ones(count), ends])]
-    below = np.maximum(exact.row_sums_up(rows, terms, num_rows=count), 0.0)
+    constant, envelope = cost.constant.toarray().ravel(), cost.envelope
+    cheap = cost.coefficient > 0.0
+    below = sums_up(-cost, np.where(cheap, envelope.lower[cost.entry], envelope.upper[cost.entry]))
+    below = np.maximum(below, 0.0)
     parts = [
         np.concatenate([charges.count, charges.excess]),
         np.concatenate([constant[charges.place], below[charges.place]]),
     ]
     return exact.row_sums_up(np.tile(charges.pair, 2), parts, num_rows=size)
+
+
+def sums_up(part: Affine, numbers: FloatArray) -> FloatArray:
+    """An expression where θ is given term by term, never rounded down."""
+    fixed, flat = part.constant.tocoo(), part.reshape(part.size)
+    place = np.ravel_multi_index(fixed.coords, fixed.shape)
+    terms = [
+        np.concatenate([fixed.data, flat.coefficient]),
+        np.concatenate([np.ones(place.size), numbers]),
+    ]
+    rows = np.concatenate([place, flat.row])
+    return exact.row_sums_up(rows, terms, num_rows=part.size).reshape(part.shape)
 
 
 def _stacked(envelope: Envelope, rows: list[Affine], width: int) -> Affine:

@@ -32,8 +32,8 @@ class EpisodeChain:
         self.policy, self._mdp = policy, mdp
         self._horizon = mdp.horizon or 0
         self._stepper = Stepper(mdp) if stepper is None else stepper
-        same = policy.step(0) if policy.horizon is None else None
-        self.step: Callable[[int], Step] = policy.step if same is None else lambda t: same
+        same = policy._step(0) if policy.horizon is None else None
+        self.step: Callable[[int], Step] = policy._step if same is None else lambda t: same
 
     def ahead(self, costs: FloatArray, *, certain: bool = False) -> Iterator[FloatArray]:
         """Costs (states, K) from each state, of tables (K, states, actions): from the last step

@@ -46,7 +46,7 @@ def _stepped(cmdp: CMDP, policy: Policy, moves: Sequence[Row], cost: Sequence[Ro
     """What an episode costs from every state."""
     gamma, value = Fraction(cmdp.gamma), [Fraction(0)] * cmdp.num_states
     for t in reversed(range(cmdp.horizon or 0)):
-        choices = map(_distribution, policy.step(t).table(cmdp.num_actions))
+        choices = map(_distribution, policy._step(t).table(cmdp.num_actions))
         value = [_dot(choice, cost[s]) + gamma * _dot(_mixed(cmdp, moves, choice, s), value)
                  for s, choice in enumerate(choices)]  # fmt: skip
     return value

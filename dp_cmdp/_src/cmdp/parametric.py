@@ -20,15 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from dp_cmdp._src.base import exact
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp import synthesis
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
-from dp_cmdp._src.cmdp.certificate import corner, excess_of
+from dp_cmdp._src.cmdp.certificate import corner
 from dp_cmdp._src.cmdp.chain import chain_of, fitted
-from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of
+from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constraints_of, sums_up
 from dp_cmdp._src.cmdp.model import CMDP, MDP, Criterion, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine, common_envelope
@@ -161,19 +160,8 @@ class ParametricCMDP(Problem):
         )
 
     @classmethod
-    def of_public(cls, cmdp: CMDP) -> ParametricCMDP:
-        """A model without private numbers: those of `cmdp`, whoever's they are.
-
-        Parameters
-        ----------
-        cmdp : CMDP
-            Costs and limits are taken as public.
-
-        Returns
-        -------
-        ParametricCMDP
-            A model whose envelope is empty.
-        """
+    def _of_public(cls, cmdp: CMDP) -> ParametricCMDP:
+        """A model without private numbers: those of `cmdp`, whoever's they are."""
         empty = Envelope._empty()
         names = tuple(f"constraint {i}" for i in range(cmdp.num_constraints))
         cost = Affine.of(sparse.csr_array(cmdp.cost.reshape(len(names), -1)), empty)
@@ -260,13 +248,11 @@ class ParametricCMDP(Problem):
         """The same model with the reward of one database: itself where the reward is public."""
         if self.objective is None:
             return self
-        table = check.frozen(reward_at(self.objective, theta))
+        table = check.frozen(sums_up(self.objective, theta[self.objective.entry]))
         return ParametricCMDP._made(self.mdp._earning(table), self.constraints)
 
     def worst(self, known: UncertaintySet) -> CMDP:
         """The CMDP with every number at its worst over the bounds of a set, one by one.
-
-        Safe for the whole set, and no more than that wherever :meth:`rows` have known signs.
 
         Parameters
         ----------
@@ -276,7 +262,7 @@ class ParametricCMDP(Problem):
         Returns
         -------
         CMDP
-            The model of the worst numbers.
+            Its policies are safe for the whole set; no others are where :attr:`signs` are known.
         """
         low, high, entry = known.lower, known.upper, self.cost.entry
         dear = np.where(self.cost.coefficient > 0.0, high[entry], low[entry])
@@ -329,69 +315,11 @@ class ParametricCMDP(Problem):
         chain = chain_of(self.mdp, decision)
         return synthesis.proof(self, decision, RobustRows(self.rows, known), chain=chain)[0]
 
-    def highest_costs(self, policy: Policy, known: UncertaintySet) -> FloatArray:
-        """Certain upper bounds on the costs over a set, whatever the limits.
-
-        Parameters
-        ----------
-        policy : Policy
-            Any policy of the model.
-        known : UncertaintySet
-            The databases that are possible.
-
-        Returns
-        -------
-        (K,) float array
-            One bound per constraint, rounded up.
-        """
-        none = Affine.of(np.zeros(len(self.names)), self.envelope)
-        top = np.full(self.mdp.r.size, np.inf)
-        rows = UncertainRows(
-            self.cost, none, entries=self.envelope.size, lower=np.zeros(top.size), upper=top
-        )
-        robust, chain = RobustRows(rows, known), chain_of(self.mdp, policy)
-        links = robust.best_links(chain.occupancy().ravel())
-        return excess_of(self.mdp, robust, policy, links=links, chain=chain)
-
-    def lowest_costs(self, known: UncertaintySet) -> FloatArray:
-        """The lowest cost of any pair, per constraint, over the bounds of a set.
-
-        Parameters
-        ----------
-        known : UncertaintySet
-            The databases that are possible; its inequalities are not used.
-
-        Returns
-        -------
-        (K,) float array
-            With the right signs.
-        """
-        cost, fixed = self.cost, self.cost.constant.tocoo()
+    def _lowest_costs(self, known: UncertaintySet) -> FloatArray:
+        """The lowest cost (K,) of any pair over the bounds of a set, with the right sign."""
+        cost = self.cost
         cheap = np.where(cost.coefficient > 0.0, known.lower[cost.entry], known.upper[cost.entry])
-        row, col = (
-            np.append(*both) for both in zip(fixed.coords, (cost.row, cost.col), strict=True)
-        )
-        terms = [
-            np.concatenate([fixed.data, cost.coefficient]),
-            np.concatenate([np.ones(fixed.data.size), cheap]),
-        ]
-        sums = exact.row_sums(row * cost.shape[1] + col, terms, num_rows=cost.size)
-        return sums.reshape(cost.shape).min(axis=1)
-
-    def lowest_limits(self, known: UncertaintySet) -> FloatArray:
-        """The lowest limits over the bounds of a set.
-
-        Parameters
-        ----------
-        known : UncertaintySet
-            The databases that are possible.
-
-        Returns
-        -------
-        (K,) float array
-            One limit per constraint.
-        """
-        return self.worst(known).limit
+        return -sums_up(-cost, cheap).max(axis=1)
 
     def document(self) -> dict[str, Any]:
         mdp = self.mdp
@@ -456,19 +384,7 @@ def reward_of(r: Any) -> tuple[Any, Affine | None]:
         return r, None
     objective = Affine.of(r, envelope)
     middle = envelope.lower + (envelope.upper - envelope.lower) / 2
-    return reward_at(objective, middle), objective
-
-
-def reward_at(objective: Affine, theta: FloatArray) -> FloatArray:
-    """The rewards of all pairs at a database: sums are rounded once, up."""
-    fixed, flat = objective.constant.tocoo(), objective.reshape(objective.size)
-    place = np.ravel_multi_index(fixed.coords, fixed.shape)
-    terms = [
-        np.concatenate([fixed.data, flat.coefficient]),
-        np.concatenate([np.ones(place.size), theta[flat.entry]]),
-    ]
-    rows = np.concatenate([place, flat.row])
-    return exact.row_sums_up(rows, terms, num_rows=objective.size).reshape(objective.shape)
+    return sums_up(objective, middle[objective.entry]), objective
 
 
 def largest_reward(objective: Affine) -> FloatArray:

@@ -169,42 +169,25 @@ class Policy(Saved):
         if self._table is not None:
             return self._table
         steps = range(self.horizon or 0)
-        return check.frozen(np.stack([self.step(t).table(self.num_actions) for t in steps]))
+        return check.frozen(np.stack([self._step(t).table(self.num_actions) for t in steps]))
 
     @property
     def horizon(self) -> int | None:
         """How many steps it knows; None if it does the same at all of them."""
         return None if self._schedule is None else self._schedule.actions.shape[0]
 
-    def step(self, t: int) -> Step:
-        """What it does at one step.
-
-        Parameters
-        ----------
-        t : int
-            The step, counted from 0.
-
-        Returns
-        -------
-        Step
-            Actions, or probabilities, of all states.
-        """
+    def _step(self, t: int) -> Step:
+        """What it does at one step, counted from 0."""
         if self._schedule is not None:
             return self._schedule.at(t)
         return Step.of(self._table)  # type: ignore[arg-type]
 
-    def with_one_more(self) -> Policy:
-        """The same with one state more, the last: where no action matters.
-
-        Returns
-        -------
-        Policy
-            All actions are equally likely in the new state.
-        """
+    def _with_one_more(self) -> Policy:
+        """The same with one state more, the last, where no action matters."""
         width = self.num_actions
         if self._table is not None:
             return Policy(np.vstack([self._table, np.full(width, 1.0 / width)]))
-        steps = [self.step(t) for t in range(self.horizon or 0)]
+        steps = [self._step(t) for t in range(self.horizon or 0)]
         any_action = np.zeros(1, small(width))
         more = [Step(np.append(own.actions, any_action), own.mixed, own.odds) for own in steps]
         return Policy._scheduled(Schedule.of(more), width)
@@ -528,7 +511,7 @@ class Policy(Saved):
 
     def _repr_html_(self) -> str:
         head = ["state", *(f"action {a}" for a in range(self.num_actions))]
-        first = self.step(0).table(self.num_actions)[:MOST_ROWS]
+        first = self._step(0).table(self.num_actions)[:MOST_ROWS]
         rows = ((s, *row) for s, row in enumerate(first.tolist()))
         when = "" if self.horizon is None else " at the first step"
         return rows_table(repr(self) + when, head, rows, count=self.num_states)

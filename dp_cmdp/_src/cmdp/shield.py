@@ -191,7 +191,7 @@ class Guard:
         """π (states, actions) at a step."""
         if self.policy.horizon is None:
             return self.policy.probabilities
-        return self.policy.step(time).table(self.mdp.num_actions)
+        return self.policy._step(time).table(self.mdp.num_actions)
 
     def _affine(self, problem: Any, robust: RobustRows) -> tuple[FloatArray, FloatArray]:
         """Costs (states, actions, K, 1 + m) and limits (K, 1 + m) as coefficients."""

@@ -191,9 +191,9 @@ def _played(mdp: MDP, policy: Policy, step: int | None) -> tuple[FloatArray, Flo
         pairs = chain.occupancy()
         if policy.horizon is None:
             return policy.probabilities, pairs
-        visits, first = pairs.sum(axis=1, keepdims=True), policy.step(0).table(mdp.num_actions)
+        visits, first = pairs.sum(axis=1, keepdims=True), policy._step(0).table(mdp.num_actions)
         return np.divide(pairs, visits, out=first, where=visits > 0.0), pairs
-    table = policy.step(step).table(mdp.num_actions)
+    table = policy._step(step).table(mdp.num_actions)
     return table, next(islice(chain.visits(), step, None))[:, None] * table
 
 

@@ -71,7 +71,7 @@ def as_problem(problem: Any) -> Any:
         if (whose, kind.__name__) == ("dp_cmdp", "CMDP"):
             from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 
-            return ParametricCMDP.of_public(problem)
+            return ParametricCMDP._of_public(problem)
     if isinstance(problem, type):
         raise InvalidTypeError(
             f"problem must be a problem, got the class {problem.__name__}: make one of it first"

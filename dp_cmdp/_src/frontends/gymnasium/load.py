@@ -132,7 +132,7 @@ def load(
         found = _read(base, said, reward, key, cell, seed, check)
     if costs is None:
         free = found.mdp._with_costs(np.zeros((1, *found.mdp.r.shape)), np.zeros(1))
-        model = cast(EnvironmentCMDP, EnvironmentCMDP.of_public(free))
+        model = cast(EnvironmentCMDP, EnvironmentCMDP._of_public(free))
     else:
         model = EnvironmentCMDP._of(found.mdp, costs, states_at=found.states_at)
         _refuse_negative(model)
@@ -206,7 +206,7 @@ def _refuse_given(arguments: Mapping[str, Any]) -> None:
 
 def _refuse_negative(model: ParametricCMDP) -> None:
     """Refuse costs that may be below 0: a time limit cuts off what they earn back."""
-    least = model.lowest_costs(model.envelope.uncertainty)
+    least = model._lowest_costs(model.envelope.uncertainty)
     for name, lowest in zip(model.names, least.tolist(), strict=True):
         if lowest < 0.0:
             raise InvalidArgumentError(

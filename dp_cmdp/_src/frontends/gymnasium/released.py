@@ -119,7 +119,7 @@ class ReleasedCosts(Following, gym.utils.RecordConstructorArgs):
             )
         known = problem.envelope.uncertainty if release is None else release.uncertainty
         self._price, self.release = worst_costs(problem, known), release
-        self.limit = check.frozen(problem.lowest_limits(known))
+        self.limit = check.frozen(problem.worst(known).limit)
         self.cost_limit = alone(self.limit)
 
     def reset(

@@ -191,7 +191,7 @@ def _certified(found: PolicyAnswer) -> Any:
     """The problem of an answer that a shield may rest on."""
     if not found.certificate.verified:
         raise InvalidArgumentError(f"found must be certified; it is {found.certificate!r}")
-    low = found.problem.lowest_costs(found.known)
+    low = found.problem._lowest_costs(found.known)
     for name, least in zip(found.problem.names, low.tolist(), strict=True):
         if least < 0.0:
             raise InvalidArgumentError(
