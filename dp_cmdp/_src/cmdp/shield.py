@@ -62,7 +62,7 @@ MOST_NUMBERS = 2**27
 SWEEPS = 2
 #: Banks beyond this stop to grow.
 HUGE = 2.0**500
-#: Advantages of states that are kept for the next visit.
+#: Pairs of state and step of which both are kept for the next visit.
 REMEMBERED = 2**14
 
 
@@ -107,6 +107,8 @@ class Polytope:
     def least(self, banks: FloatArray) -> FloatArray:
         """Certain lower bounds of the banks (…, 1 + m) over the set."""
         fixed, own = banks[..., 0], banks[..., 1:]
+        if not own.shape[-1] and not self.q.size:  # nothing is added, so nothing is rounded
+            return fixed
         lam = np.zeros((*fixed.shape, self.q.size))
         best = self._bound(fixed, own, lam)
         for _ in range(SWEEPS if self.q.size else 0):
@@ -180,8 +182,8 @@ class Guard:
 
     @cached_property
     def _kept(self) -> Any:
-        """Advantages by state and step, the last ones remembered."""
-        return lru_cache(REMEMBERED)(self._advantages_of)
+        """Advantages, and actions that improve, by state and step: the last ones remembered."""
+        return [lru_cache(REMEMBERED)(own) for own in (self._advantages_of, self._improving_in)]
 
     def __getstate__(self) -> dict[str, Any]:
         """What is remembered stays in its process."""
@@ -290,7 +292,7 @@ class Guard:
 
     def advantages(self, state: int, time: int = 0) -> FloatArray:
         """A (actions, K, 1 + m) at a step, rounded up."""
-        return self._kept(state, time if self.mdp.horizon else 0)
+        return self._kept[0](state, time if self.mdp.horizon else 0)
 
     def _advantages_of(self, state: int, time: int) -> FloatArray:
         table, error = self._between(state, state + 1, self.costs, self.value, time)
@@ -329,9 +331,11 @@ class Guard:
 
     def improving(self, state: int, time: int = 0) -> NDArray[np.bool_]:
         """Actions that earn no less than π, if π follows them; up to rounding."""
-        own = time if self.mdp.horizon else 0
-        gain, error = self._between(state, state + 1, self._earned, self._ahead, own)
-        return gain[0, :, 0, 0] >= -error[0, :, 0, 0]
+        return self._kept[1](state, time if self.mdp.horizon else 0)
+
+    def _improving_in(self, state: int, time: int) -> NDArray[np.bool_]:
+        gain, error = self._between(state, state + 1, self._earned, self._ahead, time)
+        return check.frozen(gain[0, :, 0, 0] >= -error[0, :, 0, 0])
 
     def after(self, bank: FloatArray, state: int, action: int | None, time: int = 0) -> FloatArray:
         """The bank after an allowed action; after a draw of the policy (None) of any action."""
