@@ -10,17 +10,14 @@ import numpy as np
 
 import dp_cmdp as dp
 from dp_cmdp.envs import Layout
-from dp_cmdp.explorer.grid_design import by_kind, dynamics, grid_model
+from dp_cmdp.explorer.grid_design import MOST_STEPS, by_kind, dynamics, grid_model
 from dp_cmdp.figures import Places
-
-#: An episode that is shown has at most so many steps.
-LONGEST = 400
 
 
 @lru_cache(maxsize=16)
-def places_of(layout: Layout) -> Places:
+def places_of(layout: Layout, horizon: int | None = None) -> Places:
     """What a map of a layout shows where; the last few are kept."""
-    found = Places.of(grid_model(layout))
+    found = Places.of(grid_model(layout, horizon))
     assert found is not None
     return found
 
@@ -44,14 +41,16 @@ def episode(layout: Layout, policy: dp.Policy, *, seed: int) -> tuple[int, ...]:
     choice = np.random.default_rng([seed, 1])
     cells, chances = zip(*layout.starts, strict=True)
     path = [int(cells[int(choice.choice(len(cells), p=np.array(chances)))])]
-    while path[-1] not in layout.goals and len(path) <= LONGEST:
-        action = int(policy.sample(path[-1], choice))
+    while path[-1] not in layout.goals and len(path) <= (policy.horizon or MOST_STEPS):
+        action = int(policy.sample(path[-1], choice, len(path) - 1))
         path.append(model.sample(path[-1], action, rng=luck))
     return tuple(path)
 
 
-def running_sums(layout: Layout, path: tuple[int, ...], costs: Any) -> list[tuple[float, float]]:
-    """Discounted reward and largest discounted cost after each step of an episode.
+def running_sums(
+    layout: Layout, path: tuple[int, ...], costs: Any, *, gamma: float | None = None
+) -> list[tuple[float, float]]:
+    """Reward and largest cost after each step of an episode, discounted as the layout is, or so.
 
     `costs` (kinds, cells) are those of a step in each cell: invented ones, or the highest that a
     release allows.
@@ -61,6 +60,6 @@ def running_sums(layout: Layout, path: tuple[int, ...], costs: Any) -> list[tupl
     for here, there in pairwise(path):
         reward += weight * (layout.step_reward + layout.goal_reward * (there in layout.goals))
         cost = cost + weight * costs[:, here]
-        weight *= layout.gamma
+        weight *= layout.gamma if gamma is None else gamma
         sums.append((reward, float(cost.max())))
     return sums

@@ -34,6 +34,8 @@ from dp_cmdp.explorer.settings import (
 Placed = tuple[int, int, float]
 #: The largest grid of the page, per side.
 MOST_SIDE = 64
+#: The longest episode of the page.
+MOST_STEPS = 400
 RANDOM = re.compile(r"random-(\d{1,3})-(\d{1,9})")
 BLANK = re.compile(r"blank-(\d{1,3})x(\d{1,3})")
 #: What a click may make of a cell.
@@ -56,6 +58,8 @@ class GridDesign(Settings):
     hazards : tuple of (kind, cell, severity), optional
         The invented hazards; None: those that come with the layout, or are drawn by `seed`.
     seed : int, optional
+    horizon : int, optional
+        Steps of an episode whose costs and rewards are summed; by default the layout's discount.
     radius, limit : float
         Factors of the layout's radii, and of its limits with their bounds.
     """
@@ -64,6 +68,7 @@ class GridDesign(Settings):
     rows: tuple[str, ...] = ()
     hazards: tuple[Placed, ...] | None = None
     seed: int | None = None
+    horizon: int | None = None
     radius: float = 1.0
     limit: float = 1.0
 
@@ -72,6 +77,8 @@ class GridDesign(Settings):
         Settings.check(self)
         for name in ("radius", "limit"):
             number(name, getattr(self, name), low=SMALLEST_FACTOR, high=LARGEST_FACTOR)
+        if self.horizon is not None:
+            steps_of(self.horizon)
         self.grid()
 
     def grid(self) -> envs.Layout:
@@ -80,7 +87,7 @@ class GridDesign(Settings):
 
     def problem(self) -> dp.ParametricCMDP:
         """The public model."""
-        return grid_model(self.grid())
+        return grid_model(self.grid(), self.horizon)
 
     def values(self) -> dict[str, Any]:
         """The invented database, by group."""
@@ -151,6 +158,8 @@ class GridDesign(Settings):
                 read[name] = number(name, parts[name], low=SMALLEST_FACTOR, high=LARGEST_FACTOR)
         if "seed" in parts:
             read["seed"] = whole("seed", parts["seed"], high=LARGEST_SEED)
+        if "horizon" in parts:
+            read["horizon"] = steps_of(parts["horizon"])
         if "rows" in parts:
             read["rows"] = tuple(short_text("rows", parts["rows"]).split("/"))
         if "hazards" in parts:
@@ -160,10 +169,15 @@ class GridDesign(Settings):
         return design
 
 
+def steps_of(given: Any) -> int:
+    """The steps of an episode, or a refusal by name."""
+    return whole("horizon", given, low=1, high=MOST_STEPS)
+
+
 @lru_cache(maxsize=16)
-def grid_model(layout: envs.Layout) -> dp.ParametricCMDP:
+def grid_model(layout: envs.Layout, horizon: int | None = None) -> dp.ParametricCMDP:
     """The public model of a layout; the last few are kept, with their robust policies."""
-    return dynamics(layout).parametric()
+    return dynamics(layout).parametric(horizon=horizon)
 
 
 @lru_cache(maxsize=16)

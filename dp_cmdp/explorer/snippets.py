@@ -22,6 +22,7 @@ def grid_code(design: GridDesign) -> str:
         )
         for index, kind in enumerate(grid.kinds)
     ]
+    asked = "" if design.horizon is None else f"horizon={design.horizon}"
     limit = [float(part) for part in by_kind(grid, design.values(), "limit")]
     return "\n".join(
         [
@@ -35,7 +36,7 @@ def grid_code(design: GridDesign) -> str:
             f"    limit={limit!r},",
             ")",
             'curator = dp.envs.HazardGridEnv(layout, access="curator", hazards=hazards)',
-            "problem, values = curator.model(), hazards.values()",
+            f"problem, values = curator.model({asked}), hazards.values()",
             *_simulation(design),
             "# for real data, with exact noise and against a ledger:",
             "# database = curator.database(ledger=dp.PrivacyLedger(path, account))",

@@ -38,15 +38,16 @@ def strategy_words(asked: str, taken: str) -> str:
 def certificate_words(answer: Any) -> list[str]:
     """What is proved of a policy from a release, one sentence per constraint."""
     sentences = []
+    summed = "discounted cost" if answer.policy.horizon is None else "cost per episode"
     for name, cost, limit, slack, _ in answer.to_frame().itertuples():
         if cost > limit and slack >= 0.0:
             sentences.append(
-                f"{name}: for everything the release allows, its discounted cost stays below its "
+                f"{name}: for everything the release allows, its {summed} stays below its "
                 f"limit (limit − cost ≥ {slack:.3g})."
             )
         else:
             sentences.append(
-                f"{name}: for everything the release allows, its discounted cost is at most "
+                f"{name}: for everything the release allows, its {summed} is at most "
                 f"{cost:.5g}; the limit is at least {limit:.5g}."
             )
     sentences.append(

@@ -159,7 +159,7 @@ def test_every_control_is_met_by_the_tab_key(page):
         met.add(name.strip().split("\n")[-1])
     wanted = {
         "Layout", "Name of a layout", "Tool", "Severity of a new hazard", "Invent others",
-        "Undo drawing", "ε", "δ", "radius × the layout's", "limit × the layout's", "Strategy",
+        "Criterion", "Undo drawing", "ε", "δ", "radius × the layout's", "limit × the layout's", "Strategy",
         "Seed of the noise", "Another episode", "Copy the code",
         "Map to draw on: arrow keys move, Enter applies the tool", "Step of the episode",
         "Play or pause the episode", "release.npz", "policy.png", "curve.csv", "curve.png",
@@ -180,6 +180,24 @@ def test_an_episode_plays_pauses_and_is_drawn_again(page):
     page.get_by_text(re.compile(r"\(goal\)")).first.wait_for()
     page.get_by_role("button", name="Another episode").click()
     page.get_by_text("step 0: return 0, cost 0").first.wait_for()
+
+
+def test_a_policy_of_an_episode_is_drawn_step_by_step(page, server):
+    page.goto(f"{server.start}?layout=corridor&strategy=entries")
+    settled(page)
+    changed(page, lambda: choose(page, "Criterion", "episode of H steps"))
+    changed(page, lambda: field(page, "Steps of an episode").fill("30"))
+    assert said(page)["horizon"] == "30"
+    assert page.get_by_text("cost per episode").first.is_visible()
+    drawn = page.get_by_role("img", name="Policy without privacy: arrows over visits")
+    first = drawn.inner_html()
+    slide(page, "Step of the episode", "ArrowRight", 3)
+    page.get_by_text(re.compile(r"^step 3")).first.wait_for()
+    assert drawn.locator("path").first.is_visible()
+    assert drawn.inner_html() != first
+    changed(page, lambda: choose(page, "Criterion", re.compile("discounted")))
+    assert "horizon" not in said(page)
+    assert not field(page, "Steps of an episode").is_visible()
 
 
 def test_the_code_is_copied_and_runs(page, tmp_path):

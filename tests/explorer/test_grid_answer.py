@@ -22,11 +22,12 @@ from dp_cmdp.explorer.curve import (
 )
 from dp_cmdp.explorer.episodes import cost_table, episode, places_of, running_sums
 from dp_cmdp.explorer.files import GRID_FILES, answer_file
-from dp_cmdp.explorer.grid_design import GridDesign
+from dp_cmdp.explorer.grid_design import MOST_STEPS, GridDesign
 from dp_cmdp.explorer.invented import advice_on, answer_to, curve_point, limit_percent
 from dp_cmdp.explorer.snippets import grid_code
 from dp_cmdp.explorer.words import (
     advice_words,
+    certificate_words,
     certified_cells,
 )
 
@@ -34,6 +35,7 @@ DESIGNS = {
     "islands": GridDesign(),
     "queries": GridDesign(layout="rooms", strategy="queries", epsilon="4"),
     "two kinds": GridDesign(layout="two_hazards", radius=0.5),
+    "episode": GridDesign(layout="corridor", horizon=30, strategy="entries"),
     "drawn": GridDesign(layout="blank-5x5", hazards=())
     .clicked(7, "candidate")
     .clicked(7, "hazard"),
@@ -104,9 +106,10 @@ def test_an_episode_follows_the_moves_of_the_grid_and_its_costs_add_up(case):
     for here, there in pairwise(path):
         assert there in {layout.neighbour(here, action) for action in range(4)}
     costs = cost_table(layout, found.truth)
-    sums = running_sums(layout, path, costs)
-    assert len(sums) == len(path)
-    weights = layout.gamma ** np.arange(len(path) - 1)
+    gamma = layout.gamma if design.horizon is None else 1.0
+    sums = running_sums(layout, path, costs, gamma=gamma)
+    assert len(sums) == len(path) <= (design.horizon or MOST_STEPS) + 1
+    weights = gamma ** np.arange(len(path) - 1)
     due = (weights * costs[:, list(path[:-1])]).sum(axis=1).max(initial=0.0)
     assert sums[-1][1] == pytest.approx(due)
 
@@ -116,6 +119,12 @@ def test_a_table_never_shows_a_cost_above_its_limit_for_a_policy_that_is_safe(ca
     cells = [part.split(", ") for part in certified_cells(found.private)]
     for cost, limit in zip(*cells, strict=True):
         assert cost == "≤ limit" or float(cost) <= float(limit)
+
+
+def test_what_is_proved_names_the_sum(case):
+    design, found = case
+    summed = "discounted cost" if design.horizon is None else "cost per episode"
+    assert summed in certificate_words(found.private)[0]
 
 
 def test_a_cell_in_words_says_the_truth_only_where_it_is_given():

@@ -30,6 +30,7 @@ def candidate(design):
         GridDesign(),
         DRAWN.clicked(candidate(DRAWN), "hazard", severity=0.35),
         GridDesign(layout="blank-5x7").clicked(0, "wall"),
+        GridDesign(horizon=40),
         GridDesign(layout="two_hazards").clicked(26, "hazard", kind=1, severity=0.1 + 0.2),
     ],
 )
@@ -47,6 +48,8 @@ def test_an_address_brings_back_the_same_design(design):
         ({"radius": "nan"}, "radius"),
         ({"noise": "1.5"}, "noise"),
         ({"layout": "../../etc/passwd"}, "layout"),
+        ({"horizon": "0"}, "horizon"),
+        ({"horizon": "401"}, "horizon"),
         ({"layout": "random-2-0"}, "size"),
         ({"rows": "S.G/.?"}, "map"),
         ({"rows": "/".join(["S" + "." * 70 + "G?"])}, "rows"),

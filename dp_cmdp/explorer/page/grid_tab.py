@@ -15,7 +15,7 @@ from dp_cmdp.explorer import map_svg, words
 from dp_cmdp.explorer.cell_words import cell_words, queries_of
 from dp_cmdp.explorer.episodes import cost_table, flat_values, places_of
 from dp_cmdp.explorer.files import GRID_FILES, answer_file, strategy_name
-from dp_cmdp.explorer.grid_design import TOOLS, GridDesign, base_layout
+from dp_cmdp.explorer.grid_design import TOOLS, GridDesign, base_layout, steps_of
 from dp_cmdp.explorer.invented import Found, answer_to
 from dp_cmdp.explorer.page import maps, parts
 from dp_cmdp.explorer.page.workbench import Workbench, results_table
@@ -32,6 +32,9 @@ SIDE_BY_SIDE = 16
 SMALL_MAPS, LARGE_MAPS = "grid-cols-2 xl:grid-cols-4", "grid-cols-1 md:grid-cols-2"
 TITLES = "Private policy", "Robust policy", "Policy without privacy"
 POLICIES = "private", "robust, no data", "without privacy"
+CRITERIA = {"discounted": "discounted (the layout's γ)", "episode": "episode of H steps"}
+#: H, until another is typed.
+STEPS = 100
 COLUMNS = (
     ("policy", "policy"),
     ("value", "value"),
@@ -44,6 +47,7 @@ MARKS = (
     ("◆", "invented truth", map_svg.TRUTH),
     ("▢ violet", "weighed in the chosen query", map_svg.WEIGHED),
     *maps.POLICY_MARKS,
+    ("slider", "policies of an episode are drawn at its step", map_svg.TRUTH),
 )
 
 
@@ -105,6 +109,7 @@ class GridTab(Workbench[GridDesign, Known, Found]):
             with ui.row().classes("gap-2"):
                 ui.button("Invent others", on_click=self._invent).props(parts.BUTTON)
                 ui.button("Undo drawing", on_click=self._undo).props(parts.BUTTON)
+            self._criterion()
         with parts.card("Release"):
             parts.budget_fields(self.design, self.change)
             parts.LogField(
@@ -115,11 +120,27 @@ class GridTab(Workbench[GridDesign, Known, Found]):
             )  # fmt: skip
             parts.LogField(
                 "limit × the layout's", f"{self.design.limit:g}", base=2, low=-3, high=3,
-                tip="bounds of the highest discounted cost that is allowed",
+                tip="bounds of the highest cost that is allowed, discounted or of an episode",
                 check=_factor("limit"),
                 on_change=lambda text: self.change(limit=float(text)),
             )  # fmt: skip
             self.strategy_controls()
+
+    def _criterion(self) -> None:
+        """What is summed of costs and rewards; the length of an episode where it is one."""
+        own = self.design.horizon
+
+        def chosen(event: Any) -> None:
+            steps.set_visibility(event.value == "episode")
+            self.change(horizon=int(steps.value or STEPS) if event.value == "episode" else None)
+
+        choice = ui.select(CRITERIA, value="episode" if own else "discounted", label="Criterion",
+                           on_change=chosen)  # fmt: skip
+        choice.classes("w-full").props('dense options-dense aria-label="Criterion"')
+        steps = parts.whole_field(
+            "Steps of an episode", own or STEPS, steps_of, lambda own: self.change(horizon=own)
+        )
+        steps.set_visibility(own is not None)
 
     def _pictures(self) -> None:
         with parts.card("Maps"):

@@ -112,6 +112,7 @@ class PolicyMap:
     def __init__(self, layout: Layout, title: str, note: str) -> None:
         self._layout = layout
         self._policy: dp.Policy | None = None
+        self._drawn: tuple[Any, ...] = ()
         self._path: Sequence[int] = ()
         self._sums: list[tuple[float, float]] = []
         ui.label(title).classes("font-semibold")
@@ -125,21 +126,29 @@ class PolicyMap:
         return max(len(self._path) - 1, 0)
 
     def show(self, layout: Layout, policy: dp.Policy, *, costs: Any, seed: int, note: str) -> None:
-        """Draw a policy on a layout of the same size, and an episode of it."""
-        if (policy, layout) != (self._policy, self._layout):  # else the picture is the same
-            self._policy, self._layout = policy, layout
-            self._image.draw(map_svg.policy_map(View.of(places_of(layout), policy)))
-        self._note.text = note
+        """Take a policy on a layout of the same size, and an episode of it; drawn by :meth:`at`."""
+        self._policy, self._layout, self._note.text = policy, layout, note
         self._path = episode(layout, policy, seed=seed)
-        self._sums = running_sums(layout, tuple(self._path), costs)
+        gamma = None if policy.horizon is None else 1.0
+        self._sums = running_sums(layout, tuple(self._path), costs, gamma=gamma)
 
     def at(self, step: int) -> None:
-        """Put the agent where it is after some steps."""
+        """Put the agent where it is after some steps, on what the policy does at that step."""
+        self._draw(self._policy, step)
         step, places = min(step, self.length), places_of(self._layout)
         self._image.mark(map_svg.agent(places, self._path, step) if self._path else "")
         reward, cost = self._sums[step] if self._sums else (0.0, 0.0)
         end = " (goal)" if self._path and self._path[step] in self._layout.goals else ""
         self._steps.text = f"step {step}{end}: return {reward:.3g}, cost {cost:.3g}"
+
+    def _draw(self, policy: dp.Policy | None, step: int) -> None:
+        """The arrows and visits of a policy; of one that knows the time, those of a step."""
+        time = None if policy is None or not policy.horizon else min(step, policy.horizon - 1)
+        if policy is None or (policy, self._layout, time) == self._drawn:
+            return  # the picture is the same
+        self._drawn = policy, self._layout, time
+        view = View.of(places_of(self._layout, policy.horizon), policy, time)
+        self._image.draw(map_svg.policy_map(view))
 
 
 class Player:
