@@ -334,3 +334,31 @@ def test_models_have_limits_too() -> None:
     least = dp.curator.limit(model, [0.6, 5], epsilon=1, delta=1e-3)
     runs = dp.simulate(model, [0.6, 5], epsilon=1, delta=1e-3, draws=6)
     assert 0 < least <= runs.to_frame()["loss"].mean()
+
+
+def test_the_limit_of_an_episode_is_that_of_the_program_with_a_copy_of_every_step() -> None:
+    H, n, A = 4, 3, 2
+    rng = np.random.default_rng(0)
+    T, r = rng.dirichlet(np.ones(n), (n, A)), rng.uniform(0, 1, (n, A))
+    r[1] += 1.0
+    theta = dp.Envelope(0, 1, radius=0.05, shape=2)
+
+    def costs(copies: int, states: int) -> Any:
+        t, s, a = (part.ravel() for part in np.indices((copies, 2, A)))
+        return dp.PrivateCost(dp.Affine.sparse(theta[s], (t * n + s, a), (states, A)), limit=1.2)
+
+    model = dp.ParametricCMDP(T, r, horizon=H, start=np.full(n, 1.0 / n), costs=costs(1, n))
+    steps, earned = np.zeros((n * H + 1, A, n * H + 1)), np.zeros((n * H + 1, A))
+    for t in range(H):  # state s at step t is t·n + s, and the last one is the end
+        here = slice(t * n, (t + 1) * n)
+        earned[here] = r
+        if t + 1 < H:
+            steps[here, :, (t + 1) * n : (t + 2) * n] = T
+    steps[(H - 1) * n :, :, -1] = 1.0
+    start = np.repeat([1.0 / n, 0.0], [n, n * (H - 1) + 1])
+    unrolled = dp.ParametricCMDP(steps, earned, total=True, start=start, costs=costs(H, n * H + 1))
+    for budget in ({"epsilon": 1, "delta": 1e-3}, {"epsilon": 4, "delta": 1e-3}):
+        asked: dict[str, Any] = budget
+        least, same = (dp.curator.limit(case, [0.5, 0.4], **asked) for case in (model, unrolled))
+        assert least == pytest.approx(same, rel=1e-3, abs=1e-5)
+        assert least > 1e-3

@@ -22,6 +22,10 @@ Many rows need many neighbours. The better of both bounds counts.
 A *change* moves the entries of one record, each by at most what the adjacency says and inside the
 envelope. Prices π ≥ 0 of the rows make of a point x one harm per entry, ω_k = Σ_i π_i w_ik(x); a
 neighbour at distance n spends its changes, one after the other, where they harm most.
+
+**Episodes.** Costs do not depend on the step, so over a horizon x are the visits of an episode, and
+flow equations would need a copy of them per step. Instead V(S) is bounded by the multipliers y ≥ 0
+of the rows and the best policy for them, max_π (r − Aᵀy)ᵀx_π + bᵀy: one pass backwards each.
 """
 
 from __future__ import annotations
@@ -41,8 +45,11 @@ from scipy import sparse
 from dp_cmdp._src.accounting.budget import Number, PrivacyBudget
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.cmdp.certificate import UNIT
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import flow_matrix
+from dp_cmdp._src.cmdp.solvers.row_columns import RowColumns
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.bound import upper_bound
@@ -76,6 +83,8 @@ CHANCE_ROOM = 2.0**-40
 USED = 1e-9
 #: Sets are no longer looked at when the last ones lowered the bound by less, of the loss it shows.
 SETTLED = 1e-3
+#: Relative gap between bound and value of programs over a horizon.
+GAP = 1e-6
 #: Room for rounding in sums of up to 50 numbers, relative to their sizes.
 SUM_ROOM = 2.0**-46
 
@@ -119,46 +128,50 @@ def limit(problem: Problem, data: Data, *, epsilon: Number, delta: Number) -> fl
     """
     asked = as_problem(problem)
     budget = budget_of("limit", epsilon, delta)
-    program = _linear_program(asked)
+    _accepted(asked)
     truth = database_of(data, asked.envelope).read()
-    case = _Case(program, truth, budget)
+    program = _linear_program(asked, truth)
+    case = _Case(program, truth, budget, _pool_of(asked, truth))
     menus = windows(program.envelope, budget)
     if len(menus) > REFINED:
         menus.sort(key=lambda menu: case.limit(menu, SCREENED))
     value, _ = min(case.limit(menu, NEIGHBOURS) for menu in menus[:REFINED])
     value = min(value, *(case.limit_of_many(n) for n in distances(program.envelope, budget)))
-    best = program.answer(UncertaintySet.box(truth, truth), truth).value
-    best = program.sense * best
+    best = asked.sense * asked.answer(UncertaintySet.box(truth, truth), truth).value
     if not best:
         raise InvalidArgumentError("a relative limit has no meaning: the best value is 0")
     return max(math.nextafter((best - value) / abs(best), -math.inf), 0.0)
 
 
-def _linear_program(asked: Any) -> ParametricLP:
-    """A linear program itself, or that of a CMDP's occupancy measures."""
-    if isinstance(asked, ParametricLP):
-        return asked
-    if not isinstance(asked, ParametricCMDP):
+def _accepted(asked: Any) -> None:
+    if not isinstance(asked, (ParametricLP, ParametricCMDP)):
         raise InvalidTypeError(
             f"problem must be a ParametricLP or a ParametricCMDP; got {type(asked).__name__}"
         )
-    earned = asked.r if asked.objective is None else asked.objective
-    if asked.mdp.horizon is not None:
-        raise InvalidArgumentError(
-            "problem must not have a horizon: its limit is not known; ask for that of gamma= or "
-            "total="
-        )
-    asked = asked.solved
-    most = (1.0 + 1e-9) / (1.0 - asked.gamma)  # the occupancies sum to 1/(1 − γ)
+
+
+def _linear_program(asked: Any, truth: FloatArray) -> ParametricLP:
+    """A linear program itself, or that of a CMDP's visits; without their flow over a horizon."""
+    if isinstance(asked, ParametricLP):
+        return asked
+    asked = asked._earning(truth).solved
+    flows = asked.num_states if asked.mdp.horizon is None else 0
     return ParametricLP._of(
         asked.envelope,
-        objective=Affine.of(earned, asked.envelope).reshape(asked.r.size),
+        objective=Affine.of(asked.r.ravel(), asked.envelope),
         A=asked.cost,
         b=asked.limit,
-        A_eq=flow_matrix(asked.mdp),
-        b_eq=asked.start,
-        upper=np.full(asked.r.size, most),
+        A_eq=flow_matrix(asked.mdp)[:flows],
+        b_eq=asked.start[:flows],
+        upper=np.full(asked.r.size, (1.0 + 1e-9) * asked.mdp.steps),
     )
+
+
+def _pool_of(asked: Any, truth: FloatArray) -> EpisodePool | None:
+    """Of a problem with a horizon: policies, which all programs share."""
+    if isinstance(asked, ParametricLP) or asked.mdp.horizon is None:
+        return None
+    return EpisodePool(asked._earning(truth).mdp, sparse.csr_array((0, asked.r.size)))
 
 
 def violation_chance(budget: PrivacyBudget, distance: int) -> float:
@@ -206,11 +219,12 @@ class _Case:
     program: ParametricLP
     values: FloatArray
     budget: PrivacyBudget
+    pool: EpisodePool | None = None
 
     def limit(self, distances: Sequence[int], most: int) -> tuple[float, float]:
         """Bounds of the mean value and of V(∅), from up to `most` neighbours."""
         found, chances = self._neighbours(distances, most)
-        return largest_mean(_Guarded(self.program, self.values, found), np.array(chances))
+        return largest_mean(self._guarded(found), np.array(chances))
 
     def _neighbours(
         self, distances: Sequence[int], most: int
@@ -218,7 +232,7 @@ class _Case:
         """Each harms the best answer for those before it, in turn at the given distances."""
         found: list[FloatArray] = []
         chances: list[float] = []
-        case = _Guarded(self.program, self.values, [])
+        case = self._guarded(found)
         best, idle, turn = case.solve(), 0, 0
         while len(found) < most and idle < len(distances):
             new = self._harming(case, best, distances[turn % len(distances)])
@@ -227,7 +241,7 @@ class _Case:
             if new is None:
                 continue
             moved, changes = new
-            wider = _Guarded(self.program, self.values, [*found, moved])
+            wider = self._guarded([*found, moved])
             try:
                 best = wider.solve()
             except SolverError:  # nothing is feasible for all of them, as far as is known
@@ -240,7 +254,7 @@ class _Case:
     def limit_of_many(self, distance: int) -> float:
         """A bound of the mean value from neighbours at one distance, as many as may be."""
         found = self._many(distance)
-        case = self._guarded(found)
+        case = self._guarded([moved for moved, _ in found])
         chances = [violation_chance(self.budget, changes) for _, changes in found]
         return guessed_mean(case, np.array(chances))
 
@@ -248,14 +262,14 @@ class _Case:
         """Those that harm the best answer for those before, row by row; slack ones are dropped."""
         most = max(min(MANY, int(UNION / violation_chance(self.budget, distance))), 1)
         found: list[Neighbour] = []
-        case = self._guarded(found)
+        case = self._guarded([])
         best = case.solve()
         for _ in range(ROUNDS):
             x = case.point(best)
             if len(found) == most:
                 found = [found[j] for j in case.binding(best)]
             new = [*islice(self._harmful(x, self._near(x), distance), most - len(found))]
-            wider = self._guarded([*found, *new])
+            wider = self._guarded([moved for moved, _ in (*found, *new)])
             try:
                 best = wider.solve()
             except SolverError:  # nothing is feasible for all of them, as far as is known
@@ -265,8 +279,8 @@ class _Case:
                 break
         return [found[j] for j in case.binding(case.solve())]
 
-    def _guarded(self, found: Sequence[Neighbour]) -> _Guarded:
-        return _Guarded(self.program, self.values, [moved for moved, _ in found])
+    def _guarded(self, others: Sequence[FloatArray]) -> _Guarded:
+        return _Guarded(self.program, self.values, others, self.pool)
 
     def _harming(self, case: _Guarded, best: RawSolution, distance: int) -> Neighbour | None:
         """A neighbour that x violates: by the rows' prices, else by the rows with least slack."""
@@ -363,11 +377,16 @@ def _moved(
 class _Guarded:
     """The true program with the rows of other databases added: one program over all their entries.
 
-    `owner` says of every row which of them it belongs to, −1 for the true one.
+    `owner` says of every row which of them it belongs to, −1 for the true one. With a `pool` the
+    answers are mixtures of its policies.
     """
 
     def __init__(
-        self, program: ParametricLP, values: FloatArray, others: Sequence[FloatArray]
+        self,
+        program: ParametricLP,
+        values: FloatArray,
+        others: Sequence[FloatArray],
+        pool: EpisodePool | None = None,
     ) -> None:
         every = [values, *others]
         size, count = program.envelope.size, program.b.shape[0]
@@ -400,13 +419,26 @@ class _Guarded:
             A_eq=program.A_eq,
             b_eq=program.b_eq,
         )
-        self._engine = HighsEngine(self.lp)
+        self._engine, self._pool = HighsEngine(self.lp), pool
 
     def solve(self, ignored: Sequence[int] = ()) -> RawSolution:
         """A best answer that need not be feasible for the databases `ignored`."""
+        if self._pool is not None:
+            return self._mixture(self._pool, ~np.isin(self.owner, ignored))
         b = self.lp.b.copy()
         b[: self.owner.size][np.isin(self.owner, ignored)] = np.inf
         return self._engine.run(b)
+
+    def _mixture(self, pool: EpisodePool, kept: NDArray[np.bool_]) -> RawSolution:
+        """The best mixture of policies under some of the rows; `dual_eq` is the bound it proves."""
+        A, b = self.lp.A[kept], self.lp.b[kept]
+        found = RowColumns(pool, A, b, num_rows=b.size, gap=GAP).run()
+        mdp, x, dual = pool.mdp, found.occupancy.ravel(), np.zeros(kept.size)
+        dual[kept] = found.dual
+        income = float(np.max(np.abs(pool.reward) + abs(A).T @ found.dual))
+        terms = 2 * int(np.diff(mdp.T.indptr).max()) + np.count_nonzero(mdp.start) + b.size + 8
+        room = 4.0 * UNIT * (terms * income * mdp.steps**2 + 8.0 * float(found.dual @ np.abs(b)))
+        return RawSolution(x, dual, np.array([found.bound + room]))
 
     def point(self, raw: RawSolution) -> FloatArray:
         return self.robust.split(np.clip(raw.x, self.lp.lower, self.lp.upper))[0]
@@ -433,6 +465,8 @@ class _Guarded:
         dual = np.maximum(raw.dual, 0.0)
         dual[: self.owner.size][np.isin(self.owner, ignored)] = 0.0
         proof = RawSolution(raw.x, dual, raw.dual_eq)
+        if self._pool is not None:
+            return float(raw.dual_eq[0]), self.binding(proof)
         bound = upper_bound(self.lp, self.robust, proof, self.point(raw), self.theta)
         return bound, self.binding(proof)
 
