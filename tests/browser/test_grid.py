@@ -159,8 +159,8 @@ def test_every_control_is_met_by_the_tab_key(page):
         met.add(name.strip().split("\n")[-1])
     wanted = {
         "Layout", "Name of a layout", "Tool", "Severity of a new hazard", "Invent others",
-        "Criterion", "Undo drawing", "ε", "δ", "radius × the layout's", "limit × the layout's", "Strategy",
-        "Seed of the noise", "Another episode", "Copy the code",
+        "Criterion", "Undo drawing", "ε", "δ", "radius × the layout's", "limit × the layout's",
+        "Strategy", "Seed of the noise", "Another episode", "Copy the code",
         "Map to draw on: arrow keys move, Enter applies the tool", "Step of the episode",
         "Play or pause the episode", "release.npz", "policy.png", "curve.csv", "curve.png",
     }  # fmt: skip
