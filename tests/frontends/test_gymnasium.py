@@ -278,3 +278,12 @@ def test_a_room_of_minigrid_is_explored_and_answered():
     env = dp.gymnasium.StateObservation(gym.make("MiniGrid-LavaGapS6-v0"), room)
     played = dp.rollout(env, found, episodes=20, seed=1)
     assert played.mean_costs[0] <= 0.01 + 1e-9
+
+
+def test_the_horizon_is_the_time_limit_of_a_wrapper_around_a_class_without_a_spec():
+    base = gym.make("FrozenLake-v1").unwrapped
+    base.spec = None
+    limited = gym.wrappers.TimeLimit(gym.wrappers.OrderEnforcing(base), max_episode_steps=30)
+    assert "horizon=30" in repr(load(gym.wrappers.RecordEpisodeStatistics(limited)))
+    with pytest.raises(InvalidArgumentError, match="gamma, horizon or total must be given"):
+        load(base)

@@ -143,6 +143,8 @@ def load(
 def _time_limit(env: Any, base: Any) -> int:
     """The number of steps after which an environment ends its episodes."""
     steps = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    while steps is None and env is not base:  # a TimeLimit around a class without a spec
+        steps, env = getattr(env, "_max_episode_steps", None), env.env
     steps = getattr(base, "max_steps", None) if steps is None else steps
     if not check.is_integer(steps):
         raise InvalidArgumentError(

@@ -106,7 +106,8 @@ def start_of(base: Any, num_states: int) -> Any:
     start = getattr(base, "start_state", getattr(base, "start_state_index", None))
     if start is None:
         raise InvalidArgumentError(
-            "env must say where it starts: it has neither initial_state_distrib nor start_state"
+            "env must say where it starts: set its attribute start_state (a state's number) or "
+            "initial_state_distrib (a probability per state)"
         )
     return np.arange(num_states) == check.integer("start_state", start, high=num_states - 1)
 
