@@ -148,8 +148,9 @@ class Database:
         if found is None:
             raise RefusedError(
                 "the private values cannot be used: they cannot be read, do not fit the envelope "
-                "or leave its bounds (which of it is private and not shown). What a ledger was "
-                "debited for them is spent: nothing is refunded"
+                "or leave its bounds (which of it is private and not shown; dp_cmdp.curator.check "
+                "tells it to the curator, unpaid). What a ledger was debited for them is spent: "
+                "nothing is refunded"
             )
         return found
 
