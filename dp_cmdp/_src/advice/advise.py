@@ -215,30 +215,30 @@ def advise(
     seed: int = 0,
     workers: int = 1,
 ) -> Advice:
-    """What :func:`solve` would achieve, and which strategy it would follow; no data are read.
+    """Estimate what :func:`solve` would achieve, and with which strategy; reads no data.
 
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem or extend.Problem
-        Its envelope and structure are public; nothing else of it is read.
+        The problem; only its public envelope and structure are read.
     epsilon : number, or a sequence of them
         Budgets to compare.
     delta : number
         The same for every ε.
     prior : array_like, mapping from group to numbers, table or path of a csv file, optional
-        Public numbers around which databases are invented; without, they are uniform within the
+        Public numbers around which databases are invented; by default they are uniform within the
         bounds.
     draws : int
-        Invented databases, at least 4, in antithetic pairs.
+        Number of invented databases, at least 4, in antithetic pairs.
     seed : int
-        Of the databases and of the noise.
+        Seed of the databases and of the noise.
     workers : int
         Processes, by joblib: −1 for one per processor.
 
     Returns
     -------
     Advice
-        One row per budget, and the strategy that `solve` would follow.
+        One row per budget, and the strategy that `solve` would use.
 
     Raises
     ------

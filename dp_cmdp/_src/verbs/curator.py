@@ -92,12 +92,12 @@ class Comparison:
 
 @validated
 def compare(found: Answer[Any], data: Data) -> Comparison:
-    """How far an answer is from the best one for the true data.
+    """Compare an answer with the best one for the true data.
 
     Parameters
     ----------
     found : Answer
-        What is judged.
+        The answer.
     data : array_like, mapping from group to numbers, table, path of a csv file or Database
         The true numbers, which are read.
 
@@ -154,23 +154,23 @@ def relative_loss(best: float, value: float) -> float:
 
 @validated
 def check(values: Data, problem: Problem | Envelope) -> Report:
-    """Whether private values can be used, and which cannot: to be asked before a budget is spent.
+    """Check before a budget is spent whether private values fit, and name those that do not.
 
     Parameters
     ----------
     values : array_like, mapping from group to numbers, table, path of a csv file or Database
         The true numbers, which are read.
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem, extend.Problem or Envelope
-        Whose bounds and labels they must fit.
+        The problem whose bounds and labels they must fit.
 
     Returns
     -------
     Report
-        True where the values fit; else it says what is wrong, and with which of them.
+        True if the values fit; otherwise it says what is wrong with which of them.
 
     Notes
     -----
-    Verbs that spend look at values after the debit only, and refuse them without a word on which.
+    Functions that spend read the values after the debit only, and their errors give no details.
 
     **Privacy.** *Curator only*: what it says depends on the values. Do not publish it.
 

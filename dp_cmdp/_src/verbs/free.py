@@ -30,15 +30,15 @@ def answer(problem: CMDP, release: Release | None = None) -> PolicyAnswer: ...
 def answer(problem: cp.Problem, release: Release | None = None) -> CvxpyAnswer: ...
 @validated
 def answer(problem: Any, release: Any = None) -> Any:
-    """The best decision that is safe for every database a release allows; no data are read.
+    """Return the best decision that is safe for every database a release allows; reads no data.
 
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, CMDP, cvxpy.Problem or extend.Problem
-        What is asked.
+        The problem.
     release : Release, optional
-        Of the problem's envelope. Without one the answer is robust: safe for every database of the
-        envelope.
+        A release of the problem's envelope. Without one the answer is robust: safe for every
+        database of the envelope.
 
     Returns
     -------
@@ -88,21 +88,21 @@ def answer(problem: Any, release: Any = None) -> Any:
 
 @validated
 def certify(problem: Problem, decision: Any, release: Release | None = None) -> Certificate:
-    """Whether a decision is safe for every database that a release allows, in exact arithmetic.
+    """Prove in exact arithmetic that a decision is safe for every database a release allows.
 
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem or extend.Problem
-        What is asked.
+        The problem.
     decision : array_like, Policy, mapping from variable to numbers, …
-        Wherever it comes from: what the problem's answers call their decision.
+        A decision from any source, of the kind of the `decision` of the problem's answers.
     release : Release, optional
-        Of the problem's envelope; without one, every database of the envelope counts.
+        A release of the problem's envelope; without one, every database of the envelope counts.
 
     Returns
     -------
     Certificate
-        True where everything is proved.
+        True if every constraint is proved.
 
     Raises
     ------

@@ -123,12 +123,12 @@ def simulate(
     seed: int = 0,
     workers: int = 1,
 ) -> Simulation:
-    """What :func:`solve` would give on invented values, many times, with simulated noise.
+    """Repeat what :func:`solve` does on invented values, with simulated noise from a seed.
 
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem or extend.Problem
-        What is asked.
+        The problem.
     values : array_like, mapping from group to numbers, table or path of a csv file
         Invented or public numbers, within the envelope's bounds.
     epsilon, delta : number or text
@@ -138,10 +138,10 @@ def simulate(
     prior : like values, optional
         As in :func:`solve`.
     draws : int
-        How many releases; each has its own noise.
+        Number of releases; each has its own noise.
     seed : int
-        Of the noise. Draw i is the same whatever the number of draws and workers, and the same
-        numbers serve every budget and strategy, so that they can be compared.
+        Seed of the noise. Draw i does not depend on the number of draws and workers. All budgets
+        and strategies use the same random numbers, which makes them comparable.
     workers : int
         Processes, by joblib: −1 for one per processor. Within
         ``joblib.parallel_config("dask")`` the workers of a cluster.
@@ -149,7 +149,7 @@ def simulate(
     Returns
     -------
     Simulation
-        Iterable of answers, whose releases are marked simulated; see its ``to_frame()``.
+        An iterable of answers, whose releases are marked SIMULATED; see its ``to_frame()``.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def simulate(
 
     Notes
     -----
-    **Privacy.** *Public*, of invented values: what it returns tells them. Nothing is spent.
+    **Privacy.** *Public*, for invented values: the results reveal them. Nothing is spent.
 
     Examples
     --------

@@ -67,32 +67,34 @@ def solve(
     after: Any = None,
     progress: bool = False,
 ) -> Any:
-    """Publish what serves a problem best, and answer it: safe for the true data, with certainty.
+    """Spend a budget on a release and return the best answer that is certainly feasible.
 
-    Refuses, chooses a strategy, debits the ledger, reads, publishes and answers, in this order.
+    In this order: check that a robust answer exists, choose a strategy, debit the ledger, read the
+    data, publish, and answer.
 
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem or extend.Problem
-        What is asked; its type decides the type of the answer.
+        The problem; its type decides the type of the answer.
     data : array_like, mapping from group to numbers, table, path of a csv file or Database
-        The private numbers; a Database carries its ledger.
+        The private numbers; a Database may have a ledger.
     epsilon, delta : number or text
-        What is spent: texts such as ``"1/3"`` are exact.
+        The budget; texts such as ``"1/3"`` are exact.
     strategy : {"auto", "entries", "queries", "worst row"} or Strategy
-        What is measured; "auto": what loses least in simulations on invented databases.
+        What is measured; "auto" takes what loses least in simulations on invented databases.
     prior : like data, optional
-        Public numbers, trusted to be off by an eighth of each entry's range.
+        Public estimates of the private numbers, assumed to be off by an eighth of each range.
     after : Release, optional
-        An earlier release of the same, unchanged data: both count, and so do their budgets.
+        An earlier release of the same, unchanged data. The answer uses both, and their budgets
+        add up.
     progress : bool
         Show a bar while a strategy is chosen, when it takes long.
 
     Returns
     -------
     Answer
-        Of the type of the problem. Should no better one be found from the release, it is the robust
-        answer (``source="robust"``).
+        Of the type of the problem. If the release gives no better answer, it is the robust one
+        (``source="robust"``).
 
     Raises
     ------
@@ -108,8 +110,8 @@ def solve(
 
     Notes
     -----
-    Whatever is raised after the debit, Control-C too, carries what was published as its attribute
-    ``release``: ``answer(problem, error.release)`` goes on from there.
+    Exceptions raised after the debit, Control-C included, carry the release in their attribute
+    ``release``; ``answer(problem, error.release)`` continues from it.
 
     **Privacy.** *Spends the budget*, whatever the answer.
 
@@ -154,12 +156,12 @@ def publish(
     after: Release | None = None,
     progress: bool = False,
 ) -> Release:
-    """Publish what serves a problem best: certain inequalities of the private numbers.
+    """Spend a budget on a release: inequalities that certainly hold for the private numbers.
 
     Parameters
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem, extend.Problem or Envelope
-        An Envelope, which asks nothing, takes the strategy "entries".
+        The problem that the release is for. An Envelope alone needs the strategy "entries".
     data : array_like, mapping from group to numbers, table, path of a csv file or Database
         As in :func:`solve`.
     epsilon, delta : number or text
@@ -176,7 +178,7 @@ def publish(
     Returns
     -------
     Release
-        Public: to be saved, and answered from as often as one likes.
+        Public: save it, and compute any number of answers from it.
 
     Raises
     ------
