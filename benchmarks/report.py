@@ -242,9 +242,8 @@ def lp_files(lines: Lines) -> str:
     for label, choose in (("median from 10 ms on", median), ("largest from 10 ms on", max)):
         cells = [number(choose(x["overhead"] for x in large if x["solve"] == kind), unit="×")
                  for kind in kinds]  # fmt: skip
-        rows.append([f"**{label}**", "", "", *cells])
-    load = "".join(f"Load when it began: {x['load']:.1f}.\n" for x in select(lines, "machine"))
-    return table(["file", "coefficients", "plain", *kinds], rows) + "\n" + load
+        rows.append([label, "", "", *cells])
+    return table(["file", "coefficients", "plain", *kinds], rows)
 
 
 def growth(lines: Lines) -> str:
