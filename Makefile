@@ -50,8 +50,10 @@ test-oracle: $(STAMP) ## the tests against optional peer libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracle]'
 	$(BIN)/python -m pytest -q -m oracle
 
-test-rl: $(STAMP) ## the tests that train learners of Stable-Baselines3 (downloads torch)
+# MASA asks for TensorFlow, JAX and an older Pillow, which its learners need and its environments do not
+test-rl: $(STAMP) ## the tests with libraries of learners (downloads torch)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[rl]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps masa-safe-rl==0.3.6
 	$(BIN)/python -m pytest -q -m rl
 
 test-browser: $(STAMP) ## the explorer in Debian's Chromium, which it installs
