@@ -80,7 +80,8 @@ def release(strategy: Strategy | str = EVERYTHING) -> Release:
     """Entries, two linear queries and a worst row of one database."""
     chosen = Strategy.named(strategy) if isinstance(strategy, str) else strategy
     source = System(np.random.default_rng(5).bytes)
-    return publish(program(), Database.of([0.4] * SIZE, program().envelope), BUDGET, chosen, source)
+    database = Database([0.4] * SIZE, program())
+    return publish(program(), database, BUDGET, chosen, source)
 
 
 @cache
@@ -111,7 +112,7 @@ def policy_answer(strategy: str = "queries", limit: float = 1.5) -> Any:
     problem = model(limit)
     values = {"cost": [0.3, 0.5, 0.2], "limit": limit + 0.5}
     source = System(np.random.default_rng(7).bytes)
-    database = Database.of(values, problem.envelope)
+    database = Database._of(values, problem.envelope)
     return answered(
         problem,
         publish(problem, database, PrivacyBudget(8, "1/100"), Strategy.named(strategy), source),

@@ -179,7 +179,7 @@ def test_outcomes_that_contradict_each_other_are_refused(path: Path, said: dict[
     far = int(queries["law"]["support"], 16)
     for side, noise in ((theta.lower, -far), (theta.upper, far)):
         copy = deepcopy(queries)
-        first, second = (int(row @ theta.cells(side)) for row in rows)
+        first, second = (int(row @ theta._cells(side)) for row in rows)
         copy["integers"] = [str(first + noise), str(second)]
         made["outcomes"].append(copy)
     report = verify(forged(path, made))
@@ -254,7 +254,7 @@ def test_a_simulated_release_says_so_and_is_not_proved(tmp_path: Path) -> None:
     theta = program().envelope
     source = Simulated(np.random.default_rng(0))
     made = publish(
-        program(), Database.of([0.4] * SIZE, theta), BUDGET, Strategy.entries(), source
+        program(), Database._of([0.4] * SIZE, theta), BUDGET, Strategy.entries(), source
     ).save(tmp_path / "release.npz")
     report = verify(made, problem=program())
     assert not report
@@ -309,7 +309,7 @@ def test_algorithm_1_is_a_release_of_the_problem_of_its_coefficients(tmp_path: P
     coefficients, M, m = program().entrywise()
     values = M @ np.full(SIZE, 0.4) + m
     values = np.clip(values, coefficients.envelope.lower, coefficients.envelope.upper)
-    database = Database.of(values, coefficients.envelope)
+    database = Database._of(values, coefficients.envelope)
     made = publish(coefficients, database, BUDGET, Strategy.entries(law="laplace"), System())
     path = made.save(tmp_path / "release.npz")
     assert verify(path, problem=coefficients)

@@ -155,10 +155,10 @@ def test_the_only_group_may_have_its_own_shape_but_no_other() -> None:
 
 def test_a_database_is_used_with_its_own_envelope_only() -> None:
     database = Database([0, 0], TWO)
-    assert Database.of(database, Envelope(0.0, 1.0, shape=2)) is database
-    assert Database.of([0, 0], TWO).envelope is TWO
+    assert Database._of(database, Envelope(0.0, 1.0, shape=2)) is database
+    assert Database._of([0, 0], TWO).envelope is TWO
     with pytest.raises(InvalidArgumentError, match="share one Envelope"):
-        Database.of(database, Envelope(0.0, 1.0, shape=2, radius=0.5))
+        Database._of(database, Envelope(0.0, 1.0, shape=2, radius=0.5))
 
 
 # -------------------------------------------------------------------- values whose own code fails

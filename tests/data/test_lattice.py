@@ -52,7 +52,7 @@ def test_moves_and_cells_are_exact(one: float, other: float, share: float, place
     assert 2.0**-17 <= envelope.step[0] / envelope.radius[0] <= 2.0**-16
     assert moves(envelope) == moves_by_hand(envelope)
     theta = min(max(lower + place * (upper - lower), lower), upper)
-    (cell,) = envelope.cells(np.array([theta])).tolist()
+    (cell,) = envelope._cells(np.array([theta])).tolist()
     assert type(cell) is int
     assert cell == math.floor(Fraction(theta) / Fraction(envelope.step[0]))
 
@@ -93,4 +93,4 @@ def test_radii_whose_step_is_no_float_are_refused_or_exact(radius: float) -> Non
 
 def test_cells_are_exact_where_quotients_underflow() -> None:
     envelope = Envelope(-(2.0**1000), 2.0**1000, radius=2.0**1000, shape=3)
-    assert envelope.cells(np.array([-5e-324, 5e-324, -0.0])).tolist() == [-1, 0, 0]
+    assert envelope._cells(np.array([-5e-324, 5e-324, -0.0])).tolist() == [-1, 0, 0]

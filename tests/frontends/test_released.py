@@ -60,7 +60,7 @@ def test_a_hazard_grid_of_an_agent_shows_released_costs_and_a_curators_is_refuse
     assert env.step(2)[-1]["cost"] == 0.0
     assert isinstance(env.render(), str)
     places: Any = model.constraints.candidates[0]
-    group = model.envelope.group("cost")
+    group = model.envelope._group("cost")
     upper = release.upper[group.start : group.stop]
     for cell, most in zip(places.states.tolist(), upper.tolist(), strict=True):
         env.reset(options={"start": cell})

@@ -319,7 +319,7 @@ def test_nothing_of_the_truth_can_be_reached_from_an_outcome(kind):
     release = Release(envelope) + outcome
     assert release.estimate.size == 3
     true = set(query.true_integers(values)) - {0}
-    cells = set(envelope.cells(values))
+    cells = set(envelope._cells(values))
     for start in (outcome, release):
         things = reached(start)
         assert any(thing is envelope for thing in things)

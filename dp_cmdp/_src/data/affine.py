@@ -310,10 +310,7 @@ class Affine:
             )
         shape = (() if flat else (matrix.shape[0],)) + self.shape[1:]
         column = sparse.csc_array(matrix)
-        count = np.diff(column.indptr)[self.row]
-        term = np.repeat(np.arange(self.row.size), count)
-        offset = np.arange(term.size) - np.repeat(np.cumsum(count) - count, count)
-        at = column.indptr[self.row[term]] + offset
+        term, at = spans(column.indptr[self.row], np.diff(column.indptr)[self.row])
         row, col = column.indices[at], self.col[term]
         product = sparse.csr_array(matrix @ self.constant)
         if flat and self.ndim == 2:  # one row of the table becomes a vector
@@ -387,9 +384,7 @@ class Affine:
     def _reshaped(self, shape: Shape) -> Affine:
         (_, before), (rows, after) = table_shape(self.shape), table_shape(shape)
         row, col = np.divmod(self.row * before + self.col, max(after, 1))
-        fixed = self.constant.tocoo()
-        place = fixed.coords[0].astype(np.int64) * before + fixed.coords[1]
-        table = sparse.csr_array((fixed.data, np.divmod(place, max(after, 1))), shape=(rows, after))
+        table = self.constant.reshape((rows, after))
         return Affine._of(self.envelope, shape, row, col, self.entry, self.coefficient, table)
 
     def sum(self, axis: int | None = None) -> Affine:
@@ -464,8 +459,7 @@ class Affine:
         flat = self._reshaped((self.size,))
         first = np.searchsorted(flat.row, wanted)
         count = np.searchsorted(flat.row, wanted, side="right") - first
-        place = np.repeat(np.arange(wanted.size), count)
-        term = first[place] + np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
+        place, term = spans(first, count)
         row, col = np.divmod(place, max(table_shape(shape)[1], 1))
         fixed = flat.constant[wanted].reshape(table_shape(shape)) if wanted.size else None
         return Affine._of(
@@ -512,6 +506,12 @@ def values_at(table: Any, row: IntArray, col: IntArray) -> FloatArray:
     found = table[row, col]
     dense = found.toarray() if check.is_sparse(found) else found
     return np.asarray(dense, dtype=np.float64).ravel()
+
+
+def spans(first: NDArray[np.integer], count: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
+    """Number of the span, and position, of all items of spans: first, first + 1, …"""
+    span = np.repeat(np.arange(count.size), count)
+    return span, first[span] + np.arange(span.size) - (np.cumsum(count) - count)[span]
 
 
 def _joint_shape(one: Shape, other: Shape) -> Shape:
@@ -636,7 +636,7 @@ class Located:
         parts = list(key) if isinstance(key, tuple) else [key]
         groups = self._envelope.groups
         alone = len(groups) == 1
-        group = groups[0] if alone else self._envelope.group(str(parts.pop(0) if parts else ""))
+        group = groups[0] if alone else self._envelope._group(str(parts.pop(0) if parts else ""))
         if not group.labels:
             raise InvalidArgumentError(
                 f"{group.name!r} has no labels: give it some with labels=…, or index by place"

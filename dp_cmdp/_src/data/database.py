@@ -102,32 +102,14 @@ class Database:
         raise AttributeError("a Database does not change; make another")
 
     @classmethod
-    def of(cls, data: Any, envelope: Envelope) -> Database:
-        """Data of any form as a database of this envelope.
-
-        Parameters
-        ----------
-        data : array_like, mapping from group to numbers, table, path of a csv file or Database
-            The private numbers.
-        envelope : Envelope
-            That of the problem.
-
-        Returns
-        -------
-        Database
-            `data` itself where it is one.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If it is a database of another envelope.
-        """
+    def _of(cls, data: Any, envelope: Envelope) -> Database:
+        """Data of any form as a database of this envelope: `data` itself where it is one."""
         if not isinstance(data, Database):
             return cls(data, envelope)
         if data.envelope != envelope:
             raise InvalidArgumentError(
                 "problem and database must share one Envelope; of the two, "
-                f"{envelope.difference(data.envelope)}: build it with Database(values, problem)"
+                f"{envelope._difference(data.envelope)}: build it with Database(values, problem)"
             )
         return data
 

@@ -13,12 +13,11 @@ What is known of a database: bounds of its entries and linear inequalities.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +36,6 @@ from dp_cmdp._src.data.labels import (
     labels_of,
     level_names,
     pack_labels,
-    packed,
-    plain,
     shape_of,
     unpack_labels,
 )
@@ -255,8 +252,8 @@ class Envelope(Documented):
         else:
             owners = _owners((group,), records, entries_per_record)
             table = _disjoint(np.arange(low.size) if owners is None else owners, far)
-        self._fill(low, high, table, entries_per_record, (group,))
-        self.__dict__["_has_names"] = records is not None or change is not None
+        has_names = records is not None or change is not None
+        self._fill(low, high, table, entries_per_record, (group,), has_names)
 
     @classmethod
     @validated
@@ -311,35 +308,34 @@ class Envelope(Documented):
                 raise InvalidArgumentError(f"groups[{name!r}] must hold a single group")
             found.append(Group(name, part.groups[0].shape, start, part.groups[0].labels))
             start = found[-1].stop
-        parts = list(groups.values())
-        lower, upper, radius, tables = [], [], [], []
-        for part in parts:
-            lower.append(part.lower)
-            upper.append(part.upper)
-            radius.append(part.radius)
-            tables.append(part.change)
+        lower, upper, radius = (
+            np.concatenate([getattr(part, name) for part in groups.values()])
+            for name in ("lower", "upper", "radius")
+        )
+        stated = [name for name, part in groups.items() if part._states_records]
         if change is not None:
             _refuse_beside_change(records=records)
             table = _change_matrix(change, start)
         elif (owners := _owners(tuple(found), records, entries_per_record)) is not None:
-            table = _disjoint(owners, np.concatenate(radius))
+            table = _disjoint(owners, radius)
         else:
-            named = [name for name, part in groups.items() if part._states_records]
-            if len(named) > 1:
+            if len(stated) > 1:
                 raise InvalidArgumentError(
-                    f"records must say again whose entries are whose: {', '.join(named)} state "
+                    f"records must say again whose entries are whose: {', '.join(stated)} state "
                     "records, and one person may be in several of them; give records={group: "
                     "names, …} for every group, a level of the labels, entries_per_record, or "
                     "change"
                 )
-            entries_per_record = groups[named[0]].entries_per_record if named else None
-            table = sparse.csr_array(sparse.block_diag(tables))
-        made = cls.__new__(cls)
-        low, high = np.concatenate(lower), np.concatenate(upper)
-        made._fill(low, high, table, entries_per_record, tuple(found))
-        stated = [part._states_records for part in groups.values()]
-        made.__dict__["_has_names"] = records is not None or change is not None or any(stated)
-        return made
+            entries_per_record = groups[stated[0]].entries_per_record if stated else None
+            table = sparse.csr_array(sparse.block_diag([e.change for e in groups.values()]))
+        return cls._of(
+            lower,
+            upper,
+            table,
+            entries_per_record=entries_per_record,
+            groups=tuple(found),
+            has_names=records is not None or change is not None or bool(stated),
+        )
 
     @classmethod
     @validated
@@ -391,11 +387,12 @@ class Envelope(Documented):
         *,
         entries_per_record: int | None = None,
         groups: tuple[Group, ...] | None = None,
+        has_names: bool = False,
     ) -> Envelope:
         """An envelope from its parts, of which there may be none."""
         made = cls.__new__(cls)
         whole = (Group(ALONE, (lower.size,), 0),) if groups is None else groups
-        made._fill(lower, upper, change, entries_per_record, whole)
+        made._fill(lower, upper, change, entries_per_record, whole, has_names)
         return made
 
     @classmethod
@@ -410,6 +407,7 @@ class Envelope(Documented):
         change: sparse.csr_array,
         entries_per_record: int | None,
         groups: tuple[Group, ...],
+        has_names: bool,
     ) -> None:
         if entries_per_record is not None:
             check.integer("entries_per_record", entries_per_record, low=1)
@@ -422,7 +420,7 @@ class Envelope(Documented):
             change=check.frozen_sparse(table),
             entries_per_record=entries_per_record,
             groups=groups,
-            _has_names=False,
+            _has_names=has_names,
         )
         self._check()
 
@@ -485,24 +483,13 @@ class Envelope(Documented):
         """Lattice steps that a record can move an entry, counted exactly."""
         entry, far = self.change.indices, self.change.data
         steps = np.maximum(np.ceil(far / self.step[entry]), 1.0).astype(np.int64)
-        range_ = (self.cells(self.upper) - self.cells(self.lower))[entry]
+        range_ = (self._cells(self.upper) - self._cells(self.lower))[entry]
         most = np.minimum(steps, range_)
         found = sparse.csr_array((most, entry, self.change.indptr), shape=self.change.shape)
         return check.frozen_sparse(found)
 
-    def cells(self, values: FloatArray) -> NDArray[np.int64]:
-        """⌊θ/step⌋, exactly, also where the quotient underflows.
-
-        Parameters
-        ----------
-        values : float array
-            Numbers within the bounds.
-
-        Returns
-        -------
-        int64 array
-            The lattice cell of each number.
-        """
+    def _cells(self, values: FloatArray) -> NDArray[np.int64]:
+        """⌊θ/step⌋, exactly, also where the quotient underflows."""
         quotient = values / self.step
         below = (quotient == 0) & (values < 0)
         return np.where(below, -1.0, np.floor(quotient)).astype(np.int64)
@@ -523,11 +510,6 @@ class Envelope(Documented):
         return owners
 
     @property
-    def whole_range(self) -> bool:
-        """Whether some entry may change to anything in its bounds."""
-        return bool((self.radius >= self.upper - self.lower).any())
-
-    @property
     def changes(self) -> str:
         """What differs between adjacent databases, in words."""
         most = int(np.diff(self.change.indptr).max(initial=0))
@@ -538,24 +520,8 @@ class Envelope(Documented):
             return f"one record changes up to {limit} of its entries"
         return f"one record of up to {most} entries changes"
 
-    def group(self, name: str) -> Group:
-        """The group of that name.
-
-        Parameters
-        ----------
-        name : str
-            A name given to :meth:`join`.
-
-        Returns
-        -------
-        Group
-            Its name, shape, labels and place among the entries.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If there is no such group.
-        """
+    def _group(self, name: str) -> Group:
+        """The group of that name, or a refusal."""
         for group in self.groups:
             if group.name == name:
                 return group
@@ -569,7 +535,7 @@ class Envelope(Documented):
         from dp_cmdp._src.data.affine import Affine
 
         if isinstance(key, str):
-            group = self.group(key)
+            group = self._group(key)
             return Affine._entries(self, np.arange(group.start, group.stop), group.shape)
         shape = self.groups[0].shape if len(self.groups) == 1 else (self.size,)
         return Affine._entries(self, np.arange(self.size), shape or (1,))[key]
@@ -629,42 +595,33 @@ class Envelope(Documented):
         if owners is not None:  # numbered in the order of their first entries
             _, first, numbers = np.unique(owners, return_index=True, return_inverse=True)
             owners = np.argsort(np.argsort(first))[numbers]
-        groups = tuple(self._ledger_group(group, owners) for group in self.groups)
+        groups = tuple(
+            accounting.Group(
+                name=group.name,
+                shape=group.shape,
+                levels=tuple(tuple(level_names((axis,))) for axis in group.labels),
+                labels=tuple(tuple(axis["labels"]) for axis in stated["labels"]),
+                radius=tuple(self.radius[group.start : group.stop].tolist()),
+                records=() if owners is None else tuple(owners[group.start : group.stop].tolist()),
+            )
+            for group, stated in zip(self.groups, self._stated, strict=True)
+        )
         if owners is not None:
             return accounting.Adjacency(groups)
-        rows = zip(self.change.indptr[:-1], self.change.indptr[1:], strict=True)
-        change = sorted(
-            tuple(
-                zip(self.change.indices[a:b].tolist(), self.change.data[a:b].tolist(), strict=True)
-            )
-            for a, b in rows
-            if a < b
-        )
-        return accounting.Adjacency(groups, tuple(change), limit)
-
-    def _ledger_group(self, group: Group, owners: NDArray[np.int64] | None) -> Any:
-        from dp_cmdp._src.accounting import adjacency as accounting
-
-        inside = slice(group.start, group.stop)
-        return accounting.Group(
-            name=group.name,
-            shape=group.shape,
-            levels=tuple(tuple(level_names((axis,))) for axis in group.labels),
-            labels=tuple(tuple(packed(plain(x)) for x in axis.tolist()) for axis in group.labels),
-            radius=tuple(self.radius[inside].tolist()),
-            records=() if owners is None else tuple(owners[inside].tolist()),
-        )
+        far = zip(self.change.indices.tolist(), self.change.data.tolist(), strict=True)
+        change = [tuple(islice(far, count)) for count in np.diff(self.change.indptr).tolist()]
+        return accounting.Adjacency(groups, tuple(sorted(filter(None, change))), limit)
 
     @cached_property
-    def adjacency_digest(self) -> str:
-        """SHA-256 of bounds and adjacency."""
-        whole = hashlib.sha256(str(self.entries_per_record).encode())
-        table = self.change.tocoo()
-        for part in (self.lower, self.upper, table.data):  # + 0 makes the two zeros one
-            whole.update((np.asarray(part, dtype="<f8") + 0.0).tobytes())
-        for part in (*table.coords, np.array(self.change.shape)):
-            whole.update(np.asarray(part, dtype="<i8").tobytes())
-        return whole.hexdigest()
+    def _numbers(self) -> tuple[Any, ...]:
+        """Bounds and adjacency, to be compared."""
+        numbers = (self.lower, self.upper, self.change.data)  # + 0 makes the two zeros one
+        places = (self.change.indices, self.change.indptr)
+        return (
+            self.entries_per_record,
+            *((part + 0.0).tobytes() for part in numbers),
+            *(part.astype(np.int64).tobytes() for part in places),
+        )
 
     def __eq__(self, other: object) -> bool:
         """Whether `other` states the same about the same entries."""
@@ -672,30 +629,18 @@ class Envelope(Documented):
             return NotImplemented
         if self is other:
             return True
-        same = self.adjacency_digest == other.adjacency_digest
-        return same and self._stated == other._stated
+        return self._numbers == other._numbers and self._stated == other._stated
 
     def __hash__(self) -> int:
-        return hash(self.adjacency_digest)
+        return hash(self._numbers)
 
     @property
     def _stated(self) -> list[dict[str, Any]]:
         """Names, shapes and labels, as files state them."""
         return [group.document() for group in self.groups]
 
-    def difference(self, other: Envelope) -> str:
-        """What `other`, which is not equal, states otherwise, in words.
-
-        Parameters
-        ----------
-        other : Envelope
-            Another one.
-
-        Returns
-        -------
-        str
-            The first difference: public, for error texts.
-        """
+    def _difference(self, other: Envelope) -> str:
+        """The first that `other`, which is not equal, states otherwise, in words: public."""
         if self.size != other.size:
             return f"one has {other.size} entries, not {self.size}"
         for name in ("lower", "upper", "radius"):
@@ -738,11 +683,14 @@ class Envelope(Documented):
         col = check.integers("change_entry", said["change_entry"], high=max(size, 1))
         far = check.vector("change", said["change"], size=row.size)
         table = sparse.coo_array((far, (row, col)), shape=(records, size))
-        limit = said["entries_per_record"]
-        change = _change_matrix(table, size)
-        made = cls._of(lower, upper, change, entries_per_record=limit, groups=tuple(groups))
-        made.__dict__["_has_names"] = True  # no file says that records were not named
-        return made
+        return cls._of(
+            lower,
+            upper,
+            _change_matrix(table, size),
+            entries_per_record=said["entries_per_record"],
+            groups=tuple(groups),
+            has_names=True,  # no file says that records were not named
+        )
 
     def _shown(self, entry: int) -> str:
         """An entry as messages name it: its position in the database, and its label."""
@@ -753,7 +701,8 @@ class Envelope(Documented):
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{group.name}{list(group.shape)}" for group in self.groups)
-        return f"Envelope({groups}, {self.changes}{', whole range' * self.whole_range})"
+        whole = bool((self.radius >= self.upper - self.lower).any())
+        return f"Envelope({groups}, {self.changes}{', whole range' * whole})"
 
     def _repr_html_(self) -> str:
         from dp_cmdp._src.data.frames import frame_table

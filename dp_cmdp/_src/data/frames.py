@@ -78,7 +78,7 @@ def entries_frame(
     """One row per entry of all groups or of one: labels are the index, else their places."""
     import pandas as pd
 
-    groups = envelope.groups if group is None else (envelope.group(group),)
+    groups = envelope.groups if group is None else (envelope._group(group),)
     inside = slice(groups[0].start, groups[-1].stop)
     cut = {name: np.asarray(column)[inside] for name, column in columns.items()}
     sizes = [prod(one.shape) for one in groups]

@@ -294,12 +294,8 @@ def flat_index(labels: Labels) -> pd.Index:
 
 def label_at(labels: Labels, entry: int) -> str:
     """The label of one entry, for messages."""
-    places = np.unravel_index(entry, shape_of(labels))
-    parts: list[Any] = []
-    for axis, place in zip(labels, places, strict=True):
-        label = axis[int(place)]
-        parts += label if axis.nlevels > 1 else [label]
-    return ", ".join(map(str, parts))
+    index = flat_index(labels)
+    return ", ".join(map(str, index[entry] if index.nlevels > 1 else [index[entry]]))
 
 
 def pack_labels(labels: Labels) -> list[dict[str, Any]]:

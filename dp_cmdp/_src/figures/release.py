@@ -71,7 +71,7 @@ def release_figure(release: Any) -> Figure:
     envelope: Envelope = release.envelope
     names = [each.name for each in envelope.groups]
     queries = queries_of(release)
-    sizes = [np.sqrt(2 + envelope.group(name).size) for name in names]
+    sizes = [np.sqrt(2 + envelope._group(name).size) for name in names]
     sizes += [np.sqrt(10)] if queries else []
     columns = min(len(sizes), MOST_COLUMNS)
     rows = -(-len(sizes) // columns)
@@ -105,7 +105,7 @@ def shown(label: Any) -> str:
 
 
 def _draw_group(ax: Axes, release: Any, name: str) -> None:
-    group = release.envelope.group(name)
+    group = release.envelope._group(name)
     inside, size = slice(group.start, group.stop), group.stop - group.start
     names = flat_index(group.labels).tolist() if group.labels else list(range(size))
     thick = float(np.clip(200.0 / max(size, 1), 0.8, 6.0))

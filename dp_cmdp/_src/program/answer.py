@@ -133,7 +133,7 @@ class Problem(Saved):
     def _numbers(self, values: Any) -> FloatArray:
         """One number per entry, of an array, a table, a mapping, a path or a Database."""
         if check.float_array(values) is None:
-            return Database.of(values, self.envelope).read()
+            return Database._of(values, self.envelope).read()
         return check.vector("values", values, size=self.envelope.size, private=True)
 
 

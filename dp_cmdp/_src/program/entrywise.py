@@ -20,9 +20,8 @@ from scipy import sparse
 
 from dp_cmdp._src.base import exact
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.affine import Affine, IntArray, spans
 from dp_cmdp._src.data.envelope import Envelope, Group
-from dp_cmdp._src.program.rows import IntArray, spans
 
 if TYPE_CHECKING:
     from dp_cmdp._src.program.parametric import ParametricLP

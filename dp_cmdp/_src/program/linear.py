@@ -67,17 +67,22 @@ def magnification(gap: FloatArray, gap_eq: FloatArray) -> float:
     return 2.0 ** min(max(0.0, -np.floor(np.log2(worst))), 900.0) if worst > 0.0 else 1.0
 
 
-def elastic_program(lp: LinearProgram) -> LinearProgram:
+def elastic_program(
+    lp: LinearProgram, rows: NDArray[np.integer[Any]] | None = None
+) -> LinearProgram:
     """How far rows must give: max −Σ(s + p + q), A x − s ≤ b, A_eq x + p − q = b_eq, s, p, q ≥ 0.
 
-    It has a solution whatever the rows say.
+    It has a solution whatever the rows say; but not where some of the inequality `rows` alone give.
     """
-    m, k, n = lp.b.size, lp.b_eq.size, lp.c.size
-    give = m + 2 * k
-    signs = sparse.hstack([sparse.csr_array((k, m)), sparse.eye_array(k), -sparse.eye_array(k)])
+    m, n, chosen = lp.b.size, lp.c.size, np.arange(lp.b.size) if rows is None else rows
+    k = lp.b_eq.size if rows is None else 0
+    give = chosen.size + 2 * k
+    relief = sparse.csr_array((-np.ones(chosen.size), (chosen, np.arange(chosen.size))), (m, give))
+    places = (np.tile(np.arange(k), 2), np.arange(chosen.size, give))
+    signs = sparse.csr_array((np.repeat([1.0, -1.0], k), places), (lp.b_eq.size, give))
     return LinearProgram(
         np.concatenate([np.zeros(n), -np.ones(give)]),
-        sparse.csr_array(sparse.hstack([lp.A, -sparse.eye_array(m, give)])),
+        sparse.csr_array(sparse.hstack([lp.A, relief])),
         lp.b,
         sparse.csr_array(sparse.hstack([lp.A_eq, signs])),
         lp.b_eq,

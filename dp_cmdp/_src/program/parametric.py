@@ -147,7 +147,7 @@ class ParametricLP(Problem):
         self.lower = np.zeros(n) if lower is None else lower
         self.upper = np.full(n, np.inf) if upper is None else upper
         self.minimizes, self.variables = minimizes, variables
-        self.sense: float = -1.0 if minimizes else 1.0
+        self.sense = -1.0 if minimizes else 1.0
         self.row_names = tuple(row_names) or tuple(f"row {i}" for i in range(b.shape[0]))
 
     @classmethod

@@ -72,24 +72,13 @@ def refusal(program: ParametricLP, error: SolverError) -> RefusedError:
 
 def _repairs(program: ParametricLP, lp: LinearProgram, rows: NDArray[np.intp]) -> dict[str, float]:
     """By how much the given rows must give way; raises InfeasibleError where that cannot help."""
-    m, n, give = lp.b.size, lp.c.size, rows.size
-    relief = sparse.csr_array((-np.ones(give), (rows, np.arange(give))), shape=(m, give))
-    elastic = LinearProgram(
-        np.concatenate([np.zeros(n), -np.ones(give)]),
-        sparse.csr_array(sparse.hstack([lp.A, relief])),
-        lp.b,
-        sparse.csr_array(sparse.hstack([lp.A_eq, sparse.csr_array((lp.b_eq.size, give))])),
-        lp.b_eq,
-        np.concatenate([lp.lower, np.zeros(give)]),
-        np.concatenate([lp.upper, np.full(give, np.inf)]),
-    )
     try:
-        amount = HighsEngine(elastic).run().x[n:]
+        amount = HighsEngine(elastic_program(lp, rows)).run().x[lp.c.size :]
     except InfeasibleError:
         raise
     except SolverError:
         return {}
-    size = abs(lp.A[rows]).max(axis=1).toarray().ravel() if give else np.empty(0)
+    size = abs(lp.A[rows]).max(axis=1).toarray().ravel() if rows.size else np.empty(0)
     failing = np.flatnonzero(amount > 1e-8 * np.abs(lp.b[rows]) + 2e-9 * size)
     return {program.row_names[rows[k]]: float(amount[k]) for k in failing}
 

@@ -25,14 +25,13 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from dp_cmdp._src.base import exact
-from dp_cmdp._src.base.errors import InvalidArgumentError, SolverError
+from dp_cmdp._src.base.errors import InfeasibleError, InvalidArgumentError, SolverError
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.data.affine import Affine
+from dp_cmdp._src.data.affine import Affine, IntArray, spans
 from dp_cmdp._src.data.envelope import UncertaintySet
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram
 
-IntArray = NDArray[np.int64]
 #: Beyond so many variables a row is linked only with inequalities all of whose entries it reads.
 MOST_MEETINGS = 1 << 18
 #: Inequalities that contradict each other by less than this, relative to their terms, are not
@@ -281,12 +280,6 @@ class RobustRows:
             return np.zeros(self.links)
 
 
-def spans(first: NDArray[np.integer], count: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
-    """Number of the span, and position, of all items of spans: first, first + 1, …"""
-    span = np.repeat(np.arange(count.size), count)
-    return span, first[span] + np.arange(span.size) - (np.cumsum(count) - count)[span]
-
-
 def _table(data: Any, at: Any, shape: tuple[int, int], *indptr: Any) -> Any:
     return sparse.csr_array((data, at, *indptr), shape=shape)
 
@@ -329,6 +322,8 @@ def check_consistent(known: UncertaintySet) -> FloatArray:
     ------
     InvalidArgumentError
         If there is none.
+    SolverError
+        If the solver does not find out.
     """
     contradiction = InvalidArgumentError(
         "the released bounds and inequalities contradict each other: no database satisfies all of "
@@ -359,6 +354,6 @@ def check_consistent(known: UncertaintySet) -> FloatArray:
     )
     try:
         share = HighsEngine(deepest).run().x[:-1]
-    except SolverError:
+    except InfeasibleError:
         raise contradiction from None
     return np.clip(known.lower + share * width, known.lower, known.upper)

@@ -34,9 +34,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.accounting.budget import HALF, PrivacyBudget
+from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.exact import float_above, float_below
 from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.data.affine import spans
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.noise.laws import Law, Sensitivity
 
@@ -114,10 +116,8 @@ class Query:
         step = self.envelope.step[weights.indices]
         if not ((step > SMALLEST_STEP) & (step < 1 / SMALLEST_STEP)).all():
             raise InvalidArgumentError("entries must have radii of 1e-100 to 1e100; rescale them")
-        for buffer in (weights.data, weights.indices, weights.indptr):
-            buffer.flags.writeable = False
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "size", weights.shape[0])
+        weights = check.frozen_sparse(weights)
+        self.__dict__.update(weights=weights, size=weights.shape[0])
 
     def sensitivity(self) -> Sensitivity:
         """What one record moves at most, in exact integers.
@@ -129,13 +129,11 @@ class Query:
         """
         W, moves = self.weights, sparse.csc_array(self.envelope.moves)
         # every move |w_ik| t_Rk > 0 by its record and query; Python integers where needed
-        owners = np.diff(moves.indptr)[W.indices]
-        within = np.arange(owners.sum()) - np.repeat(np.cumsum(owners) - owners, owners)
-        at = np.repeat(moves.indptr[W.indices], owners) + within
-        weight, steps = np.repeat(np.abs(W.data), owners), moves.data[at]
+        term, at = spans(moves.indptr[W.indices], np.diff(moves.indptr)[W.indices])
+        weight, steps = np.abs(W.data)[term], moves.data[at]
         if float(weight.astype(float) @ steps.astype(float)) >= SAFE:
             weight, steps = weight.astype(object), steps.astype(object)
-        query = np.repeat(np.repeat(np.arange(W.shape[0]), np.diff(W.indptr)), owners)
+        query = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))[term]
         found, amount = np.asarray(steps != 0, dtype=bool), weight * steps
         if not found.any():
             return Sensitivity(0, 0, 0, 0)
@@ -170,27 +168,14 @@ class Query:
         list of int
             One per query, without noise.
         """
-        cells = self.envelope.cells(values).astype(object)
+        cells = self.envelope._cells(values).astype(object)
         row = np.repeat(np.arange(self.weights.shape[0]), np.diff(self.weights.indptr))
         sums = np.zeros(self.weights.shape[0], dtype=object)
         np.add.at(sums, row, self.weights.data.astype(object) * cells[self.weights.indices])
         return sums.tolist()
 
-    def ranges(self, integers: tuple[int, ...], law: Law) -> tuple[Integers, Integers]:
-        """Between what Σ_k w_ik n_k of every row of the weights lies; None: nothing is known.
-
-        Parameters
-        ----------
-        integers : tuple of int
-            What was published.
-        law : Law
-            Of its noise.
-
-        Returns
-        -------
-        pair of int array or None
-            Lower and upper ends, one per query.
-        """
+    def _ranges(self, integers: tuple[int, ...], law: Law) -> tuple[Integers, Integers]:
+        """Between what Σ_k w_ik n_k of every row of the weights lies; None: nothing is known."""
         y = np.array(integers, dtype=object)
         return None if law.high is None else y - law.high, None if law.low is None else y - law.low
 
@@ -262,56 +247,21 @@ class LargestQuery(Query):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        kinds = all(
-            isinstance(e, int | np.integer) and not isinstance(e, bool) for e in self.centres
-        )
+        kinds = all(map(check.is_integer, self.centres))
         if not kinds or len(self.centres) != self.weights.shape[0] or not self.centres:
             raise InvalidArgumentError("centres must be integers, one per row of the weights")
-        object.__setattr__(self, "centres", tuple(map(int, self.centres)))
-        object.__setattr__(self, "size", 1)
+        self.__dict__.update(centres=tuple(map(int, self.centres)), size=1)
 
     def sensitivity(self) -> Sensitivity:
-        """A maximum moves no more than one of its arguments does.
-
-        Returns
-        -------
-        Sensitivity
-            Of the one integer.
-        """
+        # a maximum moves no more than one of its arguments does
         most = super().sensitivity().largest
         return Sensitivity(most, most * most, most, min(most, 1))
 
     def true_integers(self, values: FloatArray) -> list[int]:
-        """The one integer, without noise: private.
-
-        Parameters
-        ----------
-        values : float array
-            The private numbers.
-
-        Returns
-        -------
-        list of int
-            The largest sum less its centre: private.
-        """
         rows = super().true_integers(values)
         return [max(row - centre for row, centre in zip(rows, self.centres, strict=True))]
 
-    def ranges(self, integers: tuple[int, ...], law: Law) -> tuple[Integers, Integers]:
-        """What is certain of every row's sum; None where nothing is.
-
-        Parameters
-        ----------
-        integers : tuple of int
-            The one that was published.
-        law : Law
-            Of its noise.
-
-        Returns
-        -------
-        pair of int array or None
-            Lower and upper ends, one per row of the weights.
-        """
+    def _ranges(self, integers: tuple[int, ...], law: Law) -> tuple[Integers, Integers]:
         (y,) = integers
         return None, None if law.low is None else y - law.low + np.array(self.centres, dtype=object)
 
@@ -327,7 +277,7 @@ class Outcome:
         """Every database of the envelope that the integers allow; rounded outwards."""
         query = self.measurement.query
         envelope, W = query.envelope, query.weights
-        least, most = query.ranges(self.integers, self.measurement.law)
+        least, most = query._ranges(self.integers, self.measurement.law)
         known = UncertaintySet.box(envelope.lower, envelope.upper)
         terms = np.diff(W.indptr)
         lone, rows = np.flatnonzero(terms == 1), np.flatnonzero(terms > 1)
@@ -434,14 +384,9 @@ class Measurement:
                 f"{sensitivity.largest} in one query, {sensitivity.l1} in all of its "
                 f"{sensitivity.count} queries"
             )
-        for part, value in (
-            ("query", query),
-            ("law", made),
-            ("budget", budget),
-            ("name", name),
-            ("sensitivity", sensitivity),
-        ):
-            object.__setattr__(self, part, value)
+        self.__dict__.update(
+            query=query, law=made, budget=budget, name=name, sensitivity=sensitivity
+        )
 
     def draw(self, values: FloatArray, source: System | Simulated) -> Outcome:
         """Read the data, add noise: the only function that reads a database. Spends the budget.

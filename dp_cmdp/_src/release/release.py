@@ -13,23 +13,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from dp_cmdp._src.accounting.budget import NOTHING, PrivacyBudget, shown_up
-from dp_cmdp._src.base.errors import InvalidArgumentError
+from dp_cmdp._src.base.errors import InvalidArgumentError, SolverError
 from dp_cmdp._src.base.extras import lazily, require
 from dp_cmdp._src.base.html import values_table
 from dp_cmdp._src.base.saved import Saved
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.data.frames import entries_frame
+from dp_cmdp._src.program.rows import check_consistent
 from dp_cmdp._src.release.measurement import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Inequalities contradict each other for certain if they still do with this share of range more.
-CLEAR = 1e-6
 TABLES = ("entries", "queries")
 
 
@@ -150,9 +148,9 @@ class Release(Saved):
         if not isinstance(other, Release):
             return NotImplemented
         if self.envelope != other.envelope:
+            differs = self.envelope._difference(other.envelope)
             raise InvalidArgumentError(
-                f"releases must be of one envelope: {self.envelope.difference(other.envelope)}, so "
-                "their budgets do not add up"
+                f"releases must be of one envelope: {differs}, so their budgets do not add up"
             )
         references = [
             entry
@@ -267,17 +265,13 @@ def _adjacency(envelope: Envelope) -> str:
 
 def is_empty(known: UncertaintySet) -> bool:
     """Whether no database agrees with all bounds and inequalities; True only where it is clear."""
-    if known.is_empty or known.is_box:
-        return known.is_empty
-    from scipy.optimize import linprog
-
-    width = known.upper - known.lower
-    rows = known.W * width[None, :]
-    size = np.maximum(abs(known.W) @ width, np.finfo(float).tiny)
-    limit = (known.q - known.W @ known.lower) / size + CLEAR
-    scaled: Any = sparse.csr_array(sparse.diags_array(1 / size) @ rows)
-    found = linprog(np.zeros(width.size), A_ub=scaled, b_ub=limit, bounds=(0, 1), method="highs")
-    return found.status == 2
+    try:
+        check_consistent(known)
+    except InvalidArgumentError:
+        return True
+    except SolverError:
+        return False
+    return False
 
 
 def _joined(

@@ -112,7 +112,7 @@ def budget_of(verb: str, epsilon: Any, delta: Any) -> PrivacyBudget:
 
 def database_of(data: Any, envelope: Envelope) -> Database:
     """The data of a verb that spends, unread."""
-    return Database.of(data_of("data", data), envelope)
+    return Database._of(data_of("data", data), envelope)
 
 
 def public_values(name: str, data: Any, envelope: Envelope) -> Any:
@@ -122,7 +122,7 @@ def public_values(name: str, data: Any, envelope: Envelope) -> Any:
             f"{name} must be public or invented numbers; got a Database, whose values are private"
         )
     try:
-        return Database.of(data_of(name, data), envelope).read()
+        return Database._of(data_of(name, data), envelope).read()
     except RefusedError:
         raise InvalidArgumentError(
             f"{name} must be {envelope.size} numbers within the public bounds, one per entry, by "
@@ -195,7 +195,7 @@ def release_of(name: str, release: Any, envelope: Envelope) -> Release | None:
     if release.envelope != envelope:
         raise InvalidArgumentError(
             f"{name} must be of the problem's envelope; of the two, "
-            f"{envelope.difference(release.envelope)}"
+            f"{envelope._difference(release.envelope)}"
         )
     return release
 

@@ -192,7 +192,7 @@ def check(values: Data, problem: Problem | Envelope) -> Report:
 
 def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
     """What must hold of values, and what does not."""
-    database = Database.of(data_of("values", values), envelope)
+    database = Database._of(data_of("values", values), envelope)
     try:
         database.read()
     except RefusedError:

@@ -177,7 +177,7 @@ def _strategy_task(name: str) -> Callable[[int, np.random.Generator], Report]:
         program, strategy = _program(envelope), Strategy.named(name).given(Prior())
 
         def mechanism(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-            database = Database.of(values, envelope)
+            database = Database._of(values, envelope)
             return _seen(publish(program, database, BUDGET, strategy, System(rng.bytes)))
 
         pair = np.array([0.5, 1.0, 1.5]), np.array([0.5, 1.5, 1.0])

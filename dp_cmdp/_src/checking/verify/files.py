@@ -99,7 +99,7 @@ def verify(*what: Any, problem: Any = None, trusted_laws: Sequence[Any] = ()) ->
 def _own(problem: Any, folder: Path) -> Adjacency | ProblemFile:
     """What the verifier knows for himself: an adjacency, or a whole problem."""
     try:
-        if hasattr(problem, "adjacency_digest"):  # an envelope alone
+        if hasattr(problem, "entries_per_record"):  # an envelope alone
             return Adjacency.read(problem.document())
         if not isinstance(problem, str | Path) and not hasattr(problem, "save"):
             problem = lazily("dp_cmdp._src.verbs.arguments", "as_problem")(problem)

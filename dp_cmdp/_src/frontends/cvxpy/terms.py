@@ -92,7 +92,7 @@ class Columns:
         for parameter in cone.parameters:
             place = slice(start := cone.parameter_start[parameter.id], start + parameter.size)
             if parameter.id in names:
-                group = envelope.group(names[parameter.id])
+                group = envelope._group(names[parameter.id])
                 index = np.arange(group.start, group.stop).reshape(parameter.shape)
                 entry[place] = index.ravel(order="F")
             else:
