@@ -53,6 +53,7 @@ from dp_cmdp._src.cmdp.solvers.row_columns import RowColumns
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
 from dp_cmdp._src.program.bound import upper_bound
+from dp_cmdp._src.program.entrywise import largest
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram, RawSolution
 from dp_cmdp._src.program.parametric import ParametricLP
@@ -331,7 +332,8 @@ def harmful_neighbour(
     for _ in range(distance):
         step = np.minimum(radius, left[entry]) * np.abs(harm[entry])
         if most is not None:
-            step[_beyond(record, step, most)] = 0.0
+            kept = largest(record, step, most)
+            step = np.bincount(kept, step[kept], minlength=step.size)
         gain = np.bincount(record, step, minlength=envelope.change.shape[0])
         best = int(np.argmax(gain)) if gain.size else 0
         if not gain.size or gain[best] <= 0.0:
@@ -341,13 +343,6 @@ def harmful_neighbour(
         left[entry[moved]] -= np.minimum(radius[moved], left[entry[moved]])
         spent += 1
     return _moved(envelope, values, np.sign(harm), entry, radius, times), spent
-
-
-def _beyond(record: NDArray[Any], step: FloatArray, most: int) -> NDArray[Any]:
-    """Entries that a record, which changes `most` at once, leaves alone: those it harms least."""
-    order = np.lexsort((-step, record))
-    first = np.searchsorted(record[order], record[order])
-    return order[np.arange(order.size) - first >= most]
 
 
 def _moved(
@@ -411,14 +406,7 @@ class _Guarded:
         )
         self.theta = theta
         self.robust = RobustRows(whole._rows, UncertaintySet.box(theta, theta))
-        sense = program.sense
-        self.lp = self.robust.program(
-            sense * objective,
-            lower=program.lower,
-            upper=program.upper,
-            A_eq=program.A_eq,
-            b_eq=program.b_eq,
-        )
+        self.lp = program._over(self.robust, program.sense * objective)
         self._engine, self._pool = HighsEngine(self.lp), pool
 
     def solve(self, ignored: Sequence[int] = ()) -> RawSolution:

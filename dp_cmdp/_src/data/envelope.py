@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from dp_cmdp._src.base import exact
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.saved import Documented
@@ -105,15 +105,9 @@ class UncertaintySet:
         """Whether a database is in the set, exactly."""
         if not ((self.lower <= values) & (values <= self.upper)).all():
             return False
-        theta = [Fraction(value) for value in np.asarray(values).tolist()]
-        weights = [Fraction(weight) for weight in self.W.data.tolist()]
-        entries = self.W.indices.tolist()
-        return all(
-            sum(weights[p] * theta[entries[p]] for p in range(first, last)) <= Fraction(limit)
-            for (first, last), limit in zip(
-                pairwise(self.W.indptr.tolist()), self.q.tolist(), strict=True
-            )
-        )
+        row = np.repeat(np.arange(self.q.size), np.diff(self.W.indptr))
+        terms = [self.W.data, np.asarray(values)[self.W.indices]]
+        return bool((exact.residual_signs(self.q, row, terms) <= 0).all())
 
 
 Shape = tuple[int, ...]

@@ -120,7 +120,7 @@ class _Map:
         )
         pair = triples // max(size, 1)
         if self.envelope.entries_per_record is not None:
-            kept = _largest(pair, moved, self.envelope.entries_per_record)
+            kept = largest(pair, moved, self.envelope.entries_per_record)
             moved, pair = moved[kept], pair[kept]
         owner, number = np.divmod(pairs, max(places, 1))
         amount = exact.row_sums_up(
@@ -139,13 +139,13 @@ class _Map:
         counts = np.bincount(read, minlength=self.envelope.size)[table.indices]
         counts = counts * (table.data > 0.0)
         record = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
-        kept = _largest(record, counts, most)
+        kept = largest(record, counts, most)
         several = np.bincount(record[kept], weights=counts[kept], minlength=table.shape[0])
         every = np.bincount(change.tocoo().coords[0], minlength=table.shape[0])
         return max(int(np.minimum(several, every).max(initial=0)), 1)
 
 
-def _largest(group: IntArray, values: NDArray[Any], most: int) -> IntArray:
+def largest(group: IntArray, values: NDArray[Any], most: int) -> IntArray:
     """The places of the so many largest values of each group."""
     order = np.lexsort((-values, group))
     new = np.diff(group[order], prepend=-1) != 0

@@ -34,6 +34,7 @@ from dp_cmdp._src.program.certified import (
 )
 from dp_cmdp._src.program.entrywise import entrywise
 from dp_cmdp._src.program.highs import HighsEngine, suits_interior
+from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.refusals import check_boundedness, refusal
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows, check_consistent
 
@@ -269,9 +270,7 @@ class ParametricLP(Problem):
         theta = known.lower + (known.upper - known.lower) / 2 if estimate is None else estimate
         c = np.asarray(self.objective.at(theta), dtype=np.float64)
         robust, sense = RobustRows(self._rows, known), self.sense
-        lp = robust.program(
-            sense * c, lower=self.lower, upper=self.upper, A_eq=self.A_eq, b_eq=self.b_eq
-        )
+        lp = self._over(robust, sense * c)
         warm = {} if start is None or start._warm is None else start._warm
         shape = (lp.b.size, lp.c.size)
         if certify:
@@ -297,6 +296,11 @@ class ParametricLP(Problem):
             source="robust" if self._is_everything(known) else "release",
             _warm={**warm, shape: basis},
         )
+
+    def _over(self, robust: RobustRows, c: FloatArray) -> LinearProgram:
+        """The robust program over a set: maximise cᵀx."""
+        equal = {"A_eq": self.A_eq, "b_eq": self.b_eq}
+        return robust.program(c, lower=self.lower, upper=self.upper, **equal)
 
     def certify(self, decision: ArrayLike, known: UncertaintySet) -> Certificate:
         x = check.vector("decision", decision, size=self.lower.size)

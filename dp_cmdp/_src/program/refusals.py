@@ -43,13 +43,8 @@ def refusal(program: ParametricLP, error: SolverError) -> RefusedError:
             check_boundedness(program)
         except RefusedError as refused:
             return refused
-    lp = RobustRows(program._rows, program.envelope.uncertainty).program(
-        np.zeros(program.lower.size),
-        lower=program.lower,
-        upper=program.upper,
-        A_eq=program.A_eq,
-        b_eq=program.b_eq,
-    )
+    robust = RobustRows(program._rows, program.envelope.uncertainty)
+    lp = program._over(robust, np.zeros(program.lower.size))
     try:
         repairs = _repairs(program, lp, np.unique(program._rows.row))
     except InfeasibleError:

@@ -133,9 +133,7 @@ def simulate(
         Invented or public numbers, within the envelope's bounds.
     epsilon, delta : number or text
         The budget of each release.
-    strategy : str or Strategy
-        As in :func:`solve`.
-    prior : like values, optional
+    strategy, prior : of the same kinds
         As in :func:`solve`.
     draws : int
         Number of releases; each has its own noise.

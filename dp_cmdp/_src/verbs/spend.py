@@ -162,17 +162,7 @@ def publish(
     ----------
     problem : ParametricLP, ParametricCMDP, cvxpy.Problem, extend.Problem or Envelope
         The problem that the release is for. An Envelope alone needs the strategy "entries".
-    data : array_like, mapping from group to numbers, table, path of a csv file or Database
-        As in :func:`solve`.
-    epsilon, delta : number or text
-        As in :func:`solve`.
-    strategy : {"auto", "entries", "queries", "worst row"} or Strategy
-        As in :func:`solve`.
-    prior : like data, optional
-        As in :func:`solve`.
-    after : Release, optional
-        As in :func:`solve`.
-    progress : bool
+    data, epsilon, delta, strategy, prior, after, progress : of the same kinds
         As in :func:`solve`.
 
     Returns
