@@ -168,7 +168,7 @@ FAULTS = (
     Fault(PROVED, "checking.verify.releases:ReleaseFile._shared",
           "spent[0] <= part[0] and spent[1] <= part[1]", "True",
           "checking/test_forged_releases.py"),
-    Fault(PROVED, "release.documents:release_from", "is_empty(made.uncertainty)", "False",
+    Fault(PROVED, "release.release:Release.from_document", "is_empty(made.uncertainty)", "False",
           "kernel/test_release.py"),
     Fault(PROVED, "program.answer:Answer._proved",
           "certificate.verified != said['certificate']['verified']", "False",

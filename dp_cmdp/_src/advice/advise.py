@@ -130,15 +130,6 @@ class Advice:
         -------
         float
             0 where the robust answer, which spends nothing, does; inf where no ε up to 100 does.
-
-        Examples
-        --------
-        >>> import dp_cmdp as dp
-        >>> theta = dp.Envelope([0.5, 0.5, 8], [2, 2, 12], radius=[0.1, 0.1, 0.5])
-        >>> lp = dp.ParametricLP(maximize=[3, 2], A=[[theta[0], theta[1]]], b=[theta[2]])
-        >>> advice = dp.advise(lp, epsilon=[1, 2], delta=1e-3, draws=4)
-        >>> advice.smallest_epsilon(loss=0.9)  # the robust answer does
-        0.0
         """
         goal = check.real("loss", loss, low=0.0)
         rows = sorted(self.rows, key=lambda row: row.epsilon)
@@ -260,6 +251,8 @@ def advise(
     >>> advice = dp.advise(lp, epsilon=[1, 4], delta=1e-3, draws=8)
     >>> advice.to_frame()["epsilon"].tolist()
     [1.0, 4.0]
+    >>> advice.smallest_epsilon(loss=0.9)  # the robust answer does
+    0.0
     """
     asked = as_problem(problem)
     asked_for: Any = epsilon

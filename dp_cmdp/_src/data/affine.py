@@ -530,10 +530,7 @@ def table_shape(shape: Shape) -> tuple[int, int]:
 
 def common_envelope(*parts: Any) -> Envelope:
     """The envelope that the expressions among some numbers share; an empty one if there is none."""
-    found: Envelope | None = None
-    for part in parts:
-        found = _envelope_in(part, found) if _holds_affine(part) else found
-    return Envelope._empty() if found is None else found
+    return _envelope_in(parts, None)
 
 
 def _envelope_in(x: Any, known: Envelope | None) -> Envelope:

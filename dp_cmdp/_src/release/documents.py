@@ -1,4 +1,4 @@
-"""The file of a release, and its table of measured integers."""
+"""The outcomes of a release, in its file and as a table of measured integers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from dp_cmdp._src.noise.laws import PRECISION, Laplace, Law
 from dp_cmdp._src.noise.one_sided import MAX_CELLS, OneSided
 from dp_cmdp._src.noise.unbounded import UnboundedLaplace
 from dp_cmdp._src.release.measurement import LargestQuery, Measurement, Outcome, Query
-from dp_cmdp._src.release.release import Release, is_empty
+from dp_cmdp._src.release.release import Release
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: The longest integer of a file: noise stays below 2^62, sums of cells are not much larger.
 LONGEST_INTEGER = 100
-_KEYS = {"envelope", "simulated", "strategy", "ledger", "outcomes"}
 _PLACES = ("weight_row", "weight_entry", "weight")
 _OUTCOME_KEYS = {
     "name", "kind", "rows", *_PLACES, "centres", "law", "epsilon", "delta", "integers",
@@ -39,35 +38,7 @@ _FIELDS = {
 }
 
 
-def release_document(release: Release) -> dict[str, Any]:
-    """The content of the file of a release."""
-    strategy = release.strategy_document
-    return {
-        "envelope": release.envelope.document(),
-        "simulated": release.simulated,
-        "strategy": None if strategy is None else dict(strategy),
-        "ledger": release.ledger_reference,
-        "outcomes": [_outcome_document(outcome) for outcome in release.outcomes],
-    }
-
-
-def release_from(said: Mapping[str, Any]) -> Release:
-    """The release of a file; every law is proved again for the sensitivity counted anew."""
-    if set(said) != _KEYS or not isinstance(said["simulated"], bool):
-        raise InvalidArgumentError("it must hold an envelope, a strategy and outcomes")
-    reference = said["ledger"] or ""
-    printable = isinstance(reference, str) and reference.isprintable()
-    if not printable or not isinstance(said["strategy"], dict | None):
-        raise InvalidArgumentError("its strategy and its entry of a ledger must be as written")
-    envelope = Envelope.from_document(said["envelope"])
-    outcomes = tuple(_outcome(envelope, part) for part in said["outcomes"])
-    made = Release(envelope, outcomes, said["simulated"], said["strategy"], said["ledger"])
-    if is_empty(made.uncertainty):
-        raise InvalidArgumentError("no database of its envelope allows its integers")
-    return made
-
-
-def _outcome_document(outcome: Outcome) -> dict[str, Any]:
+def outcome_document(outcome: Outcome) -> dict[str, Any]:
     measurement = outcome.measurement
     query = measurement.query
     table = query.weights.tocoo()
@@ -93,7 +64,7 @@ def _law_document(law: Any) -> dict[str, Any]:
     return law.document() if known else {"law": f"{type(law).__module__}.{type(law).__qualname__}"}
 
 
-def _outcome(envelope: Envelope, said: Mapping[str, Any]) -> Outcome:
+def outcome_from(envelope: Envelope, said: Mapping[str, Any]) -> Outcome:
     """An outcome from its document, through the constructors that refuse what is not proved."""
     if set(said) != _OUTCOME_KEYS or not isinstance(said["name"], str):
         raise InvalidArgumentError("an outcome must hold a query, a law, a budget and integers")

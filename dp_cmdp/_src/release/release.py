@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TABLES = ("entries", "queries")
+_KEYS = {"envelope", "simulated", "strategy", "ledger", "outcomes"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,15 +174,33 @@ class Release(Saved):
         return both
 
     def document(self) -> dict[str, Any]:
-        from dp_cmdp._src.release.documents import release_document
+        from dp_cmdp._src.release.documents import outcome_document
 
-        return release_document(self)
+        strategy = self.strategy_document
+        return {
+            "envelope": self.envelope.document(),
+            "simulated": self.simulated,
+            "strategy": None if strategy is None else dict(strategy),
+            "ledger": self.ledger_reference,
+            "outcomes": list(map(outcome_document, self.outcomes)),
+        }
 
     @classmethod
     def from_document(cls, said: Mapping[str, Any]) -> Release:
-        from dp_cmdp._src.release.documents import release_from
+        from dp_cmdp._src.release.documents import outcome_from
 
-        return release_from(said)
+        if set(said) != _KEYS or not isinstance(said["simulated"], bool):
+            raise InvalidArgumentError("it must hold an envelope, a strategy and outcomes")
+        reference = said["ledger"] or ""
+        printable = isinstance(reference, str) and reference.isprintable()
+        if not printable or not isinstance(said["strategy"], dict | None):
+            raise InvalidArgumentError("its strategy and its entry of a ledger must be as written")
+        envelope = Envelope.from_document(said["envelope"])
+        outcomes = tuple(outcome_from(envelope, part) for part in said["outcomes"])
+        made = cls(envelope, outcomes, said["simulated"], said["strategy"], said["ledger"])
+        if is_empty(made.uncertainty):
+            raise InvalidArgumentError("no database of its envelope allows its integers")
+        return made
 
     @validated
     def to_frame(self, table: str = "entries") -> pd.DataFrame:
