@@ -34,9 +34,11 @@ from dp_cmdp._src.program.linear import LinearProgram
 
 #: Beyond so many variables a row is linked only with inequalities all of whose entries it reads.
 MOST_MEETINGS = 1 << 18
-#: Inequalities that contradict each other by less than this, relative to their terms, are not
-#: refused: no solver tells them from inequalities that just hold together.
+#: Inequalities that contradict each other by less than this, relative to how far their terms vary,
+#: are not refused: no solver tells them from inequalities that just hold together.
 TOO_CLOSE_TO_CALL = 2.0**-24
+#: Nor where they do by less than this, relative to their terms: what sums of floats round off.
+ROUNDED_OFF = 2.0**-36
 #: Units in the last place by which multipliers are moved: what a solver's rounding may cost.
 NUDGES = (1, -1, 2, -2, 4, -4, 8, -8, 16, -16)
 
@@ -336,7 +338,8 @@ def check_consistent(known: UncertaintySet) -> FloatArray:
     if known.is_box:
         return known.lower + width / 2
     largest = np.maximum(np.abs(known.lower), np.abs(known.upper))
-    left = known.q - known.W @ known.lower + TOO_CLOSE_TO_CALL * (abs(known.W) @ largest)
+    spare = abs(known.W) @ (TOO_CLOSE_TO_CALL * width + ROUNDED_OFF * largest)
+    left = known.q - known.W @ known.lower + spare
     parts = sparse.csr_array(known.W.multiply(width[None, :]))
     unit = abs(parts).max(axis=1).toarray().ravel()
     unit[unit == 0.0] = np.abs(left[unit == 0.0])
