@@ -299,8 +299,7 @@ class ParametricLP(Problem):
 
     def _over(self, robust: RobustRows, c: FloatArray) -> LinearProgram:
         """The robust program over a set: maximise cᵀx."""
-        equal = {"A_eq": self.A_eq, "b_eq": self.b_eq}
-        return robust.program(c, lower=self.lower, upper=self.upper, **equal)
+        return robust.program(c, lower=self.lower, upper=self.upper, A_eq=self.A_eq, b_eq=self.b_eq)
 
     def certify(self, decision: ArrayLike, known: UncertaintySet) -> Certificate:
         x = check.vector("decision", decision, size=self.lower.size)
