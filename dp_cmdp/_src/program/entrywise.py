@@ -145,7 +145,7 @@ class _Map:
         return max(int(np.minimum(several, every).max(initial=0)), 1)
 
 
-def largest(group: IntArray, values: NDArray[Any], most: int) -> IntArray:
+def largest(group: NDArray[np.integer[Any]], values: NDArray[Any], most: int) -> IntArray:
     """The places of the so many largest values of each group."""
     order = np.lexsort((-values, group))
     new = np.diff(group[order], prepend=-1) != 0
