@@ -16,24 +16,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import nlargest
 from math import ceil, floor, frexp, isqrt
 from typing import Any, NamedTuple
 
 from dp_cmdp._src.checking.verify.reading import (
+    anything,
     integer,
     integers,
-    member,
     numbers,
-    only,
+    read,
     refuse_unless,
+    table,
 )
 
-ENVELOPE = (
-    *("lower", "upper", "change_record", "change_entry", "change", "records"),
-    *("entries_per_record", "groups"),
-)
 #: Lattice steps per radius, in bits.
 BITS = 16
 #: No entry has more cells on its lattice, and no record moves it further.
@@ -65,33 +62,24 @@ class Adjacency:
     @classmethod
     def read(cls, said: Any) -> Adjacency:
         """From the document of an envelope, refused if it says what no envelope says."""
-        only(said, ENVELOPE)
-        lower = numbers(member(said, "lower"), "lower bounds")
-        upper = numbers(member(said, "upper"), "upper bounds")
+        parts = read(
+            said,
+            **dict.fromkeys(("lower", "upper", "change"), numbers),
+            **dict.fromkeys(("change_record", "change_entry"), integers),
+            records=partial(integer, low=0),
+            entries_per_record=anything,
+            groups=anything,
+        )
+        lower, upper, most = (parts[name] for name in ("lower", "upper", "entries_per_record"))
         refuse_unless(len(lower) == len(upper), "there are as many lower as upper bounds")
-        refuse_unless(
-            all(low <= high for low, high in zip(lower, upper, strict=True)),
-            "a lower bound is above its upper bound",
-        )
-        records = integer(member(said, "records"), "the number of records", 0)
-        own = integers(member(said, "change_record"), "records of the changes")
-        entry = integers(member(said, "change_entry"), "entries of the changes")
-        change = numbers(member(said, "change"), "changes")
-        refuse_unless(
-            len(own) == len(entry) == len(change), "the table of changes has columns of one length"
-        )
-        table: dict[tuple[int, int], float] = {}
-        for place in zip(own, entry, change, strict=True):
-            record, k, far = place
-            refuse_unless(0 <= record < records, "a change is of a record that does not exist")
-            refuse_unless(0 <= k < len(lower), "a change is of an entry that does not exist")
-            refuse_unless(far >= 0, "a change is negative")
-            refuse_unless((record, k) not in table, "a change is stated twice")
-            table[record, k] = far
-        most = member(said, "entries_per_record")
-        if most is not None:
-            most = integer(most, "entries_per_record", 1)
-        made = cls(tuple(lower), tuple(upper), table, records, most, member(said, "groups"))
+        ordered = all(low <= high for low, high in zip(lower, upper, strict=True))
+        refuse_unless(ordered, "a lower bound is above its upper bound")
+        columns = [parts[name] for name in ("change_record", "change_entry", "change")]
+        rows = table("the table of changes", columns, (parts["records"], len(lower)))
+        change: dict[tuple[int, int], float] = {row[:2]: row[2] for row in rows}
+        refuse_unless(min(change.values(), default=0) >= 0, "a change is negative")
+        most = None if most is None else integer(most, "entries_per_record", 1)
+        made = cls(tuple(lower), tuple(upper), change, parts["records"], most, parts["groups"])
         _ = made.moves  # a lattice that is too fine is refused
         return made
 

@@ -23,6 +23,7 @@ from dp_cmdp._src.checking.verify.reading import (
     member,
     numbers,
     refuse_unless,
+    table,
     triples,
 )
 
@@ -132,18 +133,12 @@ class Table:
         shape = tuple(integers(member(said, "shape"), "the shape"))
         rows, columns = (*shape, 1, 1)[:2] if len(shape) < 2 else (shape[0], prod(shape[1:]))
         refuse_unless(constant.shape == (rows, columns), f"{what} has parts of different shapes")
-        parts = [
+        parts: list[Any] = [
             integers(member(said, name), f"{name} of {what}") for name in ("row", "col", "entry")
         ]
         factor = numbers(member(said, "coefficient"), f"coefficients of {what}")
-        refuse_unless(
-            len({len(factor), *map(len, parts)}) == 1, f"the terms of {what} differ in length"
-        )
-        terms = list(zip(*parts, factor, strict=True))
-        refuse_unless(
-            all(0 <= i < rows and 0 <= j < columns and 0 <= k < entries for i, j, k, _ in terms),
-            f"{what} has a term at a place or of an entry that does not exist",
-        )
+        limits = (rows, columns, entries)
+        terms: Any = table(f"the terms of {what}", [*parts, factor], limits, once=False)
         return cls((rows, columns), triples(constant), terms)
 
 

@@ -30,7 +30,7 @@ from math import prod
 from typing import Any
 
 from dp_cmdp._src.checking.verify.adjacency import Moved
-from dp_cmdp._src.checking.verify.reading import member, only, refuse_unless
+from dp_cmdp._src.checking.verify.reading import member, read, refuse_unless, sequence, text
 
 ONE = 1 << 256
 #: Bits behind the point of bounds of e^x: more than any producer's, whose laws must pass.
@@ -57,14 +57,13 @@ class Law:
 
 def law_of(said: Any) -> Law | None:
     """The law of a document; None for one that is not known here."""
-    name = member(said, "law")
-    refuse_unless(isinstance(name, str) and name.isprintable(), "the name of a law must be a text")
+    name = text(member(said, "law"), "the name of a law")
     return _LAWS[name](said) if name in _LAWS else None
 
 
 def _laplace(said: Mapping[str, Any]) -> Law:
-    only(said, ("law", "support", "thresholds"))
-    support, digits = _hexadecimal(member(said, "support")), _thresholds(said)
+    parts = read(said, law=text, support=_hexadecimal, thresholds=_thresholds)
+    support, digits = parts["support"], parts["thresholds"]
     refuse_unless(
         support <= LARGEST_SUPPORT and support < 1 << len(digits),
         "the support is larger than the magnitudes that its digits write",
@@ -84,8 +83,8 @@ def _laplace(said: Mapping[str, Any]) -> Law:
 
 
 def _unbounded_laplace(said: Mapping[str, Any]) -> Law:
-    only(said, ("law", "thresholds", "onward"))
-    digits, onward = _thresholds(said), _hexadecimal(member(said, "onward"))
+    parts = read(said, law=text, thresholds=_thresholds, onward=_hexadecimal)
+    digits, onward = parts["thresholds"], parts["onward"]
     refuse_unless(digits and 0 < onward < ONE, "thresholds must lie between 0 and 2^256")
 
     def delta(moved: Moved, epsilon: Fraction) -> Fraction:
@@ -101,9 +100,8 @@ def _unbounded_laplace(said: Mapping[str, Any]) -> Law:
 
 
 def _one_sided(said: Mapping[str, Any]) -> Law:
-    only(said, ("law", "cell", "weights"))
-    cell = _hexadecimal(member(said, "cell"))
-    weights = _many(member(said, "weights"), MOST_CELLS)
+    parts = read(said, law=text, cell=_hexadecimal, weights=_many)
+    cell, weights = parts["cell"], parts["weights"]
     refuse_unless(1 <= cell <= LARGEST_SUPPORT, "a cell must hold at least one integer")
     refuse_unless(sum(weights) == ONE, "the weights of a table must add up to 2^256")
     high = cell * len(weights) - 1
@@ -183,25 +181,22 @@ def _worst_divergence(weights: tuple[int, ...], shifts: int, epsilon: Fraction) 
     return Fraction(worst, bottom * ONE)
 
 
-def _thresholds(said: Mapping[str, Any]) -> tuple[int, ...]:
-    found = _many(member(said, "thresholds"), MOST_DIGITS)
-    refuse_unless(all(0 < each < ONE for each in found), "thresholds must lie between 0 and 2^256")
+def _thresholds(texts: Any, what: str) -> tuple[int, ...]:
+    found = _many(texts, what, MOST_DIGITS)
+    refuse_unless(all(0 < each < ONE for each in found), f"{what} must lie between 0 and 2^256")
     return found
 
 
-def _many(texts: Any, most: int) -> tuple[int, ...]:
-    refuse_unless(
-        type(texts) is list and len(texts) <= most,
-        f"a law must be written with at most {most} integers",
-    )
-    found: list[Any] = texts
-    return tuple(map(_hexadecimal, found))
+def _many(texts: Any, what: str, most: int = MOST_CELLS) -> tuple[int, ...]:
+    found = sequence(texts, what)
+    refuse_unless(len(found) <= most, f"{what} must be at most {most} integers")
+    return tuple(_hexadecimal(each, what) for each in found)
 
 
-def _hexadecimal(text: Any) -> int:
+def _hexadecimal(text: Any, what: str) -> int:
     refuse_unless(
         isinstance(text, str) and len(text) <= 70 and _HEX.fullmatch(text),
-        "a law is written in hexadecimal digits",
+        f"{what} must be written in hexadecimal digits",
     )
     return int(text, 16)
 
@@ -210,7 +205,7 @@ def tail_of(said: Any) -> Callable[[int], Fraction] | None:
     """P(Z ≥ z) of a law, from its document; None for one that is not known here."""
     name = member(said, "law")
     if name == "one-sided":
-        cell, weights = _hexadecimal(said["cell"]), _many(said["weights"], MOST_CELLS)
+        cell, weights = _hexadecimal(said["cell"], "cell"), _many(said["weights"], "weights")
 
         def table(z: int) -> Fraction:
             whole, part = divmod(max(z, 0), cell)
@@ -220,9 +215,10 @@ def tail_of(said: Any) -> Callable[[int], Fraction] | None:
         return table
     if name != "laplace" and name != "unbounded laplace":
         return None
-    digits, onward = _thresholds(said), _hexadecimal(said.get("onward", "0"))
+    digits = _thresholds(member(said, "thresholds"), "thresholds")
+    onward = _hexadecimal(said.get("onward", "0"), "onward")
     size, again = 1 << len(digits), Fraction(onward, ONE)
-    end = _hexadecimal(said["support"]) + 1 if name == "laplace" else None
+    end = _hexadecimal(said["support"], "support") + 1 if name == "laplace" else None
 
     def below(end: int) -> Fraction:
         """P(magnitude < end) before any is rejected."""

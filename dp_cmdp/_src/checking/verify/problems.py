@@ -22,7 +22,7 @@ from dp_cmdp._src.checking.verify.known import (
     matrix,
 )
 from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Moves, PolicyFile
-from dp_cmdp._src.checking.verify.reading import Refused, member, numbers, refuse_unless, triples
+from dp_cmdp._src.checking.verify.reading import member, numbers, refuse_unless, triples
 
 LINEAR, CMDP = "linear program", "constrained MDP"
 
@@ -69,8 +69,10 @@ class ProblemFile:
 
     def within(self, x: Sequence[float]) -> bool:
         """Whether every variable lies in its bounds."""
-        ends = zip(_bounds(self.said, "lower"), x, _bounds(self.said, "upper"), strict=True)
-        return all(low <= value <= high for low, value, high in ends)
+        low, high = (
+            numbers(member(self.said, name), name, finite=False) for name in ("lower", "upper")
+        )
+        return all(a <= value <= b for a, value, b in zip(low, x, high, strict=True))
 
     def residual(self, x: Point) -> Fraction:
         """The largest |b_eq − A_eq x|, relative to the terms of its row."""
@@ -183,13 +185,3 @@ class ProblemFile:
             gamma = gamma.ravel()[0].item()
         refuse_unless(isinstance(gamma, float | int), "gamma is a number")
         return float(gamma)
-
-
-def _bounds(said: Mapping[str, Any], name: str) -> list[float]:
-    """Bounds of variables, which may be infinite."""
-    given = member(said, name)
-    refuse_unless(isinstance(given, np.ndarray) and given.ndim == 1, f"{name} must be a vector")
-    found = given.astype(np.float64).tolist()
-    if any(value != value for value in found):
-        raise Refused(f"{name} must hold numbers")
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from dp_cmdp._src.checking.report import Finding
@@ -14,19 +14,20 @@ from dp_cmdp._src.checking.verify.known import Known
 from dp_cmdp._src.checking.verify.laws import Law, law_of
 from dp_cmdp._src.checking.verify.reading import (
     Refused,
+    anything,
     fraction,
     integer,
     integers,
+    mapping,
     member,
-    only,
+    read,
     refuse_unless,
+    sequence,
+    table,
+    text,
 )
 
-CLAIMS = ("envelope", "simulated", "strategy", "ledger", "outcomes")
-OUTCOME = (
-    *("name", "kind", "rows", "weight_row", "weight_entry", "weight", "centres"),
-    *("law", "epsilon", "delta", "integers"),
-)
+WEIGHTS = ("weight_row", "weight_entry", "weight")
 KINDS = ("linear", "largest")
 HALF = Fraction(1, 2)
 LONGEST_NAME = 200
@@ -43,51 +44,34 @@ class Outcome:
     rows: int
     weights: list[Triple]
     centres: list[int]
-    law_document: Mapping[str, Any]
+    law: Mapping[str, Any]
     epsilon: Fraction
     delta: Fraction
     integers: list[int]
 
     @classmethod
     def read(cls, said: Any, adjacency: Adjacency) -> Outcome:
-        only(said, OUTCOME)
-        name, kind = member(said, "name"), member(said, "kind")
-        refuse_unless(
-            isinstance(name, str) and len(name) <= LONGEST_NAME and name.isprintable(),
-            "the name of a measurement must be a short text",
+        parts = read(
+            said,
+            **dict.fromkeys(("name", "kind"), text),
+            **dict.fromkeys(("centres", "integers", *WEIGHTS), integers),
+            **dict.fromkeys(("epsilon", "delta"), fraction),
+            rows=partial(integer, low=0),
+            law=mapping,
         )
+        rows, kind = parts["rows"], parts.pop("kind")
+        columns = [parts.pop(name) for name in WEIGHTS]
+        weights = table("the table of weights", columns, (rows, adjacency.size))
+        made = cls(**parts, largest=kind == "largest", weights=weights)
+        refuse_unless(len(made.name) <= LONGEST_NAME, "the name of a measurement must be short")
         refuse_unless(kind in KINDS, f"a measurement must be one of {', '.join(KINDS)}")
-        rows = integer(member(said, "rows"), "the number of queries", 0)
-        parts = [integers(member(said, part), part) for part in OUTCOME[3:6]]
-        refuse_unless(len(set(map(len, parts))) == 1, "the weights have columns of one length")
-        weights = list(zip(*parts, strict=True))
-        refuse_unless(
-            all(0 <= i < rows and 0 <= k < adjacency.size for i, k, _ in weights),
-            "a weight is of a query or entry that does not exist",
-        )
-        places = {(i, k) for i, k, _ in weights}
-        refuse_unless(len(places) == len(weights), "a weight is stated twice")
-        centres = integers(member(said, "centres"), "centres")
-        largest = kind == "largest"
-        refuse_unless(
-            len(centres) == (rows if largest else 0), "the largest query has a centre per query"
-        )
-        law = member(said, "law")
-        refuse_unless(isinstance(law, Mapping), "the law is no document")
-        made = cls(
-            name=name,
-            largest=largest,
-            rows=rows,
-            weights=weights,
-            centres=centres,
-            law_document=law,
-            epsilon=fraction(member(said, "epsilon"), "epsilon"),
-            delta=fraction(member(said, "delta"), "delta"),
-            integers=integers(member(said, "integers"), "published integers"),
-        )
         refuse_unless(made.epsilon > 0 and made.delta <= HALF, "a budget must have ε > 0, δ ≤ 1/2")
         refuse_unless(
-            len(made.integers) == (min(rows, 1) if largest else rows),
+            len(made.centres) == (rows if made.largest else 0),
+            "the largest query has a centre per query",
+        )
+        refuse_unless(
+            len(made.integers) == (min(rows, 1) if made.largest else rows),
             "there is one published integer per query",
         )
         return made
@@ -157,20 +141,21 @@ class ReleaseFile:
 
     @classmethod
     def read(cls, subject: str, said: Any, trust: Trust) -> ReleaseFile:
-        only(said, CLAIMS)
-        adjacency = Adjacency.read(member(said, "envelope"))
-        parts = member(said, "outcomes")
-        refuse_unless(isinstance(parts, list), "the outcomes are no list")
-        outcomes = [Outcome.read(part, adjacency) for part in parts]
-        laws = [law_of(each.law_document) or trust(each.law_document) for each in outcomes]
-        names = ("simulated", "ledger", "strategy")
-        simulated, ledger, strategy = (member(said, name) for name in names)
-        refuse_unless(isinstance(simulated, bool), "simulated must be true or false")
-        refuse_unless(
-            ledger is None or (isinstance(ledger, str) and ledger.isprintable()),
-            "the reference of a ledger must be a text",
+        parts = read(
+            said,
+            envelope=mapping,
+            simulated=anything,
+            strategy=anything,
+            ledger=lambda value, what: None if value is None else text(value, what),
+            outcomes=sequence,
         )
-        return cls(subject, adjacency, simulated, ledger, strategy, outcomes, laws)
+        adjacency, simulated = Adjacency.read(parts["envelope"]), parts["simulated"]
+        outcomes = [Outcome.read(part, adjacency) for part in parts["outcomes"]]
+        laws = [law_of(each.law) or trust(each.law) for each in outcomes]
+        refuse_unless(isinstance(simulated, bool), "simulated must be true or false")
+        return cls(
+            subject, adjacency, simulated, parts["ledger"], parts["strategy"], outcomes, laws
+        )
 
     @cached_property
     def budget(self) -> tuple[Fraction, Fraction]:
@@ -227,7 +212,7 @@ class ReleaseFile:
         label = f"{outcome.name}: " if outcome.name else ""
         private = f"{label}({outcome.epsilon}, {outcome.delta})-private for every record"
         if law is None:
-            name = str(member(outcome.law_document, "law"))[:60]
+            name = str(member(outcome.law, "law"))[:60]
             why = f"the law {name!r} is not known here; trusted_laws= takes it"
             unknown = Finding(self.subject, private, None, why, "not proved", open=True)
             return [(private, lambda: unknown)]
@@ -279,18 +264,16 @@ class ReleaseFile:
         return found if isinstance(found, Finding) else Finding(self.subject, claim, True, found)
 
 
-def parts_of(strategy: Any) -> list[tuple[Fraction, Fraction]]:
+def parts_of(said: Any) -> list[tuple[Fraction, Fraction]]:
     """What the steps of a strategy may spend each, after those of the releases before it."""
-    refuse_unless(isinstance(strategy, Mapping), "the strategy is no document")
+    strategy = mapping(said, "the strategy")
     if "several" in strategy:
-        several = strategy["several"]
-        refuse_unless(isinstance(several, list), "the strategies are no list")
+        several = sequence(strategy["several"], "several")
         return [part for each in several for part in parts_of(each)]
     earlier = parts_of(strategy["after"]) if "after" in strategy else []
     names = ("epsilon", "delta")
     whole = [fraction(member(strategy, name), name) for name in names]
-    steps = member(strategy, "steps")
-    refuse_unless(isinstance(steps, list), "the steps are no list")
+    steps = sequence(member(strategy, "steps"), "steps")
     shares = [
         [fraction(member(step, name), f"a share of {name}") for name in names] for step in steps
     ]
