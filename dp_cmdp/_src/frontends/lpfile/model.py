@@ -1,8 +1,9 @@
 """A linear program as its file states it, with neutral numbers at private places.
 
     minimise or maximise  cᵀx + offset
-    subject to            row_lower ≤ A x ≤ row_upper,   lower ≤ x ≤ upper
+    subject to            lower ≤ [A; I] x ≤ upper
 
+The sides of the file's rows come first, then the bounds of its columns.
 Numbers of 1e20 and more are infinite, as in other readers of these formats.
 """
 
@@ -47,29 +48,30 @@ _NEUTRAL = {
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Model:
-    """The numbers of a file. `equal` rows state both sides by one number, as `fixed` columns do."""
+    """The numbers of a file; `equal`: both sides, or bounds, are stated by one number."""
 
     name: str
     maximize: bool
     offset: float
     c: FloatArray
     A: sparse.csr_array
-    row_lower: FloatArray
-    row_upper: FloatArray
-    equal: NDArray[np.bool_]
     lower: FloatArray
     upper: FloatArray
-    fixed: NDArray[np.bool_]
+    equal: NDArray[np.bool_]
     row_names: tuple[str, ...]
     column_names: tuple[str, ...]
 
     @property
     def num_rows(self) -> int:
-        return self.row_lower.size
+        return len(self.row_names)
 
     @property
     def num_columns(self) -> int:
-        return self.c.size
+        return len(self.column_names)
+
+    def side(self, name: str | None) -> FloatArray:
+        """The lower or the upper sides."""
+        return self.upper if name == "upper" else self.lower
 
 
 def read_outline(source: Path, *, relax: bool) -> Outline:
@@ -113,50 +115,51 @@ def model_of(
     """The model, with neutral numbers wherever a number is `private`; zeros stay zeros."""
     rows = {name: i for i, name in enumerate(outline.rows)}
     columns = {name: j for j, name in enumerate(outline.columns)}
-    kinds = np.array(list(outline.rows.values()), dtype="U1")
     c, offset = np.zeros(len(columns)), 0.0
     right, width = np.zeros(len(rows)), np.full(len(rows), np.nan)
-    lower, upper = np.zeros(len(columns)), np.full(len(columns), inf)
+    bounds = {"l": np.zeros(len(columns)), "u": np.full(len(columns), inf)}
     fixed = np.zeros(len(columns), dtype=bool)
-    binary = [columns[name] for name in outline.binary]
-    upper[binary] = 1.0
+    bounds["u"][[columns[name] for name in outline.binary]] = 1.0
     for (end, name), value in outline.bounds.items():
-        (lower if end == "l" else upper)[columns[name]] = value
-    at: tuple[list[int], list[int], list[float]] = [], [], []
+        bounds[end][columns[name]] = value
+    terms: list[tuple[int, int, float]] = []
     minus = -1.0 if ending_of(source).startswith(".mps") else 1.0
     for spot in outline.stated:
         value = _neutral(spot) if private(spot) else _number(spot, source)
         if spot.kind == "coefficient":
-            for part, item in zip(at, (rows[spot.row], columns[spot.column], value), strict=True):
-                part.append(item)  # pyright: ignore[reportArgumentType]
+            terms.append((rows[spot.row], columns[spot.column], value))
         elif spot.kind == "objective":
             c[columns[spot.column]] = value
         elif spot.kind == "offset":
             offset = minus * value + 0.0
         elif spot.kind == "bound":
-            j = columns[spot.column]
-            lower[j] = value if "l" in spot.ends else lower[j]
-            upper[j] = value if "u" in spot.ends else upper[j]
-            fixed[j] = spot.ends == "lu"
+            for end in spot.ends:
+                bounds[end][columns[spot.column]] = value
+            fixed[columns[spot.column]] = spot.ends == "lu"
         else:
             (right if spot.kind == "rhs" else width)[rows[spot.row]] = value
-    A = sparse.csr_array((at[2], (at[0], at[1])), shape=(len(rows), len(columns)), dtype=float)
+    i, j, a = zip(*terms, strict=True) if terms else ((), (), ())
+    A = sparse.csr_array((np.array(a, dtype=float), (i, j)), shape=(len(rows), len(columns)))
     A.eliminate_zeros()
-    row_lower, row_upper, equal = _sides(kinds, right, width)
-    _refuse_infinite(source, tuple(rows), (row_lower, row_upper))
-    _refuse_infinite(source, tuple(columns), (lower, upper))
+    kinds = np.array(list(outline.rows.values()), dtype="U1")
+    low, high, equal = _sides(kinds, right, width)
+    lower, upper = np.concatenate([low, bounds["l"]]), np.concatenate([high, bounds["u"]])
+    wrong = np.flatnonzero((lower == inf) | (upper == -inf))
+    if wrong.size:
+        names = [*rows, *columns]
+        raise InvalidArgumentError(
+            f"{source.name}: no point can keep {listed([names[k] for k in wrong])}: a lower side "
+            "is ∞ or an upper one −∞ (numbers of 1e20 and more are infinite)"
+        )
     return Model(
         name=source.name[: -len(ending_of(source))],
         maximize=outline.maximize,
         offset=offset,
         c=c,
         A=A,
-        row_lower=row_lower,
-        row_upper=row_upper,
-        equal=equal,
         lower=lower,
         upper=upper,
-        fixed=fixed,
+        equal=np.concatenate([equal, fixed]),
         row_names=tuple(rows),
         column_names=tuple(columns),
     )
@@ -177,18 +180,6 @@ def _sides(
     lower = np.where(lower <= -INFINITE, -inf, lower)
     upper = np.where(upper >= INFINITE, inf, upper)
     return lower, upper, ((kinds == "E") & ~ranged) | (ranged & (width == 0.0))
-
-
-def _refuse_infinite(
-    source: Path, names: tuple[str, ...], sides: tuple[FloatArray, FloatArray]
-) -> None:
-    """Refuse sides that no point keeps: nothing is at least ∞ or at most −∞."""
-    wrong = np.flatnonzero((sides[0] == inf) | (sides[1] == -inf))
-    if wrong.size:
-        raise InvalidArgumentError(
-            f"{source.name}: no point can keep {listed([names[k] for k in wrong])}: a lower side "
-            "is ∞ or an upper one −∞ (numbers of 1e20 and more are infinite)"
-        )
 
 
 def _number(spot: Stated, source: Path) -> float:

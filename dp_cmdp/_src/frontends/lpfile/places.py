@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,14 @@ _WILD = re.compile(r"[*?]")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The entries of one block: row and column of each (−1: none), and its public bounds."""
+    """The entries of one block: row and column of each (−1: none), which of the model's sides it
+    is (if it is one), and its public bounds."""
 
     block: PrivateBlock
     side: str | None
     row: IntArray
     column: IntArray
+    at: IntArray
     lower: FloatArray
     upper: FloatArray
     radius: FloatArray | None
@@ -51,11 +53,6 @@ class Group:
     def size(self) -> int:
         return self.row.size
 
-    @property
-    def tight(self) -> FloatArray:
-        """The ends of the public bounds at which a side or bound is hardest to keep."""
-        return self.lower if self.side == "upper" else self.upper
-
 
 def groups_of(model: Model, blocks: Sequence[PrivateBlock], *, relative: bool) -> list[Group]:
     """The positions of every block. `relative`: the model's own numbers are public."""
@@ -66,17 +63,22 @@ def groups_of(model: Model, blocks: Sequence[PrivateBlock], *, relative: bool) -
 
 def check_places(model: Model, groups: Sequence[Group], *, relative: bool) -> None:
     """Refuse private numbers that leave no room for noise, by public numbers alone."""
-    sides = _Sides(model, groups)
+    least, most = model.lower.copy(), model.upper.copy()  # hardest to keep in the public bounds
+    for group in groups:
+        if group.side == "upper":
+            most[group.at] = group.lower
+        elif group.side == "lower":
+            least[group.at] = group.upper
     for group in groups:
         if group.kind == "coefficient":
             _refuse_equalities(model, group)
         elif group.kind == "rhs":
-            sides.check_rows(group)
+            _check_rows(model, group, least[group.at] >= most[group.at])
         elif group.kind == "bound":
-            sides.check_columns(group, relative=relative)
+            _check_bounds(model, group, least[group.at], most[group.at], relative=relative)
     if not relative:
         _refuse_shared(model, groups)
-    crossed = np.flatnonzero(sides.columns["lower"] > sides.columns["upper"])
+    crossed = np.flatnonzero((least > most)[model.num_rows :])
     if crossed.size:
         raise InvalidArgumentError(
             "the lower bound must not exceed the upper one; in the model it does for "
@@ -112,20 +114,18 @@ def place(model: Model, kind: str, row: int, column: int) -> str:
     return f"the {'cost' if kind == 'objective' else 'bound'} of {model.column_names[column]}"
 
 
-def numbers_at(model: Model, kind: str, side: str | None, row: IntArray, column: IntArray):
-    """The model's own numbers at some places; 0 for coefficients that it has not."""
-    if kind == "objective":
-        return model.c[column]
-    if kind == "bound":
-        return (model.upper if side == "upper" else model.lower)[column]
-    if kind == "rhs":
-        return (model.row_upper if side == "upper" else model.row_lower)[row]
+def numbers_at(model: Model, group: Group) -> FloatArray:
+    """The model's own numbers at the places of a group; 0 for coefficients that it has not."""
+    if group.kind == "objective":
+        return model.c[group.column]
+    if group.kind != "coefficient":
+        return model.side(group.side)[group.at]
     stored = model.A.tocoo()
     keys = stored.row.astype(np.int64) * model.num_columns + stored.col
-    order, wanted = np.argsort(keys), row * model.num_columns + column
+    order, wanted = np.argsort(keys), group.row * model.num_columns + group.column
     at = np.minimum(np.searchsorted(keys[order], wanted), max(keys.size - 1, 0))
     if not keys.size:
-        return np.zeros(row.size)
+        return np.zeros(group.size)
     return np.where(keys[order][at] == wanted, stored.data[order][at], 0.0)
 
 
@@ -146,40 +146,33 @@ def _group(model: Model, block: PrivateBlock, *, relative: bool) -> Group:
     if not row.size:
         raise InvalidArgumentError(f"{block.name}: the model has none of the numbers it names")
     _check_count(block, row.size)
-    return Group(block, side, row, column, *_bounds(model, block, side, row, column, relative))
-
-
-def _bounds(
-    model: Model,
-    block: PrivateBlock,
-    side: str | None,
-    row: IntArray,
-    column: IntArray,
-    relative: bool,
-) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Public bounds and radius of each entry of a block."""
+    at = row if block.kind == "rhs" else model.num_rows + column
     ones = np.ones(row.size)
-    if not block.relative:
-        radius = None if block.radius is None else block.radius * ones
-        return block.lower * ones, block.upper * ones, radius
+    radius = None if block.radius is None else block.radius * ones
+    group = Group(block, side, row, column, at, block.lower * ones, block.upper * ones, radius)
+    return _relative(model, group, relative=relative) if block.relative else group
+
+
+def _relative(model: Model, group: Group, *, relative: bool) -> Group:
+    """The group with bounds and radius in shares of the model's numbers."""
     if not relative:
         raise InvalidArgumentError(
-            f"{block.name}: relative bounds would be made from the private numbers of the model "
+            f"{group.name}: relative bounds would be made from the private numbers of the model "
             "file, and show them. Give absolute bounds, or a public model and the private numbers "
             "in a file of their own (relative_to_model=True; --data)"
         )
-    nominal = numbers_at(model, block.kind, side, row, column)
+    nominal = numbers_at(model, group)
     usable = np.isfinite(nominal) & (nominal != 0.0)
     if not usable.all():
         wrong = int(np.argmin(usable))
+        where = place(model, group.kind, int(group.row[wrong]), int(group.column[wrong]))
         raise InvalidArgumentError(
-            f"{block.name}: {place(model, block.kind, int(row[wrong]), int(column[wrong]))} is 0 "
-            "or infinite in the model: relative bounds say nothing about it. Give it a block with "
-            "absolute ones"
+            f"{group.name}: {where} is 0 or infinite in the model: relative bounds say nothing "
+            "about it. Give it a block with absolute ones"
         )
-    ends = np.stack([block.lower * nominal, block.upper * nominal])
-    radius = None if block.radius is None else block.radius * np.abs(nominal)
-    return ends.min(axis=0), ends.max(axis=0), radius
+    ends = np.stack([group.lower * nominal, group.upper * nominal])
+    radius = None if group.radius is None else group.radius * np.abs(nominal)
+    return replace(group, lower=ends.min(axis=0), upper=ends.max(axis=0), radius=radius)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -264,7 +257,7 @@ def _inequalities(model: Model, block: PrivateBlock, rows: IntArray, *, relative
 
 def _with_side(model: Model, block: PrivateBlock, rows: IntArray, side: str) -> IntArray:
     """Rows that are named, and those matched by a pattern that have the side."""
-    right = model.row_upper if side == "upper" else model.row_lower
+    right = model.side(side)
     named = np.array([name in block.rows for name in model.row_names], dtype=bool)
     kept = rows[np.isfinite(right[rows]) | named[rows]]
     return kept[right[kept] != 0.0] if block.pattern == "file" else kept
@@ -279,7 +272,7 @@ def _columns(model: Model, block: PrivateBlock, columns: IntArray, *, relative: 
         raise InvalidArgumentError(
             f'{block.name}: say which bound of the columns is private, side = "lower" or "upper"'
         )
-    own = (model.upper if block.side == "upper" else model.lower)[columns]
+    own = model.side(block.side)[model.num_rows + columns]
     return columns[np.isfinite(own) & (own != 0.0)] if block.pattern == "file" else columns
 
 
@@ -295,7 +288,7 @@ def _positions(
 
 def _side_of_rows(model: Model, block: PrivateBlock, rows: IntArray) -> str:
     """The only side that the named rows have."""
-    up, down = np.isfinite(model.row_upper[rows]), np.isfinite(model.row_lower[rows])
+    up, down = np.isfinite(model.upper[rows]), np.isfinite(model.lower[rows])
     both = [model.row_names[i] for i in rows[up & down]]
     if both:
         raise InvalidArgumentError(
@@ -344,52 +337,39 @@ def _refuse_equalities(model: Model, group: Group) -> None:
         )
 
 
-class _Sides:
-    """The least that upper sides and the most that lower sides can be, over the public bounds."""
+def _check_rows(model: Model, group: Group, meet: NDArray[np.bool_]) -> None:
+    row = group.row
+    without = ~np.isfinite(model.side(group.side)[row]) & ~model.equal[row]
+    if without.any():
+        name = model.row_names[row[np.argmax(without)]]
+        sign = "≤" if group.side == "upper" else "≥"
+        raise InvalidArgumentError(
+            f"{group.name}: {name} has no {group.side} side ({sign}) whose right-hand side "
+            "could be private"
+        )
+    meet = model.equal[row] | meet
+    if meet.any():
+        raise InvalidArgumentError(
+            f"{group.name}: {model.row_names[row[np.argmax(meet)]]} is an equality row, or a "
+            "range whose two sides may meet within the public bounds. No answer can satisfy it "
+            "for every database: write an equality as two inequalities with room between them, "
+            "or choose public bounds that keep the sides apart"
+        )
 
-    def __init__(self, model: Model, groups: Sequence[Group]) -> None:
-        self._model = model
-        self._rows = {"lower": model.row_lower.copy(), "upper": model.row_upper.copy()}
-        self.columns = {"lower": model.lower.copy(), "upper": model.upper.copy()}
-        for group in groups:
-            if group.kind == "rhs":
-                self._rows[str(group.side)][group.row] = group.tight
-            elif group.kind == "bound":
-                self.columns[str(group.side)][group.column] = group.tight
 
-    def check_rows(self, group: Group) -> None:
-        model, row = self._model, group.row
-        own = model.row_upper if group.side == "upper" else model.row_lower
-        without = ~np.isfinite(own[row]) & ~model.equal[row]
-        if without.any():
-            name = model.row_names[row[np.argmax(without)]]
-            sign = "≤" if group.side == "upper" else "≥"
-            raise InvalidArgumentError(
-                f"{group.name}: {name} has no {group.side} side ({sign}) whose right-hand side "
-                "could be private"
-            )
-        meet = model.equal[row] | (self._rows["lower"][row] >= self._rows["upper"][row])
-        if meet.any():
-            raise InvalidArgumentError(
-                f"{group.name}: {model.row_names[row[np.argmax(meet)]]} is an equality row, or a "
-                "range whose two sides may meet within the public bounds. No answer can satisfy it "
-                "for every database: write an equality as two inequalities with room between them, "
-                "or choose public bounds that keep the sides apart"
-            )
-
-    def check_columns(self, group: Group, *, relative: bool) -> None:
-        model, column = self._model, group.column
-        lower, upper = self.columns["lower"][column], self.columns["upper"][column]
-        wrong = lower > upper
-        if not relative:  # a fixed column states both its bounds by one number
-            wrong |= (lower == upper) | model.fixed[column]
-        if wrong.any():
-            name = model.column_names[column[np.argmax(wrong)]]
-            raise InvalidArgumentError(
-                f"{group.name}: the two bounds of {name} may {'cross' if relative else 'meet'} "
-                "within the public bounds: choose public bounds that keep them apart"
-                + ("" if relative else ", or give the private numbers in a file of their own")
-            )
+def _check_bounds(
+    model: Model, group: Group, lower: FloatArray, upper: FloatArray, *, relative: bool
+) -> None:
+    wrong = lower > upper
+    if not relative:  # a fixed column states both its bounds by one number
+        wrong |= (lower == upper) | model.equal[group.at]
+    if wrong.any():
+        name = model.column_names[group.column[np.argmax(wrong)]]
+        raise InvalidArgumentError(
+            f"{group.name}: the two bounds of {name} may {'cross' if relative else 'meet'} "
+            "within the public bounds: choose public bounds that keep them apart"
+            + ("" if relative else ", or give the private numbers in a file of their own")
+        )
 
 
 def _refuse_shared(model: Model, groups: Sequence[Group]) -> None:
@@ -404,7 +384,7 @@ def _refuse_shared(model: Model, groups: Sequence[Group]) -> None:
                 "which is public. Choose lower ≥ 0, or give the private numbers in a file of their "
                 "own (relative_to_model=True; --data)"
             )
-    two = np.isfinite(model.row_lower) & np.isfinite(model.row_upper)
+    two = np.isfinite(model.lower) & np.isfinite(model.upper)
     for side, other in (("lower", "upper"), ("upper", "lower")):
         for row, record in records[side].items():
             if two[row] and (record not in ("row", "all") or records[other].get(row) != record):

@@ -151,7 +151,7 @@ def values(
     if model is not None:
         own = _in_order(own, public)
         _refuse_difference(own, public, groups)
-    return {g.name: numbers_at(own, g.kind, g.side, g.row, g.column) for g in groups}
+    return {group.name: numbers_at(own, group) for group in groups}
 
 
 def _read(path: Any, private: Any, *, relative: bool, relax: bool) -> tuple[Model, list[Group]]:
@@ -215,7 +215,7 @@ def _program(model: Model, groups: Sequence[Group], envelope: Envelope) -> Param
         row, column, entry = (
             np.concatenate([_NONE, *part])
             for part in (
-                [m + g.column if g.kind == "bound" else g.row for g in own],
+                [g.at if g.side else g.row for g in own],
                 [g.column for g in own],
                 [start[g.name] + np.arange(g.size) for g in own],
             )
@@ -226,15 +226,12 @@ def _program(model: Model, groups: Sequence[Group], envelope: Envelope) -> Param
 
     whole = sparse.vstack([A, sparse.eye_array(n)], format="csr")
     matrix = affine((m + n, n), whole, ("coefficient",), None)
-    lower, upper = model.lower.copy(), model.upper.copy()
+    ends = {"upper": model.upper[m:].copy(), "lower": model.lower[m:].copy()}
     for group in groups:
         if group.kind == "bound":  # public bounds hold for every database
             loose = group.upper if group.side == "upper" else group.lower
-            (upper if group.side == "upper" else lower)[group.column] = loose
-    sides = {
-        "upper": _side(model, groups, "upper", model.row_upper),
-        "lower": _side(model, groups, "lower", model.row_lower),
-    }
+            ends[str(group.side)][group.column] = loose
+    sides = {side: _side(model, groups, side) for side in ends}
     count, first = sum(place.size for place, _ in sides.values()), 0
     units, right, names = sparse.csr_array((count, m + n)), [], []
     for side, (place, known) in sides.items():
@@ -244,16 +241,15 @@ def _program(model: Model, groups: Sequence[Group], envelope: Envelope) -> Param
         right.append(vector.__rmatmul__(unit))
         names += _names(model, side, place.tolist())
         units, first = sparse.csr_array(units + unit), first + place.size
-    equal = np.flatnonzero(model.equal)
+    equal = np.flatnonzero(model.equal[:m])
     made = ParametricLP._of(
         envelope,
         objective=affine((n,), c.reshape(-1, 1), ("objective",), None),
         A=matrix.__rmatmul__(units),
         b=right[0] + right[1],
         A_eq=sparse.csr_array(A[equal]),
-        b_eq=model.row_upper[equal],
-        lower=lower,
-        upper=upper,
+        b_eq=model.upper[equal],
+        **ends,
         minimizes=not model.maximize,
         variables=labels_of({"column": model.column_names}, name="variables"),
         row_names=names,
@@ -261,28 +257,25 @@ def _program(model: Model, groups: Sequence[Group], envelope: Envelope) -> Param
     return made if model.offset == 0.0 else with_constant(made, model.offset)
 
 
-def _side(
-    model: Model, groups: Sequence[Group], side: str, limit: FloatArray
-) -> tuple[IntArray, FloatArray]:
+def _side(model: Model, groups: Sequence[Group], side: str) -> tuple[IntArray, FloatArray]:
     """The rows that have a side, and the columns with a private bound, below each other; and what
     is public of these sides, 0 elsewhere."""
-    place = np.flatnonzero(np.isfinite(limit) & ~model.equal)
-    known = np.zeros(model.num_rows + model.num_columns)
+    m, limit = model.num_rows, model.side(side)
+    place = np.flatnonzero((np.isfinite(limit) & ~model.equal)[:m])
+    known = np.zeros(limit.size)
     known[place] = limit[place]
     mine = [group for group in groups if group.side == side]
     for group in mine:
-        if group.kind == "rhs":
-            known[group.row] = 0.0
-    bounds = [model.num_rows + group.column for group in mine if group.kind == "bound"]
-    return np.concatenate([place, *bounds]), known
+        known[group.at] = 0.0
+    return np.concatenate([place, *(group.at for group in mine if group.kind == "bound")]), known
 
 
 def _names(model: Model, side: str, places: list[int]) -> list[str]:
     """The file's names, with the side where a row has two."""
-    two = np.isfinite(model.row_lower) & np.isfinite(model.row_upper)
+    two = (np.isfinite(model.lower) & np.isfinite(model.upper)).tolist()
     own = [
         name + (f" ({side} side)" if both else "")
-        for name, both in zip(model.row_names, two, strict=True)
+        for name, both in zip(model.row_names, two, strict=False)
     ]
     bounds = [f"{side} bound of {name}" for name in model.column_names]
     return [[*own, *bounds][place] for place in places]
@@ -309,10 +302,17 @@ def _in_order(model: Model, public: Model) -> Model:
     """The model with rows and columns in the order of the public one, by their names."""
     rows = _order(model.row_names, public.row_names, "rows")
     columns = _order(model.column_names, public.column_names, "columns")
-    parts = {name: getattr(model, name)[rows] for name in ("row_lower", "row_upper", "equal")}
-    parts |= {name: getattr(model, name)[columns] for name in ("c", "lower", "upper", "fixed")}
-    names = {"row_names": public.row_names, "column_names": public.column_names}
-    return replace(model, A=sparse.csr_array(model.A[rows][:, columns]), **parts, **names)
+    sides = np.concatenate([rows, model.num_rows + columns])
+    return replace(
+        model,
+        c=model.c[columns],
+        A=sparse.csr_array(model.A[rows][:, columns]),
+        lower=model.lower[sides],
+        upper=model.upper[sides],
+        equal=model.equal[sides],
+        row_names=public.row_names,
+        column_names=public.column_names,
+    )
 
 
 def _order(names: tuple[str, ...], wanted: tuple[str, ...], what: str) -> IntArray:
@@ -324,17 +324,13 @@ def _order(names: tuple[str, ...], wanted: tuple[str, ...], what: str) -> IntArr
 
 def _refuse_difference(own: Model, public: Model, groups: Sequence[Group]) -> None:
     """Refuse a file that differs from the public model where numbers are public."""
-    parts = ("row_lower", "row_upper", "lower", "upper")
-    kept = {name: np.ones(getattr(public, name).size, dtype=bool) for name in parts}
-    for group in groups:
-        if group.kind == "rhs":
-            kept[f"row_{group.side}"][group.row] = False
-        elif group.kind == "bound":
-            kept[str(group.side)][group.column] = False
     same = (own.maximize, own.offset) == (public.maximize, public.offset)
-    for name in parts:
-        mine, theirs = getattr(own, name)[kept[name]], getattr(public, name)[kept[name]]
-        same = same and np.array_equal(mine, theirs)
+    for side in ("lower", "upper"):
+        kept = np.ones(own.lower.size, dtype=bool)
+        for group in groups:
+            if group.side == side:
+                kept[group.at] = False
+        same = same and np.array_equal(own.side(side)[kept], public.side(side)[kept])
     (c, A), (c_public, A_public) = (_without_private(m, groups) for m in (own, public))
     if not same or not np.array_equal(c, c_public) or abs(A - A_public).max() > 0.0:
         raise InvalidArgumentError(
