@@ -46,20 +46,9 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def row_sums(rows: NDArray[np.intp], factors: Factors, *, num_rows: int) -> FloatArray:
-    """Σ of products, row by row: exact, then rounded once.
+    """Σ of products of one to three factors, row by row: exact, then rounded once.
 
-    Parameters
-    ----------
-    rows : (terms,) int array
-        The row each term belongs to.
-    factors : one to three (terms,) float arrays
-        The term is their product.
-    num_rows : int
-
-    Returns
-    -------
-    FloatArray
-        One correctly rounded sum per row; its sign is the exact sign.
+    `rows` says to which row each term belongs; the signs of the sums are the exact ones.
     """
     table = np.array(factors, dtype=np.float64)
     used = np.flatnonzero((table != 0.0).all(axis=0))
@@ -167,10 +156,7 @@ def residual_signs(claimed: FloatArray, rows: NDArray[np.intp], factors: Factors
 def expansion(terms: Sequence[float]) -> tuple[float, ...]:
     """The exact sum of `terms` as floats of one sign, the largest first; none for 0.
 
-    Raises
-    ------
-    OverflowError
-        If the sum is beyond the floats.
+    OverflowError says that the sum is beyond the floats.
     """
     rest = sum(map(Fraction, terms), Fraction(0))
     pieces = []

@@ -31,10 +31,7 @@ def is_installed(package: str) -> bool:
 def require(package: str) -> None:
     """Refuse to go on without `package`: called before it is imported and before budget is spent.
 
-    Raises
-    ------
-    MissingExtraError
-        Names the command that installs it.
+    The error names the command that installs it.
     """
     if not is_installed(package):
         raise MissingExtraError(f"{package} is needed here: {_command(package)}")

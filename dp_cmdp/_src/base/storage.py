@@ -57,10 +57,7 @@ def check_is_file(path: str | Path, kind: str) -> Path:
 def read_text(path: str | Path, *, largest: int = LARGEST_TEXT) -> str:
     """The text of a UTF-8 file of at most `largest` bytes; a longer one is not read.
 
-    Raises
-    ------
-    OSError, ValueError
-        As Python raises them; their texts quote no content.
+    OSError and ValueError are Python's own; their texts quote no content.
     """
     with Path(path).open("rb") as stream:
         content = stream.read(largest + 1)
@@ -72,10 +69,7 @@ def read_text(path: str | Path, *, largest: int = LARGEST_TEXT) -> str:
 def parse_json(text: str) -> Any:
     """What a JSON text says: no key twice in an object, no NaN or infinity, no endless nesting.
 
-    Raises
-    ------
-    InvalidArgumentError
-        Without quoting the text.
+    Refused without quoting the text.
     """
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)

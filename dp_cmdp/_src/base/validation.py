@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from itertools import chain, repeat
 from os import PathLike, fspath
 from pathlib import Path
@@ -38,6 +38,8 @@ MOST = 10**9
 MOST_ITEMS = 10**6
 #: Lists nested deeper than this have more dimensions than numpy can broadcast.
 DEEPEST = 30
+#: States, names or draws that a message lists: as many as fit on a line.
+SHOWN = 8
 
 
 def flag(name: str, value: Any) -> bool:
@@ -100,6 +102,13 @@ def shape(name: str, value: Any) -> tuple[int, ...]:
 def seed(name: str, value: Any) -> int:
     """A seed: a non-negative integer, of up to 256 bits."""
     return integer(name, value, high=2**256 - 1)
+
+
+def listed(texts: Iterable[str], *, between: str = ", ") -> str:
+    """The first of some texts, and how many there are besides."""
+    found = list(texts)
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return between.join(found[:SHOWN]) + more
 
 
 def shown(number: int) -> str:
@@ -201,8 +210,6 @@ PLAIN_ARRAYS = (np.ndarray, np.memmap, np.matrix)
 PLAIN_NUMBERS = {bool, int, float, np.float64, np.int64, Fraction}
 #: A list or range of more numbers than this is a mistake; arrays may be as long as they are.
 LONGEST = 10**8
-#: States, names or draws that a message lists: as many as fit on a line.
-SHOWN = 8
 TABLE = (
     'got a table: name its columns, for example table["price"].to_numpy(), or pass a mapping '
     "from group to column (Envelope.from_frame and Database take tables)"
@@ -528,10 +535,16 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an argument may be: in words, and as a test."""
+    """What an argument may be: in words, and as a test, which what it raises fails."""
 
     word: str
-    accepts: Callable[[Any], bool]
+    test: Callable[[Any], bool]
+
+    def accepts(self, value: Any) -> bool:
+        try:
+            return self.test(value)
+        except Exception:
+            return False
 
 
 def validated(function: Callable[P, R]) -> Callable[P, R]:
@@ -542,20 +555,14 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
     :data:`COLLECTIONS`, and classes. Names that are imported for type checkers only are compared
     with the names of an argument's class and of its bases.
     """
-    known: list[Any] = []  # filled at the first call, when all names of annotations are known
+    rules = cache(partial(_rules, function))  # asked when all names of annotations are known
 
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> R:
-        if not known:
-            known.append(_rules(function))
-        order, kinds = known[0]
+        order, kinds = rules()
         for name, value in (*zip(order(), given, strict=False), *named.items()):
-            for kind in kinds.get(name, ()):
-                if kind.accepts(value):
-                    break
-            else:
-                if name in kinds:
-                    raise _refusal(name, value, kinds[name])
+            if name in kinds and not any(kind.accepts(value) for kind in kinds[name]):
+                raise _refusal(name, value, kinds[name])
         return function(*given, **named)
 
     return cast(Callable[P, R], checked)
@@ -563,20 +570,16 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
 
 def _rules(function: Callable[..., Any]) -> tuple[Any, dict[str, list[Kind]]]:
     """Names of positional arguments, and the kinds of every argument that says what it is."""
-    kinds: dict[str, list[Kind]] = {}
-    names: list[str] = []
-    more: list[str] = []
     scope = inspect.unwrap(function).__globals__
-    for p in inspect.signature(function).parameters.values():
-        if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD:
-            kinds[p.name] = []
-            for text in _texts(str(p.annotation)):
-                kinds[p.name].append(_kind(text, scope))
-        if p.kind is p.POSITIONAL_OR_KEYWORD:
-            names.append(p.name)
-        elif p.kind is p.VAR_POSITIONAL:
-            more.append(p.name)
-    return partial(chain, names, repeat(more[0]) if more else ()), kinds
+    parameters = inspect.signature(function).parameters.values()
+    kinds = {
+        p.name: [_kind(text, scope) for text in _texts(str(p.annotation))]
+        for p in parameters
+        if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD
+    }
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    more = [repeat(p.name) for p in parameters if p.kind is p.VAR_POSITIONAL]
+    return partial(chain, names, *more), kinds
 
 
 def _texts(annotation: str) -> list[str]:
@@ -614,34 +617,12 @@ def _refusal(name: str, value: Any, kinds: list[Kind]) -> InvalidTypeError:
     return InvalidTypeError(f"{name} must be {wanted}; {reason or f'got {found}'}")
 
 
-def _is_finite(value: Any) -> bool:
-    try:
-        return is_real(value) and math.isfinite(float(value))
-    except Exception:
-        return False
-
-
 def _is_array(value: Any) -> bool:
     is_array = isinstance(value, np.ndarray)
     return is_array and why_no_array(value) is None and value.dtype.kind in REAL_KINDS
 
 
-def _is_path(value: Any) -> bool:
-    try:
-        return isinstance(value, PathLike) and isinstance(fspath(value), str)
-    except Exception:
-        return False
-
-
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
-
-
-def _is_iterable(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-
-
-NUMBER = Kind("a finite real number", _is_finite)
+NUMBER = Kind("a finite real number", lambda x: is_real(x) and math.isfinite(float(x)))
 ARRAY = Kind("an array of real numbers", lambda value: why_no_array(value) is None)
 #: Kinds by the name they have in annotations.
 KINDS = {
@@ -650,7 +631,7 @@ KINDS = {
     "None": Kind("None", lambda value: value is None),
     "Number": Kind("a number", lambda x: is_real(x) or isinstance(x, str | Decimal)),
     "Path": Kind("a path", lambda value: isinstance(value, Path)),
-    "PathLike": Kind("a path", _is_path),
+    "PathLike": Kind("a path", lambda x: isinstance(x, PathLike) and isinstance(fspath(x), str)),
     "bool": Kind("True or False", lambda value: isinstance(value, bool)),
     "float": NUMBER,
     "int": Kind("an integer", is_integer),
@@ -663,9 +644,14 @@ KINDS = {
 #: Kinds of collection, by what the outer name of an annotation stands for.
 COLLECTIONS: dict[Any, Kind] = {
     Callable: Kind("a function", callable),
-    Iterable: Kind("a sequence", _is_iterable),
+    Iterable: Kind(
+        "a sequence", lambda x: isinstance(x, Iterable) and not isinstance(x, str | bytes | Mapping)
+    ),
     Mapping: Kind("a mapping", is_mapping),
-    Sequence: Kind("a sequence", _is_sequence),
+    Sequence: Kind(
+        "a sequence",
+        lambda x: isinstance(x, Sequence) and not isinstance(x, str | bytes | bytearray),
+    ),
     dict: Kind("a mapping", is_mapping),
     tuple: Kind("a tuple", lambda value: isinstance(value, tuple | list)),
 }

@@ -29,7 +29,7 @@ from scipy.sparse import csgraph
 
 from dp_cmdp._src.base import exact
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.base.validation import FloatArray, listed
 from dp_cmdp._src.cmdp.model import MDP
 
 OCCUPYING, ENTERING, ACTING = CHARGED = "occupying", "entering", "acting"
@@ -55,9 +55,7 @@ class Places:
     def listed(self, chosen: Mask) -> str:
         """Those of the chosen states, each once."""
         found = list(dict.fromkeys(self.names[k] for k in np.flatnonzero(chosen).tolist()))
-        text = ", ".join(map(str, found[:LISTED]))
-        more = f" and {len(found) - LISTED} more" if len(found) > LISTED else ""
-        return f"{self.what}{'s' if len(found) > 1 else ''} {text}{more}"
+        return f"{self.what}{'s' if len(found) > 1 else ''} {listed(map(str, found))}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError, UnboundedError
-from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.base.validation import SHOWN, FloatArray, listed
 from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.labels import label_at
 from dp_cmdp._src.program.highs import HighsEngine
@@ -30,8 +30,6 @@ from dp_cmdp._src.program.rows import RobustRows
 if TYPE_CHECKING:
     from dp_cmdp._src.program.parametric import ParametricLP
 
-#: Rows that a message shows: as many as fit on a line.
-SHOWN = 8
 #: Free variables whose signs are tried apart.
 _SPLIT = 8
 
@@ -92,9 +90,8 @@ def _public_repairs(program: ParametricLP, lp: LinearProgram) -> dict[str, float
 
 
 def _listed(repairs: dict[str, float]) -> str:
-    shown = [f"{name} by {amount:.6g}" for name, amount in list(repairs.items())[:SHOWN]]
-    more = f" and {len(repairs) - SHOWN} more" if len(repairs) > SHOWN else ""
-    return (", ".join(shown) or "a row or a bound") + more
+    shown = [f"{name} by {amount:.6g}" for name, amount in repairs.items()]
+    return listed(shown) or "a row or a bound"
 
 
 def check_boundedness(program: ParametricLP) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
 from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import values_table
-from dp_cmdp._src.base.validation import is_mapping, validated
+from dp_cmdp._src.base.validation import is_mapping, listed, validated
 from dp_cmdp._src.checking.report import Finding, Report
 from dp_cmdp._src.data.database import (
     Database,
@@ -29,9 +29,6 @@ from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, data_of, dat
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Mistaken entries or labels that a report names.
-SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -214,9 +211,10 @@ def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
     shown = [
         f"{_entry(envelope, k)}: {found[k]:g} outside [{envelope.lower[k]:g}, "
         f"{envelope.upper[k]:g}]"
-        for k in away[:SHOWN].tolist()
+        for k in away.tolist()
     ]
-    return [(fits, ""), ("every value lies within its public bounds", _listed(shown, away.size))]
+    within = "every value lies within its public bounds"
+    return [(fits, ""), (within, listed(shown, between="; "))]
 
 
 def _entry(envelope: Envelope, entry: int) -> str:
@@ -266,12 +264,7 @@ def _differences(wanted: pd.Index, found: pd.Index) -> list[str]:
         "twice": [label for label in dict.fromkeys(other) if other.count(label) > 1],
     }
     return [
-        f"{what}: {_listed(list(map(repr, labels[:SHOWN])), len(labels))}"
+        f"{what}: {listed(map(repr, labels), between='; ')}"
         for what, labels in kinds.items()
         if labels
     ]
-
-
-def _listed(shown: list[str], count: int) -> str:
-    more = f" and {count - len(shown)} more" if count > len(shown) else ""
-    return "; ".join(shown) + more

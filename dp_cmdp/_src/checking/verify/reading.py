@@ -44,7 +44,7 @@ def table(
     what: str, columns: Sequence[Sequence[Any]], limits: Sequence[int], *, once: bool = True
 ) -> list[tuple[Any, ...]]:
     """Rows of a table that is stated by its columns, the first of which are places below limits."""
-    refuse_unless(len(set(map(len, columns))) == 1, f"{what} has columns of different lengths")
+    refuse_unless(len(set(map(len, columns))) == 1, f"{what} must have columns of one length")
     rows = list(zip(*columns, strict=True))
     places = [row[: len(limits)] for row in rows]
     refuse_unless(

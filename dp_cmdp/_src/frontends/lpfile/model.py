@@ -9,7 +9,7 @@ Numbers of 1e20 and more are infinite, as in other readers of these formats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite
 from pathlib import Path
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.base.validation import FloatArray
+from dp_cmdp._src.base.validation import FloatArray, listed
 from dp_cmdp._src.frontends.lpfile import lp, mps
 from dp_cmdp._src.frontends.lpfile.outline import (
     NO_NUMBER,
@@ -30,8 +30,6 @@ from dp_cmdp._src.frontends.lpfile.outline import (
     numbered_lines,
 )
 
-#: Names that a message lists.
-SHOWN = 8
 ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
 #: Numbers of this size are infinite; coefficients of that size are refused, as by HiGHS.
 INFINITE, LARGEST_COEFFICIENT = 1e20, 1e15
@@ -202,9 +200,3 @@ def _neutral(spot: Stated) -> float:
     """A number that says nothing but whether the private one is 0."""
     is_zero = spot.kind != "range" and number(spot.text) == 0.0
     return 0.0 if is_zero else _NEUTRAL[spot.kind]
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first names of a list, and how many there are besides."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more

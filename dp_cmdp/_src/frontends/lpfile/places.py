@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
-from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.frontends.lpfile.model import Model, listed
+from dp_cmdp._src.base.validation import FloatArray, listed
+from dp_cmdp._src.frontends.lpfile.model import Model
 from dp_cmdp._src.frontends.lpfile.outline import Stated
 from dp_cmdp._src.frontends.lpfile.spec import PrivateBlock
 
