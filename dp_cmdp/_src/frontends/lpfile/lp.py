@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from math import inf
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from dp_cmdp._src.frontends.lpfile.outline import GrammarError, Outline, Stated
 
@@ -38,18 +39,35 @@ _WORDS = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(_SEC
 _HEAD = re.compile(rf"\s*({_WORDS})(?=\s|$)", re.IGNORECASE)
 _IN_NAME = r"\w.,;()!#$%&?@{}~'\"`|"
 _TOKEN = re.compile(
-    rf"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![{_IN_NAME}])"
-    r"|(?P<relation><=|>=|=)(?![<>=])"
-    r"|(?P<sign>[+-])"
-    r"|(?P<colon>:)(?!:)"
-    rf"|(?P<name>(?:[^\W\d]|\.(?!\d))[{_IN_NAME}]*))\s*"
+    rf"\s*(?:(?P<n>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![{_IN_NAME}])"
+    r"|(?P<r><=|>=|=)(?![<>=])"
+    r"|(?P<s>[+-])"
+    r"|(?P<c>:)(?!:)"
+    rf"|(?P<x>(?:[^\W\d]|\.(?!\d))[{_IN_NAME}]*))\s*"
 )
 _NO_TOKEN = (
     "a number, name or sign is none (it may be private and is not shown); write decimal points, no "
     "thousands separators, a space between number and name, and <=, >= or ="
 )
-_A_ROW = "a row is its terms, one of <= >= =, and one number; the next begins a new line"
-_A_BOUND = "a bound is one of x free, x <= 3, x >= 3, x = 3, -1 <= x, -1 <= x <= 3"
+_A_TERM = (
+    "a term is a sign (the first may lack it), a number or none, and a name; constants stand on "
+    "the right of a row (and once in the objective)"
+)
+#: Statements by the kinds of their tokens: number n, relation r, sign s, colon c, name x, free f.
+_STATEMENTS = {
+    "min": ("(?:[xf]c)?(?P<sum>(?:s?n?x|s?n)?(?:sn?x|sn)*)", f"the objective is a sum; {_A_TERM}"),
+    "rows": (
+        "(?P<label>[xf]c)?(?P<sum>(?:s?n?x(?:sn?x)*)?)(?P<relation>r)(?P<right>s?n)",
+        f"a row is terms, one of <= >= =, and one number; the next begins a new line; {_A_TERM}",
+    ),
+    "bounds": (
+        "(?:(?P<left>s?n)(?P<lower>r))?(?P<name>x)(?:(?P<free>f)|(?P<relation>r)(?P<right>s?n))?",
+        "a bound, on one line, is one of x free, x <= 3, x >= 3, x = 3, -1 <= x, -1 <= x <= 3",
+    ),
+    "gen": ("(?P<name>x)", "a name must stand here"),
+}
+_STATEMENTS |= {"max": _STATEMENTS["min"], "bin": _STATEMENTS["gen"], "semi": _STATEMENTS["gen"]}
+_ENDS = {"<=": "u", ">=": "l", "=": "lu"}
 
 
 class _Token(NamedTuple):
@@ -84,9 +102,11 @@ def _tokens(at: int, text: str) -> list[_Token]:
             raise GrammarError(at, _NO_TOKEN)
         kind = str(match.lastgroup)
         word = match[kind]
-        if kind == "name" and word.lower() in ("inf", "infinity"):
-            kind = "number"
-        elif kind == "name" and word.lower().startswith(("inf", "nan")):
+        if kind == "x" and word.lower() == "free":
+            kind = "f"
+        elif kind == "x" and word.lower() in ("inf", "infinity"):
+            kind = "n"
+        elif kind == "x" and word.lower().startswith(("inf", "nan")):
             raise GrammarError(at, "nan, or a name that begins with inf or nan: readers differ")
         tokens.append(_Token(kind, word, at))
         start = match.end()
@@ -98,7 +118,6 @@ class _Reader:
         self.found = Outline()
         self.section = ""
         self._tokens: list[_Token] = []
-        self._at = 0
         self._begun: set[str] = set()
         self._once: set[tuple[str, str]] = set()
 
@@ -123,150 +142,101 @@ class _Reader:
 
     def _close(self) -> None:
         """Read what stands in the section that ends here."""
-        self._at = 0
-        while self._at < len(self._tokens):
+        tokens, at = self._tokens, 0
+        kinds, self._tokens = "".join(token.kind for token in tokens), []
+        pattern, rule = _STATEMENTS.get(self.section, ("", ""))
+        read = {"rows": self._row, "bounds": self._bound}.get(self.section, self._name)
+        while at < len(tokens):
+            match, line = re.compile(pattern).match(kinds, at), tokens[at].line
+            goes_on = at > 0 and line == tokens[at - 1].line and self.section in ("rows", "bounds")
+            once = at > 0 and self.section in ("min", "max")
+            if match is None or not match[0] or goes_on or once:
+                raise GrammarError(line, rule)
+            parts = {name: tokens[slice(*match.span(name))] for name in match.groupdict()}
             if self.section in ("min", "max"):
-                self._objective()
-            elif self.section == "rows":
-                self._row()
-            elif self.section == "bounds":
-                self._bound()
+                self._terms(parts["sum"], "objective", "")
             else:
-                self._kind(self._take("name"))
-        self._tokens = []
+                read(line, {name: part for name, part in parts.items() if part})
+            at = match.end()
 
-    def _peek(self, ahead: int = 0) -> str:
-        at = self._at + ahead
-        return self._tokens[at].kind if at < len(self._tokens) else ""
-
-    def _take(self, *kinds: str) -> _Token:
-        if self._peek() not in kinds:
-            self._refuse(f"a {' or '.join(kinds)} must stand here")
-        self._at += 1
-        return self._tokens[self._at - 1]
-
-    def _refuse(self, rule: str) -> NoReturn:
-        at = min(self._at, len(self._tokens) - 1)
-        raise GrammarError(self._tokens[at].line, rule)
-
-    def _begins_line(self) -> None:
-        if self._at and self._tokens[self._at].line == self._tokens[self._at - 1].line:
-            self._refuse(_A_ROW if self.section == "rows" else _A_BOUND)
-
-    def _label(self) -> str | None:
-        if self._peek() == "name" and self._peek(1) == "colon":
-            self._at += 2
-            return self._tokens[self._at - 2].text
-        return None
-
-    def _objective(self) -> None:
-        self._label()
-        self._terms(None)
-        if self._peek():
-            self._refuse("the objective is a sum of terms: sign, number, name")
-
-    def _row(self) -> None:
-        self._begins_line()
-        name = self._label()
+    def _row(self, line: int, parts: dict[str, list[_Token]]) -> None:
+        name = parts["label"][0].text if "label" in parts else None
         if name in self.found.rows:
-            self._refuse("must name each row once; this name stands twice")
-        if name is None and self._peek() == "relation":
-            self._refuse("a row must have a term, on its left, or a name")
+            raise GrammarError(line, "must name each row once; this name stands twice")
+        if name is None and "sum" not in parts:
+            raise GrammarError(line, "a row must have a term, on its left, or a name")
         row = f"HiGHS_R{len(self.found.rows)}" if name is None else name
         if row in self.found.rows:
-            self._refuse("a row without a name would have that of another: name it")
-        self.found.rows[row] = ""
-        self._terms(row)
-        relation = self._take("relation").text
-        self.found.rows[row] = {"<=": "L", ">=": "G", "=": "E"}[relation]
-        if self._peek() not in ("sign", "number"):
-            self._refuse("one number must stand on the right of a row, and terms on its left")
-        self.found.stated.append(self._number("rhs", row=row))
+            raise GrammarError(line, "a row without a name would have that of another: name it")
+        self.found.rows[row] = {"u": "L", "l": "G", "lu": "E"}[_ENDS[parts["relation"][0].text]]
+        self._terms(parts.get("sum", []), "coefficient", row)
+        self.found.stated.append(_number(parts["right"], "rhs", row=row))
 
-    def _terms(self, row: str | None) -> None:
-        """A sum: of a row, or of the objective (None), where one constant may stand."""
-        names, first, constants = set[str](), True, 0
-        while self._peek() in ("sign", "number", "name"):
-            if not first and self._peek() != "sign":
-                self._refuse("a sign must stand between two terms")
-            sign = self._take("sign").text if self._peek() == "sign" else ""
-            size = self._take("number") if self._peek() == "number" else None
-            line = self._tokens[min(self._at, len(self._tokens) - 1)].line
-            if self._peek() == "name":
-                name = self._take("name").text
-                if name.lower() in _TAKEN:
-                    raise GrammarError(line, "a name is a word of the format (st, end, free, …)")
-                if name in names:
-                    raise GrammarError(line, "a name stands twice in one sum: add them up")
-                names.add(name)
-                self.found.columns[name] = None
-                text = sign + ("1" if size is None else size.text)
-                kind = "objective" if row is None else "coefficient"
-                at = line if size is None else size.line
-                self.found.stated.append(Stated(at, text, kind, row or "", name))
-            elif row is None and size is not None and not constants:
-                constants += 1
-                self.found.stated.append(Stated(size.line, sign + size.text, "offset"))
+    def _terms(self, tokens: list[_Token], kind: str, row: str) -> None:
+        """A sum: of a row, or of the objective, where one constant may stand."""
+        names: set[str] = set()
+        written, at = "", 0
+        for token, after in pairwise([*tokens, _Token("", "", 0)]):
+            if token.kind == "s":
+                written = token.text
+            elif token.kind == "n" and after.kind == "x":
+                written, at = written + token.text, token.line
+            elif token.kind == "n":
+                if "" in names:
+                    raise GrammarError(token.line, _A_TERM)
+                names.add("")
+                self.found.stated.append(Stated(token.line, written + token.text, "offset"))
+                written = ""
             else:
-                self._at -= 1
-                self._refuse(
-                    "a term is a sign, a number or none, and a name; constants stand on the right "
-                    "of a row (and once in the objective)"
-                )
-            first = False
-
-    def _number(self, kind: str, *, row: str = "", column: str = "", ends: str = "") -> Stated:
-        sign = self._take("sign").text if self._peek() == "sign" else ""
-        token = self._take("number")
-        return Stated(token.line, sign + token.text, kind, row, column, ends)
+                if token.text.lower() in _TAKEN:
+                    rule = "a name is a word of the format (st, end, free, …)"
+                    raise GrammarError(token.line, rule)
+                if token.text in names:
+                    raise GrammarError(token.line, "a name stands twice in one sum: add them up")
+                names.add(token.text)
+                self.found.columns[token.text] = None
+                text = written if at else f"{written}1"
+                spot = Stated(at or token.line, text, kind, row, token.text)
+                self.found.stated.append(spot)
+                written, at = "", 0
 
     def _known(self, name: _Token) -> str:
         if name.text not in self.found.columns:
             raise GrammarError(name.line, "neither the objective nor a row has this name")
         return name.text
 
-    def _kind(self, token: _Token) -> None:
-        name = self._known(token)
+    def _name(self, line: int, parts: dict[str, list[_Token]]) -> None:
+        name = self._known(parts["name"][0])
         if self.section == "semi":
             self.found.semicontinuous.add(name)
             return
         self.found.integer.add(name)
         if self.section == "bin":
             if {("l", name), ("u", name)} & self._once:
-                raise GrammarError(token.line, "a binary column must have no bounds of its own")
+                raise GrammarError(line, "a binary column must have no bounds of its own")
             self.found.binary.add(name)
 
-    def _bound(self) -> None:
+    def _bound(self, line: int, parts: dict[str, list[_Token]]) -> None:
         """One bound; a number on the left is a lower one."""
-        self._begins_line()
-        line = self._tokens[self._at].line
-        stated: list[tuple[str, Stated]] = []
-        left = self._peek() != "name"
-        if left:
-            stated.append(("l", self._number("bound")))
-            self._relation("<=")
-        name, free = self._known(self._take("name")), False
-        if not left and self._peek() == "name" and self._tokens[self._at].text.lower() == "free":
-            self._at += 1
-            free = True
+        name, stated = self._known(parts["name"][0]), list[Stated]()
+        signs = {side: parts[side][0].text for side in ("lower", "relation") if side in parts}
+        if len(parts) == 1 or any(token.line != line for part in parts.values() for token in part):
+            raise GrammarError(line, _STATEMENTS["bounds"][1])
+        if "left" in parts:
+            if {*signs.values()} != {"<="} or "free" in parts:
+                raise GrammarError(line, "a number on the left must be a lower bound: <=")
+            stated.append(_number(parts["left"], "bound", column=name, ends="l"))
+        if "right" in parts:
+            ends = _ENDS[signs["relation"]]
+            stated.append(_number(parts["right"], "bound", column=name, ends=ends))
+        if "free" in parts:
             self.found.bounds |= {("l", name): -inf, ("u", name): inf}
-        elif not left or self._peek() == "relation":
-            ends = self._relation(*(("<=",) if left else ("<=", ">=", "=")))
-            stated.append((ends, self._number("bound")))
-        if self._tokens[self._at - 1].line != line:
-            raise GrammarError(line, "a bound must stand on one line")
-        for ends in ["lu"] if free else [ends for ends, _ in stated]:
-            for end in ends:
-                if (end, name) in self._once:
-                    raise GrammarError(line, "the bound stands twice")
-                self._once.add((end, name))
-        self.found.stated += [
-            Stated(line, spot.text, "bound", column=name, ends=ends) for ends, spot in stated
-        ]
+        for end in "lu" if "free" in parts else "".join(spot.ends for spot in stated):
+            if (end, name) in self._once:
+                raise GrammarError(line, "the bound stands twice")
+            self._once.add((end, name))
+        self.found.stated += stated
 
-    def _relation(self, *allowed: str) -> str:
-        """The ends that a number on the right of this sign bounds."""
-        token = self._take("relation")
-        if token.text not in allowed:
-            raise GrammarError(token.line, "a number on the left must be a lower bound: <=")
-        return {"<=": "u", ">=": "l", "=": "lu"}[token.text]
+
+def _number(tokens: list[_Token], kind: str, **of: str) -> Stated:
+    return Stated(tokens[-1].line, "".join(token.text for token in tokens), kind, **of)
