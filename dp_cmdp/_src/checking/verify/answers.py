@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,14 +11,11 @@ from dp_cmdp._src.checking.verify.known import (
     ROUNDING,
     Known,
     Multipliers,
-    Point,
     Row,
     matrix,
-    point,
     read_multipliers,
 )
-from dp_cmdp._src.checking.verify.policies import PolicyFile
-from dp_cmdp._src.checking.verify.problems import CMDP, LINEAR, ProblemFile
+from dp_cmdp._src.checking.verify.problems import CMDP, LINEAR, Judged, ProblemFile
 from dp_cmdp._src.checking.verify.reading import fraction, member, numbers, refuse_unless, triples
 from dp_cmdp._src.checking.verify.releases import ReleaseFile
 
@@ -29,35 +25,6 @@ SAFE = {
     LINEAR: "every row holds for every database that is possible",
     CMDP: "the policy keeps every limit for every database that is possible",
 }
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Certain bounds on what each constraint is exceeded by, and the decision in full.
-
-    `missed`: how far from x, in ℓ1, what was computed in floats may be.
-    """
-
-    worst: list[Fraction]
-    x: Point
-    missed: Fraction = Fraction(0)
-    how: str = ""
-
-    @property
-    def holds(self) -> bool:
-        return max(self.worst, default=Fraction(0)) <= 0
-
-    @property
-    def words(self) -> str:
-        slack = -max(self.worst, default=Fraction(0))
-        return f"{len(self.worst)} constraints, least slack {float(slack):.6g}{self.how}"
-
-
-def judge_policy(
-    problem: ProblemFile, policy: PolicyFile, known: Known, multipliers: Multipliers | None = None
-) -> Judged:
-    """The costs of a policy."""
-    return Judged(*problem.judge_policy(policy, known, multipliers))
 
 
 def answer_findings(
@@ -80,19 +47,14 @@ def answer_findings(
     multipliers = _multipliers(member(said, "multipliers"), problem, known, given is None)
     estimate = numbers(member(said, "estimate"), "the estimate")
     inside = zip(problem.adjacency.lower, estimate, problem.adjacency.upper, strict=True)
-    x: list[float] = []
-    if problem.kind == LINEAR:
-        x = numbers(member(decision, "x"), "the decision")
-        refuse_unless(len(x) == problem.rows.A.shape[1], "it has another number of variables")
-        judged = Judged(problem.rows.excess(point(x), known, multipliers), point(x))
-    else:
-        judged = judge_policy(problem, PolicyFile.read(decision), known, multipliers)
+    judged = problem.judge(decision, known, multipliers)
     scope = ", whatever the data" if given is None else ""
     yield claim(SAFE[problem.kind], judged.holds, judged.words + scope)
     verified, residual = judged.holds, Fraction(0)
     if problem.kind == LINEAR:
-        within, residual = problem.within(x), problem.residual(judged.x)
-        yield claim("the variables lie in their bounds", within, f"{len(x)} variables")
+        within, residual = judged.within, problem.residual(judged.x)
+        count = problem.rows.A.shape[1]
+        yield claim("the variables lie in their bounds", within, f"{count} variables")
         what = f"equality rows hold to {float(EQUALITY_TOLERANCE):.2g} of their own terms"
         yield claim(what, residual <= EQUALITY_TOLERANCE, f"largest residual {float(residual):.3g}")
         verified = verified and within and residual <= EQUALITY_TOLERANCE

@@ -24,7 +24,7 @@ from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.validation import validated
 from dp_cmdp._src.checking.report import Finding, Report
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
-from dp_cmdp._src.checking.verify.answers import SAFE, answer_findings, judge_policy
+from dp_cmdp._src.checking.verify.answers import SAFE, answer_findings
 from dp_cmdp._src.checking.verify.known import Known
 from dp_cmdp._src.checking.verify.policies import PolicyFile
 from dp_cmdp._src.checking.verify.problems import CMDP, ProblemFile
@@ -207,7 +207,7 @@ class Shelf:
             near = [r for r in self.releases if r.adjacency.difference(model.adjacency) is None]
             missing = "" if near else "not proved over the envelope: its release is not given"
             for known in [release.known for release in near] or [Known.box(model.adjacency)]:
-                judged = judge_policy(model, policy, known)
+                judged = model.judge(content, known, None)
                 if judged.holds or near:
                     self.say(subject, claim, judged.holds, judged.words)
                     missing = ""

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from dp_cmdp._src.base.documents import document_digest
 from dp_cmdp._src.checking.verify.adjacency import Adjacency
@@ -20,11 +21,36 @@ from dp_cmdp._src.checking.verify.known import (
     Rows,
     Table,
     matrix,
+    point,
 )
 from dp_cmdp._src.checking.verify.policies import EXACT_STATES, Chain, Moves, PolicyFile
 from dp_cmdp._src.checking.verify.reading import member, numbers, refuse_unless, triples
 
 LINEAR, CMDP = "linear program", "constrained MDP"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Certain bounds on what each constraint is exceeded by, and the decision in full.
+
+    `missed`: how far from x, in ℓ1, what was computed in floats may be; `within`: whether every
+    variable of a linear program lies in its bounds.
+    """
+
+    worst: list[Fraction]
+    x: Point
+    missed: Fraction = Fraction(0)
+    how: str = ""
+    within: bool = True
+
+    @property
+    def holds(self) -> bool:
+        return max(self.worst, default=Fraction(0)) <= 0
+
+    @property
+    def words(self) -> str:
+        slack = -max(self.worst, default=Fraction(0))
+        return f"{len(self.worst)} constraints, least slack {float(slack):.6g}{self.how}"
 
 
 @dataclass(frozen=True)
@@ -58,6 +84,16 @@ class ProblemFile:
         return Rows(A, b)
 
     @cached_property
+    def objective(self) -> Table:
+        """What is maximised or minimised: a column of the variables, or states × actions."""
+        name = "objective" if self.kind == LINEAR else "r"
+        given = member(self.said, name)
+        if isinstance(given, Mapping):
+            return self._table(name)
+        rewards = np.atleast_2d(np.asarray(given, dtype=np.float64))
+        return Table(rewards.shape, triples(sparse.coo_array(rewards)), [])
+
+    @cached_property
     def digest(self) -> str:
         """By which two problems are compared."""
         return document_digest("problem", self.said)
@@ -66,13 +102,6 @@ class ProblemFile:
     def names(self) -> list[str]:
         """Of the constraints."""
         return [*member(self.said, "row_names" if self.kind == LINEAR else "names")]
-
-    def within(self, x: Sequence[float]) -> bool:
-        """Whether every variable lies in its bounds."""
-        low, high = (
-            numbers(member(self.said, name), name, finite=False) for name in ("lower", "upper")
-        )
-        return all(a <= value <= b for a, value, b in zip(low, x, high, strict=True))
 
     def residual(self, x: Point) -> Fraction:
         """The largest |b_eq − A_eq x|, relative to the terms of its row."""
@@ -91,58 +120,65 @@ class ProblemFile:
         self, x: Point, estimate: Sequence[float], missed: Fraction
     ) -> tuple[Fraction, Fraction]:
         """The objective of a decision, and what it may miss in floats that miss x by `missed`."""
-        private = isinstance(self.said.get("r"), Mapping)
-        if self.kind == CMDP and not private:
-            reward = np.asarray(member(self.said, "r"), dtype=np.float64).ravel().tolist()
-            terms = [(place, Fraction(each)) for place, each in enumerate(reward) if each]
-        else:
-            objective = self._table("r" if private else "objective")
-            width = objective.shape[1]  # of a private reward: actions
-            terms = [
-                (row * width + column, Fraction(each)) for row, column, each in objective.constants
-            ]
-            terms += [
-                (row * width + column, Fraction(factor) * Fraction(estimate[entry]))
-                for row, column, entry, factor in objective.terms
-            ]
+        objective = self.objective
+        width = objective.shape[1]  # of rewards: actions
+        terms = [
+            (row * width + column, Fraction(each)) for row, column, each in objective.constants
+        ]
+        terms += [
+            (row * width + column, Fraction(factor) * Fraction(estimate[entry]))
+            for row, column, entry, factor in objective.terms
+        ]
         products = [factor * x[place] for place, factor in terms if place in x]
         largest = max((abs(factor) for _, factor in terms), default=Fraction(0))
         size = sum(map(abs, products), Fraction(0))
         return sum(products, Fraction(0)), ROUNDING * size + missed * largest
 
-    def judge_policy(
+    def judge(self, decision: Any, known: Known, multipliers: Multipliers | None) -> Judged:
+        """A decision, as an answer or a policy states it, over all databases of a set."""
+        if self.kind == CMDP:
+            return self._judge_policy(PolicyFile.read(decision), known, multipliers)
+        x = numbers(member(decision, "x"), "the decision")
+        refuse_unless(len(x) == self.rows.A.shape[1], "it has another number of variables")
+        low, high = (
+            numbers(member(self.said, name), name, finite=False) for name in ("lower", "upper")
+        )
+        at, within = point(x), all(a <= b <= c for a, b, c in zip(low, x, high, strict=True))
+        return Judged(self.rows.excess(at, known, multipliers or []), at, within=within)
+
+    def _judge_policy(
         self, policy: PolicyFile, known: Known, multipliers: Multipliers | None
-    ) -> tuple[list[Fraction], Point, Fraction, str]:
-        """Certain bounds on costs over limits, the occupancy, what floats may miss of it in ℓ1, and
-        how exact it is."""
+    ) -> Judged:
         states, actions = policy.num_states, policy.num_actions
         T, start = matrix(member(self.said, "T"), "T"), member(self.said, "start")
         start = np.asarray(start, dtype=np.float64)
         refuse_unless(start.shape == (states,), "the policy is for another number of states")
         refuse_unless(self.rows.A.shape[1] == states * actions, "the policy is for other actions")
         refuse_unless(T.shape == (states * actions, states), "the policy is for another model")
+        refuse_unless(self.objective.shape == (states, actions), "rewards are of other pairs")
         model, horizon = self._moves(T, start, actions), self._horizon()
         refuse_unless(policy.horizon in (None, horizon), "the policy is for another horizon")
 
-        def excess(x: Point, missed: Fraction) -> tuple[list[Fraction], Point]:
+        def judged(x: Point, missed: Fraction, rounding: Fraction, how: str) -> Judged:
             costs = self.rows.largest_costs(x, known)
             chosen = multipliers or [known.multipliers(row) for row in self.rows.weights(x)]
             at = self.rows.excess(x, known, chosen)
-            return [each + cost * missed for each, cost in zip(at, costs, strict=True)], x
+            worst = [each + cost * missed for each, cost in zip(at, costs, strict=True)]
+            return Judged(worst, x, missed + rounding, how)
 
         if horizon is not None:
             x, missed, rounding = model.visits_of(policy, horizon)
-            said = f", visits over {horizon} steps within {float(missed):.2g}"
-            return *excess(x, missed), missed + rounding, said
+            how = f", visits over {horizon} steps within {float(missed):.2g}"
+            return judged(x, missed, rounding, how)
         chain = Chain.of(model, policy)
         found = chain.visits()
         rounding = chain.rounding * found.longest**2
-        worst, x = excess(chain.occupancy(found, actions), found.missed)
-        if max(worst, default=Fraction(0)) > 0 and len(chain.moves) <= EXACT_STATES:
-            exact = chain.occupancy(chain.exact_visits(), actions)
-            return *excess(exact, Fraction(0)), rounding, ", visits in fractions"
         how = f", visits of {len(found.visits)} states within {float(found.missed):.2g}"
-        return worst, x, found.missed + rounding, how
+        bounded = judged(chain.occupancy(found, actions), found.missed, rounding, how)
+        if bounded.holds or len(chain.moves) > EXACT_STATES:
+            return bounded
+        exact = chain.occupancy(chain.exact_visits(), actions)
+        return judged(exact, Fraction(0), rounding, ", visits in fractions")
 
     def _horizon(self) -> int | None:
         steps = self.said.get("horizon")
@@ -169,13 +205,8 @@ class ProblemFile:
         moving = {row // actions for row, to, p in triples(T) if p and to != row // actions}
         paying = {pair // actions for _, pair, value in self.rows.A.constants if value}
         paying |= {pair // actions for _, pair, _, factor in self.rows.A.terms if factor}
-        if isinstance(self.said["r"], Mapping):
-            private = self._table("r")
-            paying |= {state for state, _, value in private.constants if value}
-            paying |= {state for state, _, _, factor in private.terms if factor}
-        else:
-            reward = np.asarray(member(self.said, "r"), dtype=np.float64)
-            paying |= {*np.flatnonzero(reward.reshape(-1, actions).any(axis=1)).tolist()}
+        paying |= {state for state, _, value in self.objective.constants if value}
+        paying |= {state for state, _, _, factor in self.objective.terms if factor}
         return frozenset(range(T.shape[1])) - moving - paying
 
     def _gamma(self) -> float:
