@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import dp_cmdp as dp
 from paper.runner import Row, manifest, run
 from paper.studies import STUDIES
@@ -101,8 +103,6 @@ def _make(study: Study, options: argparse.Namespace, folder: Path) -> dict[str, 
 
 def _print(study: Study, rows: list[Row]) -> None:
     """The table; two ends of an interval stand in brackets behind their mean."""
-    import pandas as pd
-
     shown: dict[str, list[str]] = {}
     for name in rows[0]:
         if name.endswith(("_low", "_high", "_low_percent", "_high_percent")):

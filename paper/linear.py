@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,31 @@ def solve(lp: LinearProgram) -> Solution:
     dual = -np.asarray(found.ineqlin.marginals) if lp.b.size else np.empty(0)
     x = np.clip(found.x, lp.lower, lp.upper)
     return Solution(x, float(lp.c @ x), np.maximum(dual, 0.0))
+
+
+def coordinate_ranges(
+    lp: LinearProgram, directions: sparse.csr_array | None = None
+) -> tuple[Floats, Floats]:
+    """Smallest and largest value of linear functions over the feasible set."""
+    n = lp.c.size
+    matrix = sparse.eye_array(n, format="csr") if directions is None else directions
+    low, high = np.empty(matrix.shape[0]), np.empty(matrix.shape[0])
+    for number, (start, end) in enumerate(pairwise(matrix.indptr)):
+        row = np.zeros(n)  # one at a time: all of them would be as large as a dense matrix
+        row[matrix.indices[start:end]] = matrix.data[start:end]
+        high[number], low[number] = _largest(lp, row), -_largest(lp, -row)
+    return low, high
+
+
+def _largest(lp: LinearProgram, c: Floats) -> float:
+    """max cᵀx; 0 without a solve where x = 0 is feasible and clearly the best."""
+    holds_at_zero = (lp.upper >= 0).all() and (lp.b >= 0).all() and (lp.b_eq == 0).all()
+    if holds_at_zero and (c <= 0).all() and (lp.lower <= 0).all() and not lp.lower[c < 0].any():
+        return 0.0
+    try:
+        return solve(replace(lp, c=c)).objective
+    except UnboundedError:
+        return np.inf
 
 
 def _run(lp: LinearProgram, c: Floats, unit: float) -> Any:

@@ -21,14 +21,14 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from tqdm import tqdm
 
 import dp_cmdp as dp
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row = dict[str, Any]
 Setting = Mapping[str, Any]
@@ -178,9 +178,6 @@ def run(
         One row per draw, in an order that does not depend on how it was run;
         ``attrs["made_now"]`` is how many were not in the store yet.
     """
-    import pandas as pd
-    from tqdm import tqdm
-
     chunks = [chunk for sweep in sweeps for chunk in sweep.chunks(seed)]
     connection = nullcontext() if scheduler is None else _connected(scheduler)
     with connection as client, closing(Records(store)) as records:
@@ -232,8 +229,6 @@ def _on_processes(chunks: list[Chunk], workers: int) -> Iterator[tuple[Chunk, li
     if workers == 1 or len(chunks) <= 1:
         yield from map(_run, chunks)
         return
-    from joblib import Parallel, delayed
-
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
     yield from cast(Any, parallel(delayed(_run)(chunk) for chunk in chunks))
 

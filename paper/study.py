@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 import dp_cmdp as dp
 from paper.runner import Row, Sweep
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+
+def tabled(
+    frame: pd.DataFrame, keys: Sequence[str], row: Callable[[Row, pd.DataFrame], Row]
+) -> list[Row]:
+    """A row per combination of `keys`: the keys, fractions as numbers, and what `row` finds."""
+    rows: list[Row] = []
+    for values, part in frame.groupby(list(keys), sort=False, dropna=False):
+        key: Row = dict(zip(keys, values, strict=True))
+        rows.append({name: _number(name, value) for name, value in key.items()} | row(key, part))
+    return rows
+
+
+def _number(name: str, value: Any) -> Any:
+    """Fractions, which settings hold as texts, and shares that are not there."""
+    if name not in ("epsilon", "delta", "alpha"):
+        return value
+    return float(Fraction(value)) if isinstance(value, str) else None
 
 
 def _nothing(rows: list[Row]) -> dict[str, Any]:
@@ -53,10 +70,13 @@ class Study:
     columns: tuple[str, ...] = ()
     fewest_draws: int = 2
 
-    def picture(self, rows: list[Row]) -> Figure:
+    def picture(self, rows: list[Row]) -> Any:
         """The figure of a table."""
+        from matplotlib import rc_context
+
         module, name = self.figure.split(":")
-        return getattr(import_module(f"paper.figures.{module}"), name)(rows)
+        with rc_context(import_module("paper.figures.style").RC):
+            return getattr(import_module(f"paper.figures.{module}"), name)(rows)
 
     def planned(self, *, quick: bool = False, draws: int | None = None) -> tuple[Sweep, ...]:
         """What is to be run."""

@@ -28,10 +28,4 @@ def answer(task: Task) -> Answer:
     return perturbed(task, alphas=alphas)
 
 
-METHOD = Method(
-    name="benvenuti2024",
-    label="Benvenuti et al. 2024",
-    private=("A",),
-    promises_feasibility=True,
-    solver=answer,
-)
+METHOD = Method("benvenuti2024", private="A", promises_feasibility=True, solver=answer)

@@ -49,10 +49,4 @@ def answer(
     )
 
 
-METHOD = Method(
-    name="benvenuti2025",
-    label="Benvenuti et al. 2025 (Algorithm 1)",
-    private=("A", "b", "c"),
-    promises_feasibility=True,
-    solver=answer,
-)
+METHOD = Method("benvenuti2025", private="Abc", promises_feasibility=True, solver=answer)

@@ -165,10 +165,9 @@ def _b_sensitivity(part: Form, couples: np.ndarray, b_low: Floats) -> float:
 
 
 METHOD = Method(
-    name="cummings2015",
-    label="Cummings et al. 2015",
-    private=("A", "b", "c"),
+    "cummings2015",
+    private="Abc",
     promises_feasibility=False,
-    model="joint differential privacy",
     solver=answer,
+    model="joint differential privacy",
 )

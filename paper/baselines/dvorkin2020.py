@@ -166,10 +166,4 @@ def _inequalities(truth: LinearProgram) -> tuple[sparse.csr_array, Floats]:
     )
 
 
-METHOD = Method(
-    name="dvorkin2020",
-    label="Dvorkin et al. 2020",
-    private=("b",),
-    promises_feasibility=False,
-    solver=answer,
-)
+METHOD = Method("dvorkin2020", private="b", promises_feasibility=False, solver=answer)

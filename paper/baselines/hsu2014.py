@@ -206,10 +206,4 @@ def _simplex(log_weights: Floats) -> Floats:
     return weights / weights.sum()
 
 
-METHOD = Method(
-    name="hsu2014",
-    label="Hsu et al. 2014",
-    private=("A", "b", "c"),
-    promises_feasibility=False,
-    solver=answer,
-)
+METHOD = Method("hsu2014", private="Abc", promises_feasibility=False, solver=answer)

@@ -66,10 +66,8 @@ class Method:
     ----------
     name : str
         The file it lives in, and its key in the registry.
-    label : str
-        Citation, or a short description.
-    private : tuple of str
-        The blocks among A, b, c that it protects. It reads the others as they are.
+    private : str
+        The blocks among "Abc" that it protects. It reads the others as they are.
     promises_feasibility : bool
         Whether every answer satisfies the true constraints, with certainty.
     solver : Solver
@@ -78,8 +76,7 @@ class Method:
     """
 
     name: str
-    label: str
-    private: tuple[str, ...]
+    private: str
     promises_feasibility: bool
     solver: Solver
     model: str = "differential privacy"

@@ -50,10 +50,4 @@ def answer(
     )
 
 
-METHOD = Method(
-    name="munoz2021",
-    label="Muñoz Medina et al. 2021",
-    private=("b",),
-    promises_feasibility=True,
-    solver=answer,
-)
+METHOD = Method("munoz2021", private="b", promises_feasibility=True, solver=answer)

@@ -78,15 +78,13 @@ def totals(problem: Any, budget: dp.PrivacyBudget) -> dp.Strategy:
     return min((dp.Strategy.queries(**options) for options in QUERIES), key=loss)
 
 
-def _method(name: str, label: str, strategy: Any) -> Method:
+def _method(name: str, strategy: Any) -> Method:
     def answer(task: Task) -> Answer:
         chosen = strategy(task.program, task.budget)
         found = simulated(task.program, task.values, task.budget, chosen, task.rng)
         return Answer(found.x, outcomes=found.release.outcomes, known=found.release.uncertainty)
 
-    return Method(
-        name=name, label=label, private=("A", "b", "c"), promises_feasibility=True, solver=answer
-    )
+    return Method(name, private="Abc", promises_feasibility=True, solver=answer)
 
 
 def entries(problem: Any, budget: dp.PrivacyBudget) -> dp.Strategy:
@@ -94,6 +92,6 @@ def entries(problem: Any, budget: dp.PrivacyBudget) -> dp.Strategy:
     return dp.Strategy.entries(law="laplace")
 
 
-DATABASE = _method("database", "Database release (ours)", entries)
-PLANNED = _method("planned", "Planned release (ours)", chosen)
-TOTALS = _method("totals", "Totals (ours)", totals)
+DATABASE = _method("database", entries)
+PLANNED = _method("planned", chosen)
+TOTALS = _method("totals", totals)

@@ -58,33 +58,11 @@ def untruncated(task: Task, *, shift: float = 1.0) -> Answer:
     return perturbed(task, alphas=equal_shares(task.part), truncated=False, shift=shift)
 
 
-ROBUST = Method(
-    name="robust",
-    label="Robust program (ε = 0)",
-    private=("A", "b", "c"),
-    promises_feasibility=True,
-    solver=robust,
-)
+ROBUST = Method("robust", private="Abc", promises_feasibility=True, solver=robust)
 NONPRIVATE = Method(
-    name="nonprivate",
-    label="No privacy",
-    private=(),
-    promises_feasibility=True,
-    model="none",
-    solver=nonprivate,
+    "nonprivate", private="", promises_feasibility=True, solver=nonprivate, model="none"
 )
 SUP_A = Method(
-    name="sup_A_exact_c",
-    label="Worst-case A, exact b and c",
-    private=("A",),
-    promises_feasibility=True,
-    model="none",
-    solver=worst_case,
+    "sup_A_exact_c", private="A", promises_feasibility=True, solver=worst_case, model="none"
 )
-LAPLACE = Method(
-    name="laplace",
-    label="Untruncated Laplace, shifted",
-    private=("A", "b", "c"),
-    promises_feasibility=False,
-    solver=untruncated,
-)
+LAPLACE = Method("laplace", private="Abc", promises_feasibility=False, solver=untruncated)

@@ -3,7 +3,6 @@
 ==================  ============================================================================
 ``accuracy``        certified bounds of the mean loss, and of any loss, for the curator
 ``instance``        what one release cost, from one strictly feasible point
-``public``          the true optimum between two public numbers
 ``theorem``         the paper's ``thm:lp_accuracy_e``, printed and repaired
 ``hoffman``         the constant in it
 ==================  ============================================================================

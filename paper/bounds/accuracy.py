@@ -26,12 +26,11 @@ from scipy import sparse
 
 import dp_cmdp as dp
 from paper.bounds.accepted_points import Candidate, Comparison, staircase
-from paper.bounds.feasible_set import coordinate_ranges
 from paper.bounds.mean_limit import mean_upper_limit
 from paper.bounds.noise import ReleaseNoise, release_noise
 from paper.bounds.price_bound import PricedError
 from paper.bounds.worst_answer import WorstAnswer, direction_ranges, objective_directions
-from paper.linear import Floats, Integers, LinearProgram, solve
+from paper.linear import Floats, Integers, LinearProgram, coordinate_ranges, solve
 
 #: Probability with which a sampled limit may be too small.
 FAILURE = 1e-6

@@ -16,15 +16,12 @@ The minimum over a set J is attained with some support K ⊆ J, where (v, u) is 
 M_K M_Kᵀ, M_K = [G_K; C], for its *smallest* eigenvalue (a local minimum of a quadratic form on a
 sphere is a global one). So H = max 1/√λ_min(M_K M_Kᵀ) over the K whose eigenvector has v ≥ 0.
 
-The number of sets grows exponentially (the problem is NP-hard), so larger systems get bounds: from
-below by small sets K, from above by determinants: for integer N = 2^p M of rank r,
-det(N_K N_Kᵀ) ≥ 1, hence 1/σ_min ≤ 2^(pr) ‖M‖^(r−1).
+The number of sets grows exponentially (the problem is NP-hard): larger systems are refused.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -38,23 +35,12 @@ Rows = frozenset[int]
 ZERO_RESIDUAL = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class HoffmanConstant:
-    """lower ≤ H ≤ upper; equal when `exact`. `sets` were found, or tried, on the way."""
-
-    lower: float
-    upper: float
-    log10_upper: float
-    exact: bool
-    sets: int
-
-
 def hoffman_constant(
     G: Any, C: Any = None, *, max_programs: int = 3000, max_supports: int = 300_000
-) -> HoffmanConstant:
+) -> float:
     """The Hoffman constant of G z ≤ g, C z = d in Euclidean norms; C has independent rows.
 
-    Beyond so many programs and eigenvalue problems, bounds are returned.
+    What takes more than so many programs and eigenvalue problems is refused.
     """
     rows = np.atleast_2d(np.asarray(G, dtype=float))
     equal = np.zeros((0, rows.shape[1])) if C is None else np.atleast_2d(np.asarray(C, dtype=float))
@@ -63,15 +49,13 @@ def hoffman_constant(
     largest = _largest_surjective(rows, equal, max_programs)
     most = rows.shape[1] - equal.shape[0]
     if largest is None or _count(largest, most) > max_supports:
-        return _bounds(rows, equal)
-    value = float(
+        raise dp.errors.RefusedError(f"G has too many rows ({len(rows)}) for its Hoffman constant")
+    return float(
         max(
             _inverse_norms(rows, equal, supports=_supports(largest, size)).max(initial=0.0)
             for size in range(min(most, rows.shape[0]) + 1)
         )
     )
-    size = math.log10(value) if value > 0 else -math.inf
-    return HoffmanConstant(value, value, size, exact=True, sets=len(largest))
 
 
 def _largest_surjective(rows: Floats, equal: Floats, limit: int) -> list[Rows] | None:
@@ -153,29 +137,3 @@ def _inverse_norms(rows: Floats, equal: Floats, *, supports: list[tuple[int, ...
     one_sign = (v >= -tiny).all(axis=1) | (v <= tiny).all(axis=1)
     valid = one_sign & (values[:, 0] > 1e-13 * values[:, -1])
     return np.where(valid, 1.0 / np.sqrt(np.where(valid, values[:, 0], 1.0)), 0.0)
-
-
-def _bounds(rows: Floats, equal: Floats) -> HoffmanConstant:
-    """Below: surjective sets of at most two rows. Above: determinants."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit = rows / np.where(norms > 0, norms, 1.0)
-    ranked: list[tuple[float, tuple[int, ...]]] = []
-    for size in (0, 1, 2):
-        sets = list(combinations(range(rows.shape[0]), size))
-        ranked.extend(zip(_inverse_norms(rows, equal, supports=sets).tolist(), sets, strict=True))
-    ranked.sort(reverse=True)
-    lower = next((h for h, K in ranked if _certificate(unit, equal, frozenset(K)) is None), 0.0)
-    log10_upper = _determinant_bound(np.vstack([rows, equal]))
-    upper = 10.0**log10_upper if log10_upper < 300 else math.inf
-    return HoffmanConstant(lower, upper, log10_upper, exact=False, sets=len(ranked))
-
-
-def _determinant_bound(M: Floats) -> float:
-    """log10 of 2^(pr) ‖M‖^(r−1), the largest over ranks up to r = rank M."""
-    denominators = (value.as_integer_ratio()[1] for value in M.ravel().tolist())
-    p = max(denominator.bit_length() - 1 for denominator in denominators)
-    norm, most = np.linalg.norm(M, 2), int(np.linalg.matrix_rank(M))
-    return max(
-        r * p * math.log10(2.0) + (r - 1) * math.log10(max(norm, 1e-300))
-        for r in range(1, most + 1)
-    )

@@ -29,14 +29,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 import dp_cmdp as dp
-from paper.blocks import Block, equal_shares, form
-from paper.bounds.feasible_set import coordinate_ranges
-from paper.bounds.hoffman import HoffmanConstant, hoffman_constant
+from paper.blocks import equal_shares, form
+from paper.bounds.hoffman import hoffman_constant
 from paper.bounds.noise import Law, block_noise
-from paper.linear import Floats, LinearProgram, solve
+from paper.linear import Floats, Integers, LinearProgram, coordinate_ranges, solve
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,14 +47,11 @@ class StandardForm:
     A_sup: Floats  # Â
     b_inf: Floats
     b_sup: Floats  # the paper's b̂
-    mask_A: NDArray[np.bool_]  # perturbed entries
-    mask_b: NDArray[np.bool_]
-    mask_c: NDArray[np.bool_]
-    sigma_A: float
-    s_A: float
-    sigma_b: float
-    s_b: float
-    sigma_c: float
+    per_row: Integers  # n⁰_i: perturbed entries per row of A
+    per_column: Integers  # m⁰_j: and per column
+    num_b: int
+    read_c: Integers  # perturbed entries of c
+    noise: dict[str, tuple[float, float]]  # σ and s of A and b, σ of c
     solution: Floats  # x*
     chi: Floats  # max x_j over the feasible set
     slater: Floats  # ω with Âω ≤ b_inf − slater_slack
@@ -78,7 +73,6 @@ class StandardForm:
                 "the paper's theorem needs x ≥ 0 and inequality rows only (its Slater point cannot "
                 "be strict in an equality); use accuracy_bound"
             )
-        noise = block_noise(program, budget, alphas or equal_shares(part))
         box = part.envelope.lower, part.envelope.upper
         below = np.eye(part.num_variables)[np.isfinite(part.upper)]
         sides, truth = part.upper[np.isfinite(part.upper)], part.at(values)
@@ -87,9 +81,9 @@ class StandardForm:
         ends = (end.toarray().ravel() for end in part.b.extremes(*box))
         b_inf, b_sup = (np.concatenate([end, sides]) for end in ends)
         lp = LinearProgram.of(truth.c, A, np.concatenate([truth.b, sides]))
+        row, col, _ = part.A.places
         slater, slack = _slater(A_sup, b_inf)
-        sigma_A, s_A = noise.get("A", (0.0, 0.0))
-        sigma_b, s_b = noise.get("b", (0.0, 0.0))
+        nothing = dict.fromkeys("Abc", (0.0, 0.0))
         return cls(
             A=A,
             b=lp.b,
@@ -97,14 +91,11 @@ class StandardForm:
             A_sup=A_sup,
             b_inf=b_inf,
             b_sup=b_sup,
-            mask_A=_mask(part.A, A.shape),
-            mask_b=_mask(part.b, (lp.b.size, 1)).ravel(),
-            mask_c=_mask(part.c, (lp.c.size, 1)).ravel(),
-            sigma_A=sigma_A,
-            s_A=s_A,
-            sigma_b=sigma_b,
-            s_b=s_b,
-            sigma_c=noise.get("c", (0.0, 0.0))[0],
+            per_row=np.bincount(row, minlength=A.shape[0]),
+            per_column=np.bincount(col, minlength=A.shape[1]),
+            num_b=part.b.places[0].size,
+            read_c=part.c.places[0],
+            noise=nothing | block_noise(program, budget, alphas or equal_shares(part)),
             solution=solve(lp).x,
             chi=coordinate_ranges(lp)[1],
             slater=slater,
@@ -112,41 +103,13 @@ class StandardForm:
         )
 
     @property
-    def per_row(self) -> NDArray[np.int64]:
-        """n⁰_i: perturbed entries per row of A."""
-        return self.mask_A.sum(axis=1)
-
-    @property
-    def per_column(self) -> NDArray[np.int64]:
-        """m⁰_j: perturbed entries per column of A."""
-        return self.mask_A.sum(axis=0)
-
-    @property
-    def num_b(self) -> int:
-        return int(self.mask_b.sum())
-
-    @property
-    def num_c(self) -> int:
-        return int(self.mask_c.sum())
-
-    @property
-    def var_A(self) -> float:
-        return _variance(self.sigma_A, self.s_A)
-
-    @property
-    def var_b(self) -> float:
-        return _variance(self.sigma_b, self.s_b)
+    def gain(self) -> float:
+        """cᵀ(x* − ω)."""
+        return float(self.c @ (self.solution - self.slater))
 
 
 def _variance(sigma: float, s: float) -> float:
     return float(Law(np.array([sigma]), np.array([s])).variance[0]) if s else 0.0
-
-
-def _mask(part: Block, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    mask = np.zeros(shape, dtype=bool)
-    row, col, _ = part.places
-    mask[row, col] = True
-    return mask
 
 
 def _slater(A_sup: Floats, b_inf: Floats) -> tuple[Floats, float]:
@@ -171,12 +134,10 @@ def _slater(A_sup: Floats, b_inf: Floats) -> tuple[Floats, float]:
 class PaperBound:
     """The pieces of ‖c‖·H·ρ: *curator only*."""
 
-    form: str
-    chi: float
     dual_bound: float  # Λ (repaired: its root mean square)
     rho_noise: float  # case (i)
     rho_envelope: float  # case (ii)
-    hoffman: HoffmanConstant
+    hoffman: float
     c_norm: float
 
     @property
@@ -186,13 +147,8 @@ class PaperBound:
 
     @property
     def value(self) -> float:
-        """‖c‖·H·ρ with the upper bound of H."""
-        return self.c_norm * self.hoffman.upper * self.rho
-
-    @property
-    def at_least(self) -> float:
-        """‖c‖·H·ρ with the lower bound of H: the theorem cannot give less."""
-        return self.c_norm * self.hoffman.lower * self.rho
+        """‖c‖·H·ρ."""
+        return self.c_norm * self.hoffman * self.rho
 
 
 def paper_bound(
@@ -202,7 +158,7 @@ def paper_bound(
     budget: dp.PrivacyBudget,
     alphas: Mapping[str, Fraction] | None = None,
     form: str = "repaired",
-    hoffman: HoffmanConstant | None = None,
+    hoffman: float | None = None,
 ) -> PaperBound:
     """The paper's accuracy theorem for Algorithm 1.
 
@@ -210,21 +166,13 @@ def paper_bound(
     ----------
     form : {"repaired", "printed", "printed-slater"}
         ``printed-slater`` is the printed ρ with only Λ repaired, so that it is finite.
-    hoffman : HoffmanConstant, optional
+    hoffman : float, optional
         H when already known; it does not depend on the budget.
     """
     case = StandardForm.of(program, values, budget=budget, alphas=alphas)
-    H = optimality_constant(case) if hoffman is None else hoffman
-    pick = {"repaired": _repaired, "printed": _printed, "printed-slater": _printed_slater}
-    chi, dual, rho_noise, rho_envelope = pick[form](case)
-    size = float(np.linalg.norm(case.c))
-    return PaperBound(form, chi, dual, rho_noise, rho_envelope, H, size)
-
-
-def optimality_constant(case: StandardForm) -> HoffmanConstant:
-    """H(G, C) of the optimality system, with the right signs."""
-    G, C = optimality_system(case.A, case.b, case.c)
-    return hoffman_constant(G, C)
+    H = hoffman_constant(*optimality_system(case.A, case.b, case.c)) if hoffman is None else hoffman
+    found = _repaired(case) if form == "repaired" else _printed(case, form)
+    return PaperBound(*found, H, float(np.linalg.norm(case.c)))
 
 
 def optimality_system(
@@ -244,24 +192,17 @@ def optimality_system(
     return G, np.concatenate([c, -b])[None]
 
 
-def _printed(case: StandardForm) -> tuple[float, float, float, float]:
-    """Λ literally: the slack in its denominator is taken at the solution."""
-    slack = float((case.b - case.A @ case.solution).min())
-    gain = float(case.c @ (case.solution - case.slater))
-    dual = gain / slack if slack > 1e-9 * (1.0 + np.abs(case.b).max()) else math.inf
-    return _printed_rho(case, dual)
-
-
-def _printed_slater(case: StandardForm) -> tuple[float, float, float, float]:
-    gain = float(case.c @ (case.solution - case.slater))
-    return _printed_rho(case, gain / case.slater_slack)
-
-
-def _printed_rho(case: StandardForm, dual: float) -> tuple[float, float, float, float]:
+def _printed(case: StandardForm, form: str) -> tuple[float, float, float]:
+    """Λ and both ρ; literally, Λ divides by the slack at the solution."""
+    if form == "printed-slater":
+        dual = case.gain / case.slater_slack
+    else:
+        slack = float((case.b - case.A @ case.solution).min())
+        dual = case.gain / slack if slack > 1e-9 * (1.0 + np.abs(case.b).max()) else math.inf
     m, n = case.A.shape
-    chi = float(case.solution.max())
-    s_A, s_b, n_i, m_j, n_c = case.s_A, case.s_b, case.per_row, case.per_column, case.num_c
-    var_A, var_b, var_c = (2 * sigma**2 for sigma in (case.sigma_A, case.sigma_b, case.sigma_c))
+    chi, n_c, n_i, m_j = float(case.solution.max()), case.read_c.size, case.per_row, case.per_column
+    s_A, s_b, sigma_c = case.noise["A"][1], case.noise["b"][1], case.noise["c"][0]
+    var_A, var_b, var_c = (2 * case.noise[block][0] ** 2 for block in "Abc")
     noise = (
         m * (var_b + s_b**2)
         + 2 * s_b * chi * (n_i * s_A).sum()
@@ -276,37 +217,38 @@ def _printed_rho(case: StandardForm, dual: float) -> tuple[float, float, float, 
     first = [
         math.sqrt(n) * far_A * chi,
         math.sqrt(m) * far_A * dual,
-        2 * math.sqrt(n) * case.sigma_c * chi,
+        2 * math.sqrt(n) * sigma_c * chi,
     ]
-    second = [far_b, 2 * case.sigma_c, math.sqrt(m) * far_b * dual]
-    return chi, dual, math.sqrt(noise), float(np.linalg.norm(first) + np.linalg.norm(second))
+    second = [far_b, 2 * sigma_c, math.sqrt(m) * far_b * dual]
+    return dual, math.sqrt(noise), float(np.linalg.norm(first) + np.linalg.norm(second))
 
 
-def _repaired(case: StandardForm) -> tuple[float, float, float, float]:
+def _repaired(case: StandardForm) -> tuple[float, float, float]:
     terms = repaired_terms(case)
-    rho_noise = math.sqrt(terms["dual"] + terms["gap"])
     dual = math.sqrt(terms["dual_bound_squared"])
-    chi, n, n_c = float(case.chi.max(initial=0.0)), case.A.shape[1], case.num_c
-    root = math.sqrt(2 * n_c) * case.sigma_c
+    chi, n = float(case.chi.max(initial=0.0)), case.A.shape[1]
+    root = math.sqrt(2 * case.read_c.size) * case.noise["c"][0]
     far_A = float(np.linalg.norm(case.A_sup - case.A))
     far_b = float(np.linalg.norm(case.b - case.b_inf))
     first = [far_A * dual, math.sqrt(n) * chi * root]
     second = [root, far_b * dual]
-    return chi, dual, rho_noise, float(np.linalg.norm(first) + np.linalg.norm(second))
+    rho_noise = math.sqrt(terms["dual"] + terms["gap"])
+    return dual, rho_noise, float(np.linalg.norm(first) + np.linalg.norm(second))
 
 
 def repaired_terms(case: StandardForm) -> dict[str, float]:
     """Bounds of the mean squares: of Λ, of the dual residual and of the duality gap."""
-    chi, sigc = float(case.chi.max(initial=0.0)), case.sigma_c
-    w = np.maximum(case.slater, case.chi - case.slater)[case.mask_c]
-    gain = float(case.c @ (case.solution - case.slater))
-    mean, square = sigc * w.sum(), sigc**2 * (w.sum() ** 2 + (w**2).sum())
-    dual_squared = (gain**2 + 2 * gain * mean + square) / case.slater_slack**2
-    m_j, n_c, m_b = case.per_column, case.num_c, case.num_b
-    spread_A = float((m_j * case.var_A + (m_j * case.s_A) ** 2).sum())
-    spread_b = m_b * case.var_b + (m_b * case.s_b) ** 2
+    chi, sigma = float(case.chi.max(initial=0.0)), case.noise["c"][0]
+    w = np.maximum(case.slater, case.chi - case.slater)[case.read_c]
+    mean, square = sigma * w.sum(), sigma**2 * (w.sum() ** 2 + (w**2).sum())
+    dual_squared = (case.gain**2 + 2 * case.gain * mean + square) / case.slater_slack**2
+    s_A, s_b = (case.noise[block][1] for block in "Ab")
+    var_A, var_b = (_variance(*case.noise[block]) for block in "Ab")
+    m_j, n_c, m_b = case.per_column, case.read_c.size, case.num_b
+    spread_A = float((m_j * var_A + (m_j * s_A) ** 2).sum())
+    spread_b = m_b * var_b + (m_b * s_b) ** 2
     return {
         "dual_bound_squared": dual_squared,
-        "dual": 2 * (2 * n_c * sigc**2) + 2 * dual_squared * spread_A,
-        "gap": 2 * chi**2 * (n_c**2 + n_c) * sigc**2 + 2 * dual_squared * spread_b,
+        "dual": 2 * (2 * n_c * sigma**2) + 2 * dual_squared * spread_A,
+        "gap": 2 * chi**2 * (n_c**2 + n_c) * sigma**2 + 2 * dual_squared * spread_b,
     }

@@ -22,8 +22,7 @@ from scipy import sparse
 
 import dp_cmdp as dp
 from paper.blocks import Block
-from paper.bounds.feasible_set import coordinate_ranges
-from paper.linear import Floats, Integers, LinearProgram, solve
+from paper.linear import Floats, Integers, LinearProgram, coordinate_ranges, solve
 
 #: Room for the solver's tolerances, relative to the terms of the row.
 ROW_ROOM = 1e-9

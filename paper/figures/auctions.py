@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from paper.figures.style import (
     COLOURS,
     EPSILON,
     NAMES,
+    Rows,
     colour,
     curve,
     heading,
@@ -16,12 +19,6 @@ from paper.figures.style import (
     new_figure,
     stated,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Rows = Sequence[dict[str, Any]]
 
 #: Numbers the paper states (``sec:sim``, ``subsec:priv_budget``): ε and percent; the lower one at
 #: ε = 1 is for α_c = 0.99.
@@ -56,7 +53,7 @@ def ad_headline_figure(rows: Rows) -> Figure:
     place.set_ylim(bottom=0)
     place.set_xlabel(f"{EPSILON}, δ = 0.1")
     place.set_ylabel("sub-optimality (%)")
-    place.set_title("Ad auction: what privacy with certain feasibility costs", loc="left")
+    place.set_title("Ad auction: what privacy with certain feasibility costs")
     legend_below(figure, place, columns=2)
     return figure
 
@@ -67,7 +64,7 @@ def ad_epsilon_figure(rows: Rows) -> Figure:
     for ax, (case, told) in zip(axes, CASES.items(), strict=False):
         here = [row for row in rows if row["case"] == case]
         _explain_low(ax, _curves(ax, here, over="epsilon", lowest=LOWEST))
-        ax.set_title(told, loc="left", fontsize=10)
+        ax.set_title(told)
         ax.set_ylim(*_percents(rows))
         ax.set_ylabel("sub-optimality (%)")
     stated(axes[1], STATED_EPSILON, "28.25 and 20 %, Munoz 0.5 %; Hsu violates up to 51 %")
@@ -79,7 +76,7 @@ def ad_epsilon_figure(rows: Rows) -> Figure:
     axes[2].set_ylim(-2, 1.1 * max(ends))
     axes[2].set_ylabel("violated constraints (%)")
     told = "those shown only; others: none" if guilty else "none"
-    axes[2].set_title(f"violations: {told}", loc="left", fontsize=10)
+    axes[2].set_title(f"violations: {told}")
     for ax in axes:
         ax.set_xlabel(f"{EPSILON}, δ = 0.1")
         ax.set_xticks([0.25, 0.5, 1, 1.5, 2], ["¼", "½", "1", "1½", "2"])
@@ -106,7 +103,7 @@ def ad_size_figure(rows: Rows) -> Figure:
     place.set_ylim(*_percents(rows))
     place.set_xlabel("advertisers M (20 groups, ε = 1, δ = 0.1)")
     place.set_ylabel("sub-optimality (%)")
-    place.set_title("Ad auction: what happens when it grows", loc="left")
+    place.set_title("Ad auction: what happens when it grows")
     legend_below(figure, place, columns=2)
     return figure
 
@@ -169,7 +166,7 @@ def ad_budget_figure(rows: Rows) -> Figure:
         if epsilon == 1.0:
             stated(ax, STATED_SPLIT, "28.25 and 16.88 % at ε = 1")
         ax.set_xticks([1 / 3, 0.5, 0.75, 0.99], ["⅓", "½", "¾", "0.99"])
-        ax.set_title(f"ε = {epsilon:g}", loc="left", fontsize=10)
+        ax.set_title(f"ε = {epsilon:g}")
         ax.set(xlabel="share α_c of the objective", ylim=(0, None))
     axes[0][0].set_ylabel("sub-optimality (%)")
     legend_below(figure, *axes[0], columns=2)

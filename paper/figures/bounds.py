@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from paper.figures.style import COLOURS, EPSILON, heading, legend_below, log_numbers, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from paper.figures.style import (
+    COLOURS,
+    EPSILON,
+    Rows,
+    heading,
+    legend_below,
+    log_numbers,
+    new_figure,
+)
 
 #: Column, label, colour, line style.
 CURVES = (
@@ -35,7 +39,7 @@ TITLES = {
 }
 
 
-def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
+def bounds_figure(rows: Rows) -> Figure:
     """Actual, sampled, certified, repaired and printed loss against ε, one panel per problem."""
     names = list(dict.fromkeys(row["problem"] for row in rows))
     lines, columns = (len(names) + 1) // 2, min(2, len(names))
@@ -46,7 +50,7 @@ def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     for ax, name in zip(panels, names, strict=False):
         part = sorted((r for r in rows if r["problem"] == name), key=lambda r: r["epsilon"])
         _draw(ax, part)
-        ax.set_title(TITLES.get(name, name), loc="left", fontsize=10)
+        ax.set_title(TITLES.get(name, name))
         ax.set(xlabel=f"{EPSILON}, δ = 0.1", ylabel="loss (% of the optimum)")
     for ax in panels[len(names) :]:
         ax.set_visible(False)
@@ -55,7 +59,7 @@ def bounds_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
-def _draw(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
+def _draw(ax: Axes, part: Rows) -> None:
     """All curves of one problem, on a logarithmic axis where they differ much."""
     for column, label, shade, style in CURVES:
         known = [(r["epsilon"], r[column]) for r in part if r[column] is not None]
@@ -73,7 +77,7 @@ def _draw(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
 
 
-def _band(ax: Axes, part: Sequence[dict[str, Any]]) -> None:
+def _band(ax: Axes, part: Rows) -> None:
     """The intervals of the actual loss; those that reach far down end with the axis."""
     if len(part) < 2:  # it has no width, and only stretches the axis
         return

@@ -36,7 +36,7 @@ def safe_rl_figure(rows: Sequence[dict[str, Any]]) -> Figure:
             above.plot(time, [row[f"cost_{k}"] / row["limit"] for k in range(BINS)], **look)
             below.plot(time, [row[f"return_{k}"] for k in range(BINS)], **look)
         above.axhline(1.0, color=GUIDE, linewidth=1)
-        above.set_title(name, loc="left", fontsize=10)
+        above.set_title(name, fontsize=10)
         above.set_ylim(bottom=0.0)
         below.set_xlabel("share of the training")
     axes[0, 0].set_ylabel("cost of an episode / limit")

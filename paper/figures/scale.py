@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from paper.figures.style import NAMES, PUBLIC, colour, heading, legend_below, mark, new_figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Rows = Sequence[dict[str, Any]]
+from paper.figures.style import NAMES, PUBLIC, Rows, colour, heading, legend_below, mark, new_figure
 
 #: Problem, name in a title, and what its size counts.
 FAMILIES = (
@@ -56,7 +53,7 @@ def scale_figure(rows: Rows) -> Figure:
             for method in METHODS:
                 _curve(ax, [row for row in part if row["method"] == method], method, floor)
             _dress(ax, sorted({row["size"] for row in part}), floor)
-            ax.set_title(f"{title}, {told}", loc="left", fontsize=9)
+            ax.set_title(f"{title}, {told}", fontsize=9)
             ax.set_xlabel(counted, fontsize=8)
         next(ax for ax in line if ax.get_visible()).set_ylabel("loss (%)", fontsize=9)
     legend_below(figure, *(ax for ax in axes.flat if ax.get_visible()), columns=3)

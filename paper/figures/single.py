@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from paper.figures.style import (
     COLOURS,
     CROSS,
     EPSILON,
+    Rows,
     heading,
     legend_below,
     log_numbers,
     new_figure,
 )
 from paper.studies.hsu_cmdp import CONVERGED
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Rows = Sequence[dict[str, Any]]
 
 #: Kind, label, colour, line.
 CURVES = (
@@ -46,7 +41,7 @@ def mean_shift_figure(rows: Rows) -> Figure:
         ax.set_xticks([0.25, 0.5, 1, 2, 5, 10], ["¼", "½", "1", "2", "5", "10"])
         ax.minorticks_off()
         ax.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
-        ax.set_title(f"δ = {delta:g}", loc="left", fontsize=10)
+        ax.set_title(f"δ = {delta:g}")
         ax.set_xlabel(EPSILON)
     axes[0][0].set_ylabel("mean shift (units of Δ)")
     legend_below(figure, *axes[0], columns=4)
@@ -71,7 +66,7 @@ def hsu_cmdp_figure(rows: Rows) -> Figure:
     place.minorticks_off()
     place.set_xlabel(f"{EPSILON}, δ = 0.1")
     place.set_ylabel("balance equations missed, Σ|residual|")
-    place.set_title("Hsu 2014 on the hazard grid does not converge", loc="left")
+    place.set_title("Hsu 2014 on the hazard grid does not converge")
     legend_below(figure, place, columns=3)
     return figure
 
@@ -96,7 +91,7 @@ def munoz_ads_figure(rows: Rows) -> Figure:
     _explained(left, [row for row in rows if row["noise"] == "Laplace, same shift"])
     most = max(1e6 * (1 - row["revenue_ci_low"]) for row in rows)
     right.set_ylim(0, 1.1 * max(1.0, most))
-    right.set_title("revenue ratio 1.00, as published", loc="left", fontsize=10)
+    right.set_title("revenue ratio 1.00, as published")
     left.set(ylim=(-0.5, None), ylabel="overrun budgets (%)")
     right.set_ylabel("lost revenue (millionths)")
     for ax in (left, right):

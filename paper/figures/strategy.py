@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from matplotlib.figure import Figure
 
-from paper.figures.style import COLOURS, heading, legend_below, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from paper.figures.style import COLOURS, Rows, heading, legend_below, new_figure
 
 #: Method or limit, label, colour, mark.
 MARKS = (
@@ -21,7 +17,7 @@ MARKS = (
 LEAST = 0.01
 
 
-def strategy_figure(rows: Sequence[dict[str, Any]]) -> Figure:
+def strategy_figure(rows: Rows) -> Figure:
     """One panel per ε, problems side by side, losses on a logarithmic axis."""
     delta = max(row["delta"] for row in rows)
     rows = [row for row in rows if row["delta"] == delta]
@@ -37,7 +33,7 @@ def strategy_figure(rows: Sequence[dict[str, Any]]) -> Figure:
             height = [max(each or 0.0, LEAST) for each in value]
             ax.plot(at, height, mark, color=colour, label=label, markersize=7)
         ax.set(yscale="log", ylabel="loss, %")
-        ax.set_title(f"ε = {epsilon:g}", loc="left", fontsize=10)
+        ax.set_title(f"ε = {epsilon:g}")
         ax.set_xticks(range(len(names)), names if ax is axes[-1, 0] else [""] * len(names))
         ax.tick_params(axis="x", labelrotation=35)
     legend_below(figure, *axes[:, 0], columns=len(MARKS))

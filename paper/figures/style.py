@@ -1,14 +1,30 @@
-"""One look for all figures, and one way to write them."""
+"""One look for all figures of studies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+Rows = Sequence[dict[str, Any]]
+
+#: The project's look: a light grid behind the data, no frame above and to the right.
+RC: dict[str, Any] = {
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 150,
+    "figure.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "grid.color": "#e5e7eb",
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+}
 #: Colour, mark and name of each method; colours are told apart by normal, deuteran and protan eyes,
 #: marks without them. Variants without a colour share their method's.
 LOOKS: dict[str, tuple[str | None, str, str]] = {
@@ -57,42 +73,10 @@ def mark(method: str) -> str:
     return LOOKS[method][1]
 
 
-def new_figure(width: float = 7.0, height: float = 4.2, **subplots):
-    """(figure, axes) in the project's look, without touching global state."""
-    figure = blank_figure(width, height)
-    axes = figure.subplots(**subplots)
-    for ax in getattr(axes, "flat", [axes]):
-        dress(ax)
-    return figure, axes
-
-
-def blank_figure(width: float, height: float) -> Figure:
-    """A figure of a size in inches, without axes."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained", dpi=150)
-
-
-def column_beside(
-    width: float, height: float, *, beside: float, heights: Sequence[float]
-) -> tuple[Figure, Axes, list[Axes]]:
-    """A figure with one large panel of a width and height, and a column of others beside it."""
-    figure = blank_figure(width + beside, height)
-    places = figure.add_gridspec(
-        len(heights), 2, width_ratios=(width, beside), height_ratios=heights
-    )
-    main = figure.add_subplot(places[:, 0])
-    column = [figure.add_subplot(places[k, 1]) for k in range(len(heights))]
-    for ax in (main, *column):
-        dress(ax)
-    return figure, main, column
-
-
-def dress(ax: Axes) -> None:
-    """The project's look: a light grid behind the data, no frame above and to the right."""
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(True, color="#e5e7eb", linewidth=0.8)
-    ax.set_axisbelow(True)
+def new_figure(width: float, height: float, **subplots: Any) -> tuple[Figure, Any]:
+    """(figure, axes) of a size in inches."""
+    figure = Figure(figsize=(width, height))
+    return figure, figure.subplots(**subplots)
 
 
 def log_numbers(ax: Axes) -> None:
@@ -101,22 +85,20 @@ def log_numbers(ax: Axes) -> None:
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
 
 
-def legend_below(figure: Figure, *axes: Axes, columns: int, **look: Any) -> None:
-    """One legend below all axes: every label once, in the order in which it was drawn.
-
-    `look` may say otherwise, `loc` too.
-    """
+def legend_below(
+    figure: Figure, *axes: Axes, columns: int, loc: str = "outside lower center"
+) -> None:
+    """One legend below all axes: every label once, in the order in which it was drawn."""
     entries: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    place = {"loc": "outside lower center", "fontsize": 8, "frameon": False, **look}
-    figure.legend(entries.values(), entries.keys(), ncols=columns, **place)
+    figure.legend(entries.values(), entries.keys(), ncols=columns, loc=loc)
 
 
 def curve(
     ax: Axes,
-    rows: Sequence[dict[str, Any]],
+    rows: Rows,
     *,
     method: str,
     over: str,
@@ -149,4 +131,4 @@ def stated(ax: Axes, points: Sequence[tuple[float, float]], text: str = "") -> N
 
 def heading(figure: Figure, text: str) -> None:
     """The title of a figure with several panels."""
-    figure.suptitle(text, x=0.01, ha="left", fontsize=11)
+    figure.suptitle(text, x=0.01, ha="left")

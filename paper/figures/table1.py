@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
-from paper.figures.style import GUIDE, INK, NAMES, PUBLIC, colour, heading, new_figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Rows = Sequence[dict[str, Any]]
+from paper.figures.style import GUIDE, INK, NAMES, PUBLIC, Rows, colour, heading, new_figure
 
 
 def table1_figure(rows: Rows) -> Figure:

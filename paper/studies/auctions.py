@@ -15,17 +15,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import product
 
-from paper.metrics import Interval, mean_interval
+import pandas as pd
+
+from paper.metrics import mean_interval
 from paper.problems.auction import THIRD
-from paper.runner import Row, Sweep
+from paper.runner import Row, Setting, Sweep
 from paper.studies.comparison import auction_setting, comparison_rows, draw_auction
-from paper.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
+from paper.study import Study, tabled
 
 #: Powers of two around ε = 1; the paper states numbers at 1 and 2.
 HEADLINE_EPSILONS = ("1/4", "1/2", "1", "2", "4")
@@ -69,19 +70,22 @@ BUDGET_EPSILONS = ("1/4", "1/2", "1", "2")
 SHARES = ("1/3", "1/2", "3/4", "99/100")
 
 
+def sweep(draws: int, settings: Iterable[Setting]) -> tuple[Sweep, ...]:
+    return (Sweep(draw_auction, tuple(settings), draws),)
+
+
 def headline_sweeps(draws: int, quick: bool) -> tuple[Sweep, ...]:
-    settings = tuple(auction_setting(m, e, alpha=a) for m, e, a in HEADLINE)
-    return (Sweep(draw_auction, settings, draws),)
+    return sweep(draws, (auction_setting(m, e, alpha=a) for m, e, a in HEADLINE))
 
 
 def epsilon_sweeps(draws: int, quick: bool) -> tuple[Sweep, ...]:
     epsilons = QUICK_EPSILONS if quick else EPSILONS
-    settings = (auction_setting(m, e, case=case) for e in epsilons for m, case in OVER_EPSILON)
-    return (Sweep(draw_auction, tuple(settings), draws),)
+    curves = product(epsilons, OVER_EPSILON)
+    return sweep(draws, (auction_setting(m, e, case=case) for e, (m, case) in curves))
 
 
 def size_sweeps(draws: int, quick: bool) -> tuple[Sweep, ...]:
-    settings = tuple(
+    settings = (
         auction_setting(
             method,
             case=case,
@@ -91,79 +95,45 @@ def size_sweeps(draws: int, quick: bool) -> tuple[Sweep, ...]:
         for advertisers in (QUICK_SIZES if quick else SIZES)
         for method, case in OVER_SIZE
     )
-    return (Sweep(draw_auction, settings, draws),)
+    return sweep(draws, settings)
 
 
 def budget_sweeps(draws: int, quick: bool) -> tuple[Sweep, ...]:
     epsilons = ("1",) if quick else BUDGET_EPSILONS
-    split = (
-        auction_setting(method, epsilon, alpha=alpha)
-        for epsilon in epsilons
-        for method in ("benvenuti2025-realised-mask", "benvenuti2025")
-        for alpha in SHARES
-    )
-    ours = "database", "planned"
-    whole = (auction_setting(method, epsilon) for epsilon in epsilons for method in ours)
-    return (Sweep(draw_auction, (*split, *whole), draws),)
+    theirs = "benvenuti2025-realised-mask", "benvenuti2025"
+    split = (auction_setting(m, e, alpha=a) for e, m, a in product(epsilons, theirs, SHARES))
+    whole = (auction_setting(m, e) for e, m in product(epsilons, ("database", "planned")))
+    return sweep(draws, (*split, *whole))
 
 
 def headline_table(frame: pd.DataFrame) -> list[Row]:
     """Means in percent with 95 % intervals, violated rows counted exactly."""
-    rows: list[Row] = []
-    for (method, epsilon, alpha), part in frame.groupby(
-        ["method", "epsilon", "alpha"], sort=False, dropna=False
-    ):
-        mean = mean_interval(100.0 * part["suboptimality"].to_numpy())
-        rows.append(
-            {
-                "method": method,
-                "epsilon": float(Fraction(str(epsilon))),
-                "alpha": _share(alpha),
-                **mean.row("suboptimality_percent", ends="ci"),
-                "draws": mean.draws,
-                "violations": int(part["violated_rows"].sum()),
-            }
-        )
-    return rows
+
+    def row(key: Row, part: pd.DataFrame) -> Row:
+        return {
+            **mean_interval(100.0 * part["suboptimality"]).row("suboptimality_percent"),
+            "draws": len(part),
+            "violations": int(part["violated_rows"].sum()),
+        }
+
+    return tabled(frame, ("method", "epsilon", "alpha"), row)
 
 
 def epsilon_table(frame: pd.DataFrame) -> list[Row]:
-    """One row per method, case and ε; case (ii) also says how much it loses beyond case (i)."""
+    """One row per method, case and ε; case (ii) also says how much it loses beyond case (i).
+
+    That is the mean of differences, draw by draw on the same auctions.
+    """
     rows = comparison_rows(frame, ("method", "case", "epsilon"))
-    extra = _beyond_case_i(frame)
+    lost = frame.set_index(["method", "epsilon", "draw", "case"])["suboptimality"].unstack()
+    extra = (100.0 * (lost["ii"] - lost["i"])).dropna().groupby(["method", "epsilon"])
+    found = {(m, float(Fraction(e))): mean_interval(part) for (m, e), part in extra}
     names = ("over_case_i_percent", "over_case_i_low", "over_case_i_high")
     for row in rows:
-        found = extra.get((row["method"], row["epsilon"])) if row["case"] == "ii" else None
-        values = (None,) * 3 if found is None else (found.mean, found.low, found.high)
+        own = found.get((row["method"], row["epsilon"])) if row["case"] == "ii" else None
+        values = (None,) * 3 if own is None else (own.mean, own.low, own.high)
         row |= dict(zip(names, values, strict=True))
     return rows
-
-
-def _beyond_case_i(frame: pd.DataFrame) -> dict[tuple[str, float], Interval]:
-    """Case (ii) minus case (i), draw by draw on the same auctions."""
-    found: dict[tuple[str, float], Interval] = {}
-    for (method, epsilon), part in frame.groupby(["method", "epsilon"], sort=False):
-        wide = part.pivot(index="draw", columns="case", values="suboptimality")
-        if {"i", "ii"} <= set(wide.columns):
-            difference = 100.0 * (wide["ii"] - wide["i"]).dropna()
-            place = (str(method), float(Fraction(str(epsilon))))
-            found[place] = mean_interval(difference.to_numpy(dtype=float))
-    return found
-
-
-def size_table(frame: pd.DataFrame) -> list[Row]:
-    """One row per method, case and number of advertisers."""
-    return comparison_rows(frame, ("method", "case", "advertisers"))
-
-
-def budget_table(frame: pd.DataFrame) -> list[Row]:
-    """One row per method, ε and α_c (none for the database release)."""
-    rows = comparison_rows(frame, ("method", "epsilon", "alpha"))
-    return [row | {"alpha": _share(row["alpha"])} for row in rows]
-
-
-def _share(alpha: object) -> float | None:
-    return float(Fraction(alpha)) if isinstance(alpha, str) else None
 
 
 STUDIES = (
@@ -193,7 +163,7 @@ STUDIES = (
         name="ad-size",
         about="ad auction: loss against the number of advertisers (Figure 2)",
         sweeps=size_sweeps,
-        table=size_table,
+        table=partial(comparison_rows, keys=("method", "case", "advertisers")),
         figure="auctions:ad_size_figure",
         draws=100,
         quick_draws=10,
@@ -202,7 +172,7 @@ STUDIES = (
         name="ad-budget",
         about="ad auction: loss against the share of ε for the objective (appendix)",
         sweeps=budget_sweeps,
-        table=budget_table,
+        table=partial(comparison_rows, keys=("method", "epsilon", "alpha")),
         figure="auctions:ad_budget_figure",
         draws=200,
         quick_draws=50,

@@ -16,11 +16,11 @@ printed Λ divides by zero; ``printed`` uses Λ at the Slater point and is other
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import dp_cmdp as dp
 from paper.baselines import METHODS
@@ -34,10 +34,7 @@ from paper.policies import occupancy_program
 from paper.problems.auction import BUDGET, ad_auction, random_auction
 from paper.problems.grids import scenario
 from paper.runner import Row, Setting, Sweep, stream
-from paper.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
+from paper.study import Study, tabled
 
 #: The δ of the paper's experiments.
 DELTA = "1/10"
@@ -192,23 +189,22 @@ def table(frame: pd.DataFrame) -> list[Row]:
     0.0001 % of their optimum (less is too little to be measured), and ratios of means over the
     draws of a problem that has one database only.
     """
-    rows: list[Row] = []
-    for (name, epsilon), part in frame.groupby(["problem", "epsilon"], sort=False):
-        judged = _pooled(part) if name in ONE_DATABASE else part
+
+    def row(key: Row, part: pd.DataFrame) -> Row:
+        judged = part
+        if key["problem"] in ONE_DATABASE:
+            judged = part[["loss", "sampled", "certified_mean"]].mean().to_frame().T
         losing = judged[judged["loss"] >= NOTHING]
-        rows.append(
-            {
-                "problem": name,
-                "epsilon": float(Fraction(str(epsilon))),
-                **{f"{key}_percent": _percent(part[key]) for key in COLUMNS},
-                **_interval(part["loss"]),
-                "ratio": _median_ratio(losing, "certified_mean"),
-                "sampled_ratio": _median_ratio(losing, "sampled"),
-                "databases": len(judged),
-                "losing": len(losing),
-            }
-        )
-    return rows
+        return {
+            **{f"{name}_percent": _percent(part[name]) for name in COLUMNS},
+            **_interval(part["loss"]),
+            "ratio": _median_ratio(losing, "certified_mean"),
+            "sampled_ratio": _median_ratio(losing, "sampled"),
+            "databases": len(judged),
+            "losing": len(losing),
+        }
+
+    return tabled(frame, ("problem", "epsilon"), row)
 
 
 def summary(rows: list[Row]) -> dict[str, Any]:
@@ -227,26 +223,19 @@ def _span(ratios: list[float]) -> str:
     return f"{min(ratios):.2f} to {max(ratios):.2f}"
 
 
-def _pooled(part: pd.DataFrame) -> pd.DataFrame:
-    """Draws of one database as one row of means."""
-    return part[["loss", "sampled", "certified_mean"]].mean().to_frame().T
-
-
 def _median_ratio(part: pd.DataFrame, column: str) -> float | None:
     return float((part[column] / part["loss"]).median()) if len(part) else None
 
 
 def _interval(column: pd.Series[Any]) -> Row:
-    """95 % interval of the mean loss over draws; none from a single one."""
-    if len(column) < 2:
-        return {"loss_low_percent": None, "loss_high_percent": None}
-    mean = mean_interval(100.0 * column.to_numpy(dtype=float))
+    """95 % interval of the mean loss over draws."""
+    mean = mean_interval(100.0 * column)
     return {"loss_low_percent": max(mean.low, 0.0), "loss_high_percent": mean.high}
 
 
 def _percent(column: pd.Series[Any]) -> float | None:
-    values = np.array([v for v in column.tolist() if v is not None], dtype=float)
-    return None if values.size == 0 or np.isnan(values).all() else float(100 * np.mean(values))
+    mean = 100.0 * float(column.astype(float).mean())
+    return None if np.isnan(mean) else mean
 
 
 STUDY = Study(

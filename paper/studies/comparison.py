@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import dp_cmdp as dp
 from paper.baselines import METHODS, Answer, Method
@@ -22,9 +22,7 @@ from paper.linear import Floats, solve
 from paper.metrics import mean_interval, relative_loss
 from paper.problems.auction import BUDGET, DELTA, ad_auction, random_auction, split
 from paper.runner import Row, Setting, stream
-
-if TYPE_CHECKING:
-    import pandas as pd
+from paper.study import tabled
 
 #: Methods under options that change what they are: name of the variant, method, options.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -114,21 +112,20 @@ def comparison_rows(frame: pd.DataFrame, keys: Sequence[str]) -> list[Row]:
     Draws without an answer count in ``converged_percent`` alone. ``seconds`` is the median time of
     the method itself, on whatever machine ran it.
     """
-    table: list[Row] = []
-    for values, part in frame.groupby(list(keys), sort=False, dropna=False):
+
+    def row(key: Row, part: pd.DataFrame) -> Row:
         answered = part.dropna(subset=["suboptimality"])
-        row = dict(zip(keys, values, strict=True))
-        if "epsilon" in row:
-            row["epsilon"] = float(Fraction(str(row["epsilon"])))
-        row["draws"] = len(part)
-        row |= _percent("suboptimality", answered, "ci")
-        row |= _percent("violated", answered, "violated_ci")
-        row |= _percent("violated_budgets", answered, "violated_budgets_ci")
-        row["worst_violation"] = float(answered["worst_violation"].max())
-        row["converged_percent"] = 100.0 * float(part["converged"].mean())
-        row["seconds"] = float(part["seconds"].median())
-        table.append(row)
-    return table
+        return {
+            "draws": len(part),
+            **_percent("suboptimality", answered, "ci"),
+            **_percent("violated", answered, "violated_ci"),
+            **_percent("violated_budgets", answered, "violated_budgets_ci"),
+            "worst_violation": float(answered["worst_violation"].max()),
+            "converged_percent": 100.0 * float(part["converged"].mean()),
+            "seconds": float(part["seconds"].median()),
+        }
+
+    return tabled(frame, keys, row)
 
 
 def _percent(column: str, part: pd.DataFrame, ends: str) -> Row:

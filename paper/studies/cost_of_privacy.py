@@ -28,21 +28,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import dp_cmdp as dp
 from paper.baselines.ours import chosen, entries, simulated
 from paper.linear import Floats
-from paper.metrics import mean_interval, relative_loss
-from paper.policies import entrywise_policies, kept, perturbed_costs
+from paper.metrics import mean_interval, outcome
+from paper.policies import entrywise_policies, perturbed_costs
 from paper.problems.grids import scenario
 from paper.runner import Row, Setting, Sweep, stream
-from paper.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
+from paper.study import Study, tabled
 
 DELTA = Fraction(1, 10)
 ALPHAS = {"A": Fraction(99, 100), "b": Fraction(1, 100)}
@@ -82,7 +80,7 @@ def draw_policy(setting: Setting, seed: int, draw: int) -> Row:
     if method in ("database", "planned"):
         strategy = (entries if method == "database" else chosen)(grid.model, budget)
         found = simulated(grid.model, grid.values, budget, strategy, rng)
-        return _judged(setting["layout"], found.policy, bool(found.certificate))
+        return _judged(setting["layout"], found)
     own, alphas = OWN_RECORDS.get(method, False), ALPHAS
     if method == "munoz2021":
         budget = dp.PrivacyBudget(ALPHAS["b"] * budget.epsilon, DELTA / 2)
@@ -99,44 +97,35 @@ def _answered(layout: str, own_records: bool, lower: bytes, upper: bytes) -> Row
     """What the policy for a box costs; draws with noise at its public bounds share one."""
     model = entrywise_policies(scenario(layout).model, own_records=own_records).model
     box = dp.extend.UncertaintySet.box(np.frombuffer(lower), np.frombuffer(upper))
-    found = model.answer(box)
-    return _judged(layout, found.policy, bool(found.certificate))
+    return _judged(layout, model.answer(box))
 
 
-def _judged(layout: str, policy: dp.Policy, certified: bool) -> Row:
+def _judged(layout: str, found: Any) -> Row:
     """What a policy costs, and whether its certificate or the true limits fail."""
     grid = scenario(layout)
-    value = grid.model.value(policy, grid.values)
-    return {
-        "cost_of_privacy": max(relative_loss(grid.optimum, value), 0.0),
-        "violated": int(not (certified and kept(grid.model, grid.values, policy))),
-    }
+    judged = outcome(grid.model, grid.values, found, grid.optimum)
+    return {"cost_of_privacy": judged["suboptimality"], "violated": judged["violated"]}
 
 
 def table(frame: pd.DataFrame) -> list[Row]:
     """The printed table: means in percent with 95 % intervals, and the published numbers."""
     published = published_curves()
-    rows: list[Row] = []
-    for (method, epsilon), part in frame.groupby(["method", "epsilon"], sort=False):
-        eps = float(Fraction(str(epsilon)))
-        mean = mean_interval(100.0 * part["cost_of_privacy"].to_numpy())
-        curve = COUNTERPART.get(str(method))
-        rows.append(
-            {
-                "method": method,
-                "epsilon": eps,
-                "cost_of_privacy_percent": mean.mean,
-                "ci_low": max(mean.low, 0.0),
-                "ci_high": mean.high,
-                "published_percent": None
-                if curve is None
-                else float(np.interp(eps, published["epsilon"], published[curve])),
-                "draws": mean.draws,
-                "violations": int(part["violated"].sum()),
-                "private": method in PRIVATE,
-            }
-        )
-    return rows
+
+    def row(key: Row, part: pd.DataFrame) -> Row:
+        curve = published.get(COUNTERPART.get(key["method"], ""))
+        epsilon = float(Fraction(key["epsilon"]))
+        lost = mean_interval(100.0 * part["cost_of_privacy"])
+        return {
+            **lost.row("cost_of_privacy_percent", least=0.0),
+            "published_percent": None
+            if curve is None
+            else float(np.interp(epsilon, published["epsilon"], curve)),
+            "draws": len(part),
+            "violations": int(part["violated"].sum()),
+            "private": key["method"] in PRIVATE,
+        }
+
+    return tabled(frame, ("method", "epsilon"), row)
 
 
 def published_curves() -> dict[str, Floats]:

@@ -9,10 +9,8 @@ constraint of the true program is violated.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 import dp_cmdp as dp
 from paper.baselines import METHODS
@@ -20,10 +18,7 @@ from paper.blocks import true_slack
 from paper.policies import occupancy_program
 from paper.problems.grids import scenario
 from paper.runner import Row, Setting, Sweep, stream
-from paper.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
+from paper.study import Study, tabled
 
 #: As in the experiment on the cost of privacy.
 DELTA = "1/10"
@@ -56,23 +51,20 @@ def draw_answer(setting: Setting, seed: int, draw: int) -> Row:
 
 def table(frame: pd.DataFrame) -> list[Row]:
     """Per ε: how often its own test passes, and how far the answers are from being policies."""
-    rows: list[Row] = []
-    for epsilon, part in frame.groupby("epsilon", sort=False):
+
+    def row(key: Row, part: pd.DataFrame) -> Row:
         residual = part["residual"].astype(float)
         usable = (residual <= CONVERGED) & (part["own_test"] == 1)
-        rows.append(
-            {
-                "method": "hsu2014",
-                "epsilon": float(Fraction(str(epsilon))),
-                "draws": len(part),
-                "own_test_passed_percent": 100.0 * float(part["own_test"].mean()),
-                "converged_percent": 100.0 * float(usable.mean()),
-                "balance_missed_median": float(residual.median()),
-                "balance_missed_least": float(residual.min()),
-                "violated_percent": 100.0 * float(part["violated"].astype(float).mean()),
-            }
-        )
-    return rows
+        return {
+            "draws": len(part),
+            "own_test_passed_percent": 100.0 * float(part["own_test"].mean()),
+            "converged_percent": 100.0 * float(usable.mean()),
+            "balance_missed_median": float(residual.median()),
+            "balance_missed_least": float(residual.min()),
+            "violated_percent": 100.0 * float(part["violated"].astype(float).mean()),
+        }
+
+    return tabled(frame.assign(method="hsu2014"), ("method", "epsilon"), row)
 
 
 STUDY = Study(

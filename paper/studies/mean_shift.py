@@ -20,15 +20,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 import dp_cmdp as dp
 from dp_cmdp.extend import OneSided, Sensitivity
 from paper.runner import Row, Setting, Sweep
-from paper.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
+from paper.study import Study, tabled
 
 #: From strong to weak privacy.
 EPSILONS = ("1/4", "1/2", "1", "2", "3", "5", "10")
@@ -76,19 +74,16 @@ def mean_shift_lower_bound(epsilon: float, delta: float) -> float:
 
 def table(frame: pd.DataFrame) -> list[Row]:
     """Shifts in units of Δ, and each as a multiple of the bound."""
-    rows: list[Row] = []
-    for record in frame.to_dict("records"):
-        shifts = {kind: float(record[kind]) for kind in KINDS}
-        rows.append(
-            {
-                "delta": float(Fraction(str(record["delta"]))),
-                "epsilon": float(Fraction(str(record["epsilon"]))),
-                **shifts,
-                "optimal_over_bound": shifts["optimal"] / shifts["bound"],
-                "optimal_saves_percent": 100 * (1 - shifts["optimal"] / shifts["tight"]),
-            }
-        )
-    return sorted(rows, key=lambda row: (-row["delta"], row["epsilon"]))
+
+    def row(key: Row, part: pd.DataFrame) -> Row:
+        shifts = {kind: float(part[kind].iloc[0]) for kind in KINDS}
+        return {
+            **shifts,
+            "optimal_over_bound": shifts["optimal"] / shifts["bound"],
+            "optimal_saves_percent": 100 * (1 - shifts["optimal"] / shifts["tight"]),
+        }
+
+    return tabled(frame, ("delta", "epsilon"), row)
 
 
 STUDY = Study(

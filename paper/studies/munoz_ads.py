@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 import dp_cmdp as dp
 from paper.baselines import METHODS
@@ -21,10 +22,7 @@ from paper.linear import solve
 from paper.metrics import mean_interval
 from paper.problems.auction import BUDGET, VISITORS, auction, random_prices
 from paper.runner import Row, Setting, Sweep, stream
-from paper.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
+from paper.study import Study, tabled
 
 #: Groups and advertisers, the most a budget moves, and δ: all of their experiment.
 N, M = 200, 10
@@ -76,24 +74,20 @@ def expected_percent(epsilon: str) -> float:
 
 def table(frame: pd.DataFrame) -> list[Row]:
     """One row per noise and ε, with the published and the expected share of violated budgets."""
-    rows: list[Row] = []
-    for (epsilon, truncated), part in frame.groupby(["epsilon", "truncated"], sort=False):
-        text = str(epsilon)
-        broken = mean_interval(100.0 * part["violated_budgets"].to_numpy(dtype=float))
-        ratio = mean_interval(part["revenue_ratio"].to_numpy(dtype=float))
-        rows.append(
-            {
-                "epsilon": float(Fraction(text)),
-                "noise": "truncated Laplace" if truncated else "Laplace, same shift",
-                "draws": broken.draws,
-                **broken.row("violated_percent", ends="ci"),
-                "expected_percent": 0.0 if truncated else expected_percent(text),
-                "published_percent": 0.0 if truncated else PUBLISHED.get(text),
-                "violated_supplies_percent": 100.0 * float(part["violated_supplies"].mean()),
-                **ratio.row("revenue_ratio", ends="revenue_ci"),
-            }
-        )
-    return rows
+
+    def row(key: Row, part: pd.DataFrame) -> Row:
+        plain = key["noise"] == "Laplace, same shift"
+        return {
+            "draws": len(part),
+            **mean_interval(100.0 * part["violated_budgets"]).row("violated_percent"),
+            "expected_percent": expected_percent(key["epsilon"]) if plain else 0.0,
+            "published_percent": PUBLISHED.get(key["epsilon"]) if plain else 0.0,
+            "violated_supplies_percent": 100.0 * float(part["violated_supplies"].mean()),
+            **mean_interval(part["revenue_ratio"]).row("revenue_ratio", ends="revenue_ci"),
+        }
+
+    noise = frame["truncated"].map({True: "truncated Laplace", False: "Laplace, same shift"})
+    return tabled(frame.assign(noise=noise), ("epsilon", "noise"), row)
 
 
 STUDY = Study(

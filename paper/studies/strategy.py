@@ -12,23 +12,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import dp_cmdp as dp
 from paper.baselines.ours import simulated
-from paper.blocks import true_slack
-from paper.metrics import mean_interval, relative_loss
-from paper.policies import kept
+from paper.metrics import mean_interval, outcome
 from paper.problems import classes
 from paper.runner import Row, Setting, Sweep, stream
-from paper.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
+from paper.study import Study, tabled
 
 EPSILONS, DELTA, SMALL_DELTA = ("3/10", "1", "3", "10"), "1/1000", "1/1000000"
 #: ε at which the small δ is tried, too, and ε of a quick run.
@@ -110,9 +105,11 @@ def draw_loss(setting: Setting, seed: int, draw: int) -> Row:
         strategy = MENU[method] if chosen[0] is None else chosen[0]
         found = simulated(problem, values, budget, strategy, rng)
     seconds = time.perf_counter() - began
+    best = dp.answer(problem.at(values)).value
+    judged = outcome(problem, values, found, best)
     return {
-        "loss": 100.0 * _loss(problem, values, found),
-        "violated": _violated(problem, values, found),
+        "loss": 100.0 * judged["suboptimality"],
+        "violated": judged["violated"],
         "limit": limit,
         "choose": chosen[1],
         "solve": seconds,
@@ -121,42 +118,23 @@ def draw_loss(setting: Setting, seed: int, draw: int) -> Row:
     }
 
 
-def _loss(problem: Any, values: Any, found: Any) -> float:
-    best = dp.answer(problem.at(values))
-    signs = problem.sense * best.value, problem.sense * problem.value(found.decision, values)
-    return max(relative_loss(*signs), 0.0)
-
-
-def _violated(problem: Any, values: Any, found: Any) -> int:
-    """Rows that are violated, or policies that are unsafe, in exact arithmetic."""
-    if isinstance(problem, dp.ParametricCMDP):
-        return int(not (bool(found.certificate) and kept(problem, values, found.policy)))
-    return int((true_slack(problem, values, found.x) < 0).sum())
-
-
 def table(frame: pd.DataFrame) -> list[Row]:
     """One row per setting; losses are means in percent with 95 % intervals."""
     limits: Any = frame.groupby(["problem", "epsilon", "delta"])["limit"].mean()
-    rows: list[Row] = []
-    for values, part in frame.groupby(list(KEYS), sort=False):
-        key: Row = dict(zip(KEYS, values, strict=True))
-        mean = mean_interval(part["loss"])
-        limit = limits[tuple(key[name] for name in ("problem", "epsilon", "delta"))]
-        budget = {name: float(Fraction(str(key[name]))) for name in ("epsilon", "delta")}
+
+    def row(key: Row, part: pd.DataFrame) -> Row:
+        limit = limits[key["problem"], key["epsilon"], key["delta"]]
         choose = part["choose"].median()
-        rows.append(
-            {
-                **key,
-                **budget,
-                **mean.row("loss_percent", ends="ci"),
-                "draws": mean.draws,
-                "violations": int(part["violated"].sum()),
-                "limit_percent": None if np.isnan(limit) else float(limit),
-                "choose_seconds": None if np.isnan(choose) else float(choose),
-                "solve_seconds": float(part["solve"].median()),
-            }
-        )
-    return rows
+        return {
+            **mean_interval(part["loss"]).row("loss_percent"),
+            "draws": len(part),
+            "violations": int(part["violated"].sum()),
+            "limit_percent": None if np.isnan(limit) else float(limit),
+            "choose_seconds": None if np.isnan(choose) else float(choose),
+            "solve_seconds": float(part["solve"].median()),
+        }
+
+    return tabled(frame, KEYS, row)
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:

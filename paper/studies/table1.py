@@ -8,16 +8,15 @@ All systems answer the same ad auctions (10 groups, 5 advertisers, private price
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from paper.runner import Row, Sweep
 from paper.studies import exposure
 from paper.studies.comparison import auction_setting, comparison_rows, draw_auction, variant
 from paper.studies.exposure import HIDDEN
 from paper.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The ticks of the paper's table: private blocks, and whether the constraints are satisfied.
 PAPER_TICKS: dict[str, tuple[str, bool]] = {

@@ -13,11 +13,10 @@ from paper.bounds.instance import instance_bound
 from paper.bounds.mean_limit import mean_upper_limit
 from paper.bounds.noise import Law, release_noise
 from paper.bounds.positive_part import EntryNoise
-from paper.bounds.public import public_interval
 from paper.bounds.row_tails import RowTerms
 from paper.bounds.worst_answer import WorstAnswer
 from paper.linear import LinearProgram
-from tests.paper.conftest import knapsack, rounded, small_auction
+from tests.paper.conftest import knapsack, rounded
 
 BUDGET = dp.PrivacyBudget(1, "1/10")
 #: Midpoints: the average over them of f(quantile(u)) is E f(N) up to about 1/GRID.
@@ -121,16 +120,6 @@ def test_the_failure_of_a_row_is_bounded_and_nearly_exact():
         assert seen - 0.018 <= terms.failure(float(slack)) <= seen + 0.03  # five standard errors
     assert terms.failure(float(total.max()) + 10.0) == 0.0
     assert terms.failure(-1.0) == 1.0
-
-
-def test_the_public_interval_contains_every_optimum():
-    rng = np.random.default_rng(2)
-    for program in (rounded(), small_auction(), knapsack(3, private_c=True)):
-        (robust, optimistic), envelope = public_interval(program), program.envelope
-        for _ in range(8):
-            theta = rng.uniform(envelope.lower, envelope.upper)
-            optimum = dp.answer(program.at(theta)).value
-            assert robust - 1e-7 <= optimum <= optimistic + 1e-7
 
 
 def test_the_certified_bound_of_a_knapsack_is_known():

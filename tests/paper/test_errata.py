@@ -10,10 +10,9 @@ from scipy.integrate import trapezoid
 import dp_cmdp as dp
 from paper.baselines import METHODS
 from paper.blocks import entrywise, form
-from paper.bounds.feasible_set import concentration_radius, diameter_bound
 from paper.bounds.noise import Law, release_noise
 from paper.bounds.theorem import StandardForm, optimality_system, paper_bound, repaired_terms
-from paper.linear import LinearProgram, solve
+from paper.linear import LinearProgram, coordinate_ranges, solve
 from paper.metrics import relative_loss
 from paper.policies import occupancy_program
 from paper.problems.auction import ad_auction
@@ -175,8 +174,7 @@ def test_the_repaired_theorem_holds_and_is_far_above_the_truth():
     lp = true_program()
     gap = solve(lp).objective - np.mean([lp.c @ found.x for *_, found in draws(TRUTH, 60)])
     bound = paper_bound(small_program(), TRUTH, budget=BUDGET)
-    assert bound.hoffman.exact
-    assert bound.value == bound.at_least > 10 * gap
+    assert bound.value > 10 * gap
     assert paper_bound(small_program(), TRUTH, budget=BUDGET, form="printed").value == math.inf
 
 
@@ -184,7 +182,8 @@ def test_the_concentration_bound_points_the_other_way():
     lp = true_program()
     best = solve(lp).x
     far = np.array([np.linalg.norm(f.x - best) for *_, f in draws(TRUTH, 200)])
-    radius = concentration_radius(diameter_bound(lp), failure=0.1)
+    low, high = coordinate_ranges(lp)
+    radius = np.linalg.norm(high - low) * math.sqrt(math.log(1 / 0.1) / 2)
     assert np.mean(far - far.mean() >= radius) <= 0.1  # printed: ≥ 0.9
 
 
