@@ -4,16 +4,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dp_cmdp._src.accounting.budget import PrivacyBudget, shown_up
 from dp_cmdp._src.base.errors import InvalidArgumentError, PrivacyWarning
-
-
-def test_numbers_are_read_as_they_are_written() -> None:
-    for tenth in (0.1, "0.1", "1/10", Fraction(1, 10), Decimal("0.1"), np.float64(0.1)):
-        assert PrivacyBudget(tenth, "1e-6") == PrivacyBudget(Fraction(1, 10), Fraction(1, 10**6))
 
 
 @pytest.mark.parametrize(
@@ -34,14 +28,6 @@ def test_bad_delta_is_refused_by_name(delta: Any) -> None:
 def test_weak_parameters_are_warned_about(epsilon: Any, delta: Any) -> None:
     with pytest.warns(PrivacyWarning, match="promises little"):
         PrivacyBudget(epsilon, delta)
-
-
-@pytest.mark.parametrize(
-    ("value", "meant"), [(0.1 + 0.2, "3/10"), (1 / 3, "1/3"), (np.float32(1) / 3, "1/3")]
-)
-def test_a_float_that_nearly_is_a_short_fraction_is_warned_about(value: Any, meant: str) -> None:
-    with pytest.warns(PrivacyWarning, match=f'epsilon="{meant}"'):
-        PrivacyBudget(value, "1/1000")
 
 
 @pytest.mark.parametrize(

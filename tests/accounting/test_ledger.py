@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -153,27 +152,6 @@ def test_a_ledger_survives_pickling_a_new_object_and_a_change_of_folder(
     monkeypatch.chdir("/")
     for again in (relative, pickle.loads(pickle.dumps(ledger)), PrivacyLedger(ledger.path, "a")):
         assert again.head == ledger.head
-
-
-def test_threads_together_never_exceed_the_total(tmp_path: Path) -> None:
-    ledger = create(tmp_path / "ledger.db", "x", PrivacyBudget(1, "1/10"))
-    outcomes: list[bool] = []
-
-    def work() -> None:
-        for _ in range(4):
-            try:
-                ledger.debit(TENTH)
-                outcomes.append(True)
-            except BudgetExceededError:
-                outcomes.append(False)
-
-    threads = [Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (outcomes.count(True), outcomes.count(False)) == (10, 6)
-    assert ledger.verify().head.count == 11
 
 
 def test_a_commit_waits_for_the_disk(ledger: PrivacyLedger) -> None:

@@ -176,14 +176,6 @@ def test_members_missing_twice_or_unknown_are_refused(tmp_path: Path) -> None:
     refused(forge(tmp_path / "x.npz", ARRAY, flat), "other arrays")
 
 
-def test_files_of_the_first_version_are_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "old.npz"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name in ("format", "facts", "digest"):
-            archive.writestr(f"{name}.npy", text_member("{}"))
-    refused(path, r"written by version 0\.1.*ledgers")
-
-
 @pytest.mark.parametrize(
     "header",
     ["[" * 200_000 + "]" * 200_000, '{"version": ' + "9" * 5000 + "}", '{"a": 1, "a": 2}', "{", "",

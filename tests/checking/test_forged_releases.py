@@ -12,6 +12,7 @@ import pytest
 from dp_cmdp._src.accounting.budget import PrivacyBudget
 from dp_cmdp._src.base.documents import write_document
 from dp_cmdp._src.checking.verify import verify
+from dp_cmdp._src.data.affine import Affine
 from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
 from dp_cmdp._src.noise.laws import Laplace
@@ -227,6 +228,25 @@ def test_a_file_with_a_weaker_adjacency_is_refused_by_who_knows_it(
     if edit in ("an entry that nobody changes", "negated", "nothing", "twice", "a person left out"):
         assert not alone  # impossible whatever the adjacency
     assert "not compared with yours" in repr(alone).splitlines()[0]
+
+
+@pytest.mark.parametrize("strategy", ["entries", "queries"])
+@pytest.mark.parametrize("apart", [True, False])
+def test_noise_for_single_entries_does_not_protect_records_of_two(
+    tmp_path: Path, strategy: str, apart: bool
+) -> None:
+    """Whether a record meets one sum with both of its entries, or two sums with one each."""
+    own, half = np.arange(12), 6
+    theta = Envelope(np.full(12, 0.05), np.ones(12), radius=0.25)
+    rows = np.kron(np.eye(2), np.ones(half))
+    A = Affine.sparse(theta[own], (own // half, own), rows.shape)
+    lp = ParametricLP(np.ones(12), A=A, b=[1.0, 1.0], upper=1.0)
+    budget, values = PrivacyBudget(2, "1/1000"), Database.of(np.full(12, 0.5), theta)
+    made = publish(lp, values, budget, Strategy.named(strategy), System())
+    for records, proved in ((own, True), (own % half if apart else own // 2, False)):
+        claimed = Envelope(theta.lower, theta.upper, radius=theta.radius, records=records)
+        said = made.document() | {"envelope": claimed.document()}
+        assert bool(verify(write_document(tmp_path / "release.npz", "release", said))) is proved
 
 
 def test_noise_for_half_of_what_a_record_moves_is_seen_by_the_checkers_own_count(

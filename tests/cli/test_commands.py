@@ -180,6 +180,9 @@ def test_the_audit_has_a_report_and_an_exit_code(
         (["corridor", "--epsilon", "-1"], "epsilon must be positive"),
         (["corridor", "--delta", "0.7"], "delta must lie in"),
         (["corridor", "--ledger", "no/such.ledger", "--account", "a"], "ledger"),
+        (["corridor", "--ledger", "l.ledger"], "--account must name the database"),
+        (["corridor", "--account", "me"], "--account needs --ledger"),
+        (["corridor", "--unit", "me"], "--unit needs --ledger"),
         (["corridor", "--epsilon", "1e-100000000"], "epsilon must have an exponent"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -54,27 +53,6 @@ def test_an_interrupted_command_is_gone_on_from_without_spending(
     assert (farm / "out/release.npz").read_bytes() == paid
     assert say("verify", "out")[0] == 0
     assert account.spent.epsilon == 1
-
-
-def test_control_c_while_noise_is_drawn_leaves_a_whole_release(
-    farm: Path, say: Any, account: dp.PrivacyLedger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = publishing.Measurement.draw
-
-    def draw(self: Any, values: Any, source: Any) -> Any:
-        if not source.simulated:
-            os.kill(os.getpid(), signal.SIGINT)
-        return real(self, values, source)
-
-    monkeypatch.setattr(publishing.Measurement, "draw", draw)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        code, _, err = say(*LP, *ONCE, *PAID)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert code == 130
-    assert "what was released is not lost: out/release.npz" in err
-    assert len(dp.Release.load("out/release.npz").outcomes) == 1
 
 
 def test_a_release_put_there_meanwhile_stays_and_the_new_one_is_written_beside_it(

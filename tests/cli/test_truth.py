@@ -246,14 +246,3 @@ def test_nothing_of_an_earlier_run_is_left_beside_a_new_answer(
     assert {path.name for path in (gate / "out").iterdir()} == {
         "problem.npz", "answer.npz", "layout.json", "certificate.json", "answer.png", "notes.txt",
     }  # fmt: skip
-
-
-def test_a_run_that_is_refused_leaves_the_earlier_one_as_it_was(
-    gate: Path, account: dp.PrivacyLedger, set_truth: Any, say: Any
-) -> None:
-    set_truth(*TRUTHS["open"])
-    assert say("solve", *GRID, *BUDGET, *PAID, "--compare")[0] == 0
-    before = public_files(gate / "out") | public_files(gate / "out/curator_only")
-    assert "never written over" in say("solve", *GRID, *BUDGET, *PAID)[2]
-    assert public_files(gate / "out") | public_files(gate / "out/curator_only") == before
-    assert len(before) == 8

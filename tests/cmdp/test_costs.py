@@ -11,7 +11,7 @@ import dp_cmdp as dp
 from dp_cmdp._src.cmdp.charges import EXCESS
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
-from tests.cmdp.models import bounds, highest_costs, line, two_ways
+from tests.cmdp.models import bounds, line, two_ways
 
 InvalidArgumentError = dp.errors.InvalidArgumentError
 ONLY = dp.Policy(np.ones((4, 1)))
@@ -54,21 +54,6 @@ def charged(
     return dp.ParametricCMDP(**facts, costs=cost)
 
 
-def swept_cost(env: Any, policy: dp.Policy, price: Any, gamma: float) -> float:
-    """Discounted cost of a policy by sweeps over P."""
-    P = env.unwrapped.P
-    step, moves = np.zeros(len(P)), np.zeros((len(P), len(P)))
-    for s in P:
-        for a in P[s]:
-            for p, n, _, over in P[s][a]:
-                step[s] += policy.probabilities[s, a] * p * price(s, a, int(n))
-                moves[s, int(n)] += 0.0 if over else policy.probabilities[s, a] * p
-    cost = np.zeros(len(P))
-    for _ in range(2500):
-        cost = step + gamma * moves @ cost
-    return float(env.unwrapped.initial_state_distrib @ cost)
-
-
 # --------------------------------------------------------------------------------- what is charged
 
 
@@ -99,27 +84,21 @@ def test_acting_charges_one_action_everywhere_or_in_a_state():
     assert [group.name for group in model.envelope.groups] == ["cost"]
 
 
-@pytest.mark.parametrize("slippery", [True, False])
-@pytest.mark.parametrize("name", ["4x4", "8x8"])
-def test_the_certificate_covers_the_falls_of_the_policy_found(name, slippery):
-    # in the 8x8 lake at γ = 0.99 and a true limit of 0.015, occupied holes would be certified to
-    # cost 0 while the policy falls at a true cost of 0.055
-    env, gamma = lake(name, slippery), 0.99
-    holes = holes_of(env)
-    model = charged(tables(env) | {"gamma": gamma}, holes, on="entering", limit=(0.01, 0.1))
-    found = model.answer(model.envelope.uncertainty)
-    true = swept_cost(env, found.policy, lambda s, a, n: float(n in holes), gamma)
-    assert found.certificate.verified
-    assert true <= highest_costs(model, found.policy, found.known)[0] + 1e-9 <= 0.01 + 2e-9
-    at = model.at(np.append(np.ones(holes.size), 0.01))
-    assert dp.evaluate(at, found.policy).costs[0] == pytest.approx(true, abs=1e-9)
-
-
 # -------------------------------------------------------------------- rounding is on the safe side
 
 
 @pytest.mark.parametrize(
-    "p", [[1 / 3] * 3, [0.1] * 10, [0.7, 0.2, 0.1], [1.0], [0.333333333] * 3, [1 - 1e-16, 1e-310]]
+    "p",
+    [
+        [1 / 3] * 3,
+        [0.1] * 10,
+        [0.7, 0.2, 0.1],
+        [1.0],
+        [0.333333333] * 3,
+        [1 - 9e-10],
+        [1 + 9e-10],
+        [1 - 1e-16, 1e-310],
+    ],
 )
 @pytest.mark.parametrize(
     ("low", "high"), [(-1.0, -0.5), (-1.0, 1.0), (-0.7, 0.0), (0.1, 1.0), (-1e9, 1)]

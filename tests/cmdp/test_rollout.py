@@ -10,7 +10,6 @@ import dp_cmdp as dp
 from dp_cmdp import Policy, rollout
 from dp_cmdp._src.cmdp.rollout import StepCosts
 from dp_cmdp.errors import InvalidArgumentError
-from tests.cmdp.models import known_set
 from tests.cmdp.test_costs import lake, tables
 
 
@@ -127,26 +126,6 @@ def test_a_vector_environment_that_resets_in_the_same_step_is_refused():
 
 
 # ---------------------------------------------------------------- which costs an answer is charged
-
-
-def thin_ice() -> tuple[dp.ParametricCMDP, np.ndarray, object]:
-    """How bad each frozen place is, is private; the limit is public."""
-    env = lake()
-    ice = np.flatnonzero(np.ravel(env.unwrapped.desc) == b"F")  # type: ignore[attr-defined]
-    cost = dp.PrivateCost(states=ice, cost=dp.Envelope(0, 1, radius=0.1), limit=3.0)
-    model = dp.ParametricCMDP(**tables(env), gamma=0.95, costs=cost)
-    return model, np.random.default_rng(0).uniform(0, 0.6, ice.size), env
-
-
-def test_costs_of_the_worst_database_are_what_the_certificate_bounds():
-    model, theta, env = thin_ice()
-    known = known_set(np.zeros(theta.size), theta)
-    found = model.answer(known)
-    played = rollout(env, found, episodes=2000, seed=1)
-    low, high = played.cost_intervals(0.9999)[0]
-    (exact,) = dp.evaluate(model.at(theta), found.policy).costs
-    assert low <= exact <= high
-    assert exact <= 3.0
 
 
 @pytest.mark.parametrize("on", ["entering", "acting", "occupying"])

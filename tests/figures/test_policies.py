@@ -10,7 +10,6 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp.figures import Places, View
-from tests.cmdp.models import highest_costs
 from tests.figures.drawn import check_texts, texts, titles
 
 EVERY = "for every database the release allows"
@@ -40,32 +39,10 @@ def lake() -> Any:
     return dp.gymnasium.load("FrozenLake-v1", gamma=0.95, costs=holes)
 
 
-@pytest.fixture(scope="module")
-def joined() -> Any:
-    """Certified by what is known of cost and limit together."""
-    model = dp.envs.HazardGridEnv("paper").model()
-    truth = {"cost": [0.9, 0.9, 0, 0, 0.9, 0.9], "limit": 0.6}
-    answers: list[Any] = list(dp.simulate(model, truth, strategy="queries", draws=4, **BUDGET))
-    ends = [
-        (highest_costs(model, one.policy, one.known)[0], model.worst(one.known).limit[0])
-        for one in answers
-    ]
-    found, (cost, limit) = max(zip(answers, ends, strict=True), key=lambda pair: pair[1])
-    assert found.certificate.verified
-    assert cost > 1.1 * limit
-    return found
-
-
 @pytest.fixture(scope="module", params=["paper", "rooms", "two_hazards", "lake"])
 def model(request: pytest.FixtureRequest) -> Any:
     name = request.param
     return lake() if name == "lake" else dp.envs.HazardGridEnv(name).model()
-
-
-def bars(figure: Any) -> list[float]:
-    """Lengths of the bars of the panel that compares costs with limits."""
-    (ax,) = (ax for ax in figure.axes if "verified" in ax.get_title(loc="left"))
-    return [bar.get_width() for bar in ax.patches]
 
 
 def test_without_data_everything_is_proved_of_the_envelope() -> None:
@@ -73,10 +50,6 @@ def test_without_data_everything_is_proved_of_the_envelope() -> None:
     assert any("cost ≤ limit for every database of the envelope" in t for t in texts(figure))
     assert "no data read" in texts(figure)
     assert not any("robust" in text for text in texts(figure))
-
-
-def test_simulated_noise_is_named_in_the_picture(joined: Any) -> None:
-    assert any("SIMULATED" in text for text in texts(joined.plot()))
 
 
 def test_every_picture_has_texts_that_can_be_read(model: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import gymnasium as gym
@@ -74,55 +73,6 @@ class Pixels(Walk):
         picture = np.zeros((3, 3), dtype=np.float32)
         picture[self.place] = 1.0
         return picture
-
-
-class Slippery(Walk):
-    def step(self, action: int) -> Any:
-        return super().step(action if self.np_random.random() < 0.9 else 0)
-
-
-class Pointless(Walk):
-    """Draws a number and forgets it."""
-
-    def step(self, action: int) -> Any:
-        self.np_random.random()
-        return super().step(action)
-
-
-class Nested(Walk):
-    """Draws from a generator that hangs on something else."""
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        self.weather = {"wind": [np.random.default_rng(seed)]}
-        return super().reset(seed=seed)
-
-    def step(self, action: int) -> Any:
-        self.weather["wind"][0].random()
-        return super().step(action)
-
-
-class Unseeded(Walk):
-    """Never seeds its generator, which is made at the first draw."""
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        self.place, self.steps = (0, 0), 0
-        return self.observation(), {}
-
-    def step(self, action: int) -> Any:
-        self.np_random.random()
-        return super().step(action)
-
-
-class Python(Walk):
-    def step(self, action: int) -> Any:
-        random.random()
-        return super().step(action)
-
-
-class Numpy(Walk):
-    def step(self, action: int) -> Any:
-        np.random.random()  # noqa: NPY002
-        return super().step(action)
 
 
 class Tired(Walk):

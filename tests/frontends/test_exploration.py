@@ -53,23 +53,6 @@ def test_keys_name_states_that_no_observation_does():
     assert model.environment.states_at(1, 2).tolist() == [model.environment.keys.index((1, 2))]
 
 
-@pytest.mark.parametrize(
-    "env",
-    [
-        rooms.Slippery(),
-        rooms.Pointless(),
-        rooms.Nested(),
-        rooms.Unseeded(),
-        rooms.Python(),
-        rooms.Numpy(),
-    ],
-    ids=lambda env: type(env).__name__,
-)
-def test_a_step_that_draws_random_numbers_is_refused(env):
-    with pytest.raises(InvalidArgumentError, match=r"must be deterministic.*drew random numbers"):
-        load(env, gamma=0.9)
-
-
 def test_a_start_that_is_drawn_needs_a_seed_and_keeps_to_it():
     with pytest.raises(InvalidArgumentError, match="seed must be given"):
         load(rooms.Anywhere(), gamma=0.9)
@@ -111,13 +94,6 @@ def test_a_limit_that_only_walks_meet_is_no_part_of_the_model():
 
     model, plain = (load(env, gamma=0.9) for env in (Late(), Walk()))
     assert same_matrix(model.T, plain.T)
-
-
-def test_a_key_that_forgets_what_matters_is_refused():
-    with pytest.raises(InvalidArgumentError, match="key must hold everything"):
-        load(rooms.Locked(), gamma=0.9)
-    whole = load(rooms.Locked(), gamma=0.9, key=lambda env: (env.place, env.opened))
-    assert whole.environment.num_states == 15
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 from fractions import Fraction
@@ -31,6 +30,7 @@ from dp_cmdp._src.release.measurement import (
 )
 from dp_cmdp._src.release.release import Release
 from tests.kernel.worlds import budget
+from tests.marked import reachable
 
 ONE = budget(1, "1/100")
 WEIGHTS = np.array([[2, 1, 0], [0, -1, 1], [0, 3, 0], [0, 0, -5], [0, 0, 0]])
@@ -291,22 +291,6 @@ def test_noise_for_real_use_is_what_the_operating_system_gives():
     assert drawn(1) == drawn(1) != drawn(2)
 
 
-def reached(start: Any) -> list[Any]:
-    """Everything that can be reached from an object, but for classes, functions and modules."""
-    seen, waiting, found = set(), [start], []
-    skipped = (type, type(gc), type(reached), type(len))
-    while waiting:
-        thing = waiting.pop()
-        if id(thing) in seen or isinstance(thing, skipped):
-            continue
-        seen.add(id(thing))
-        found.append(thing)
-        waiting += gc.get_referents(thing)
-        if isinstance(thing, np.ndarray) and thing.base is not None:
-            waiting.append(thing.base)
-    return found
-
-
 @pytest.mark.parametrize("kind", ["linear", "largest"])
 def test_nothing_of_the_truth_can_be_reached_from_an_outcome(kind):
     envelope = Envelope(0, 8, radius=1, shape=3)
@@ -321,7 +305,7 @@ def test_nothing_of_the_truth_can_be_reached_from_an_outcome(kind):
     true = set(query.true_integers(values)) - {0}
     cells = set(envelope._cells(values))
     for start in (outcome, release):
-        things = reached(start)
+        things = list(reachable(start))
         assert any(thing is envelope for thing in things)
         for thing in things:
             assert thing is not values

@@ -8,41 +8,29 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
-from dp_cmdp._src.program.parametric import ParametricLP
-from tests.oracles import problems
+from dp_cmdp._src.data.envelope import UncertaintySet
+from paper.problems import families
 
 DATA = Path(__file__).parents[1] / "oracles" / "data"
 ANSWERS = [row for row in json.loads((DATA / "answers.json").read_text()) if "x" in row]
 VALUES = {row["problem"]: row for row in json.loads((DATA / "values.json").read_text())}
 
 
-def program(numbers: problems.Numbers) -> ParametricLP:
-    theta = Envelope(numbers.low, numbers.high, radius=numbers.radius)
-    A, b = numbers.A, numbers.b
-    if numbers.private == "A":
-        A = theta[:].reshape(A.shape) + A
-    else:
-        b = b - theta[:]
-    return ParametricLP(numbers.c, A=A, b=b, upper=numbers.upper)
-
-
 @pytest.mark.parametrize("name", ["knapsack 20 x 1000", "staffing"])
 def test_values_without_data_and_without_privacy_are_as_recorded(name):
-    numbers = problems.knapsack() if name.startswith("knapsack") else problems.staffing()
-    lp = program(numbers)
+    lp, values = (families.knapsack if name.startswith("knapsack") else families.staffing)()
     robust = lp.answer(lp.envelope.uncertainty)
     assert robust.value == pytest.approx(VALUES[name]["robust"], rel=1e-6)
     assert robust.bound == pytest.approx(VALUES[name]["robust"], rel=1e-6)
-    plain = lp.at(numbers.values)
+    plain = lp.at(values)
     optimum = plain.answer(plain.envelope.uncertainty)
     assert optimum.value == pytest.approx(VALUES[name]["optimum"], rel=1e-6)
 
 
 @pytest.mark.parametrize("row", ANSWERS, ids=lambda row: f"{row['problem']}-{row['known']}")
 def test_recorded_answers_are_proved_with_the_recorded_slack(row):
-    numbers = problems.knapsack(3, 12) if "knapsack" in row["problem"] else problems.staffing()
-    lp = program(numbers)
+    weights = "knapsack" in row["problem"]
+    lp, _ = families.knapsack(3, 12) if weights else families.staffing()
     size, count = len(row["lower"]), len(row["q"])
     known = UncertaintySet(
         np.array(row["lower"]),
@@ -50,7 +38,7 @@ def test_recorded_answers_are_proved_with_the_recorded_slack(row):
         sparse.csr_array(np.reshape(np.array(row["W"], dtype=float), (count, size))),
         np.array(row["q"], dtype=float),
     )
-    table = np.reshape(np.array(row["multipliers"], dtype=float), (numbers.b.size, count))
+    table = np.reshape(np.array(row["multipliers"], dtype=float), (lp.b.size, count))
     proof = lp._certificate(row["x"], known, sparse.csr_array(table))
     assert proof.verified
     for claimed, text in zip(proof.slack.tolist(), row["slack"], strict=True):
@@ -59,5 +47,5 @@ def test_recorded_answers_are_proved_with_the_recorded_slack(row):
     assert lp.certify(row["x"], known)
     found = lp.answer(known)
     assert found.value >= row["value"] - 1e-6 * abs(row["value"])
-    worse = 1.001 if numbers.private == "A" else 0.999
+    worse = 1.001 if weights else 0.999
     assert not lp.certify(worse * np.array(row["x"]), known)

@@ -14,14 +14,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from scipy import sparse
 
 import dp_cmdp as dp
 from dp_cmdp import ParametricCMDP as ParametricCMDP
@@ -30,9 +28,7 @@ from dp_cmdp import Policy as Policy
 from dp_cmdp import PrivacyBudget as PrivacyBudget
 from dp_cmdp import Release as Release
 from dp_cmdp import errors as errors
-from dp_cmdp._src.base.documents import write_document
-from dp_cmdp._src.release.measurement import Query, System
-from dp_cmdp._src.release.strategy import LinearQueries
+from dp_cmdp._src.release.measurement import System
 from dp_cmdp.envs import HazardGridEnv as HazardGridEnv
 from tests.cmdp.models import highest_costs
 
@@ -94,11 +90,6 @@ def table_database(table: Any, envelope: dp.Envelope) -> dp.Database:
     made = dp.Database(table, envelope)
     made.read()
     return made
-
-
-def hidden(database: dp.Database) -> Any:
-    """The private numbers of an invented database."""
-    return database.read()
 
 
 # ----------------------------------------------------------------------------------------- ledgers
@@ -345,11 +336,6 @@ def command_for_grid(folder: Path, *, layout: str, as_json: bool = False) -> int
     return command("solve", *options, *(["--json"] if as_json else []))
 
 
-def command_for_program(folder: Path, *, model: Path, private: Path) -> int:
-    """`dp-cmdp solve MODEL`, in the same way."""
-    return command("solve", str(model), "--private", str(private), *_SPENDING, "--out", str(folder))
-
-
 _SPENDING = ("--epsilon", "2", "--delta", "1/1000", "--strategy", "queries")
 
 
@@ -476,106 +462,9 @@ def load_environment_of_kinds(env: Any, *, gamma: float, costs: Mapping[str, Any
     return dp.gymnasium.load(env, gamma=gamma, costs=costs)
 
 
-def save_policy(found: Found, path: Path) -> Path:
-    """The policy of an answer as a file."""
-    return found.decision.save(path)
-
-
 def verify(*paths: Path) -> Any:
     """What public files prove."""
     return dp.verify(*paths)
-
-
-#: The modules that check files, which count for themselves what a record can move.
-CHECKER = "dp_cmdp/_src/checking"
-#: The module in which whoever measures linear queries counts that.
-COUNT_OF_PRODUCER = "dp_cmdp._src.release.measurement"
-
-
-@contextmanager
-def halved_count() -> Iterator[None]:
-    """Whoever measures linear queries counts half of what a record moves, and adds half the noise.
-
-    A checker with a count of its own is not changed by it.
-    """
-    query_class: Any = Query
-    usual = Query.sensitivity
-
-    def halved(query: Any) -> Any:
-        found = usual(query)
-        half = {name: -(-getattr(found, name) // 2) for name in ("l1", "largest")}
-        return replace(found, **half, l2_squared=-(-found.l2_squared // 4))
-
-    query_class.sensitivity = halved
-    try:
-        yield
-    finally:
-        query_class.sensitivity = usual
-
-
-# ------------------------------------------------------------------------------------ forged files
-
-
-def is_proved(path: Path) -> bool:
-    """Whether `verify` finds nothing wrong with a file."""
-    return bool(dp.verify(path))
-
-
-def _edited(release: Release, which: int, **changes: Any) -> Release:
-    """A release with other integers, or another query, of one of its outcomes."""
-    outcomes = list(release.outcomes)
-    outcome = outcomes[which]
-    query, integers = changes.get("query"), changes.get("integers", outcome.integers)
-    if query is not None:
-        measurement = object.__new__(type(outcome.measurement))
-        measurement.__dict__.update(outcome.measurement.__dict__ | {"query": query})
-        outcome = replace(outcome, measurement=measurement)
-    outcomes[which] = replace(outcome, integers=tuple(integers))
-    return replace(release, outcomes=tuple(outcomes))
-
-
-def redrawn(release: Release, entry: int, *, lowest: float) -> Release:
-    """A forged release: its noise put the lower end of an entry's interval at about `lowest`."""
-    (outcome,) = release.outcomes
-    query = outcome.measurement.query
-    cells = round((lowest - release.lower[entry]) / query.envelope.step[entry])
-    moved = query.weights.toarray()[:, entry] * cells
-    return _edited(release, 0, integers=map(int.__add__, outcome.integers, moved.tolist()))
-
-
-@dataclass(frozen=True)
-class Forged:
-    """The content of a release file that no release has."""
-
-    document: dict[str, Any]
-
-    def save(self, path: Path) -> Path:
-        return write_document(path, "release", self.document)
-
-
-def claimed_for(release: Release, records: Any) -> Any:
-    """A forged release: it says that it protects records of several entries."""
-    kept = release.envelope
-    bounds = {"radius": kept.radius, "records": records}
-    joined = dp.Envelope(kept.lower, kept.upper, **bounds)
-    return Forged(release.document() | {"envelope": joined.document()})
-
-
-def query_weights(release: Release) -> Any:
-    """Weights of the measured linear queries, as a dense array."""
-    return release.outcomes[-1].measurement.query.weights.toarray()
-
-
-def reweighted(release: Release, entry: int, *, factor: int) -> Release:
-    """A forged release: its measured queries weigh one entry by another factor.
-
-    What was measured, integer by integer, is left as it is.
-    """
-    query = release.outcomes[-1].measurement.query
-    weights = query.weights.toarray()
-    weights[:, entry] *= factor
-    other = Query(query.envelope, sparse.csr_array(weights))
-    return _edited(release, len(release.outcomes) - 1, query=other)
 
 
 # ------------------------------------------------------------------------- releases of the explorer
@@ -673,19 +562,6 @@ def breaking_answers(monkeypatch: Any, kind: str, error: BaseException) -> None:
         monkeypatch.setattr(f"dp_cmdp._src.{module}.answered", broken)
 
 
-def breaking_second_look(monkeypatch: Any, error: BaseException) -> None:
-    """From now on `error` is raised between the first measurement and the second."""
-
-    usual = LinearQueries.__call__
-
-    def broken(step: Any, problem: Any, release: Release, budget: Any) -> Any:
-        if release.simulated:
-            return usual(step, problem, release, budget)
-        raise error
-
-    monkeypatch.setattr(LinearQueries, "__call__", broken)
-
-
 def pressing_during_noise(monkeypatch: Any, press: Callable[[], None]) -> None:
     """From now on `press` is called while noise is drawn."""
     usual = System.draw
@@ -717,25 +593,3 @@ def spend_cvxpy(problem: Any, values: Mapping[Any, Any], ledger: PrivacyLedger) 
 def answer(problem: ParametricLP, release: Release) -> Any:
     """The best decision for what a release says; spends nothing."""
     return dp.answer(problem, release)
-
-
-def auction_database(folder: Path, ledger: Path, prices: str) -> Any:
-    """The explorer's real database of 2 groups and 2 advertisers, with a table of prices."""
-    from dp_cmdp.explorer.paid import PaidReleases
-    from dp_cmdp.explorer.sources import AuctionSource
-
-    path = folder / "prices.csv"
-    path.write_text(prices)
-    return PaidReleases(AuctionSource(2, 2, 0.1, path), ledger, "account", folder / "out")
-
-
-def grid_database(folder: Path, ledger: Path, hazards: str, limits: str) -> Any:
-    """The explorer's real database of the layout islands, with tables of hazards and limits."""
-    from dp_cmdp.envs import named_layout
-    from dp_cmdp.explorer.paid import PaidReleases
-    from dp_cmdp.explorer.sources import GridSource
-
-    (folder / "hazards.csv").write_text(hazards)
-    (folder / "limits.csv").write_text(limits)
-    source = GridSource(named_layout("islands"), folder / "hazards.csv", folder / "limits.csv")
-    return PaidReleases(source, ledger, "account", folder / "out")

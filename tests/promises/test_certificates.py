@@ -22,7 +22,6 @@ from tests.promises.adapter import (
     bars_against_limit,
     certify,
     command_for_grid,
-    command_for_program,
     highest_cost,
     linear_program,
     load_answer,
@@ -157,17 +156,6 @@ def test_what_the_command_says_of_a_policy(
         assert re.search(proof(COST), in_one_line(text))
     else:
         check_document(json.loads(text)["certificate"], COST)
-
-
-def test_what_the_command_writes_of_a_program(tmp_path: Path) -> None:
-    (tmp_path / "model.lp").write_text("maximize\n p: 3 x + 2 y\nsubject to\n cap: x + y <= 8\nend")
-    (tmp_path / "spec.toml").write_text(
-        '[[private]]\nkind = "rhs"\nrows = ["cap"]\nlower = 5\nupper = 10\nradius = 0.1\n'
-    )
-    files = {"model": tmp_path / "model.lp", "private": tmp_path / "spec.toml"}
-    assert command_for_program(tmp_path / "out", **files) == 0
-    report = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    check_document(report["certificate"], ROWS)
 
 
 # ---------------------------------------------------------------------------------- as pictures

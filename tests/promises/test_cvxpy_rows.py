@@ -79,18 +79,6 @@ def test_of_several_limits_on_one_variable_all_are_kept(order: tuple[int, ...], 
         assert shortfall(sign * a * np.eye(SIZE), sign * np.full(SIZE, b), x.value) <= 0
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_a_curved_objective_leaves_public_rows_exact(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    A, b = rng.uniform(0.1, 9, (2, SIZE)), rng.uniform(1, 9, 2)
-    x = cp.Variable(SIZE)
-    cap = private_parameter(SIZE, lower=50, upper=60, radius=0.1, name="cap")
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 40)), [x <= cap, A @ x <= b])
-    answer = solve_cvxpy(problem, {"cap": [55.0] * SIZE}, epsilon=1, delta="1/1000", simulated=seed)
-    assert answer.certificate.verified
-    assert shortfall(A, b, x.value) <= 0
-
-
 BOUNDS = [(-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0), (-2.0, -1.0), (1.0, 2.0)]
 
 

@@ -190,6 +190,10 @@ SOURCES = {
     "a Generator": (lambda: np.random.default_rng(0), lambda env: env.source.random()),
     "a RandomState": (lambda: np.random.RandomState(0), lambda env: env.source.random()),
     "a random.Random": (lambda: random.Random(0), lambda env: env.source.random()),
+    "one inside a list": (
+        lambda: [np.random.default_rng(0)],
+        lambda env: env.source[0].random(),
+    ),
     "numpy's": (nothing, lambda env: np.random.random()),  # noqa: NPY002
     "Python's": (nothing, lambda env: random.random()),
     "Gymnasium's, never seeded": (nothing, lambda env: env.np_random.random()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from http.cookies import SimpleCookie
-from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -42,14 +41,6 @@ def test_the_printed_address_opens_the_page(start: str) -> None:
     assert "dp_cmdp explorer" in answers[-1].text
 
 
-def test_cookies_grant_nothing(start: str) -> None:
-    """A page of another port makes browsers send them, with whatever address it can think of."""
-    _, cookies = opened(start)
-    for name, url in explorer_parts(f"{origin(start)}/").items():
-        said = {"Cookie": cookies, "Origin": origin(start)}
-        assert ask(url, upgrade=name == "socket", **said).status == 403
-
-
 @pytest.mark.parametrize("of", ["http://127.0.0.1:80", "http://localhost", "null", "http://a.b"])
 def test_what_another_page_asks_is_refused_even_with_the_key(start: str, of: str) -> None:
     _, cookies = opened(start)
@@ -63,16 +54,3 @@ def test_a_socket_that_does_not_say_its_page_is_refused(start: str) -> None:
     socket = explorer_parts(start)["socket"]
     assert ask(socket, upgrade=True, Cookie=cookies).status == 403
     assert ask(socket, upgrade=True, Cookie=cookies, Origin=origin(start)).status == 101
-
-
-def test_no_answer_may_be_shown_in_a_frame(start: str) -> None:
-    answers, cookies = opened(start)
-    for base in (start, f"{origin(start)}/", f"{start}nowhere/"):
-        parts = explorer_parts(base)
-        answers += [ask(parts[name], Cookie=cookies) for name in ("page", "polling")]
-        answers.append(ask(parts["socket"], upgrade=True, Cookie=cookies, Origin="http://a.b"))
-    for answer in answers:
-        headers = {name.lower(): value for name, value in answer.headers.items()}
-        assert headers["content-security-policy"] == "frame-ancestors 'none'"
-        assert headers["x-frame-options"] == "DENY"
-    assert Path(urlsplit(start).path).name not in "".join(map(str, (a.headers for a in answers)))

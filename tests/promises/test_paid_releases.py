@@ -18,9 +18,7 @@ from tests.promises.adapter import (
     Interrupted,
     PrivacyLedger,
     Release,
-    answer,
     breaking_answers,
-    breaking_second_look,
     command,
     explorer_of_auction,
     linear_program,
@@ -180,33 +178,6 @@ def test_whatever_is_raised_after_the_debit_carries_the_release(
     check_carried(raised.value, ledger)
 
 
-def test_an_answer_is_found_from_a_carried_release_without_spending(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = new_account(tmp_path / "ledger.sqlite")
-    with monkeypatch.context() as patch:
-        breaking_answers(patch, "program", KeyboardInterrupt())
-        with pytest.raises(KeyboardInterrupt) as raised:
-            a_program(ledger)
-    release = check_carried(raised.value, ledger)
-    again = Release.load(release.save(tmp_path / "release.npz"))
-    assert answer(small_program(), again).certificate.verified
-    assert spent(ledger) == 1.0
-
-
-def test_between_two_looks_the_first_one_is_carried(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = new_account(tmp_path / "ledger.sqlite")
-    breaking_second_look(monkeypatch, KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt) as raised:
-        two_looks(ledger)
-    release = check_carried(raised.value, ledger)
-    assert float(release.budget.epsilon) == 0.25
-    truth: Any = [1, 1.5, 4]
-    assert truth in release.uncertainty
-
-
 @pytest.mark.parametrize("call", [a_program, a_model, two_looks])
 def test_control_c_while_noise_is_drawn_waits_for_the_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[[PrivacyLedger], Any]
@@ -221,41 +192,6 @@ def test_control_c_while_noise_is_drawn_waits_for_the_release(
     finally:
         signal.signal(signal.SIGINT, before)
     check_carried(raised.value, ledger)
-
-
-def test_what_is_refused_before_the_debit_carries_nothing(tmp_path: Path) -> None:
-    ledger = new_account(tmp_path / "ledger.sqlite", epsilon="1/2")
-    with pytest.raises(Exception, match="remain") as raised:
-        a_program(ledger)
-    assert getattr(raised.value, "release", None) is None
-    problem = small_program()
-    unread = Database.deferred(lambda: [9, 9, 9], problem.envelope)
-    rich = new_account(tmp_path / "rich.sqlite")
-    with pytest.raises(Exception, match="cannot be used") as refused:
-        spend_two_looks(problem, unread, rich)
-    error: Any = refused.value
-    assert error.release.outcomes == ()  # nothing was measured
-    assert spent(rich) == 1.0
-
-
-@pytest.fixture(params=["program", "model"])
-def interrupted(request: Any, place: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """A command that pays, and is interrupted before it has an answer."""
-    new_account(place / "one.sqlite")
-    breaking_answers(monkeypatch, request.param, KeyboardInterrupt())
-    return LP if request.param == "program" else GRID
-
-
-def test_an_interrupted_command_leaves_the_release_it_paid_for(
-    place: Path, capsys: Any, interrupted: tuple[str, ...]
-) -> None:
-    assert command(*interrupted, *ONCE, *PAID) == 130
-    assert "out/release.npz" in capsys.readouterr().err
-    release = Release.load(place / "out/release.npz")
-    assert paid_entry(release) == 2
-    assert not list((place / "out").glob("*.json"))
-    assert command(*interrupted, *ONCE, *PAID) == 2  # and it is not written over
-    assert Release.load(place / "out/release.npz").ledger_reference == release.ledger_reference
 
 
 def test_the_explorer_keeps_a_release_that_is_not_answered(

@@ -6,23 +6,15 @@ account is debited, and one text says that the values cannot be used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.promises.adapter import (
-    Database,
-    Envelope,
-    auction_database,
     command,
-    grid_database,
-    linear_program,
     new_account,
     private_parameter,
-    released_by,
-    spend,
     spend_cvxpy,
     spent,
 )
@@ -183,103 +175,6 @@ def test_a_file_of_private_numbers_is_refused_after_the_debit_in_one_text(
     assert len(texts) == 1
 
 
-HAZARDS = (
-    "",
-    "row,col,severity\n0,6,1e30\n",
-    "row,col,severity\n0,6,nan\n",
-    "row,col,severity\n0,6,much\n",
-    "row,col,severity\n99,99,0.1\n",
-    "row,col,severity\n0,6,0.1\n0,6,0.1\n",
-    "row,severity\n0,0.1\n",
-)
-PRICES = (
-    "",
-    "group,advertiser,price\n0,0,1e30\n0,1,0.6\n1,0,0.5\n1,1,0.2\n",
-    "group,advertiser,price\n0,0,nan\n0,1,0.6\n1,0,0.5\n1,1,0.2\n",
-    "group,advertiser,price\n0,0,0.1\n",
-    "group,advertiser,price\n7,0,0.1\n0,1,0.6\n1,0,0.5\n1,1,0.2\n",
-    "group,advertiser,price\n-1,0,0.1\n0,1,0.6\n1,0,0.5\n1,1,0.2\n",
-    "group,advertiser\n0,0\n",
-)
-#: What the explorer may be given, and a good table to go with a bad one.
-EXPLORED: dict[str, Callable[[Path, Path, str], Any]] = {
-    "hazards": lambda folder, ledger, bad: grid_database(
-        folder, ledger, bad, "kind,limit\nhazard,0.7\n"
-    ),
-    "limits": lambda folder, ledger, bad: grid_database(
-        folder, ledger, "row,col,severity\n0,6,0.1\n", bad
-    ),
-    "prices": auction_database,
-}
-BAD = {
-    "hazards": HAZARDS,
-    "limits": (
-        "",
-        "kind,limit\n",
-        "kind,limit\nhazard,1e30\n",
-        "kind,limit\nhazard,nan\n",
-        "kind,limit\nhazard,0.7\nhazard,0.7\n",
-        "kind,limit\nother,0.7\n",
-    ),
-    "prices": PRICES,
-}
-
-
-@pytest.mark.parametrize("which", EXPLORED)
-def test_files_of_the_explorer_are_refused_after_the_debit_in_one_text(
-    tmp_path: Path, which: str
-) -> None:
-    texts = set()
-    for number, bad in enumerate(BAD[which]):
-        ledger = new_account(tmp_path / f"{number}.sqlite")
-        explorer = EXPLORED[which](tmp_path, tmp_path / f"{number}.sqlite", bad)
-        with pytest.raises(Exception, match="cannot be used") as refused:
-            released_by(explorer, epsilon=1, delta="1/1000")
-        texts.add(str(refused.value))
-        assert refused.value.__context__ is refused.value.__cause__ is None
-        assert spent(ledger) == 1.0
-    assert len(texts) == 1
-
-
-def failing() -> Any:
-    raise ValueError("0.123")
-
-
-def quitting() -> Any:
-    yield 1.0
-    raise KeyError("0.123")
-
-
-VALUES: tuple[Any, ...] = (
-    [1e30, 1],
-    [float("nan"), 1],
-    [float("inf"), 1],
-    ["one", 1],
-    [1],
-    [[1, 1]],
-    None,
-    {"other": [1, 1]},
-    object(),
-)
-
-
-def test_values_of_a_callable_are_refused_after_the_debit_in_one_text(tmp_path: Path) -> None:
-    envelope = Envelope([0.5, 0.5], [2, 2], radius=0.05)
-    problem = linear_program(envelope, maximize=[3, 2], rows=[{0: 0, 1: 1}], limits=[4.0])
-    reads: list[Callable[[], Any]] = [failing, quitting]
-    reads += [lambda values=values: values for values in VALUES]
-    texts = set()
-    for number, read in enumerate(reads):
-        ledger = new_account(tmp_path / f"{number}.sqlite")
-        database = Database.deferred(read, envelope)
-        with pytest.raises(Exception, match="cannot be used") as refused:
-            spend(problem, database, ledger)
-        texts.add(str(refused.value))
-        assert refused.value.__context__ is refused.value.__cause__ is None
-        assert spent(ledger) == 1.0
-    assert len(texts) == 1
-
-
 def test_numbers_of_a_cvxpy_problem_are_refused_after_the_debit_in_one_text(tmp_path: Path) -> None:
     import cvxpy as cp
 
@@ -293,24 +188,4 @@ def test_numbers_of_a_cvxpy_problem_are_refused_after_the_debit_in_one_text(tmp_
             spend_cvxpy(problem, {cap: values}, ledger)
         texts.add(str(refused.value))
         assert spent(ledger) == 1.0
-    assert len(texts) == 1
-
-
-@pytest.mark.parametrize("strategy", ["entries", "queries"])
-@pytest.mark.parametrize("verb", ["solve", "publish"])
-def test_hazards_of_the_command_are_refused_after_the_debit_in_one_text(
-    place: Path, capsys: Any, strategy: str, verb: str
-) -> None:
-    head = '{"format": "dp_cmdp.Hazards/1", "kinds": {"hazard": {"severity": '
-    texts = set()
-    for bad in ("", "{}", f'{head}[[0, 1, 1e30]], "tolerance": 0.7}}}}}}', f"{head}NaN}}}}}}"):
-        (place / "hazards.json").write_text(bad)
-        ledger = new_account(place / "ledger.sqlite")
-        account = ("--ledger", "ledger.sqlite", "--account", "account", "--out", "out")
-        budget = ("--epsilon", "1", "--delta", "1/1000", "--strategy", strategy)
-        how = (verb, "corridor", "--data", "hazards.json")
-        assert command(*how, *budget, *account) == 2
-        texts.add(capsys.readouterr().err)
-        assert spent(ledger) == 1.0
-        (place / "ledger.sqlite").unlink()
     assert len(texts) == 1

@@ -184,6 +184,36 @@ def test_a_large_envelope_is_stored_once(ledger: PrivacyLedger) -> None:
     assert ledger.path.stat().st_size <= size + 4096
 
 
+# ----------------------------------------------------------- people who share or change few entries
+
+
+def test_a_person_at_few_of_many_places_is_one_unit(ledger: PrivacyLedger) -> None:
+    people = prices(entries_per_record=2)
+    accepted(ledger, people, prices(entries_per_record=2))
+    for other in (prices(), prices(entries_per_record=3), prices(records=[0, 0, 0])):
+        refused(ledger, other, "how many change at once")
+    accepted(ledger, prices(name="weight", radius=1))
+
+
+def test_one_entry_of_many_and_a_limit_that_limits_nothing_change_no_unit(
+    ledger: PrivacyLedger,
+) -> None:
+    accepted(ledger, prices(), prices(entries_per_record=1), prices(records=[0, 1, 2]))
+    pair = {"name": "weight", "records": [0, 0, 1]}
+    accepted(ledger, prices(**pair), prices(**pair, entries_per_record=2))
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_records_that_overlap_are_compared_as_a_whole(
+    ledger: PrivacyLedger, order: list[int]
+) -> None:
+    change = [[0.1, 0.1, 0], [0, 0.2, 0.2]]
+    accepted(ledger, prices(radius=None, change=change))
+    accepted(ledger, prices(radius=None, change=[change[k] for k in order]))
+    refused(ledger, prices(radius=None, change=[[0.1, 0.1, 0], [0, 0.2, 0.1]]))
+    refused(ledger, prices(radius=[0.1, 0.2, 0.2]), "records of 'price' are others")
+
+
 # --------------------------------------------------------------------------------------- old files
 
 

@@ -40,16 +40,6 @@ def lake(radius: float | None) -> tuple[Any, list[float]]:
 BOTH = pytest.mark.parametrize("problem", [program, lake])
 
 
-def test_an_envelope_says_that_an_entry_may_change_to_anything() -> None:
-    assert "whole range" not in repr(Envelope(0, 1, radius=0.1, shape=3))
-    assert "whole range" in repr(Envelope(0, 1, shape=3))
-
-
-def test_a_joined_envelope_says_so_when_one_of_its_groups_does() -> None:
-    groups = {"price": Envelope(0, 1, radius=0.1, shape=3), "budget": Envelope(5, 9, shape=2)}
-    assert "whole range" in repr(Envelope.join(groups))
-
-
 @BOTH
 def test_a_release_that_will_tell_nothing_is_warned_of_before_anything_is_spent(
     problem: Any, tmp_path: Path

@@ -13,33 +13,6 @@ from dp_cmdp._src.advice.advise import ratio
 
 from .cases import SMALL, dense, small
 
-ASKED: dict[str, Any] = {"epsilon": "1/2", "delta": "1/1000"}
-
-
-def auction(groups: int) -> Any:
-    """Groups buy from 5 advertisers at private prices; budgets grow with the groups."""
-    count = 5
-    theta = dp.Envelope(0, 1, radius=1, shape=(groups, count))
-    entry = np.arange(groups * count)
-    one_each = np.kron(np.eye(groups), np.ones(count))  # a group buys one unit
-    A = dp.Affine.sparse(
-        theta[:].reshape(-1),
-        (entry % count, entry),
-        (count + groups, groups * count),
-        constant=np.vstack([np.zeros((count, groups * count)), one_each]),
-    )
-    return dp.ParametricLP(
-        maximize=np.random.default_rng(3).uniform(0.5, 1, groups * count),
-        A=A,
-        b=np.concatenate([np.full(count, groups / 10), np.ones(groups)]),
-        upper=1,
-    )
-
-
-@pytest.fixture(scope="module")
-def advice() -> Any:
-    return dp.advise(auction(60), **ASKED, draws=16)
-
 
 def test_advice_is_the_same_whoever_computes_it() -> None:
     asked: dict[str, Any] = {"epsilon": [1, 4], "delta": "1/1000", "draws": 6}

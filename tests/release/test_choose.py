@@ -21,7 +21,6 @@ from dp_cmdp._src.release.choose import (
     Simulator,
     choose,
     menu,
-    promises_nothing,
 )
 from dp_cmdp._src.release.measurement import Measurement, Outcome
 from dp_cmdp._src.release.publish import publish
@@ -137,11 +136,3 @@ def test_budgets_for_which_no_noise_is_built_leave_the_plain_release() -> None:
     assert {score.strategy for score in choice.scores} == {
         score.strategy for score in menu(True)[:4]
     }
-
-
-@pytest.mark.parametrize(("radius", "nothing"), [(None, True), (0.02, False)])
-def test_a_release_that_will_tell_nothing_is_known_before(radius: Any, nothing: bool) -> None:
-    theta = dp.Envelope(0.5, 2, radius=radius, shape=3)
-    problem = dp.ParametricLP(maximize=[3, 2], A=[[theta[0], theta[1]]], b=[theta[2]])
-    simulator = Simulator(problem, NOTHING_KNOWN)
-    assert promises_nothing(simulator, Strategy.entries(), budget()) is nothing
