@@ -157,26 +157,11 @@ def run(
     scheduler: str | None = None,
     progress: str = "",
 ) -> pd.DataFrame:
-    """Run what is missing of some sweeps and return all of their records.
+    """Run what is missing of some sweeps: one row per draw, in the order of the sweeps.
 
-    Parameters
-    ----------
-    sweeps : sequence of Sweep
-    seed : int
-    store : path, optional
-        SQLite file of records, from which an interrupted run goes on.
-    workers : int, optional
-        Processes; all cores by default, 1 runs in this process.
-    scheduler : str, optional
-        Address of a Dask scheduler, which is used instead.
-    progress : str
-        Name of a progress bar; none by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per draw, in an order that does not depend on how it was run;
-        ``attrs["made_now"]`` is how many were not in the store yet.
+    An interrupted run goes on from its `store`, a SQLite file. It uses so many processes as
+    `workers` says (all cores by default, 1 is this process), or a Dask scheduler at an address.
+    ``attrs["made_now"]`` of the records is how many were not in the store yet.
     """
     chunks = [chunk for sweep in sweeps for chunk in sweep.chunks(seed)]
     connection = nullcontext() if scheduler is None else _connected(scheduler)

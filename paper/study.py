@@ -38,37 +38,18 @@ def _nothing(rows: list[Row]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One published table or figure.
-
-    Attributes
-    ----------
-    name, about : str
-    sweeps : callable
-        ``sweeps(draws, quick)``: what is run; a quick run may have fewer settings.
-    table : callable
-        From records to the rows of the table.
-    figure : str
-        ``"module:function"`` in :mod:`paper.figures`: from the rows to the picture.
-    draws, quick_draws : int
-        Per setting.
-    summary : callable
-        From the rows to what can be said of all of them; its ``note`` is printed.
-    columns : tuple of str
-        What of the table is printed; all of it by default.
-    fewest_draws : int
-        That the intervals of the table need.
-    """
+    """One published table or figure."""
 
     name: str
     about: str
-    sweeps: Callable[[int, bool], tuple[Sweep, ...]]
-    table: Callable[[pd.DataFrame], list[Row]]
-    figure: str
-    draws: int
+    sweeps: Callable[[int, bool], tuple[Sweep, ...]]  # (draws, quick): what is run
+    table: Callable[[pd.DataFrame], list[Row]]  # from records to rows
+    figure: str  # "module:function" in paper.figures: from the rows to the picture
+    draws: int  # per setting
     quick_draws: int
-    summary: Callable[[list[Row]], dict[str, Any]] = _nothing
-    columns: tuple[str, ...] = ()
-    fewest_draws: int = 2
+    summary: Callable[[list[Row]], dict[str, Any]] = _nothing  # its note is printed
+    columns: tuple[str, ...] = ()  # what of the table is printed; all of it by default
+    fewest_draws: int = 2  # that the intervals of the table need
 
     def picture(self, rows: list[Row]) -> Any:
         """The figure of a table."""

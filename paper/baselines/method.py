@@ -15,28 +15,14 @@ from paper.linear import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a method returns for one draw of its noise.
+    """What a method returns for one draw of its noise."""
 
-    Attributes
-    ----------
-    x : FloatArray or None
-        The answer; None when the method found none.
-    converged : bool
-        Whether the method's own stopping rule was met.
-    note : str
-        What a reader of the result must know: leaks, failures, settings chosen. Never a value.
-    outcomes : tuple of Outcome
-        The noisy numbers, for methods that publish some.
-    known, estimate : UncertaintySet and array, or None
-        What was then known of the entries, and taken for them in the objective.
-    """
-
-    x: Floats | None
-    converged: bool = True
-    note: str = ""
-    outcomes: tuple[Any, ...] = ()
-    known: Any = None
-    estimate: Floats | None = None
+    x: Floats | None  # None when the method found none
+    converged: bool = True  # whether its own stopping rule was met
+    note: str = ""  # what a reader must know: leaks, failures, settings. Never a value
+    outcomes: tuple[Any, ...] = ()  # the noisy numbers, where some are published
+    known: Any = None  # of the entries, an uncertainty set
+    estimate: Floats | None = None  # of the entries, in the objective
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,26 +46,13 @@ Solver = Callable[..., Answer]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Method:
-    """One system of the comparison.
+    """One system of the comparison."""
 
-    Attributes
-    ----------
-    name : str
-        The file it lives in, and its key in the registry.
-    private : str
-        The blocks among "Abc" that it protects. It reads the others as they are.
-    promises_feasibility : bool
-        Whether every answer satisfies the true constraints, with certainty.
-    solver : Solver
-    model : str
-        ``"differential privacy"``, ``"joint differential privacy"`` or ``"none"``.
-    """
-
-    name: str
-    private: str
-    promises_feasibility: bool
+    name: str  # its key in the registry
+    private: str  # the blocks among "Abc" that it protects; it reads the others as they are
+    promises_feasibility: bool  # of every answer, for the true constraints, with certainty
     solver: Solver
-    model: str = "differential privacy"
+    model: str = "differential privacy"  # or "joint differential privacy", or "none"
 
     def run(
         self,
@@ -92,10 +65,7 @@ class Method:
     ) -> Answer:
         """Answer the program once; failure of an engine or an iteration is a result.
 
-        Raises
-        ------
-        RefusedError
-            When the method does not apply to this program. No data was read.
+        A method that does not apply to a program is refused, before data is read.
         """
         try:
             return self.solver(Task(program, values, budget, rng), **options)

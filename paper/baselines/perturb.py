@@ -114,24 +114,10 @@ def perturb(
 ) -> Perturbed:
     """Noise on every block with a share; those without one leak.
 
-    Parameters
-    ----------
-    whole : Entrywise
-    values : array
-        The database.
-    shares : mapping
-        (ε, δ) of each protected block.
-    envelope : Envelope
-        Of the coefficients: that of `whole.program`, or one with another adjacency.
-    truncated, shift
-        Without truncation the noise of A and b is Laplace noise with the same σ, and the intervals
-        reach `shift`·s: they may miss the truth.
-    count : int, optional
-        k of the support; by default all m·n entries of A and all m of b, as the paper counts.
-    unread : str
-        Blocks that are taken to be at their worst, and not read.
-    realised_mask_NOT_PRIVATE : bool
-        Leave the zeros of A and c as they are.
+    `envelope` is that of the coefficients, perhaps with another adjacency. Without truncation A
+    and b get Laplace noise with the same σ, and the intervals reach `shift`·s: they may miss the
+    truth. `count` is k of the support, by default all m·n entries of A and all m of b, as the paper
+    counts. Blocks `unread` are taken to be at their worst.
     """
     entries, (lower, upper) = whole.values(values), whole.around(values)
     estimate, outcomes, leaks = entries.copy(), [], []

@@ -1,17 +1,11 @@
 """Points that the private program will accept, each with the probability that it does not.
 
-A point y bounds the private answer from below whenever it is feasible for the released box. Take
-boxes B_f that grow from the true values (f = 0) over the mean ends of the released intervals
-(f = ½) to their furthest ends (f = 1, the *worst box*), and y_f optimal for B_f. Whether the
-release accepts y_f is bounded in two ways, the smaller counts:
-
-* *entrywise*: the released box lies in B_f unless some interval leaves it; the noises of the
-  entries are independent, so this probability is a product of known tails;
-* *rowwise*: row i fails at y_f with a probability that :mod:`paper.bounds.row_tails` bounds,
-  because it is a sum of independent terms; the rows' probabilities add up.
-
-With losses L_0 ≤ L_1 ≤ … ≤ L_F of the points and p_f ≥ P(y_f rejected), p_F = 0, the best accepted
-point loses on average at most L_0 + Σ_f (L_{f+1} − L_f) p_f: the *staircase*.
+Boxes B_f grow from the true values (f = 0) over the mean ends of the released intervals (f = ½) to
+their furthest ends (f = 1, the *worst box*); y_f is optimal for B_f. Whether a release accepts it
+is bounded in two ways: *entrywise*, by a product of tails, because the released box lies in B_f
+unless some interval leaves it, and *rowwise* (:mod:`paper.bounds.row_tails`). The losses L_f and
+probabilities p_f of rejection give the *staircase* L_0 + Σ_f (L_{f+1} − L_f) p_f: section 5 of
+``docs/theory.md``.
 """
 
 from __future__ import annotations

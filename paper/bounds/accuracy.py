@@ -1,20 +1,14 @@
 """How much privacy costs: bounds that hold, for the curator who chooses a budget.
 
-Let x* be optimal for the true data (A, b, c), X its feasible set, and x̃ the private answer, optimal
-for c̃ = c + e over X̃ ⊆ X, the points that are feasible for everything a release allows. Whenever a
-point y is in X̃, c̃ᵀx̃ ≥ c̃ᵀy gives
+With x* optimal for the true data and x̃ the private answer, c̃ = c + e its objective, a point y that
+the release accepts gives cᵀx* − cᵀx̃ ≤ (cᵀx* − cᵀy) + eᵀ(x̃ − y) (``docs/theory.md``, section 5).
 
-    cᵀx* − cᵀx̃  ≤  (cᵀx* − cᵀy) + (c̃ − c)ᵀ(x̃ − y).
-
-* **certain**: y = x_W, optimal for the most tightened data that the noise can produce. The second
-  term vanishes for a public objective; else :mod:`paper.bounds.worst_answer` bounds the whole.
+* **certain**: y = x_W, optimal for the most tightened data that the noise can produce.
 * **likely**: y accepted with probability 1 − β (:mod:`paper.bounds.accepted_points`).
-* **mean**: the best accepted one of several points y. With c̃ − c = Σ_k e_k h_k and
-  χ⁻_k ≤ h_kᵀx ≤ χ⁺_k on X the second term has mean at most
-  Σ_k E e_k⁺(χ⁺_k − h_kᵀy) + E e_k⁻(h_kᵀy − χ⁻_k); or the bound by prices of
-  :mod:`paper.bounds.price_bound`, whichever is smaller.
-* **sampled**, when draws are asked for: an upper limit of the mean from simulated releases, too
-  small with probability `FAILURE` at most (:mod:`paper.bounds.mean_limit`). The closest one.
+* **mean**: the best accepted one of several points; of a private objective coordinate by coordinate
+  or by prices (:mod:`paper.bounds.price_bound`), whichever is smaller.
+* **sampled**: an upper limit of the mean from simulated losses, too small with probability
+  `FAILURE` at most (:mod:`paper.bounds.mean_limit`). The closest one.
 """
 
 from __future__ import annotations
@@ -40,28 +34,13 @@ OPTIMUM_ROOM = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class AccuracyBound:
-    """Bounds of cᵀx* − cᵀx̃.
+    """Bounds of cᵀx* − cᵀx̃."""
 
-    Attributes
-    ----------
-    optimum : float
-        cᵀx*.
-    tightening : float
-        cᵀx* − cᵀx_W: the part that comes from the constraints; it holds with certainty.
-    certain : float
-        No draw exceeds it; ∞ only when the objective is private and the feasible set unbounded.
-    mean : float
-        The mean over draws does not exceed it.
-    likely : float
-        Exceeded with probability at most `failure`.
-    failure : float
-    """
-
-    optimum: float
-    tightening: float
-    certain: float
-    mean: float
-    likely: float
+    optimum: float  # cᵀx*
+    tightening: float  # cᵀx* − cᵀx_W: the part that comes from the constraints, with certainty
+    certain: float  # no draw exceeds it; ∞ only for a private objective on an unbounded set
+    mean: float  # the mean over draws does not exceed it
+    likely: float  # exceeded with probability at most `failure`
     failure: float
 
 
@@ -75,16 +54,8 @@ def accuracy_bound(
 ) -> AccuracyBound:
     """The certified bound of what privacy will cost on this database.
 
-    Parameters
-    ----------
-    program : ParametricLP
-    values : array
-        The true database.
-    budget : PrivacyBudget
-    mechanism : {"entries", "blocks"}
-        The database released once, or Algorithm 1 with equal shares.
-    failure : float
-        Probability with which ``AccuracyBound.likely`` may be exceeded.
+    `mechanism` is "entries", the database released once, or "blocks", Algorithm 1 with equal
+    shares.
     """
     case = _Case.of(release_noise(program, budget, mechanism=mechanism), values)
     found = case.points.candidates()

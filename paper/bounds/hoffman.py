@@ -1,22 +1,12 @@
-"""The Hoffman constant of a system of linear constraints, exact when the system is small.
+"""The Hoffman constant of a system of linear constraints, exact, of small systems.
 
 For {z : G z ≤ g, C z = d} ≠ ∅ it is the smallest H with, for every z and all right-hand sides,
-
-    dist(z, solutions)  ≤  H · ‖([G z − g]⁺, C z − d)‖₂ .
-
-A set J of rows of G is *surjective* when G_J x < 0, C x = 0 has a solution. Then
-
-    H = max_{J surjective} 1 / min{ ‖G_Jᵀv + Cᵀu‖₂ : v ≥ 0, ‖(v, u)‖₂ = 1 }
-
-and only the largest surjective sets matter. They are found as Peña, Vera and Zuluaga do: start
-from all rows; a set that is not surjective has a certificate v ≥ 0, G_Jᵀv + Cᵀu = 0, and every
-surjective subset misses a row of its support, so branch on that row.
-
-The minimum over a set J is attained with some support K ⊆ J, where (v, u) is an eigenvector of
-M_K M_Kᵀ, M_K = [G_K; C], for its *smallest* eigenvalue (a local minimum of a quadratic form on a
-sphere is a global one). So H = max 1/√λ_min(M_K M_Kᵀ) over the K whose eigenvector has v ≥ 0.
-
-The number of sets grows exponentially (the problem is NP-hard): larger systems are refused.
+dist(z, solutions) ≤ H · ‖([G z − g]⁺, C z − d)‖₂. With the formula and the search of
+``docs/theory.md`` (section 6), after Peña, Vera and Zuluaga: start from all rows; a set J that is
+not surjective has a certificate v ≥ 0, G_Jᵀv + Cᵀu = 0, and every surjective subset misses a row of
+its support, so branch on that row. Then H = max 1/√λ_min(M_K M_Kᵀ), M_K = [G_K; C], over the
+K ⊆ J whose eigenvector has v ≥ 0. The number of sets grows exponentially: larger systems are
+refused.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What one release cost: a bound from one strictly feasible point.
+"""What one release cost: a bound from strictly feasible points w (``docs/theory.md``, section 5).
 
-Given a release and any w that is strictly feasible for all it allows,
-φ_i(w) = max_{θ in the set} A_i(θ)w − b_i(θ) = −r_i < 0, let v_i = φ_i(x*)⁺ and
-λ = max_i v_i/(v_i + r_i). φ_i is convex and φ_i(x_λ) ≤ (1 − λ)v_i − λr_i ≤ 0, so
-x_λ = (1 − λ)x* + λw is feasible for the private program and
-
-    cᵀx* − cᵀx̃  ≤  λ(cᵀx* − cᵀw) + (c̃ − c)ᵀ(x̃ − x_λ).
+With φ_i(w) = max_{θ in the set} A_i(θ)w − b_i(θ) = −r_i < 0, v_i = φ_i(x*)⁺,
+λ = max_i v_i/(v_i + r_i)
+and x_λ = (1 − λ)x* + λw:  cᵀx* − cᵀx̃ ≤ λ(cᵀx* − cᵀw) + (c̃ − c)ᵀ(x̃ − x_λ).
 """
 
 from __future__ import annotations

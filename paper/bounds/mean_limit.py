@@ -1,22 +1,11 @@
 """An upper limit of the mean of a bounded variable, right for every number of samples.
 
-**Theorem.** Let X_1, …, X_n be independent with values in [0, 1] and mean μ < 1, let f_1, …, f_G in
-[0, 1] and weights w_g ≥ 0, Σ w_g = 1, be fixed beforehand, and
+For samples X_i in [0, 1] and bets f_g with equal weights w_g, fixed beforehand, the limit is
 
-    K(m) = Σ_g w_g Π_i (1 + f_g (m − X_i)/(1 − m)),        U = sup{m < 1 : K(m) < 1/α}.
+    U = sup{m < 1 : Σ_g w_g Π_i (1 + f_g (m − X_i)/(1 − m)) < 1/α},    P(mean > U) ≤ α
 
-Then P(μ > U) ≤ α.
-
-*Proof.* No factor is negative, because m − X_i ≥ −(1 − m). At m = μ each has mean 1, so E K(μ) = 1
-and P(K(μ) ≥ 1/α) ≤ α (Markov). Otherwise K(μ) < 1/α, and so μ ≤ U. ∎
-
-K is the capital of a gambler who bets in G ways that the mean is below m. (m − x)/(1 − m) increases
-with m, hence K does, and U is found by bisection. All samples 0 and f = 1 give (1 − U)^n = α, the
-limit of Clopper and Pearson; otherwise the variance decides, without being known: bets near
-f/(1 − m) = √(2 ln(1/α)/(n Var X)) are the best, and as Var X ≤ ¼ a short geometric list of them,
-from 1 down, loses little. The idea is that of I. Waudby-Smith and A. Ramdas, *Estimating means of
-bounded random variables by betting*, J. R. Stat. Soc. B 86 (2024), with fixed bets mixed as in
-T. M. Cover's universal portfolios, so that the order of the samples does not matter.
+(theorem 5 of ``docs/theory.md``). Bets near f/(1 − m) = √(2 ln(1/α)/(n Var X)) are the best; as
+Var X ≤ ¼, a short geometric list of them, from 1 down, loses little.
 """
 
 from __future__ import annotations

@@ -1,22 +1,15 @@
 """How far a release may move the data it protects, known before any of it is read.
 
-Entry k is published as θ_k + N_k and as an interval of half-width s_k
-cut to the envelope [lo_k, hi_k]. So every released interval lies inside the *worst box*
-[θ_k ± 2s_k] ∩ [lo_k, hi_k], and the error e_k of the (clipped) estimate has
-E e_k⁺ = ∫_0^a P(N_k > t) dt, a = hi_k − θ_k.
+Entry k is published as θ_k + N_k and as an interval of half-width s_k cut to the envelope: it lies
+inside the *worst box* [θ_k ± 2s_k] ∩ [lo_k, hi_k].
 
 ``entries``  the database released once: σ_k = m r_k/ε, s_k = σ_k ln(1 + m(e^(ε/m) − 1)/(2δ)), with
              r_k the radius of entry k and m = max_R Σ_k C_Rk/r_k
 ``blocks``   Algorithm 1: the coefficients of A, b and c themselves, σ = Δ/(αε) per block,
              s = σ ln(1 + k(e^ε − 1)/δ); plain Laplace noise on c
 
-All that bounds ask of the law are its tail P(N > t) and its excess
-E(N − t)⁺ = ∫_t^∞ P(N > u) du; for instance
-
-    E min(N⁺, r) = E(N)⁺ − E(N − r)⁺,        E[N; N > t] = E(N − t)⁺ + t P(N > t).
-
-The distance D = min(s + N, r) of an interval's upper end from its value, cut by an envelope r away,
-has mean s − E(N − (r − s))⁺. The law is symmetric: lower ends are upper ends of −N.
+All that bounds ask of the law are its tail P(N > t) and its excess E(N − t)⁺: for instance
+E min(N⁺, r) = E(N)⁺ − E(N − r)⁺. The law is symmetric: lower ends are upper ends of −N.
 """
 
 from __future__ import annotations
@@ -33,7 +26,6 @@ import dp_cmdp as dp
 from paper.blocks import Form, allocated, entrywise, equal_shares, form
 from paper.linear import Floats, Integers
 
-MECHANISMS = ("entries", "blocks")
 #: Relative room for the rounding of released numbers: a lattice step is 2^-16 of a radius.
 LATTICE_ROUNDING = 2.0**-15
 

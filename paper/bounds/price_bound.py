@@ -1,26 +1,14 @@
 """The mean loss from optimising a noisy objective, bounded by prices of the constraints.
 
-The private answer x̃ ∈ X maximises c̃ = c + e over a set that contains y, so c̃ᵀ(x̃ − y) ≥ 0 and, for
-every τ ≥ 0,
+For every τ ≥ 0 and prices λ, λ̃ ≥ 0 (free for equalities) of the true rows and of the *released
+rows*, with k(N) = (τ − 1)c + τe − Aᵀλ − Ãᵀλ̃ and χ⁻ ≤ x ≤ χ⁺ (``docs/theory.md``, section 5),
 
-    cᵀx* − cᵀx̃  ≤  cᵀx* − τ c̃ᵀy + ((τ − 1)c + τe)ᵀx̃.
+    cᵀx* − cᵀx̃  ≤  cᵀx* − τ c̃ᵀy + λᵀb + λ̃ᵀb̃ + kᵀχ⁻ + Σ_j k_j⁺ (χ⁺_j − χ⁻_j).
 
-x̃ satisfies the true rows A x ≤ b, and every row at any θ of the released box: row i at the end of
-each interval that harms it. These *released rows* Ãx̃ ≤ b̃ carry the same noise as c̃ where rows
-and objective read the same entries, so a noise that makes a coordinate look good also makes it cost
-more. Weak duality: for prices λ, λ̃ ≥ 0 (free for equalities) and χ⁻ ≤ x ≤ χ⁺ on X, with k(N) = (τ
-− 1)c + τe − Aᵀλ − Ãᵀλ̃,
-
-    ((τ − 1)c + τe)ᵀx̃  ≤  λᵀb + λ̃ᵀb̃ + kᵀχ⁻ + Σ_j k_j⁺ (χ⁺_j − χ⁻_j).
-
-Prices and τ are fixed before the noise is drawn, so the mean needs E k_j(N)⁺ only, which
-:mod:`paper.bounds.positive_part` has in closed form. It is convex in (λ, λ̃, τ); any choice is a
-valid bound, and the one found by a quasi-Newton method is nearly the best. τ = 1, λ = λ̃ = 0 gives
-the coordinatewise bound Σ_k E e_k⁺(χ⁺_k − y_k) + E e_k⁻(y_k − χ⁻_k).
-
-The released rows use the ends of the entries that the objective reads and the true values of all
-others. A coordinate that reads several entries is split evenly among those of its objective:
-(Σu)⁺ ≤ Σu⁺.
+The mean needs E k_j(N)⁺ only (:mod:`paper.bounds.positive_part`) and is convex in (λ, λ̃, τ); any
+choice is a valid bound, the one found by a quasi-Newton method is nearly the best. The released
+rows use the ends of the entries that the objective reads and the true values of all others. A
+coordinate that reads several entries is split evenly among those of its objective: (Σu)⁺ ≤ Σu⁺.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
 """The probability that one row of a released program fails at a fixed point.
 
-The row exceeds its true left-hand side by S = Σ_k |w_k| D_k, where D_k = min(s_k + N_k, room_k)
-is how far the harmful end of interval k lies from the value; the D_k are independent with known
-distribution functions. It fails when S exceeds the slack T that the point leaves at the true data.
-
-*Convolution.* Round every term up to a multiple of h = T/steps: this can only enlarge S, so the
-probability that the rounded sum exceeds T is an upper bound, close to the truth for moderate k.
-*Inequalities*, for many terms: with means, widths R_k and variances V_k, q = T − E S,
-
-    exp(−2q²/Σ w²R²)  (Hoeffding)     exp(−q²/(2Σw²V + ⅔ q max|w|R))  (Bernstein)
-    Σw²V/(Σw²V + q²)  (Cantelli)
+The row exceeds its true left-hand side by S = Σ_k |w_k| D_k, D_k = min(s_k + N_k, room_k), and it
+fails when S exceeds the slack T. Of moderately many terms each is rounded up to a multiple of
+T/steps, which only enlarges S, and their laws are convolved. Of many, with q = T − E S and widths
+R_k: exp(−2q²/Σ w²R²) (Hoeffding), exp(−q²/(2Σw²V + ⅔ q max|w|R)) (Bernstein), Σw²V/(Σw²V + q²)
+(Cantelli).
 """
 
 from __future__ import annotations

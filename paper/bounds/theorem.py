@@ -1,24 +1,10 @@
-"""The paper's accuracy theorem, as printed and as repaired.
+"""The paper's accuracy theorem, as printed and as repaired: E[cᵀx* − cᵀx̃] ≤ ‖c‖₂ · H(G, C) · ρ.
 
-For max cᵀx, A x ≤ b, x ≥ 0 and Algorithm 1, the theorem (``thm:lp_accuracy_e``) says
-
-    E[cᵀx* − cᵀx̃]  ≤  ‖c‖₂ · H(G, C) · ρ .
-
-H is the Hoffman constant of the optimality system in z = (x, μ): G = [A 0; 0 −Aᵀ; −I 0; 0 −I],
-C = [cᵀ −bᵀ]. Put the private pair (x̃, μ̃) into it: A x̃ ≤ b holds, so the primal residual is 0; what
-remains is [(Ã − A)ᵀμ̃ − (c̃ − c)]⁺ and (c − c̃)ᵀx̃ − (b − b̃)ᵀμ̃. ρ bounds the root mean square of their
-norm, by the noise (case i) or by the envelope (case ii).
-
-The *repaired* ρ (all steps proved in the documentation):
-
-* x̃_j ≤ χ = max{x_j : x feasible}; 0 ≤ Ã − A ≤ s_A + Z, Â − A; 0 ≤ b − b̃ ≤ s_b − z, b − b_inf;
-* ‖μ̃‖₁ ≤ Λ(z_c) = (cᵀx* − cᵀω + Σ_j |z_j| max(ω_j, χ_j − ω_j))/min_i r_i for a point ω with
-  Âω ≤ b_inf − r, r > 0. Only the noise of c enters, and it is independent of the rest;
-* (p + q)² ≤ 2p² + 2q² instead of dropped cross terms; both cases hold always: take the smaller.
-
-The *printed* ρ keeps every slip of the paper (errata in the documentation); its Λ divides by the
-slack at an optimal point, which is 0 where a row binds, so the printed bound is then infinite. Both
-are far above the truth; :func:`paper.bounds.accuracy.accuracy_bound` is the one to use.
+H is the Hoffman constant of the optimality system in z = (x, μ), into which the private pair is
+put; ρ bounds the root mean square of what remains, by the noise (case i) or by the envelope (case
+ii). The *repaired* ρ is proved in ``docs/theory.md``, section 6. The *printed* one keeps every slip
+of the paper (section 9); its Λ divides by the slack at an optimal point, which is 0 where a row
+binds. Both are far above the truth: :func:`paper.bounds.accuracy.accuracy_bound` is the one to use.
 """
 
 from __future__ import annotations

@@ -1,16 +1,8 @@
 """The largest loss that any noise in the objective can cause, by one linear program.
 
-x̃ ∈ X, and c̃ᵀx̃ ≥ c̃ᵀy for a point y that the private program accepts. With c̃ = c + Σ_k e_k h_k and
-−d_k ≤ e_k ≤ u_k, whatever the errors are,
-
-    0  ≤  c̃ᵀ(x̃ − y)  ≤  cᵀ(x̃ − y) + Σ_k f_k(h_kᵀx̃),   f_k(v) = max(u_k(v − v_k), d_k(v_k − v)),
-
-v_k = h_kᵀy. f_k is convex, so on the range [χ⁻_k, χ⁺_k] of h_kᵀx it lies below its chord g_k, and
-
-    cᵀx* − cᵀx̃  ≤  cᵀx* − min{cᵀx : x ∈ X, cᵀ(x − y) + Σ_k g_k(h_kᵀx) ≥ 0}.
-
-This is at most (cᵀx* − cᵀy) + Σ_k max f_k, the bound by single coordinates, and at most the range
-cᵀx* − min_X cᵀx of the objective: finite for unbounded errors too, when X is bounded.
+With c̃ = c + Σ_k e_k h_k, −d_k ≤ e_k ≤ u_k, and g_k the chord of max(u_k(v − h_kᵀy), d_k(h_kᵀy − v))
+on the range of h_kᵀx, the loss is at most
+cᵀx* − min{cᵀx : x ∈ X, cᵀ(x − y) + Σ_k g_k(h_kᵀx) ≥ 0}: ``docs/theory.md``, section 5.
 """
 
 from __future__ import annotations
