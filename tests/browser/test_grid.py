@@ -9,9 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-import dp_cmdp as dp
 from dp_cmdp.explorer.curve import EPSILONS, MEAN, NOW
-from dp_cmdp.explorer.files import GRID_FILES
 from tests.browser.conftest import LATER_MS
 
 pytestmark = pytest.mark.browser
@@ -200,28 +198,6 @@ def test_a_policy_of_an_episode_is_drawn_step_by_step(page, server):
     assert not field(page, "Steps of an episode").is_visible()
 
 
-def test_the_code_is_copied_and_runs(page, tmp_path):
-    page.get_by_text("Show the code").click()
-    page.get_by_text("dp.simulate(").first.wait_for()
-    page.get_by_role("button", name="Copy the code").click()
-    page.get_by_text("copied").wait_for()
-    code = page.evaluate("() => navigator.clipboard.readText()")
-    made: dict[str, Any] = {}
-    exec(code, made)
-    value = f"{made['found'].value:.5g}"
-    assert value in page.locator(".q-table").first.inner_text()
-
-
-def test_files_are_downloaded(page, tmp_path):
-    for name in GRID_FILES:
-        with page.expect_download() as got:
-            page.get_by_role("button", name=name).click()
-        got.value.save_as(tmp_path / name)
-        assert got.value.suggested_filename == name
-    wrong = [part for part in dp.verify(tmp_path).findings if part.holds is False]
-    assert [part.claim for part in wrong] == ["its noise is exact"]  # it is simulated
-
-
 def test_the_curve_is_downloaded_and_stays_while_epsilon_moves(page):
     page.get_by_text("bars are 95 % intervals").wait_for(timeout=LATER_MS)
     found = {}
@@ -239,21 +215,6 @@ def test_the_curve_is_downloaded_and_stays_while_epsilon_moves(page):
     with page.expect_download() as got:
         page.get_by_role("button", name="curve.png").click()
     assert got.value.path().read_bytes().startswith(b"\x89PNG")
-
-
-def test_an_address_brings_everything_back_in_another_window(page, window, server):
-    changed(page, lambda: choose(page, "Layout", "rooms"))
-    changed(page, lambda: field(page, "ε").fill("3/2"))
-    changed(page, lambda: field(page, "Seed of the noise").fill("5"))
-    wanted = page.locator(".q-table").first.inner_text()
-    page.reload()
-    settled(page)
-    assert page.locator(".q-table").first.inner_text() == wanted
-    assert field(page, "ε").input_value() == "3/2"
-    other = window(server)
-    other.goto(page.url)
-    settled(other)
-    assert other.locator(".q-table").first.inner_text() == wanted
 
 
 def test_a_thousand_states_answer_while_curve_and_limit_are_still_under_way(page, server):

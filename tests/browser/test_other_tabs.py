@@ -135,28 +135,6 @@ def test_only_a_press_of_release_spends_and_nothing_private_is_drawn(guarded, wi
     assert (place / "out" / "explore").is_dir()
 
 
-def test_a_budget_that_is_not_there_cannot_be_pressed(guarded, window, place):
-    page = window(guarded)
-    page.get_by_text("remaining (ε = 2").wait_for()
-    page.locator('[aria-label="ε"]:visible').first.fill("3")
-    page.get_by_text("The ledger does not allow this").wait_for()
-    assert release(page).is_disabled()
-
-
-def test_a_database_that_cannot_be_read_costs_and_tells_nothing(guarded, window, place):
-    (place / "mine.json").write_text(f"broken {DIGITS}")
-    page = window(guarded)
-    page.get_by_text("remaining (ε = 2").wait_for()
-    page.locator('[aria-label="ε"]:visible').first.fill("1")
-    page.locator('[aria-label="δ"]:visible').first.fill("1/2000")
-    page.get_by_text("One press spends (ε = 1, δ = 0.0005)").wait_for()
-    release(page).click()
-    refused(page, "cannot be used")
-    page.get_by_text("remaining (ε = 1").wait_for()
-    assert DIGITS not in page.content()
-    assert DIGITS not in (place / "stderr.txt").read_text()
-
-
 PROGRAMS = {
     "program": ("--model", "model.mps", "--private", "spec.toml", "--data", "values.csv"),
     "auction": ("--auction", "3x2", "--data", "prices.csv"),

@@ -28,16 +28,6 @@ def curator(name: str) -> Any:
     return dp.envs.HazardGridEnv(name, access="curator")
 
 
-@pytest.mark.parametrize("row", rows("values", GRIDS), ids=lambda row: row["problem"])
-def test_values_without_data_and_without_privacy_are_as_recorded(row):
-    model = curator(row["problem"]).model()
-    robust = dp.answer(model)
-    assert robust.certificate.verified
-    assert robust.value == pytest.approx(row["robust"], rel=CLOSE)
-    best = dp.answer(model.at(curator(row["problem"]).database().read()))
-    assert best.value == pytest.approx(row["optimum"], rel=CLOSE)
-
-
 @pytest.mark.parametrize(
     "row",
     [row for row in rows("answers", GRIDS) if "policy" in row],

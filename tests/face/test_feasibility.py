@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 
 import dp_cmdp as dp
+from tests.cmdp.models import solved
 
 STRATEGIES = ("auto", "entries", "queries", "worst row")
 EPSILONS = ("1/10", "1", "4", "20")
@@ -97,15 +98,9 @@ def exact_cost(model: Any, policy: Any, severity: list[Fraction], states: list[i
                 row[t] -= gamma * weight / whole * chance / sum(chances)
         paid = severity[states.index(s)] if s in states else Fraction(0)
         rows.append([*row, paid])
-    for k in range(S):
-        pivot = rows[k][k]
-        rows[k] = [entry / pivot for entry in rows[k]]
-        for i in range(S):
-            if i != k and rows[i][k]:
-                factor = rows[i][k]
-                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
+    costs: Any = solved([row[:-1] for row in rows], [row[-1] for row in rows])
     start = [Fraction(p) for p in model.start.tolist()]
-    return sum((p * row[-1] for p, row in zip(start, rows, strict=True)), Fraction(0))
+    return sum((p * cost for p, cost in zip(start, costs, strict=True)), Fraction(0))
 
 
 @pytest.mark.parametrize("draws", DRAWS)

@@ -13,6 +13,7 @@ import dp_cmdp as dp
 from dp_cmdp import Envelope, PrivateCost
 from dp_cmdp.errors import InvalidArgumentError
 from dp_cmdp.gymnasium import load
+from tests.cmdp.models import solved
 from tests.frontends import rooms
 
 HOLES = [5, 7, 11, 12]
@@ -77,15 +78,9 @@ def exact_cost(P, start, probabilities, price, gamma):
                 if not over:
                     row[successor] -= gamma * chance
         rows.append(row)
-    for pivot in range(size):
-        scale = rows[pivot][pivot]
-        rows[pivot] = [entry / scale for entry in rows[pivot]]
-        for other in range(size):
-            if other != pivot and rows[other][pivot]:
-                factor, base = rows[other][pivot], rows[pivot]
-                rows[other] = [a - factor * b for a, b in zip(rows[other], base, strict=True)]
+    costs: Any = solved([row[:-1] for row in rows], [row[-1] for row in rows])
     masses = [Fraction(float(p)) for p in start]
-    return sum(p * row[-1] for p, row in zip(masses, rows, strict=True)) / sum(masses)
+    return sum(p * cost for p, cost in zip(masses, costs, strict=True)) / sum(masses)
 
 
 # ---------------------------------------------------------------------------------- public models
@@ -99,17 +94,12 @@ def test_values_match_sweeps_over_the_environments_own_table(name):
     assert (model.num_states, model.num_actions) == (len(P) + 1, len(P[0]))
     rng = np.random.default_rng(0)
     policy = dp.Policy(rng.dirichlet(np.ones(len(P[0])), len(P) + 1))
-    value = np.zeros(len(P))
-    for _ in range(120):
-        fresh = np.zeros(len(P))
-        for s, actions in enumerate(P):
-            for a, moves in enumerate(actions):
-                for p, n, reward, over in moves:
-                    later = 0.0 if over else gamma * value[n]
-                    fresh[s] += policy.probabilities[s, a] * p * (reward + later)
-        value = fresh
+    rewards = {(s, a, n): r for s, row in enumerate(P) for a, moves in enumerate(row)
+               for _, n, r, _ in moves}  # fmt: skip
+    price = lambda *move: rewards[move]  # noqa: E731
+    value = swept(P, start, policy.probabilities, price, gamma, steps=120)
     error = 2 * gamma**120 / (1 - gamma) * np.abs(model.r).max() + 1e-9
-    assert dp.evaluate(model.at([]), policy).value == pytest.approx(float(start @ value), abs=error)
+    assert dp.evaluate(model.at([]), policy).value == pytest.approx(value, abs=error)
 
 
 def test_the_added_terminal_state_absorbs_and_is_never_entered():

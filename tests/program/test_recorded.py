@@ -13,18 +13,6 @@ from paper.problems import families
 
 DATA = Path(__file__).parents[1] / "oracles" / "data"
 ANSWERS = [row for row in json.loads((DATA / "answers.json").read_text()) if "x" in row]
-VALUES = {row["problem"]: row for row in json.loads((DATA / "values.json").read_text())}
-
-
-@pytest.mark.parametrize("name", ["knapsack 20 x 1000", "staffing"])
-def test_values_without_data_and_without_privacy_are_as_recorded(name):
-    lp, values = (families.knapsack if name.startswith("knapsack") else families.staffing)()
-    robust = lp.answer(lp.envelope.uncertainty)
-    assert robust.value == pytest.approx(VALUES[name]["robust"], rel=1e-6)
-    assert robust.bound == pytest.approx(VALUES[name]["robust"], rel=1e-6)
-    plain = lp.at(values)
-    optimum = plain.answer(plain.envelope.uncertainty)
-    assert optimum.value == pytest.approx(VALUES[name]["optimum"], rel=1e-6)
 
 
 @pytest.mark.parametrize("row", ANSWERS, ids=lambda row: f"{row['problem']}-{row['known']}")

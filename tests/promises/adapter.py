@@ -288,9 +288,7 @@ def advise(problem: Any, *, epsilon: Any, delta: Any, draws: int = 16, seed: int
     return dp.advise(problem, epsilon=[epsilon], delta=delta, draws=draws, seed=seed)
 
 
-def certify(problem: ParametricCMDP, policy: Any, release: dp.Release) -> Any:
-    """What is proved of a policy for every database that a release allows."""
-    return dp.certify(problem, policy, release)
+certify: Any = dp.certify
 
 
 def highest_cost(problem: ParametricCMDP, policy: Any, release: dp.Release) -> float:
@@ -330,29 +328,10 @@ def command(*words: str) -> int:
     return main(list(words))
 
 
-def command_for_grid(folder: Path, *, layout: str, as_json: bool = False) -> int:
-    """`dp-cmdp solve LAYOUT` with linear queries: its exit code."""
-    options = [layout, *_SPENDING, "--out", str(folder)]
-    return command("solve", *options, *(["--json"] if as_json else []))
+private_cost: Any = dp.PrivateCost
 
 
-_SPENDING = ("--epsilon", "2", "--delta", "1/1000", "--strategy", "queries")
-
-
-def load_answer(folder: Path) -> tuple[Policy, dp.Release]:
-    """The policy and the release that a command wrote."""
-    found = dp.Answer.load(folder)
-    return found.decision, found.release
-
-
-def private_cost(cost: Any, limit: Any, *, states: Any, on: Any = None) -> dp.PrivateCost:
-    """`PrivateCost`."""
-    return dp.PrivateCost(cost, limit, states=states, on=on)
-
-
-def load_environment(env: Any, *, gamma: float, costs: Any = None, **options: Any) -> Any:
-    """`dp.gymnasium.load`: the problem that an environment is, with private costs or without."""
-    return dp.gymnasium.load(env, gamma=gamma, costs=costs, **options)
+load_environment: Any = dp.gymnasium.load
 
 
 def rollout(env: Any, found: Found, *, episodes: int, seed: int) -> Any:
@@ -365,9 +344,7 @@ def rollout_reported(env: Any, found: Found, *, episodes: int, seed: int) -> Any
     return dp.rollout(env, found.inner, episodes=episodes, seed=seed, cost="reported")
 
 
-def released_costs(env: Any, problem: Any, release: dp.Release) -> Any:
-    """`dp.gymnasium.ReleasedCosts`: the environment, with released costs in `info["cost"]`."""
-    return dp.gymnasium.ReleasedCosts(env, problem, release)
+released_costs: Any = dp.gymnasium.ReleasedCosts
 
 
 #: What `solve` warns with when a release will tell nothing.
@@ -376,9 +353,7 @@ UselessReleaseWarning: type[Warning] = errors.PrivacyWarning
 # ------------------------------------------------------------- cvxpy, models, environments, robust
 
 
-def private_parameter(shape: Any = (), **facts: Any) -> Any:
-    """A parameter of a cvxpy problem whose values are private."""
-    return dp.cvxpy.PrivateParameter(shape, **facts)
+private_parameter: Any = dp.cvxpy.PrivateParameter
 
 
 def solve_cvxpy(
@@ -392,11 +367,7 @@ def solve_cvxpy(
     return Answer.of(found)
 
 
-def model_of_arrays(
-    T: Any, r: Any, *, gamma: float, start: Any, cost: Any, limit: Any, arrivals: Any = None
-) -> dp.CMDP:
-    """`CMDP`, without private numbers."""
-    return dp.CMDP(T, r, cost=cost, limit=limit, start=start, gamma=gamma, arrivals=arrivals)
+model_of_arrays: Any = dp.CMDP
 
 
 def private_model(T: Any, r: Any, *, gamma: float, start: Any) -> ParametricCMDP:

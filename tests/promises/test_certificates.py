@@ -7,9 +7,7 @@ its limit, so the two are never shown as if they belonged together.
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,10 +19,8 @@ from tests.promises.adapter import (
     Policy,
     bars_against_limit,
     certify,
-    command_for_grid,
     highest_cost,
     linear_program,
-    load_answer,
     lowest_limit,
     picture,
     shown,
@@ -132,30 +128,6 @@ def test_a_policy_shows_cost_and_limit_of_one_database_in_its_table(policy: Foun
 
 
 # ------------------------------------------------------------------------------------- as files
-
-
-def check_document(certificate: dict[str, Any], inequality: str) -> None:
-    assert next(iter(certificate)) == "verified"
-    assert certificate["verified"] is True
-    assert any(f"{inequality} {EVERY}" in str(part) for part in certificate.values())
-    assert float(certificate["slack"]) >= 0.0
-
-
-@pytest.mark.parametrize("kind", ["certificate.json", "--json", "the terminal"])
-def test_what_the_command_says_of_a_policy(
-    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command_for_grid(tmp_path, layout="paper", as_json=kind == "--json") == 0
-    text = capsys.readouterr().out
-    if kind == "certificate.json":
-        text = (tmp_path / kind).read_text()
-    model, (decision, release) = HazardGridEnv("paper").model(), load_answer(tmp_path)
-    ends = highest_cost(model, decision, release), lowest_limit(model, release)
-    assert not all(shows(text, end) for end in ends)
-    if kind == "the terminal":
-        assert re.search(proof(COST), in_one_line(text))
-    else:
-        check_document(json.loads(text)["certificate"], COST)
 
 
 # ---------------------------------------------------------------------------------- as pictures

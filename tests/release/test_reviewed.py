@@ -40,14 +40,6 @@ def test_a_later_answer_states_what_all_of_its_release_spent(tmp_path: Any) -> N
     assert dp.verify(second.save(tmp_path / "second"), problem=lp)
 
 
-def test_what_both_releases_hold_is_counted_once() -> None:
-    lp = program()
-    first = dp.publish(lp, [10, 20, 30], epsilon=1, delta=1e-4, strategy="entries")
-    second = dp.publish(lp, [10, 20, 30], epsilon=1, delta=1e-4, strategy="entries", after=first)
-    assert (first & second).budget == second.budget
-    assert (first & first).budget == first.budget
-
-
 class Dose:
     """Its own arithmetic may miss a limit by a rounding."""
 
