@@ -204,14 +204,3 @@ def test_dvorkin_keeps_chance_constraints_and_equalities():
         assert x.sum() == pytest.approx(1.0, abs=1e-6)
         broken += true_slack(program, np.array([1.0]), x)[0] < 0
     assert broken < 15
-
-
-def test_dvorkin_releases_a_part_and_lets_the_rest_react():
-    theta = dp.Envelope(0.5, 1.5, radius=0.01, shape=1)
-    program = dp.ParametricLP(
-        maximize=[1.0, 0.5], A=[[1.0, 0.0]], b=theta[:], A_eq=[[1.0, 1.0]], b_eq=[2.0], upper=2.0
-    )
-    found = run("dvorkin2020", program, np.array([1.0]), released=[0], sensitivity=0.01)
-    assert found.x is not None
-    assert found.x.sum() == pytest.approx(2.0, abs=1e-6)
-    assert "estimated" not in found.note
