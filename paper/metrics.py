@@ -23,7 +23,6 @@ class Interval:
     mean: float
     low: float
     high: float
-    draws: int
 
     def row(self, name: str, *, ends: str = "ci", least: float = -math.inf) -> dict[str, float]:
         """The mean as `name` and its interval as ``{ends}_low`` (cut) and ``{ends}_high``."""
@@ -37,7 +36,7 @@ def mean_interval(samples: ArrayLike, *, confidence: float = 0.95) -> Interval:
         raise dp.errors.InvalidArgumentError("samples must hold at least two numbers")
     mean, quantile = float(values.mean()), float(stdtrit(values.size - 1, 0.5 + confidence / 2))
     half = quantile * float(values.std(ddof=1)) / math.sqrt(values.size)
-    return Interval(mean, mean - half, mean + half, values.size)
+    return Interval(mean, mean - half, mean + half)
 
 
 def outcome(problem: Any, values: Floats, found: Any, best: float) -> dict[str, Any]:

@@ -7,7 +7,6 @@ severity sits in as many entries of A as there are actions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -17,16 +16,8 @@ from scipy import sparse
 
 import dp_cmdp as dp
 from paper.baselines.perturb import Perturbed, perturb
-from paper.blocks import Entrywise, allocated, entrywise
+from paper.blocks import allocated, entrywise
 from paper.linear import Floats
-
-
-@dataclass(frozen=True, eq=False)
-class EntrywisePolicies:
-    """A model over its own costs and limits."""
-
-    model: dp.ParametricCMDP
-    whole: Entrywise
 
 
 @lru_cache(maxsize=16)
@@ -44,7 +35,7 @@ def occupancy_program(model: dp.ParametricCMDP) -> dp.ParametricLP:
 
 
 @lru_cache(maxsize=16)
-def entrywise_policies(model: dp.ParametricCMDP, *, own_records: bool) -> EntrywisePolicies:
+def entrywise_policies(model: dp.ParametricCMDP, *, own_records: bool) -> dp.ParametricCMDP:
     """The model over its costs and limits; with `own_records` each of them is one person's."""
     whole = entrywise(occupancy_program(model))
     envelope, part = whole.program.envelope, whole.part
@@ -73,8 +64,7 @@ def entrywise_policies(model: dp.ParametricCMDP, *, own_records: bool) -> Entryw
         private = i in limit_row
         limit: Any = envelope["b"][limit_row.index(i)] if private else float(limits[i])
         costs[name] = dp.PrivateCost(cost, limit)
-    made = dp.ParametricCMDP(model.T, model.r, gamma=model.gamma, start=model.start, costs=costs)
-    return EntrywisePolicies(made, whole)
+    return dp.ParametricCMDP(model.T, model.r, gamma=model.gamma, start=model.start, costs=costs)
 
 
 def perturbed_costs(
@@ -89,8 +79,8 @@ def perturbed_costs(
     """The entrywise model, and what is known of its entries: blocks without a share leak."""
     made = entrywise_policies(model, own_records=own_records)
     shares = allocated(budget, alphas)
-    found = perturb(made.whole, values, shares, envelope=made.model.envelope, rng=rng)
-    return made.model, found
+    whole = entrywise(occupancy_program(model))
+    return made, perturb(whole, values, shares, envelope=made.envelope, rng=rng)
 
 
 def kept(model: dp.ParametricCMDP, values: Floats, policy: dp.Policy) -> bool:

@@ -32,10 +32,6 @@ def _number(name: str, value: Any) -> Any:
     return float(Fraction(value)) if isinstance(value, str) else None
 
 
-def _nothing(rows: list[Row]) -> dict[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Study:
     """One published table or figure."""
@@ -47,7 +43,7 @@ class Study:
     figure: str  # "module:function" in paper.figures: from the rows to the picture
     draws: int  # per setting
     quick_draws: int
-    summary: Callable[[list[Row]], dict[str, Any]] = _nothing  # its note is printed
+    summary: Callable[[list[Row]], dict[str, Any]] = lambda rows: {}  # its note is printed
     columns: tuple[str, ...] = ()  # what of the table is printed; all of it by default
     fewest_draws: int = 2  # that the intervals of the table need
 

@@ -5,8 +5,8 @@ the release accepts gives cᵀx* − cᵀx̃ ≤ (cᵀx* − cᵀy) + eᵀ(x̃ �
 
 * **certain**: y = x_W, optimal for the most tightened data that the noise can produce.
 * **likely**: y accepted with probability 1 − β (:mod:`paper.bounds.accepted_points`).
-* **mean**: the best accepted one of several points; of a private objective coordinate by coordinate
-  or by prices (:mod:`paper.bounds.price_bound`), whichever is smaller.
+* **mean**: the best accepted one of several points; a private objective costs, besides, what each
+  of its entries can be off by.
 * **sampled**: an upper limit of the mean from simulated losses, too small with probability
   `FAILURE` at most (:mod:`paper.bounds.mean_limit`). The closest one.
 """
@@ -22,8 +22,7 @@ import dp_cmdp as dp
 from paper.bounds.accepted_points import Candidate, Comparison, staircase
 from paper.bounds.mean_limit import mean_upper_limit
 from paper.bounds.noise import ReleaseNoise, release_noise
-from paper.bounds.price_bound import PricedError
-from paper.bounds.worst_answer import WorstAnswer, direction_ranges, objective_directions
+from paper.bounds.worst_answer import WorstAnswer, objective_directions
 from paper.linear import Floats, Integers, LinearProgram, coordinate_ranges, solve
 
 #: Probability with which a sampled limit may be too small.
@@ -97,7 +96,6 @@ class _Case:
     direction: sparse.csr_array  # h_k as rows, one per entry that the objective reads
     read: Integers  # those entries' numbers
     worst: WorstAnswer
-    priced: PricedError | None
 
     @classmethod
     def of(cls, noise: ReleaseNoise, values: Floats) -> _Case:
@@ -106,9 +104,7 @@ class _Case:
         read, direction = objective_directions(objective, truth.c.size)
         up, down = noise.error_means(entries)
         optimum = solve(truth).objective
-        private = read.size > 0
-        ranges = coordinate_ranges(truth) if private else (np.empty(0), np.empty(0))
-        span = direction_ranges(truth, direction, ranges)
+        span = coordinate_ranges(truth, direction)
         limits = noise.error_limits(entries)
         return cls(
             noise=noise,
@@ -121,28 +117,20 @@ class _Case:
             direction=direction,
             read=read,
             worst=WorstAnswer(truth, optimum, direction, span, (limits[0][read], limits[1][read])),
-            priced=PricedError(noise, entries, truth, optimum, ranges) if private else None,
         )
 
     def mean(self, found: list[Candidate]) -> float:
         """Bound of the mean, over the best accepted candidate."""
-        if self.priced is None:
+        if not self.read.size:
             return staircase(found)
         nested = [[part for part in found if part.rejection <= p] for p in (0.5, 0.05, 0.0)]
         distinct = {len(part): part for part in nested}.values()
-        return min(bound for part in distinct for bound in self._private_means(part, self.priced))
+        return min(map(self._private_mean, distinct))
 
-    def _private_means(self, found: list[Candidate], priced: PricedError) -> tuple[float, float]:
-        """The coordinatewise bound and the bound by prices, over the given candidates."""
-        lost = staircase(found)
+    def _private_mean(self, found: list[Candidate]) -> float:
+        """The coordinatewise bound, over the given candidates."""
         up, down = (part[self.read] for part in self.noise.error_means(self.entries))
         low, high = self.worst.span
         at = np.array([self.direction @ part.y for part in found])
         error = up @ (high - at.min(axis=0)) + down @ (at.max(axis=0) - low)
-        moved = np.zeros(self.read.size)
-        if self.noise.mechanism == "entries":  # else the noise of c is independent of the rest
-            chance = np.array([part.rejection for part in found[:-1]])
-            steps = np.abs(np.diff(at, axis=0))
-            moved = np.maximum(*self.worst.limits) * (chance @ steps)
-        gain = self.optimum - lost + float((up - down) @ at[0] - moved.sum())
-        return lost + float(error), priced.best(gain)
+        return staircase(found) + float(error)

@@ -14,7 +14,7 @@ from scipy import sparse
 
 import dp_cmdp as dp
 from paper.blocks import Block
-from paper.linear import Floats, Integers, LinearProgram, coordinate_ranges, solve
+from paper.linear import Floats, Integers, LinearProgram, solve
 
 #: Room for the solver's tolerances, relative to the terms of the row.
 ROW_ROOM = 1e-9
@@ -66,18 +66,3 @@ def objective_directions(objective: Block, num_variables: int) -> tuple[Integers
     read, number = np.unique(objective.entry, return_inverse=True)
     shape = (read.size, num_variables)
     return read, sparse.csr_array((objective.coefficient, (number, objective.row)), shape=shape)
-
-
-def direction_ranges(
-    truth: LinearProgram, direction: sparse.csr_array, ranges: tuple[Floats, Floats] | None = None
-) -> tuple[Floats, Floats]:
-    """χ⁻, χ⁺ of the h_kᵀx: from the coordinates where h_k has one non-zero, else by programs."""
-    if direction.shape[0] == 0:
-        return np.empty(0), np.empty(0)
-    if (np.diff(direction.indptr) > 1).any():
-        return coordinate_ranges(truth, direction)
-    low, high = (
-        direction.data * end[direction.indices]
-        for end in (coordinate_ranges(truth) if ranges is None else ranges)
-    )
-    return np.minimum(low, high), np.maximum(low, high)

@@ -78,13 +78,9 @@ def _draw(ax: Axes, part: Rows) -> None:
 
 
 def _band(ax: Axes, part: Rows) -> None:
-    """The intervals of the actual loss; those that reach far down end with the axis."""
+    """The intervals of the actual loss."""
     if len(part) < 2:  # it has no width, and only stretches the axis
         return
-    end = min(r["loss_percent"] for r in part) / 4
-    low = [r["loss_low_percent"] or 0.0 for r in part]
     at, high = ([r[name] for r in part] for name in ("epsilon", "loss_high_percent"))
-    shown = [max(value, end / 10) for value in low]
-    ax.fill_between(at, shown, high, color=CURVES[0][2], alpha=0.15, linewidth=0)
-    if min(low) < end and ax.get_yscale() == "log":
-        ax.set_ylim(bottom=end)
+    low = [max(r["loss_low_percent"], r["loss_percent"] / 4) for r in part]
+    ax.fill_between(at, low, high, color=CURVES[0][2], alpha=0.15, linewidth=0)

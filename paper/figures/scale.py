@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -26,9 +27,8 @@ METHODS = {
 }
 LIMIT = "no mechanism can lose less"
 EPSILON, DELTA = 1.0, 1e-3
-#: Lowest and highest loss shown, in percent: losses below the first floor ask for the second,
-#: and smaller ones are drawn on the lowest line.
-FLOORS, TOP = (0.1, 0.01), 300.0
+#: Lowest and highest loss shown, in percent: smaller ones are drawn on the lowest line.
+FLOOR, TOP = 0.01, 300.0
 
 
 def scale_figure(rows: Rows) -> Figure:
@@ -39,7 +39,6 @@ def scale_figure(rows: Rows) -> Figure:
     """
     shown = [row for row in rows if _is_shown(row)]
     radii = [part for part in RADII if any(row["radius"] == part[0] for row in shown)]
-    floor = FLOORS[any(_is_low(row) for row in shown)]
     figure, axes = new_figure(
         8.6, 1.3 + 2.3 * len(radii), nrows=len(radii), ncols=3, sharey=True, squeeze=False
     )
@@ -49,10 +48,10 @@ def scale_figure(rows: Rows) -> Figure:
             if not part:
                 ax.set_visible(False)
                 continue
-            _limits(ax, [row for row in part if row["method"] == "limit"], floor)
+            _limits(ax, [row for row in part if row["method"] == "limit"])
             for method in METHODS:
-                _curve(ax, [row for row in part if row["method"] == method], method, floor)
-            _dress(ax, sorted({row["size"] for row in part}), floor)
+                _curve(ax, [row for row in part if row["method"] == method], method)
+            _dress(ax, sorted({row["size"] for row in part}))
             ax.set_title(f"{title}, {told}", fontsize=9)
             ax.set_xlabel(counted, fontsize=8)
         next(ax for ax in line if ax.get_visible()).set_ylabel("loss (%)", fontsize=9)
@@ -68,48 +67,39 @@ def _is_shown(row: dict[str, Any]) -> bool:
     return row["problem"] in families and (row["method"] == "robust" or strength)
 
 
-def _is_low(row: dict[str, Any]) -> bool:
-    return row["method"] != "limit" and row["suboptimality_percent"] < FLOORS[0]
-
-
-def _limits(ax: Axes, part: Rows, floor: float) -> None:
+def _limits(ax: Axes, part: Rows) -> None:
     """A shaded block below each limit."""
     for row in part:
-        if (most := row["suboptimality_percent"]) > floor:
+        if (most := row["suboptimality_percent"]) > FLOOR:
             ends = 0.92 * row["size"], 1.09 * row["size"]
             label = LIMIT if LIMIT not in ax.get_legend_handles_labels()[1] else None
             look = {"facecolor": PUBLIC, "edgecolor": "white", "hatch": "xxx", "linewidth": 0}
-            ax.fill_between(ends, 0.1 * floor, most, label=label, zorder=0.5, **look)
+            ax.fill_between(ends, 0.1 * FLOOR, most, label=label, zorder=0.5, **look)
 
 
-def _curve(ax: Axes, part: Rows, method: str, floor: float) -> None:
+def _curve(ax: Axes, part: Rows, method: str) -> None:
     part = sorted(part, key=lambda row: row["size"])
     if not part:
         return
     line, aside = METHODS[method]
     at = [aside * row["size"] for row in part]
     mean, low, high = (
-        [max(row[name], floor) for row in part]
-        for name in ("suboptimality_percent", "ci_low", "ci_high")
+        [max(row[name]) for row in part] for name in ("suboptimality_percent", "ci_low", "ci_high")
     )
     look: Any = {"color": colour(method), "label": NAMES[method], "marker": mark(method)}
     width = 2.4 if method == "planned" else 1.4
     ax.plot(at, mean, line, markersize=5, linewidth=width, **look)
-    errors = [
-        [middle - end for middle, end in zip(mean, low, strict=True)],
-        [end - middle for middle, end in zip(mean, high, strict=True)],
-    ]
+    errors = np.abs(np.array([low, high]) - mean)
     ends = {"ecolor": colour(method), "capsize": 2.0, "linewidth": 1.0}
     ax.errorbar(at, mean, yerr=errors, fmt="none", **ends)
 
 
-def _dress(ax: Axes, sizes: Sequence[int], floor: float) -> None:
+def _dress(ax: Axes, sizes: Sequence[int]) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_ylim(0.85 * floor, TOP)
+    ax.set_ylim(0.85 * FLOOR, TOP)
     ax.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
     ax.minorticks_off()
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
     ax.tick_params(labelleft=True, labelsize=8)
-    ticks = [tick for tick in (0.1, 1.0, 10.0, 100.0) if tick > floor]
-    ax.set_yticks([floor, *ticks], [f"≤ {floor:g}", *(f"{tick:g}" for tick in ticks)])
+    ax.set_yticks([FLOOR, 0.1, 1, 10, 100], [f"≤ {FLOOR:g}", "0.1", "1", "10", "100"])

@@ -95,7 +95,7 @@ def draw_policy(setting: Setting, seed: int, draw: int) -> Row:
 @lru_cache(maxsize=4096)
 def _answered(layout: str, own_records: bool, lower: bytes, upper: bytes) -> Row:
     """What the policy for a box costs; draws with noise at its public bounds share one."""
-    model = entrywise_policies(scenario(layout).model, own_records=own_records).model
+    model = entrywise_policies(scenario(layout).model, own_records=own_records)
     box = dp.extend.UncertaintySet.box(np.frombuffer(lower), np.frombuffer(upper))
     return _judged(layout, model.answer(box))
 

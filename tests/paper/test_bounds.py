@@ -12,7 +12,6 @@ from paper.bounds.accuracy import accuracy_bound, sampled_limit
 from paper.bounds.instance import instance_bound
 from paper.bounds.mean_limit import mean_upper_limit
 from paper.bounds.noise import Law, release_noise
-from paper.bounds.positive_part import EntryNoise
 from paper.bounds.row_tails import RowTerms
 from paper.bounds.worst_answer import WorstAnswer
 from paper.linear import LinearProgram
@@ -54,26 +53,6 @@ def test_tail_excess_and_ends_agree_with_draws(law):
         assert found.end_probability(room)[0] == pytest.approx((distance >= r).mean(), abs=NEAR)
         below = found.end_below(np.array([0.3]), room=room)[0]
         assert below == pytest.approx((distance <= 0.3).mean(), abs=NEAR)
-
-
-def test_the_mean_of_a_positive_part_and_its_slopes_agree_with_draws(law):
-    found_law, z = law
-    rng, bounded = np.random.default_rng(3), np.isfinite(law[0].support[0])
-    for _ in range(25):
-        a, p, q, r = rng.normal(0, 0.3), *rng.normal(0, 1.0, 3)
-        q, r = (q, r) if bounded else (0.0, 0.0)
-        cut, room = rng.uniform(0.05, 0.6, 2), rng.uniform(0.05, 0.9, 2)
-        noise = EntryNoise(found_law, (cut[:1], cut[1:]), (room[:1], room[1:]))
-        found = noise.positive_part(
-            np.array([a]), p=np.array([p]), q=np.array([q]), r=np.array([r])
-        )
-        e, s = np.clip(z, -cut[1], cut[0]), found_law.support
-        up, down = np.minimum(s + z, room[0]), np.minimum(s - z, room[1])
-        f = a + p * e - q * up + r * down
-        assert found.mean[0] == pytest.approx(np.maximum(f, 0).mean(), abs=3 * NEAR)
-        parts = [(1.0, found.chance), (e, found.error)]
-        for part, slope in (*parts, *([(up, found.up), (down, found.down)] if bounded else [])):
-            assert slope[0] == pytest.approx((part * (f > 0)).mean(), abs=3 * NEAR)
 
 
 def releases(program, values, count, budget=BUDGET) -> list[Any]:

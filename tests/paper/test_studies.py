@@ -128,7 +128,7 @@ def test_algorithm_1_pays_for_a_severity_in_every_action_and_not_once():
 
     grid = scenario()
     found = [
-        entrywise_policies(grid.model, own_records=own).model.envelope.change.sum(axis=1).max()
+        entrywise_policies(grid.model, own_records=own).envelope.change.sum(axis=1).max()
         for own in (False, True)
     ]
     assert found == pytest.approx([0.4, 0.1])
