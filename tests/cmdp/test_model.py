@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import dp_cmdp as dp
 from tests.cmdp.models import line
@@ -84,7 +85,6 @@ def test_limits_must_be_one_number_per_cost(limit):
     ("arrivals", "rule"),
     [
         (-np.eye(4)[:, None], "negative"),
-        (np.eye(3)[:, None], r"arrivals must have shape \(S, A, S\) = \(4, 1, 4\)"),
         (np.eye(4), r"pass arrivals.reshape\(4, 1, 4\)"),
         ("x", "real"),
     ],
@@ -92,3 +92,77 @@ def test_limits_must_be_one_number_per_cost(limit):
 def test_arrivals_must_be_counts_of_every_pair(arrivals, rule):
     with pytest.raises(InvalidArgumentError, match=rule):
         dp.CMDP(**line(arrivals=arrivals), cost=np.zeros((4, 1)), limit=1.0)
+
+
+# -------------------------------------------------- arrays in another order are never reshaped
+
+
+def test_dense_and_sparse_transitions_are_one_model() -> None:
+    dense, flat = made(), made(T=sparse.coo_array(T.reshape(S * A, S)))
+    assert dp.answer(dense).value == dp.answer(flat).value
+
+
+#: Arrays in another order, and what is to be passed instead.
+TRANSPOSED = {
+    "action first": (T.transpose(1, 0, 2), "T.transpose(1, 0, 2)"),
+    "next state before action": (T.transpose(0, 2, 1), "T.transpose(0, 2, 1)"),
+    "flat": (T.reshape(S * A, S), "T.reshape(3, 2, 3)"),
+}
+
+
+@pytest.mark.parametrize(("given", "instead"), TRANSPOSED.values(), ids=TRANSPOSED)
+@pytest.mark.parametrize("name", ["T", "T of private costs", "arrivals"])
+def test_transposed_transitions_are_refused_with_the_transposition_to_do(
+    given: Any, instead: str, name: str
+) -> None:
+    make = {
+        "T": lambda: made(T=given),
+        "T of private costs": lambda: private(given, R),
+        "arrivals": lambda: made(arrivals=given),
+    }[name]
+    name = name.split()[0]
+    with pytest.raises(InvalidArgumentError) as told:
+        make()
+    assert f"{name} must have shape (S, A, S) = (3, 2, 3), or sparse (S·A, S)" in str(told.value)
+    assert f"pass {instead.replace('T.', f'{name}.', 1)}" in str(told.value)
+
+
+SHAPES = [(S, A, A), (A, A, S), (S, S, S), (A * S * S,), (S, A * S), (1, S, A, S), ()]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_arrays_of_other_shapes_are_refused_with_the_right_one(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"T must have shape \(S, A, S\)"):
+        made(T=np.ones(shape))
+
+
+@pytest.mark.parametrize("shape", [(S, S * A), (A * S, A), (S, S), (S * A + 1, S)])
+def test_sparse_matrices_of_other_shapes_are_refused(shape: tuple[int, int]) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"sparse \(S·A, S\) = \(6, 3\)"):
+        made(T=sparse.csr_array(np.ones(shape)))
+
+
+@pytest.mark.parametrize("transitions", [T, sparse.csr_array(T.reshape(S * A, S))])
+def test_transposed_rewards_are_refused_with_the_transposition_to_do(transitions: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"pass r\.T"):
+        made(T=transitions, r=R.T, cost=COST.transpose(0, 2, 1))
+    with pytest.raises(InvalidArgumentError, match=r"pass r\.T"):
+        private(transitions, R.T)
+
+
+def test_transposed_transitions_and_rewards_are_refused_together() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"pass T.transpose.* and r\.T"):
+        made(T=T.transpose(1, 0, 2), r=R.T, cost=COST.transpose(0, 2, 1))
+
+
+def test_transposed_costs_are_refused_with_the_transposition_to_do() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"cost must .*pass cost\.transpose\(0, 2, 1\)"):
+        made(cost=COST.transpose(0, 2, 1))
+    with pytest.raises(InvalidArgumentError, match=r"cost must .*pass cost\.T"):
+        made(cost=COST[0].T)
+    with pytest.raises(InvalidArgumentError, match=r"cost must have shape \(K, 3, 2\)"):
+        made(cost=COST.transpose(1, 2, 0))
+
+
+def test_the_docstring_says_what_cannot_be_told() -> None:
+    assert "as many states as actions" in " ".join((type(made()).__doc__ or "").split())

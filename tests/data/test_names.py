@@ -17,12 +17,6 @@ from dp_cmdp._src.data.database import Database
 from dp_cmdp._src.data.envelope import Envelope
 
 
-def ids(names: dict[str, Any], *, flat: bool = False) -> Any:
-    """One test per pair of names; without those that have several parts, if they are to be flat."""
-    chosen = {key: pair for key, pair in names.items() if not (flat and "tuples" in key)}
-    return pytest.mark.parametrize("names", chosen.values(), ids=chosen)
-
-
 @pytest.mark.parametrize(
     "name", [object(), [1], {1}, Decimal("nan"), Decimal(1), 1j, frozenset({1}), int, ("p", ())]
 )

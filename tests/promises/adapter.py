@@ -367,22 +367,6 @@ def solve_cvxpy(
     return Answer.of(found)
 
 
-model_of_arrays: Any = dp.CMDP
-
-
-def private_model(T: Any, r: Any, *, gamma: float, start: Any) -> ParametricCMDP:
-    """A model of arrays in which the first action of the first state costs a private number."""
-    cost = dp.PrivateCost(
-        dp.Envelope(0, 1, radius=0.1), dp.Envelope(1, 2, radius=0.1), states=[0], actions=[0]
-    )
-    return ParametricCMDP(T, r, gamma=gamma, start=start, costs=cost)
-
-
-def optimal_value(model: dp.CMDP) -> float:
-    """The value of the best policy of a model without private numbers."""
-    return dp.answer(model).value
-
-
 def entering_costs(
     T: Any,
     r: Any,
