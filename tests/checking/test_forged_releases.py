@@ -241,7 +241,7 @@ def test_noise_for_single_entries_does_not_protect_records_of_two(
     rows = np.kron(np.eye(2), np.ones(half))
     A = Affine.sparse(theta[own], (own // half, own), rows.shape)
     lp = ParametricLP(np.ones(12), A=A, b=[1.0, 1.0], upper=1.0)
-    budget, values = PrivacyBudget(2, "1/1000"), Database.of(np.full(12, 0.5), theta)
+    budget, values = PrivacyBudget(2, "1/1000"), Database._of(np.full(12, 0.5), theta)
     made = publish(lp, values, budget, Strategy.named(strategy), System())
     for records, proved in ((own, True), (own % half if apart else own // 2, False)):
         claimed = Envelope(theta.lower, theta.upper, radius=theta.radius, records=records)

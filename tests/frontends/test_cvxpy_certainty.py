@@ -99,3 +99,65 @@ def test_a_constraint_that_cvxpy_states_by_equalities_of_its_own_is_refused_by_n
             with pytest.raises(InvalidArgumentError, match=r"reach has an atom.*rounding"):
                 load(cp.Problem(objective, rows))
             dp.answer(cp.Problem(objective, rows[:4]))
+
+
+# ------------------------------------------------------------ rows of one variable, as bounds are
+
+
+def below_caps(x, rows, *, maximize, seed):
+    """The problem of `x` under public rows, and below private caps that are far away; answered."""
+    cap = PrivateParameter(x.size, lower=50, upper=60, radius=0.1, name="cap")
+    problem = cp.Problem(cp.Maximize(maximize @ x), [x <= cap, *rows])
+    truth = {"cap": [55.0] * x.size}
+    assert simulated(problem, truth, seed=seed).certificate.verified
+    assert shortfall(problem, {"cap": fractions(truth["cap"])}) <= 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("side", ["above", "below"])
+def test_a_multiple_of_one_variable_keeps_its_limit(seed, side):
+    """b/a is no float in general: a limit on x that is rounded to one may break the row."""
+    rng = np.random.default_rng(seed)
+    a, b, x = rng.uniform(0.1, 9, 3), rng.uniform(1, 9, 3), cp.Variable(3)
+    row = cp.multiply(a, x)
+    rows = [row <= b, x >= -1] if side == "above" else [row >= b]
+    below_caps(x, rows, maximize=np.ones(3) if side == "above" else -np.ones(3), seed=seed)
+
+
+@pytest.mark.parametrize("exponent", [-1013, -1020])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_limit_among_the_smallest_floats_is_kept(sign, exponent):
+    """b/a is rounded there, or becomes 0, although a is a power of two."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a, b = sign * np.full(3, 2.0**60), sign * 2.0**exponent * rng.uniform(1, 2, 3)
+        x = cp.Variable(3)
+        rows = [cp.multiply(a, x) <= b, x >= -1]
+        below_caps(x, rows, maximize=sign * np.ones(3), seed=seed)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_of_several_limits_on_one_variable_all_are_kept(order, sign):
+    """In whatever order they are written; multiples with which no limit is rounded."""
+    x, limits = cp.Variable(3), [(1.0, 5.0), (2.0, 6.0), (0.5, 2.0)]
+    rows = [sign * a * x <= sign * b for a, b in (limits[k] for k in order)]
+    below_caps(x, [*rows, x >= -1], maximize=sign * np.ones(3), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0), (-2.0, -1.0), (1.0, 2.0)]
+)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_private_price_of_an_absolute_value_has_the_sign_that_its_bounds_allow(low, high, sign):
+    """A row that is not convex for every price within the bounds is refused; others are kept."""
+    price = PrivateParameter((), lower=low, upper=high, radius=(high - low) / 10, name="price")
+    x = cp.Variable()
+    rows = [sign * price * cp.abs(x) <= 1.5, x >= -10, x <= 10]
+    problem = cp.Problem(cp.Maximize(x), rows)
+    if sign * low < 0 or sign * high < 0:
+        with pytest.raises(InvalidArgumentError, match="convex"):
+            load(problem)
+        return
+    assert simulated(problem, {"price": high}).certificate.verified
+    assert shortfall(problem, {"price": fractions(high)}) <= 0

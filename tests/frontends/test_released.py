@@ -6,6 +6,8 @@ charged with them, a policy that is certified at 3 seems to cost 6.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -17,6 +19,7 @@ from dp_cmdp.errors import InvalidArgumentError, PrivacyLeakError
 from dp_cmdp.gymnasium import ReleasedCosts, StateObservation, load
 
 LIMIT = 3.0
+CHARGED = r"worst database|posterior mean"
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +93,33 @@ def test_states_of_an_explored_model_are_observed_in_its_seed_whatever_seed_is_g
     observation, _ = plain.reset(seed=0)
     with pytest.raises(InvalidArgumentError, match="must stay in the model"):
         room.environment.state_of(plain, observation)
+
+
+def test_a_certified_policy_does_not_seem_to_exceed_its_limit(found: Any) -> None:
+    played = dp.rollout(gym.make("FrozenLake-v1"), found, episodes=300, seed=0)
+    assert played.mean_costs[0] > 0
+    assert played.cost_intervals(0.9999)[0, 0] <= LIMIT
+
+
+def test_a_rollout_says_which_cost_it_charges(found: Any) -> None:
+    played = dp.rollout(gym.make("FrozenLake-v1"), found, episodes=5, seed=0)
+    assert re.search(CHARGED, repr(played))
+
+
+@pytest.mark.parametrize("page", ["gymnasium.md", "tutorials/safe-rl.md"])
+def test_pages_that_play_a_policy_say_which_cost_is_charged(page: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    assert "dp.rollout(" in text
+    assert re.search(CHARGED, text)
+
+
+def test_costs_reported_to_learners_are_comparable_with_the_limit(found: Any) -> None:
+    env = ReleasedCosts(gym.make("FrozenLake-v1"), found.problem, found.release)
+    played = dp.rollout(env, found, episodes=300, seed=0, cost="reported")
+    assert played.mean_costs[0] > 0
+    assert played.cost_intervals(0.9999)[0, 0] <= LIMIT
+
+
+def test_the_wrapper_says_which_cost_it_reports(found: Any) -> None:
+    env = ReleasedCosts(gym.make("FrozenLake-v1"), found.problem, found.release)
+    assert re.search(CHARGED, repr(env))

@@ -46,16 +46,6 @@ class Envelope(dp.Envelope):
     from_frame: Any = dp.Envelope.from_frame
 
 
-def reloaded(envelope: dp.Envelope, path: Path) -> dp.Envelope:
-    """An envelope that was in a file."""
-    return Release.load(Release(envelope).save(path)).envelope
-
-
-def largest_record(envelope: dp.Envelope) -> int:
-    """How many entries the record has that has most."""
-    return int(np.diff(envelope.change.indptr).max())
-
-
 def linear_program(
     envelope: dp.Envelope,
     *,
@@ -83,13 +73,6 @@ def linear_program(
         b=b,
         upper=upper,
     )
-
-
-def table_database(table: Any, envelope: dp.Envelope) -> dp.Database:
-    """A database of a table, read at once."""
-    made = dp.Database(table, envelope)
-    made.read()
-    return made
 
 
 # ----------------------------------------------------------------------------------------- ledgers
@@ -339,82 +322,10 @@ def rollout(env: Any, found: Found, *, episodes: int, seed: int) -> Any:
     return dp.rollout(env, found.inner, episodes=episodes, seed=seed)
 
 
-def rollout_reported(env: Any, found: Found, *, episodes: int, seed: int) -> Any:
-    """The found policy played, with the costs that the environment itself reports."""
-    return dp.rollout(env, found.inner, episodes=episodes, seed=seed, cost="reported")
-
-
-released_costs: Any = dp.gymnasium.ReleasedCosts
-
-
 #: What `solve` warns with when a release will tell nothing.
 UselessReleaseWarning: type[Warning] = errors.PrivacyWarning
 
-# ------------------------------------------------------------- cvxpy, models, environments, robust
-
-
 private_parameter: Any = dp.cvxpy.PrivateParameter
-
-
-def solve_cvxpy(
-    problem: Any, values: Mapping[Any, Any], *, epsilon: Any, delta: Any, simulated: int
-) -> Answer:
-    """What `solve` of a cvxpy problem leaves in its variables, with noise of a seed."""
-    options: dict[str, Any] = {"strategy": "entries", "draws": 1, "seed": simulated}
-    (found,) = dp.simulate(problem, values, epsilon=epsilon, delta=delta, **options)
-    for variable, value in found.decision.items():
-        variable.save_value(value)
-    return Answer.of(found)
-
-
-def entering_costs(
-    T: Any,
-    r: Any,
-    *,
-    gamma: float,
-    start: Any,
-    states: list[int],
-    cost: dp.Envelope,
-    limit: dp.Envelope,
-    arrivals: Any = None,
-) -> ParametricCMDP:
-    """A model that pays a private cost whenever a move enters one of some states."""
-    costs = dp.PrivateCost(cost, limit, states=states, on="entering")
-    return ParametricCMDP(T, r, gamma=gamma, start=start, costs=costs, arrivals=arrivals)
-
-
-@dataclass(frozen=True)
-class RobustPolicy:
-    """What `answer` finds for a model without a release."""
-
-    probabilities: Any
-    worst_cost: float
-    verified: bool
-
-
-def robust_policy(model: ParametricCMDP) -> RobustPolicy:
-    """`answer` without a release: the best policy that is safe whatever the data are."""
-    found = dp.answer(model)
-    worst = float(highest_costs(model, found.policy, model.envelope.uncertainty)[0])
-    return RobustPolicy(found.policy.probabilities, worst, found.certificate.verified)
-
-
-# ------------------------------------------------------------------- several costs, refusals, texts
-
-#: Raised before anything is spent when no answer could be certain, and where values are no use.
-RefusedError: type[Exception] = errors.RefusedError
-
-
-def database(model: Any, data: Mapping[str, Any]) -> dp.Database:
-    """`Database` of several kinds of cost, by the keys "kind.cost" and "kind.limit", and read."""
-    made = dp.Database(data, model)
-    made.read()
-    return made
-
-
-def load_environment_of_kinds(env: Any, *, gamma: float, costs: Mapping[str, Any]) -> Any:
-    """`dp.gymnasium.load` with several kinds of private costs."""
-    return dp.gymnasium.load(env, gamma=gamma, costs=costs)
 
 
 def verify(*paths: Path) -> Any:
