@@ -13,7 +13,6 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import dp_cmdp as dp
-from dp_cmdp._src.cmdp.certificate import cost_bounds
 from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.exact_costs import exact_costs
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
@@ -26,7 +25,7 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 def bounds(cmdp: dp.CMDP, policy: dp.Policy, chain: Any = None) -> np.ndarray:
     """Certain upper bounds on the costs of a policy in a model of known numbers."""
-    return cost_bounds(cmdp, policy, chain_of(cmdp, policy) if chain is None else chain)
+    return (chain or chain_of(cmdp, policy)).cost_bounds(cmdp, policy)
 
 
 def known_set(lower: Any, upper: Any, W: Any = None, q: Any = ()) -> UncertaintySet:

@@ -8,7 +8,7 @@ import pytest
 
 import dp_cmdp as dp
 from dp_cmdp._src.cmdp.certificate import excess_of, occupancy_within
-from dp_cmdp._src.cmdp.chain import DiscountedChain, chain_of
+from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.program.rows import RobustRows
 from tests.cmdp.models import (
     exact_occupancy,
@@ -90,7 +90,7 @@ def test_the_chain_of_another_policy_costs_tightness_but_not_rigour():
         model, policy = random_model(rng)
         known = random_set(rng)
         rows = RobustRows(model.rows, known)
-        other = DiscountedChain(model.mdp, dp.Policy.uniform(*model.r.shape))
+        other = chain_of(model.mdp, dp.Policy.uniform(*model.r.shape))
         found = excess_of(model.mdp, rows, policy, links=np.ones(rows.links), chain=other)
         for bound, worst in zip(found, worst_excess(model, policy, known), strict=True):
             assert bound == np.inf or Fraction(bound) >= worst

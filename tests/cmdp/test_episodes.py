@@ -14,8 +14,8 @@ from scipy.optimize import linprog
 import dp_cmdp as dp
 from dp_cmdp._src.base.errors import InvalidArgumentError, RefusedError
 from dp_cmdp._src.cli import main
-from dp_cmdp._src.cmdp.certificate import _residual, _total_bound
 from dp_cmdp._src.cmdp.chain import chain_of
+from dp_cmdp._src.cmdp.cost_bounds import _residual, _total_bound
 from dp_cmdp._src.cmdp.exact_costs import exact_costs
 from dp_cmdp._src.cmdp.safest import safest_policy
 from tests.cmdp.families import FAMILIES, family

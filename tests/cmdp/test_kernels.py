@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from dp_cmdp import CMDP, Policy
-from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.chain import discounted_chain
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.solvers.compiled import SWITCH, Workspace
 from dp_cmdp._src.cmdp.solvers.kernels import build
@@ -102,7 +102,7 @@ def test_values_and_visits_of_chains_are_exact_to_rounding(kind, gamma):
     cmdp = chain(kind, 200, gamma, rng)
     matrix = np.eye(200) - gamma * cmdp.T.toarray()
     reward = rng.normal(size=200)
-    found = DiscountedChain(cmdp, Policy.uniform(200, 1))
+    found = discounted_chain(cmdp, Policy.uniform(200, 1))
     v, y = found.values(reward), found.visits(cmdp.start)
     assert np.abs(matrix @ v - reward).max() <= 1e-13 * (1.0 + np.abs(v).max())
     assert np.abs(matrix.T @ y - cmdp.start).sum() <= 1e-13 * (1.0 + y.sum())

@@ -108,7 +108,7 @@ FAULTS = (
           "program/test_certified.py"),
     Fault(FEASIBLE, "program.certified:solve_certified", "point.worst_eq > EQUALITY_TOLERANCE",
           "False", "program/test_certified.py"),
-    Fault(FEASIBLE, "cmdp.certificate:_residual", "up(value + error)", "value", EXACT),
+    Fault(FEASIBLE, "cmdp.cost_bounds:_residual", "up(value + error)", "value", EXACT),
     Fault(FEASIBLE, "cmdp.certificate:_worst_corner", "np.where(sign > 0, rows.high, rows.low)",
           "np.where(sign < 0, rows.high, rows.low)", EXACT),
     Fault(FEASIBLE, "cmdp.certificate:corner", "exact.row_sums_up(", "-exact.row_sums_up(", EXACT),

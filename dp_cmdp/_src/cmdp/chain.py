@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from ctypes import byref
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -31,7 +32,6 @@ from scipy.sparse.linalg import splu
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.charges import after_the_end
-from dp_cmdp._src.cmdp.episode import EpisodeChain
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.cmdp.solvers.compiled import (
@@ -42,6 +42,11 @@ from dp_cmdp._src.cmdp.solvers.compiled import (
     required,
 )
 
+if TYPE_CHECKING:
+    from dp_cmdp._src.cmdp.episode import EpisodeChain
+
+    Chain: TypeAlias = "DiscountedChain | EpisodeChain"
+
 #: Corrections of an answer by its residual, at most.
 REFINEMENTS = 6
 #: Error of values of which only the size is asked, relative to the largest reward.
@@ -51,12 +56,13 @@ ROUGH = 0.1
 class DiscountedChain:
     """The chain of `policy` in `mdp`, ready to be solved for values and visits."""
 
-    __slots__ = ("_factors", "_matrix", "_mdp", "compiled", "policy")
+    __slots__ = ("_factors", "_matrix", "_mdp", "policy", "start")
+
+    #: What a certificate says is limited.
+    subject: ClassVar[Literal["cost", "cost per episode"]] = "cost"
 
     def __init__(self, mdp: MDP, policy: Policy) -> None:
-        self.policy = policy
-        self.compiled = CompiledChain.of(mdp, policy.probabilities)
-        self._mdp = mdp
+        self.policy, self.start, self._mdp = policy, mdp.start, mdp
         self._matrix: sparse.csr_array | None = None
         self._factors: Any = None
 
@@ -82,40 +88,29 @@ class DiscountedChain:
         visits = np.maximum(self.visits(self.start, guess=guess), 0.0)
         return visits[:, None] * self.policy.probabilities
 
-    @property
-    def start(self) -> FloatArray:
-        return self._mdp.start
-
     def values(self, rewards: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
         """Solve (I − γP_π)v = `rewards`, from a guess of v if there is one."""
-        return self._solve(rewards, transposed=False, guess=guess)
+        return self._solve(rewards, transposed=False)
 
     def visits(self, start: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
         """Solve (I − γP_π)ᵀd = `start`, from a guess of d if there is one."""
-        if self.compiled is not None and (start < 0.0).any():  # it cuts off negative mass
-            return self.visits(np.maximum(start, 0.0)) - self.visits(np.maximum(-start, 0.0))
-        return self._solve(start, transposed=True, guess=guess)
+        return self._solve(start, transposed=True)
 
     def largest_value(self, table: FloatArray) -> float:
-        """No value of the table is larger in modulus, up to rounding; found at little cost.
+        """No value of the table is larger in modulus, up to rounding; found at little cost."""
+        return float(np.abs(self.table_values(table)).max())
 
-        Values with the residual ρ are off by at most max|ρ|/(1 − γ).
+    def cost_bounds(self, cmdp: CMDP, policy: Policy) -> FloatArray:
+        """Certain upper bounds (K,) on the costs of `policy` in `cmdp`, within a few roundings.
+
+        They hold whatever this chain is, and are tight if it is that of `policy` in `cmdp`.
         """
-        rewards = self.average(table)
-        rough, shrink = np.zeros(rewards.size), ROUGH * (1.0 - self._mdp.gamma)
-        if self.compiled is None or not self.compiled.values(rewards, rough, shrink=shrink):
-            return float(np.abs(self.values(rewards)).max())
-        return float(np.abs(rough).max() + ROUGH * np.abs(rewards).max())
+        from dp_cmdp._src.cmdp.cost_bounds import cost_bounds
 
-    def _solve(
-        self, right: FloatArray, *, transposed: bool, guess: FloatArray | None = None
-    ) -> FloatArray:
-        if self.compiled is not None:  # where compiled code gets to rounding, that is the answer
-            answer = np.zeros(right.size) if guess is None else np.array(guess, np.float64)
-            if not transposed and self.compiled.values(right, answer):
-                return answer
-            if transposed and self.compiled.visits(right, answer):
-                return answer
+        return cost_bounds(cmdp, policy, self)
+
+    def _solve(self, right: FloatArray, *, transposed: bool) -> FloatArray:
+        """By elimination."""
         matrix = sparse.csr_array(self.matrix.T) if transposed else self.matrix
         if self._factors is None:
             self._factors = splu(
@@ -129,47 +124,15 @@ class DiscountedChain:
         )
 
 
-class TotalChain(DiscountedChain):
-    """The chain of `policy` until episodes end, by the discounted model of the same policies."""
+class CompiledChain(DiscountedChain):
+    """The chain with factors of the compiled kernels, which are asked first."""
 
-    __slots__ = ("_start", "_w")
+    __slots__ = ("__weakref__", "_chain", "_first", "_library")
 
     def __init__(self, mdp: MDP, policy: Policy) -> None:
-        assert mdp.ending is not None
-        super().__init__(mdp.ending.model, policy)
-        self._start, self._w = mdp.start, mdp.ending.lengths
-
-    @property
-    def start(self) -> FloatArray:
-        return self._start
-
-    def _solve(
-        self, right: FloatArray, *, transposed: bool, guess: FloatArray | None = None
-    ) -> FloatArray:
-        w = self._w
-        inverse = np.divide(1.0, w, out=np.zeros_like(w), where=w > 0.0)
-        before, after = (w, inverse) if transposed else (inverse, w)
-        scaled = None if guess is None else guess * before
-        return after * super()._solve(right * before, transposed=transposed, guess=scaled)
-
-
-Chain = DiscountedChain | EpisodeChain
-
-
-def chain_of(mdp: MDP, policy: Policy) -> Chain:
-    """The chain of a policy under the model's criterion."""
-    if mdp.horizon is not None:
-        return EpisodeChain(mdp, policy)
-    return DiscountedChain(mdp, policy) if mdp.ending is None else TotalChain(mdp, policy)
-
-
-class CompiledChain:
-    """The chain of the probabilities `probs` (num_states, num_actions), with its factors."""
-
-    def __init__(self, mdp: MDP, probs: FloatArray) -> None:
-        library, states = required(), mdp.num_states
-        dynamics = Dynamics.of(mdp)
-        given = np.ascontiguousarray(probs)
+        super().__init__(mdp, policy)
+        library, states, dynamics = required(), mdp.num_states, Dynamics.of(mdp)
+        given = np.ascontiguousarray(policy.probabilities)
         room = library.mixture_room(byref(dynamics), address(given))
         if room >= MOST_TRANSITIONS:
             raise MemoryError
@@ -187,18 +150,37 @@ class CompiledChain:
             raise MemoryError
         self._library, self._first = library, first
 
-    @staticmethod
-    def of(mdp: MDP, probs: FloatArray) -> CompiledChain | None:
-        """The chain, or None without the kernels or where it is too large for them."""
-        if kernels() is None or mdp.T.nnz >= MOST_TRANSITIONS:
-            return None
-        try:
-            return CompiledChain(mdp, probs)
-        except MemoryError:
-            return None
+    def values(self, rewards: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
+        answer = np.zeros(rewards.size) if guess is None else np.array(guess, np.float64)
+        return answer if self._evaluated(rewards, answer) else super().values(rewards)
 
-    def values(self, rewards: FloatArray, v: FloatArray, *, shrink: float = 0.0) -> bool:
-        """Values of the policy's `rewards` (num_states,), from the guess v, in place.
+    def visits(self, start: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
+        if (start < 0.0).any():  # the kernels cut off negative mass
+            return self.visits(np.maximum(start, 0.0)) - self.visits(np.maximum(-start, 0.0))
+        first = np.ascontiguousarray(start, np.float64)
+        answer = np.zeros(start.size) if guess is None else np.array(guess, np.float64)
+        exact = self._library.occupy(self._chain, address(first), address(answer), 0.0) >= 0
+        return answer if exact else super().visits(start)
+
+    def largest_value(self, table: FloatArray) -> float:
+        """Values with the residual ρ are off by at most max|ρ|/(1 − γ)."""
+        rewards = self.average(table)
+        rough, shrink = np.zeros(rewards.size), ROUGH * (1.0 - self._mdp.gamma)
+        if not self._evaluated(rewards, rough, shrink=shrink):
+            return float(np.abs(self.values(rewards)).max())
+        return float(np.abs(rough).max() + ROUGH * np.abs(rewards).max())
+
+    def cost_bounds(self, cmdp: CMDP, policy: Policy) -> FloatArray:
+        dynamics, costs = Dynamics.of(cmdp), np.ascontiguousarray(cmdp.cost)
+        given, bounds = np.ascontiguousarray(policy.probabilities), np.empty(len(costs))
+        status = self._library.cost_bounds(
+            byref(dynamics), address(given), len(costs), address(costs), self._chain,
+            address(bounds),
+        )  # fmt: skip
+        return bounds if status == 0 else super().cost_bounds(cmdp, policy)
+
+    def _evaluated(self, rewards: FloatArray, v: FloatArray, *, shrink: float = 0.0) -> bool:
+        """Values of `rewards` (num_states,) from the guess v, in place.
 
         Whether they are exact to rounding or, with `shrink`, leave at most that share of the
         residual of the guess.
@@ -208,24 +190,26 @@ class CompiledChain:
             self._chain, 1, 1, address(table), address(self._first), address(v), 0.0, shrink
         ) >= 0  # fmt: skip
 
-    def visits(self, start: FloatArray, y: FloatArray) -> bool:
-        """Visits from `start` ≥ 0, from the guess y, in place; whether exact to rounding."""
-        first = np.ascontiguousarray(start, np.float64)
-        return self._library.occupy(self._chain, address(first), address(y), 0.0) >= 0
 
-    def cost_bounds(self, cmdp: CMDP, probs: FloatArray) -> FloatArray | None:
-        """Certain upper bounds on the costs of `probs` in `cmdp`; None where they are not good.
+def discounted_chain(mdp: MDP, policy: Policy) -> DiscountedChain:
+    """The chain in a discounted model: compiled, but for models too large for the kernels."""
+    if kernels() is not None and mdp.T.nnz < MOST_TRANSITIONS:
+        with suppress(MemoryError):
+            return CompiledChain(mdp, policy)
+    return DiscountedChain(mdp, policy)
 
-        They hold whatever this chain is, and are tight if it is that of `probs` in `cmdp`.
-        """
-        dynamics = Dynamics.of(cmdp)
-        given, costs = np.ascontiguousarray(probs), np.ascontiguousarray(cmdp.cost)
-        bounds = np.empty(len(costs))
-        status = self._library.cost_bounds(
-            byref(dynamics), address(given), len(costs), address(costs), self._chain,
-            address(bounds),
-        )  # fmt: skip
-        return bounds if status == 0 else None
+
+def chain_of(mdp: MDP, policy: Policy) -> Chain:
+    """The chain of a policy under the model's criterion."""
+    if mdp.horizon is not None:
+        from dp_cmdp._src.cmdp.episode import EpisodeChain
+
+        return EpisodeChain(mdp, policy)
+    if mdp.ending is not None:
+        from dp_cmdp._src.cmdp.ending import TotalChain
+
+        return TotalChain(mdp, policy)
+    return discounted_chain(mdp, policy)
 
 
 def fitted(policy: Any, mdp: MDP) -> Policy:

@@ -27,11 +27,13 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray, frozen
+from dp_cmdp._src.cmdp.chain import DiscountedChain, discounted_chain
 from dp_cmdp._src.cmdp.charges import LISTED, acting_states
 from dp_cmdp._src.cmdp.safest import optimal_actions
 
 if TYPE_CHECKING:
     from dp_cmdp._src.cmdp.model import MDP
+    from dp_cmdp._src.cmdp.policy import Policy
 
 Mask = NDArray[np.bool_]
 #: The discount with which lengths are found, and the longest that may be: δ ≥ 1 − 2⁻⁵.
@@ -69,6 +71,30 @@ class Ending:
                 f"{name} must be 0 where the episode has ended, or a total would be infinite: "
                 f"nothing leaves state {wrong[0]}"
             )
+
+
+class TotalChain(DiscountedChain):
+    """The chain of `policy` until episodes end, by the discounted model of the same policies."""
+
+    __slots__ = ("_inner", "_inverse", "_lengths")
+
+    subject = "cost per episode"
+
+    def __init__(self, mdp: MDP, policy: Policy) -> None:
+        super().__init__(mdp, policy)
+        assert mdp.ending is not None
+        self._inner, w = discounted_chain(mdp.ending.model, policy), mdp.ending.lengths
+        self._lengths, self._inverse = w, np.divide(1.0, w, out=np.zeros_like(w), where=w > 0.0)
+
+    def values(self, rewards: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
+        w, inverse = self._lengths, self._inverse
+        scaled = None if guess is None else guess * inverse
+        return w * self._inner.values(rewards * inverse, guess=scaled)
+
+    def visits(self, start: FloatArray, *, guess: FloatArray | None = None) -> FloatArray:
+        w, inverse = self._lengths, self._inverse
+        scaled = None if guess is None else guess * w
+        return inverse * self._inner.visits(start * w, guess=scaled)
 
 
 def ending_of(mdp: MDP) -> Ending:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from dp_cmdp._src.cmdp.solvers.steps import UNDERFLOW, UNIT, Stepper
 
 class EpisodeChain:
     """The steps of `policy` in the episodes of `mdp`, which have a horizon."""
+
+    #: What a certificate says is limited.
+    subject: ClassVar[Literal["cost per episode"]] = "cost per episode"
 
     def __init__(self, mdp: MDP, policy: Policy, stepper: Stepper | None = None) -> None:
         self.policy, self._mdp = policy, mdp
@@ -86,9 +90,10 @@ class EpisodeChain:
         share = roundings * UNIT / (1.0 - 2.0 * roundings * UNIT) * (1.0 + 8.0 * UNIT)
         return x, np.nextafter(share[:, None] * x + UNDERFLOW, np.inf)
 
-    def cost_bounds(self, cmdp: CMDP) -> FloatArray:
-        """Upper bounds (K,) on the exact costs, of the same dynamics."""
-        values = self.backward(cmdp.cost, certain=True)
+    def cost_bounds(self, cmdp: CMDP, policy: Policy) -> FloatArray:
+        """Upper bounds (K,) on the exact costs of `policy`, of the same dynamics."""
+        own = self if policy is self.policy else EpisodeChain(cmdp, policy, self._stepper)
+        values = own.backward(cmdp.cost, certain=True)
         return np.array([mean_above(cmdp.start, value) for value in values])
 
 

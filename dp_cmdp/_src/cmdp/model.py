@@ -74,6 +74,15 @@ class Criterion:
         return self.gamma == 1.0 and self.horizon is None
 
     @property
+    def steps(self) -> float:
+        """Σ γ^t of a horizon, or discounted."""
+        if self.horizon is None:
+            return 1.0 / (1.0 - self.gamma)
+        if self.gamma == 1.0:
+            return float(self.horizon)
+        return (1.0 - self.gamma**self.horizon) / (1.0 - self.gamma)
+
+    @property
     def word(self) -> str:
         """What rewards and costs are called under it."""
         return "discounted" if self.gamma < 1.0 and self.horizon is None else "per episode"
@@ -104,12 +113,17 @@ class MDP:
 
     `T` is (num_states·num_actions, num_states) sparse, `start` a distribution, and `arrivals` the
     expected number of times a move enters each state: T itself, unless moves end the episode.
-    `ending` is known where the criterion is the total: how episodes end.
+    `gamma` is 1 where sums are not discounted, `horizon` None where there is no last step, and
+    `steps` the largest expected sum of the weights of an episode's steps, Σ γ^t. `ending` is known
+    where the criterion is the total: how episodes end.
     """
 
     T: sparse.csr_array
     r: FloatArray
     criterion: Criterion
+    gamma: float
+    horizon: int | None
+    steps: float
     start: FloatArray
     arrivals: sparse.csr_array
     num_states: int
@@ -134,13 +148,17 @@ class MDP:
         entered = moves
         if arrivals is not None and arrivals is not T:
             entered = _pair_matrix("arrivals", arrivals, num_states, num_actions)
-        _set(self, T=moves, r=reward, criterion=criterion, arrivals=entered, ending=None)
+        _set(self, T=moves, r=reward, arrivals=entered, ending=None)
+        _set(self, criterion=criterion, gamma=criterion.gamma, horizon=criterion.horizon)
         _set(self, start=_distribution(start, num_states))
         _set(self, num_states=num_states, num_actions=num_actions)
         if criterion.is_total:
             from dp_cmdp._src.cmdp.ending import ending_of
 
-            _set(self, ending=ending_of(self))
+            ending = ending_of(self)
+            _set(self, ending=ending, steps=ending.longest)
+        else:
+            _set(self, steps=criterion.steps)
         discount = criterion.gamma if criterion.horizon is None else 0.0
         # the largest row sum is only looked for where it may matter
         near = 1.0 > discount >= 1.0 - 2.0 * ROW_SUM_TOLERANCE
@@ -151,41 +169,22 @@ class MDP:
             )
         reject_beyond("r", reward, steps=self.steps)
 
-    @property
-    def gamma(self) -> float:
-        """Discount factor; 1 where sums are not discounted."""
-        return self.criterion.gamma
-
-    @property
-    def horizon(self) -> int | None:
-        """Number of steps that count; None where there is no last one."""
-        return self.criterion.horizon
-
-    @property
-    def steps(self) -> float:
-        """The largest expected sum of the weights of an episode's steps: Σ γ^t."""
-        gamma, horizon = self.gamma, self.horizon
-        if self.ending is not None:
-            return self.ending.longest
-        if horizon is None:
-            return 1.0 / (1.0 - gamma)
-        if gamma == 1.0:
-            return float(horizon)
-        return (1.0 - gamma**horizon) / (1.0 - gamma)
-
     def _with_costs(self, cost: FloatArray, limit: FloatArray) -> CMDP:
         """The CMDP of these dynamics with costs (K, num_states, num_actions) and limits (K,), which
         are not copied and not checked."""
         made = object.__new__(CMDP)
-        _set(made, **{name: getattr(self, name) for name in SHARED}, cost=cost, limit=limit)
+        for name in SHARED:
+            object.__setattr__(made, name, getattr(self, name))
+        object.__setattr__(made, "cost", cost)
+        object.__setattr__(made, "limit", limit)
         return made
 
     def _earning(self, r: FloatArray) -> MDP:
         """These dynamics with other rewards (num_states, num_actions), which are not checked."""
         made = object.__new__(MDP)
-        ending = None if self.ending is None else self.ending.earning(r)
-        other = {"r": r, "ending": ending}
-        _set(made, **{name: getattr(self, name) for name in SHARED} | other)
+        for name in SHARED:
+            object.__setattr__(made, name, getattr(self, name))
+        _set(made, r=r, ending=None if self.ending is None else self.ending.earning(r))
         return made
 
     def __repr__(self) -> str:
@@ -196,7 +195,10 @@ class MDP:
 
 
 #: What an MDP consists of.
-SHARED = ("T", "r", "criterion", "start", "arrivals", "num_states", "num_actions", "ending")
+SHARED = (
+    "T", "r", "criterion", "gamma", "horizon", "steps", "start", "arrivals", "num_states",
+    "num_actions", "ending",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)

@@ -241,13 +241,12 @@ class ParametricCMDP(Problem):
         """
         theta = self._numbers(values)
         cost = self.cost.at(theta).toarray().reshape(-1, *self.mdp.r.shape)
-        mdp = self._earning(theta).mdp
+        mdp = self.mdp if self.objective is None else self._earning(theta).mdp
         return mdp._with_costs(check.frozen(cost), check.frozen(self.limit.at(theta)))
 
     def _earning(self, theta: FloatArray) -> ParametricCMDP:
-        """The same model with the reward of one database: itself where the reward is public."""
-        if self.objective is None:
-            return self
+        """The same model with the private reward of one database."""
+        assert self.objective is not None
         table = check.frozen(sums_up(self.objective, theta[self.objective.entry]))
         return ParametricCMDP._made(self.mdp._earning(table), self.constraints)
 
@@ -307,7 +306,7 @@ class ParametricCMDP(Problem):
         return synthesis.answer(self, self.envelope.uncertainty, None, start=None, certified=True)
 
     def value(self, decision: Policy, values: FloatArray) -> float:
-        mdp = self._earning(values).mdp
+        mdp = self.mdp if self.objective is None else self._earning(values).mdp
         return float(np.vdot(mdp.r, chain_of(mdp, fitted(decision, mdp)).occupancy()))
 
     def certify(self, decision: Policy, known: UncertaintySet) -> Certificate:

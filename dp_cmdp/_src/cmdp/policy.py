@@ -106,6 +106,12 @@ class Policy(Saved):
         its sum. Rows that already sum to 1 up to the rounding of doubles are kept bit for bit.
         What a certificate is about is each row divided by its own sum, in exact arithmetic.
 
+    Attributes
+    ----------
+    num_states, num_actions : int
+    horizon : int or None
+        How many steps it knows; None if it does the same at all of them.
+
     Raises
     ------
     InvalidArgumentError
@@ -130,6 +136,8 @@ class Policy(Saved):
 
     _table: FloatArray | None
     _schedule: Schedule | None
+    horizon: int | None
+    num_states: int
     num_actions: int
     _random: np.random.Generator | None = field(compare=False)
 
@@ -145,9 +153,17 @@ class Policy(Saved):
             self._fill(table, None, table.shape[1])
 
     def _fill(self, table: FloatArray | None, schedule: Schedule | None, num_actions: int) -> None:
-        for name, value in (("_table", table), ("_schedule", schedule), ("_random", None)):
+        known: Any = table if schedule is None else schedule.actions.T
+        horizon = None if schedule is None else known.shape[1]
+        for name, value in (
+            ("_table", table),
+            ("_schedule", schedule),
+            ("_random", None),
+            ("horizon", horizon),
+            ("num_states", known.shape[0]),
+            ("num_actions", num_actions),
+        ):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "num_actions", num_actions)
 
     @classmethod
     def _of(cls, probabilities: FloatArray) -> Policy:
@@ -170,11 +186,6 @@ class Policy(Saved):
             return self._table
         steps = range(self.horizon or 0)
         return check.frozen(np.stack([self._step(t).table(self.num_actions) for t in steps]))
-
-    @property
-    def horizon(self) -> int | None:
-        """How many steps it knows; None if it does the same at all of them."""
-        return None if self._schedule is None else self._schedule.actions.shape[0]
 
     def _step(self, t: int) -> Step:
         """What it does at one step, counted from 0."""
@@ -268,12 +279,6 @@ class Policy(Saved):
         from dp_cmdp._src.cmdp.learned import learned_probabilities
 
         return cls(learned_probabilities(model, num_states))
-
-    @property
-    def num_states(self) -> int:
-        """Number of states."""
-        known = self._table if self._schedule is None else self._schedule.actions.T
-        return cast(FloatArray, known).shape[0]
 
     @property
     def is_deterministic(self) -> bool:

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
-from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.chain import discounted_chain
 from dp_cmdp._src.cmdp.model import CMDP, MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.cmdp.solvers.compiled import swept_actions
@@ -72,7 +72,7 @@ def optimal_actions(
     table = np.where(allowed, reward, -np.inf)
     (actions, values), states = _first_actions(mdp, table), np.arange(mdp.num_states)
     for _ in range(ROUNDS):
-        chain = DiscountedChain(mdp, Policy.deterministic(actions, mdp.num_actions))
+        chain = discounted_chain(mdp, Policy.deterministic(actions, mdp.num_actions))
         values = chain.values(reward[states, actions], guess=values)
         lookahead = action_values(mdp, table, values)
         gain = lookahead.max(axis=1) - lookahead[states, actions]

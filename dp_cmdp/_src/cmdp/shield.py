@@ -50,9 +50,10 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError
 from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
-from dp_cmdp._src.cmdp.certificate import LIFTS, UNDERFLOW, UNIT, corner, up
+from dp_cmdp._src.cmdp.certificate import UNDERFLOW, UNIT, corner, up
 from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.charges import acting_states
+from dp_cmdp._src.cmdp.cost_bounds import LIFTS
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.program.rows import RobustRows
 

@@ -33,12 +33,10 @@ from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.answer import PolicyAnswer
 from dp_cmdp._src.cmdp.certificate import UNIT, excess_of
-from dp_cmdp._src.cmdp.chain import Chain, DiscountedChain, chain_of
+from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.charges import LISTED
 from dp_cmdp._src.cmdp.model import CMDP, MDP, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
-from dp_cmdp._src.cmdp.safest import safest_policy
-from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, elastic
 from dp_cmdp._src.cmdp.solvers.pool import LP_LIMIT, PolicyPool
 from dp_cmdp._src.cmdp.solvers.row_solver import INTERIOR, LARGE, row_program, solve_rows
@@ -48,7 +46,9 @@ from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.rows import RobustRows, check_consistent
 
 if TYPE_CHECKING:
+    from dp_cmdp._src.cmdp.chain import Chain
     from dp_cmdp._src.cmdp.parametric import ParametricCMDP
+    from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
 
 #: Margins tried at most, each larger than the last.
 MARGIN_ATTEMPTS = 20
@@ -83,14 +83,17 @@ class Warm:
 class _Search:
     """A question, and how the best occupancy for it is found.
 
-    `model` is what is solved: the problem itself, or the discounted one of its policies. There,
-    `worst` has every number at its worst, one by one, and A x ≤ b are the rows over the pairs.
+    `mdp` is what is solved: that of the problem, or the discounted one of its policies. There,
+    `inner` are the rows, `worst` has every number at its worst, one by one, and A x ≤ b are the
+    rows over the pairs. An occupancy x of it is scale·x in the problem, which is proved by `rows`.
     `pool` may be None where there are auxiliary variables.
     """
 
     problem: ParametricCMDP
-    model: ParametricCMDP
     rows: RobustRows
+    mdp: MDP
+    inner: RobustRows
+    scale: FloatArray | float
     estimate: FloatArray
     row_gap: float
     pool: PolicyPool | EpisodePool | None
@@ -100,33 +103,25 @@ class _Search:
     A: Any
     b: FloatArray
 
-    @property
-    def known_rows(self) -> RobustRows:
-        """The problem's own rows, by which it is proved."""
-        own = self.model is self.problem
-        return self.rows if own else RobustRows(self.problem.rows, self.rows.known)
-
-    def visits(self, x: FloatArray) -> FloatArray:
-        """An occupancy of the model that is solved, as one of the problem."""
-        ending = self.problem.mdp.ending
-        return x if ending is None else x * ending.scale[:, None]
-
     def solve(self, margin: FloatArray) -> Solution:
         """The best occupancy that keeps every limit by its margin."""
-        if not self.rows.extra:
-            assert self.pool is not None
-            limit = self.worst.limit - margin
-            if isinstance(self.pool, PolicyPool):
-                return self.pool.solve(self.worst.cost, limit, gap=GAP)
-            if limit.size == 1:
-                return self.pool.solve(float(limit[0]), gap=GAP)
-        mdp, shape, gap = self.model.mdp, self.b.shape, self.row_gap
-        basis = self.bases.get(shape)
-        pool = self.pool
-        if isinstance(pool, EpisodePool):
-            few = self.A[: 0 if self.rows.extra else len(margin)]
-            pool = EpisodePool(mdp, sparse.csr_array(few))
-        found = solve_rows(mdp, self.rows, margin=margin, gap=gap, pool=pool, basis=basis)
+        pool, box = self.pool, not self.inner.extra
+        if isinstance(pool, PolicyPool):
+            if box:
+                return pool.solve(self.worst.cost, self.worst.limit - margin, gap=GAP)
+        elif pool is not None:
+            if box and margin.size == 1:
+                return pool.solve(float((self.worst.limit - margin)[0]), gap=GAP)
+            pool = type(pool)(self.mdp, sparse.csr_array(self.A[: margin.size if box else 0]))
+        shape = self.b.shape
+        found = solve_rows(
+            self.mdp,
+            self.inner,
+            margin=margin,
+            gap=self.row_gap,
+            pool=pool,
+            basis=self.bases.get(shape),
+        )
         self.bases[shape] = found.basis
         return found
 
@@ -168,16 +163,19 @@ def _search(
     start: PolicyAnswer | None,
     certified: bool,
 ) -> _Search:
-    model = problem.solved
-    mdp, worst, inner = model.mdp, model.worst(rows.known), rows
-    reject_beyond("cost", worst.cost, steps=mdp.steps)
-    if model is not problem:
+    model, inner, scale = problem, rows, 1.0
+    if problem.mdp.ending is not None:
+        model, scale = problem.solved, problem.mdp.ending.scale[:, None]
         inner = RobustRows(model.rows, rows.known)
+    mdp, worst = model.mdp, model.worst(rows.known)
+    reject_beyond("cost", worst.cost, steps=mdp.steps)
     warm = start._warm if start is not None and start.problem.mdp.T is problem.mdp.T else None
     bases = {} if warm is None else dict(warm.bases)
     size = np.abs(worst.limit) + np.abs(worst.cost).max(axis=(1, 2)) * mdp.steps
     pool, large, box = None, mdp.num_states > LARGE, not rows.extra
     if mdp.horizon is not None:
+        from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
+
         size *= max(1.0, mdp.horizon / STEPS_OF_A_MARGIN)
         few = sparse.csr_array(worst.cost.reshape(size.size, -1))
         pool = EpisodePool(mdp, few if box else few[:0])
@@ -195,7 +193,7 @@ def _search(
             if large:
                 _learn(model, estimate, pool)
     gap = ROW_GAP if certified else PROPOSAL_GAP
-    own = problem, model, inner, estimate, gap, pool, bases, margin, worst
+    own = problem, rows, mdp, inner, scale, estimate, gap, pool, bases, margin, worst
     return _Search(*own, A[:, : mdp.r.size], b)
 
 
@@ -226,7 +224,7 @@ def _found(search: _Search, *, certified: bool) -> PolicyAnswer:
     found = _proved(search, search.solve(none), none)
     few = problem.mdp.num_states * (problem.mdp.horizon or 1) <= EXACT_STATES
     if not found.certificate.verified and few:
-        sure, _ = proof(problem, found.policy, search.known_rows, exactly=True)
+        sure, _ = proof(problem, found.policy, search.rows, exactly=True)
         found = replace(found, certificate=sure)
     if found.certificate.verified:
         return found
@@ -242,13 +240,13 @@ def _proved(search: _Search, solution: Solution, margin: FloatArray) -> PolicyAn
     policy = solution.policy
     if policy is None:
         policy = policy_of(search.worst, solution.occupancy)
-    chain, solved = chain_of(mdp, policy), search.model.mdp
-    x = chain.occupancy(search.visits(solution.occupancy).sum(axis=1))
-    certificate, links = proof(problem, policy, search.known_rows, chain=chain, x=x)
+    chain, solved = chain_of(mdp, policy), search.mdp
+    x = chain.occupancy((solution.occupancy * search.scale).sum(axis=1))
+    certificate, links = proof(problem, policy, search.rows, chain=chain, x=x)
     table = solved.r - np.asarray(search.A.T @ y).reshape(mdp.r.shape)
     priced = float(y[: margin.size] @ margin)
     pull = float(y @ np.abs(search.b)) + priced
-    inner = chain if solved is mdp else DiscountedChain(solved, policy)
+    inner = chain if solved is mdp else chain_of(solved, policy)
     allowance = _rounding_allowance(inner, solved, table=table, pull=pull)
     value, bound = float(mdp.r.ravel() @ x.ravel()), solution.bound + priced + allowance
     return _made(search, policy, x, links, certificate, value=value, bound=bound)
@@ -256,11 +254,11 @@ def _proved(search: _Search, solution: Solution, margin: FloatArray) -> PolicyAn
 
 def _unproved(search: _Search, solution: Solution) -> PolicyAnswer:
     """A solution as it is: for proposals and trials, whose policies nobody plays."""
-    x, names = search.visits(np.maximum(solution.occupancy, 0.0)), search.problem.names
+    x, names = np.maximum(solution.occupancy, 0.0) * search.scale, search.problem.names
     total = x.sum(axis=1, keepdims=True)
     even = np.full_like(x, 1.0 / x.shape[1])
     policy = Policy._of(np.divide(x, total, out=even, where=total > 0.0))
-    links = np.maximum(solution.auxiliary[solution.auxiliary.size - search.rows.links :], 0.0)
+    links = np.maximum(solution.auxiliary[solution.auxiliary.size - search.inner.links :], 0.0)
     none = np.full(len(names), -np.inf)
     asked = Certificate(False, none, names, subject="cost", reason="no proof was asked for")
     return _made(search, policy, x, links, asked, value=solution.value, bound=solution.bound)
@@ -276,7 +274,7 @@ def _made(
     value: float,
     bound: float,
 ) -> PolicyAnswer:
-    problem, rows = search.problem, search.known_rows
+    problem, rows = search.problem, search.rows
     known = np.zeros((0, problem.mdp.num_states), np.int32), np.zeros((0, problem.mdp.num_states))
     if isinstance(search.pool, PolicyPool):
         known = search.pool.known(WARM_POLICIES)
@@ -320,7 +318,7 @@ def proof(
         verified=not reason,
         slack=frozen(slack),
         names=problem.names,
-        subject="cost" if problem.criterion.word == "discounted" else "cost per episode",
+        subject=own.subject,
         everywhere=everywhere,
         reason=reason,
     )
@@ -345,6 +343,8 @@ def policy_of(cmdp: CMDP, x: FloatArray) -> Policy:
     total = kept.sum(axis=1)
     silent = total == 0.0
     if silent.any():
+        from dp_cmdp._src.cmdp.safest import safest_policy
+
         kept[silent], total[silent] = safest_policy(cmdp).probabilities[silent], 1.0
     kept /= total[:, None]
     return Policy._of(kept)
@@ -365,6 +365,8 @@ def _rounding_allowance(chain: Chain, mdp: MDP, *, table: FloatArray, pull: floa
 
 def _refusal(problem: ParametricCMDP, rows: RobustRows) -> RefusedError:
     """No policy keeps its limits for every database: by how much limits must be raised, and why."""
+    from dp_cmdp._src.cmdp.safest import safest_policy
+
     worst = problem.worst(rows.known)
     safest = safest_policy(worst)
     repairs = _repairs(problem, rows, safest)

@@ -25,7 +25,7 @@ from scipy import sparse
 
 from dp_cmdp._src.base.errors import ConvergenceError, InfeasibleError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, frozen
-from dp_cmdp._src.cmdp.chain import DiscountedChain
+from dp_cmdp._src.cmdp.chain import discounted_chain
 from dp_cmdp._src.cmdp.model import MDP
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.program.highs import HighsEngine
@@ -133,7 +133,7 @@ def _attained(mdp: MDP, cost: FloatArray, answer: RawSolution) -> FloatArray:
     silent = np.flatnonzero(table.sum(axis=1) == 0.0)
     table[silent, best[silent]] = 1.0
     policy = Policy(table / table.sum(axis=1, keepdims=True))
-    visits = np.maximum(DiscountedChain(mdp, policy).visits(mdp.start), 0.0)
+    visits = np.maximum(discounted_chain(mdp, policy).visits(mdp.start), 0.0)
     return (visits[:, None] * policy.probabilities).ravel()
 
 

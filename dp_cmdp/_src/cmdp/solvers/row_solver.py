@@ -9,19 +9,21 @@ Either way the bound is ours: with multipliers y of the rows and whatever values
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dp_cmdp._src.base.errors import ConvergenceError
 from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.model import MDP
-from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, flow_matrix
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.linear import LinearProgram
 from dp_cmdp._src.program.rows import RobustRows
+
+if TYPE_CHECKING:
+    from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
 
 #: Linear programs of models with at least so many states are solved by interior points.
 INTERIOR = 800
@@ -50,7 +52,7 @@ def solve_rows(
     model that is not large, and without a pool, as one linear program, from a basis if there is
     one of its shape. Over a horizon there is no such program.
     """
-    if isinstance(pool, EpisodePool) or (pool is not None and pool.workspace is not None):
+    if pool is not None and (not isinstance(pool, PolicyPool) or pool.workspace is not None):
         from dp_cmdp._src.cmdp.solvers.row_columns import GOOD_GAP, RowColumns
 
         large = mdp.num_states > LARGE or mdp.horizon is not None
@@ -63,10 +65,6 @@ def solve_rows(
         except ConvergenceError:
             if large:
                 raise
-    return _by_lp(mdp, rows, margin, basis)
-
-
-def _by_lp(mdp: MDP, rows: RobustRows, margin: FloatArray, basis: Any) -> Solution:
     lp = row_program(mdp, rows)
     lp = replace(lp, b=lp.b - np.append(margin, np.zeros(lp.b.size - margin.size)))
     engine = HighsEngine(lp, start=basis, interior=mdp.num_states >= INTERIOR)
