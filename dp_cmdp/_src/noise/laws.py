@@ -43,7 +43,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, sqrt
 from typing import Any, Protocol
 
@@ -230,33 +230,8 @@ class Sensitivity:
     count: int
 
 
-class Law(Protocol):
-    """Noise on the integers low … high, drawn independently for every query.
-
-    Notes
-    -----
-    **Privacy.** *Public*. A measurement believes the `delta` of its law; a verifier does not.
-    """
-
-    @property
-    def low(self) -> int | None:
-        """The smallest integer that can be drawn; None where there is none."""
-        ...
-
-    @property
-    def high(self) -> int | None:
-        """The largest integer that can be drawn; None where there is none."""
-        ...
-
-    @property
-    def mean(self) -> float:
-        """Mean of the noise, in lattice steps."""
-        ...
-
-    @property
-    def variance(self) -> float:
-        """Variance of the noise, in squared lattice steps."""
-        ...
+class Noise(Protocol):
+    """What laws of noise do."""
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Law:
@@ -272,7 +247,12 @@ class Law(Protocol):
         Returns
         -------
         Law
-            The narrowest one of the family.
+            One with `delta(sensitivity, budget.epsilon)` ≤ `budget.delta`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If no law of this family that fits is small enough to be drawn from.
         """
         ...
 
@@ -343,12 +323,47 @@ class Law(Protocol):
         ...
 
     def document(self) -> dict[str, Any]:
-        """The law as JSON: integers in hexadecimal digits."""
+        """The law as JSON: integers in hexadecimal digits.
+
+        Returns
+        -------
+        dict
+            Its name under "law", and its parameters.
+        """
+        ...
+
+
+class Law(Noise, Protocol):
+    """Noise on the integers low … high, drawn independently for every query.
+
+    Notes
+    -----
+    **Privacy.** *Public*. A measurement believes the `delta` of its law; a verifier does not.
+    """
+
+    @property
+    def low(self) -> int | None:
+        """The smallest integer that can be drawn; None where there is none."""
+        ...
+
+    @property
+    def high(self) -> int | None:
+        """The largest integer that can be drawn; None where there is none."""
+        ...
+
+    @property
+    def mean(self) -> float:
+        """Mean of the noise, in lattice steps."""
+        ...
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise, in squared lattice steps."""
         ...
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Noise):
     """Truncated two-sided geometric noise on {−support, …, support}.
 
     Parameters
@@ -376,12 +391,8 @@ class Laplace:
     thresholds: tuple[int, ...]
     low: int = field(init=False, repr=False, compare=False)
     high: int = field(init=False, repr=False, compare=False)
-    mean: float = field(init=False, repr=False, compare=False)
-    variance: float = field(init=False, repr=False, compare=False)
-    #: Probability that a proposed magnitude and sign are kept.
-    acceptance: float = field(init=False, repr=False, compare=False)
-    #: The logarithm of what the first unit step away from 0 divides the law by.
-    rate: float = field(init=False, repr=False, compare=False)
+
+    mean = 0.0
 
     def __post_init__(self) -> None:
         digits = len(self.thresholds)
@@ -389,53 +400,33 @@ class Laplace:
             raise InvalidArgumentError("support must lie below 2^61 and below 2^(thresholds)")
         if digits and not 0 < min(self.thresholds) <= max(self.thresholds) < ONE:
             raise InvalidArgumentError("thresholds must lie between 0 and 2^256")
-        end = self.support + 1
-        inside = 2 * weight_below(self.thresholds, end) - weight_below(self.thresholds, 1)
-        kept = max(inside / (2 * ONE**digits), 2.0**-1022)
-        variance = second_moment_below(self.thresholds, end) / kept
-        vars(self).update(low=-self.support, high=self.support, mean=0.0, variance=variance)
-        vars(self).update(acceptance=kept, rate=first_rate(self.thresholds))
+        vars(self).update(low=-self.support, high=self.support)
+
+    @cached_property
+    def acceptance(self) -> float:
+        """Probability that a proposed magnitude and sign are kept."""
+        inside = weight_below(self.thresholds, self.support + 1)
+        kept = 2 * inside - weight_below(self.thresholds, 1)
+        return max(kept / (2 * ONE ** len(self.thresholds)), 2.0**-1022)
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of the noise, in squared lattice steps."""
+        return second_moment_below(self.thresholds, self.support + 1) / self.acceptance
+
+    @cached_property
+    def rate(self) -> float:
+        """The logarithm of what the first unit step away from 0 divides the law by."""
+        return first_rate(self.thresholds)
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> Laplace:
-        """The shortest support that is (ε, δ)-private.
-
-        Parameters
-        ----------
-        sensitivity : Sensitivity
-            The most that one record moves the measured integers.
-        budget : PrivacyBudget
-            What may be spent.
-
-        Returns
-        -------
-        Laplace
-            A law with `delta(sensitivity, budget.epsilon)` ≤ `budget.delta`.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If no law of this family that fits is small enough to be drawn from.
-        """
         check_budget(budget, lowest_delta=MIN_DELTA)
         l1, largest = max(sensitivity.l1, 1), max(sensitivity.largest, 1)
         return narrowest_laplace(l1, largest, budget.epsilon, budget.delta)
 
     def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
-        """(l1/largest)·(mass of the `largest` outermost points), rounded up to 2^−256.
-
-        Parameters
-        ----------
-        sensitivity : Sensitivity
-            The most that one record moves the measured integers.
-        epsilon : Fraction
-            The ε at which the bound is asked for.
-
-        Returns
-        -------
-        Fraction
-            At most 1; 1 also where nothing can be proved.
-        """
+        # (l1/largest)·(mass of the `largest` outermost points), rounded up to 2^−256
         l1, largest = sensitivity.l1, sensitivity.largest
         if not l1:
             return Fraction(0)
@@ -466,38 +457,11 @@ class Laplace:
         return Fraction(weight, 2 * inside - weight_below(self.thresholds, 1))
 
     def log_weight(self, z: FloatArray) -> FloatArray:
-        """Logarithm of the probabilities on the support, but for a constant.
-
-        Parameters
-        ----------
-        z : float array
-            Whole numbers of the support.
-
-        Returns
-        -------
-        float array
-            In the shape of `z`.
-        """
         return -self.rate * np.abs(z)
 
     def sample(self, size: int, source: Source) -> list[int]:
-        """Draw with a fixed amount of work per proposal; memory beyond the answer is bounded.
-
-        What lies beyond the support is thrown away, and how much says nothing about what is kept. A
-        tie with a threshold (2^−32 per digit) takes 28 more bytes.
-
-        Parameters
-        ----------
-        size : int
-            How many draws.
-        source : System or Simulated
-            Random bytes: of the operating system, or of a seed.
-
-        Returns
-        -------
-        list of int
-            Independent draws from the law as it is.
-        """
+        # A fixed amount of work per proposal. What lies beyond the support is thrown away, and how
+        # much says nothing about what is kept. A tie (2^−32 per digit) takes 28 more bytes.
         found: list[int] = []
         limit = BATCH_WORDS // (len(self.thresholds) + 1)
         while (missing := size - len(found)) > 0:
@@ -508,32 +472,11 @@ class Laplace:
         return found
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Fast draws for simulations: not private, rounded like floats.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            The source of randomness.
-        size : int
-            How many draws.
-
-        Returns
-        -------
-        float array
-            Whole numbers, fit for simulations only.
-        """
         inside = -math.expm1(-self.rate * (self.support + 0.5))
         place = 2.0 * rng.random(size) - 1.0  # by inversion: quantiles of all laws go together
         return np.copysign(np.rint(-np.log1p(-inside * np.abs(place)) / self.rate), place)
 
     def document(self) -> dict[str, Any]:
-        """The content of a file: the law as integers in hexadecimal.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
         return {
             "law": "laplace",
             "support": f"{self.support:x}",

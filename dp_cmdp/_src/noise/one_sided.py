@@ -54,6 +54,7 @@ from dp_cmdp._src.noise.laws import (
     PRECISION,
     FloatArray,
     Laplace,
+    Noise,
     Sensitivity,
     Source,
     check_budget,
@@ -89,7 +90,7 @@ MAX_WORK = 1 << 19
 
 
 @dataclass(frozen=True)
-class OneSided:
+class OneSided(Noise):
     """Z = cell·K + V, K by a table of weights over 2^256, V uniform on {0, …, cell − 1}.
 
     Parameters
@@ -132,25 +133,7 @@ class OneSided:
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> OneSided:
-        """The law of least mean that is (ε, δ)-private at every shift, in both directions.
-
-        Parameters
-        ----------
-        sensitivity : Sensitivity
-            The most that one record moves the measured integers.
-        budget : PrivacyBudget
-            What may be spent.
-
-        Returns
-        -------
-        OneSided
-            A law with `delta(sensitivity, budget.epsilon)` ≤ `budget.delta`.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If no law of this family that fits is small enough to be drawn from.
-        """
+        # of least mean, and private at every shift in both directions
         check_budget(budget, lowest_delta=MIN_DELTA)
         if sensitivity.count > 1:
             raise InvalidArgumentError(
@@ -166,20 +149,6 @@ class OneSided:
         return _least_mean(cls, max(sensitivity.largest, 1), budget.epsilon, budget.delta)
 
     def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
-        """The greatest divergence over all shifts that one record may cause.
-
-        Parameters
-        ----------
-        sensitivity : Sensitivity
-            The most that one record moves the measured integers.
-        epsilon : Fraction
-            The ε at which the bound is asked for.
-
-        Returns
-        -------
-        Fraction
-            At most 1; 1 also where nothing can be proved.
-        """
         if sensitivity.count > 1 or not 0 < epsilon <= MAX_EPSILON:
             return CERTAIN
         shifts = -(-sensitivity.largest // self.cell)
@@ -207,68 +176,21 @@ class OneSided:
         return Fraction(self.weights[point // self.cell], ONE * self.cell)
 
     def log_weight(self, z: FloatArray) -> FloatArray:
-        """Logarithm of the probabilities on the support, but for a constant.
-
-        Parameters
-        ----------
-        z : float array
-            Whole numbers of the support.
-
-        Returns
-        -------
-        float array
-            In the shape of `z`.
-        """
         place = np.clip(np.asarray(z) // self.cell, 0, len(self.weights) - 1).astype(np.int64)
         with np.errstate(divide="ignore"):
             return np.log(self.chances)[place]
 
     def sample(self, size: int, source: Source) -> list[int]:
-        """Draw by inversion.
-
-        Parameters
-        ----------
-        size : int
-            How many draws.
-        source : System or Simulated
-            Random bytes: of the operating system, or of a seed.
-
-        Returns
-        -------
-        list of int
-            Independent draws from the law as it is.
-        """
         cells = draw_cells(self.weights, size, source)
         return (cells * self.cell + draw_inside(self.cell, size, source)).tolist()
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Fast draws for simulations: not private, rounded like floats.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            The source of randomness.
-        size : int
-            How many draws.
-
-        Returns
-        -------
-        float array
-            Whole numbers, fit for simulations only.
-        """
         ends = np.cumsum(self.chances)
         cells = np.searchsorted(ends / ends[-1], rng.random(size), side="right")
         cells = np.minimum(cells, len(self.weights) - 1)
         return cells * float(self.cell) + rng.integers(0, self.cell, size)
 
     def document(self) -> dict[str, Any]:
-        """The content of a file: the law as integers in hexadecimal.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
         return {
             "law": "one-sided",
             "cell": f"{self.cell:x}",

@@ -28,6 +28,7 @@ from dp_cmdp._src.noise.laws import (
     TOO_WIDE,
     WORD,
     FloatArray,
+    Noise,
     Sensitivity,
     Source,
     check_budget,
@@ -63,7 +64,7 @@ def continuation_holds(thresholds: Sequence[int], ratio: Fraction, threshold: in
 
 
 @dataclass(frozen=True)
-class UnboundedLaplace:
+class UnboundedLaplace(Noise):
     """Two-sided geometric noise on all integers: δ = 0, and no inequality follows from it.
 
     Parameters
@@ -92,25 +93,6 @@ class UnboundedLaplace:
 
     @classmethod
     def calibrate(cls, sensitivity: Sensitivity, budget: PrivacyBudget) -> UnboundedLaplace:
-        """The law with the smallest scale that is (ε, 0)-private.
-
-        Parameters
-        ----------
-        sensitivity : Sensitivity
-            The most that one record moves the measured integers.
-        budget : PrivacyBudget
-            What may be spent.
-
-        Returns
-        -------
-        UnboundedLaplace
-            A law with `delta(sensitivity, budget.epsilon)` ≤ `budget.delta`.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If no law of this family that fits is small enough to be drawn from.
-        """
         check_budget(budget, lowest_delta=Fraction(0))
         l1, epsilon = max(sensitivity.l1, 1), budget.epsilon
         if 45 * l1 > epsilon * (1 << 59):
@@ -131,20 +113,7 @@ class UnboundedLaplace:
         return 2 * math.exp(-self.rate) / math.expm1(-self.rate) ** 2
 
     def delta(self, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
-        """0, or 1 where a unit step is too large.
-
-        Parameters
-        ----------
-        sensitivity : Sensitivity
-            The most that one record moves the measured integers.
-        epsilon : Fraction
-            The ε at which the bound is asked for.
-
-        Returns
-        -------
-        Fraction
-            At most 1; 1 also where nothing can be proved.
-        """
+        # 0, or 1 where a unit step is too large
         if not sensitivity.l1:
             return Fraction(0)
         if not 0 < epsilon <= MAX_EPSILON:
@@ -182,35 +151,10 @@ class UnboundedLaplace:
         return share / (2 - self._zero())
 
     def log_weight(self, z: FloatArray) -> FloatArray:
-        """Logarithm of the probabilities on the support, but for a constant.
-
-        Parameters
-        ----------
-        z : float array
-            Whole numbers of the support.
-
-        Returns
-        -------
-        float array
-            In the shape of `z`.
-        """
         return -self.rate * np.abs(z)
 
     def sample(self, size: int, source: Source) -> list[int]:
-        """Draw numbers of any size: nothing is cut, so that δ = 0 holds of what is drawn.
-
-        Parameters
-        ----------
-        size : int
-            How many draws.
-        source : System or Simulated
-            Random bytes: of the operating system, or of a seed.
-
-        Returns
-        -------
-        list of int
-            Independent draws from the law as it is.
-        """
+        # numbers of any size: nothing is cut, so that δ = 0 holds of what is drawn
         found: list[int] = []
         acceptance, limit = float(1 - self._zero() / 2), BATCH_WORDS // (len(self.thresholds) + 2)
         while (missing := size - len(found)) > 0:
@@ -226,31 +170,10 @@ class UnboundedLaplace:
         return found
 
     def sample_floats(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Fast draws for simulations: not private, rounded like floats.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            The source of randomness.
-        size : int
-            How many draws.
-
-        Returns
-        -------
-        float array
-            Whole numbers, fit for simulations only.
-        """
         sign = rng.choice((-1.0, 1.0), size)
         return sign * np.rint(rng.exponential(1 / self.rate, size))
 
     def document(self) -> dict[str, Any]:
-        """The content of a file: the law as integers in hexadecimal.
-
-        Returns
-        -------
-        dict
-            Texts, numbers and arrays, without objects of this package.
-        """
         return {
             "law": "unbounded laplace",
             "thresholds": [f"{each:x}" for each in self.thresholds],
