@@ -20,15 +20,15 @@ from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.cmdp.parametric import ParametricCMDP
 from dp_cmdp._src.data.database import Database
 from dp_cmdp.envs.catalogue import as_layout, random_layout
-from dp_cmdp.envs.drawing import Grid, Image, draw_agent, draw_grid, draw_text
 from dp_cmdp.envs.dynamics import NUM_ACTIONS, GridModel
 from dp_cmdp.envs.hazards import Hazards
 from dp_cmdp.envs.layout import Layout
 from dp_cmdp.envs.specs import WITHHELD, guarded, without_type_errors
-from dp_cmdp.envs.window import Window
 
 if TYPE_CHECKING:
     from dp_cmdp._src.accounting.ledger import PrivacyLedger
+    from dp_cmdp.envs.drawing import Image
+    from dp_cmdp.envs.window import Window
 
 AGENT, CURATOR = "agent", "curator"
 
@@ -147,7 +147,7 @@ class HazardGridEnv(gym.Env[Any, Any]):
         self._spec: EnvSpec | None = None
         self._state: int | None = None
         self._drawn: tuple[FloatArray | None, Image] | None = None
-        self._window = Window(title="HazardGrid", fps=self.metadata["render_fps"])
+        self._window: Window | None = None
 
     @property
     def spec(self) -> EnvSpec | None:
@@ -248,6 +248,8 @@ class HazardGridEnv(gym.Env[Any, Any]):
     def _picture(self, costs: FloatArray | None, *, hatched: bool) -> Image | str | None:
         """What the render mode gives, candidates coloured by `costs` (kinds, cells) if there are
         any, and otherwise hatched."""
+        from dp_cmdp.envs.drawing import Grid, draw_agent, draw_grid, draw_text
+
         if self.render_mode == "ansi":
             return draw_text(self.layout, agent=self.state, costs=costs)
         grid = Grid.of(self.layout, costs)
@@ -257,11 +259,16 @@ class HazardGridEnv(gym.Env[Any, Any]):
         if self.render_mode == "rgb_array":
             return image
         text = draw_text(self.layout, agent=self.state, costs=costs)
+        if self._window is None:
+            from dp_cmdp.envs.window import Window
+
+            self._window = Window(title="HazardGrid", fps=self.metadata["render_fps"])
         self._window.show(image, text=text)
         return None
 
     def close(self) -> None:
-        self._window.close()
+        if self._window is not None:
+            self._window.close()
 
     @cached_property
     def _model(self) -> ParametricCMDP:

@@ -6,13 +6,9 @@ import pytest
 from dp_cmdp import CMDP
 from dp_cmdp._src.cmdp.safest import optimal_actions
 from dp_cmdp._src.cmdp.solvers.compiled import INFEASIBLE, SOLVED
-from dp_cmdp._src.cmdp.solvers.occupancy_lp import (
-    FEASIBILITY,
-    flow_matrix,
-    lagrangian_bound,
-    solve_lp,
-)
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, flow_matrix
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
+from dp_cmdp._src.cmdp.solvers.whole_lp import lagrangian_bound, solve_lp
 from dp_cmdp.errors import InfeasibleError, SolverError
 from tests.cmdp.families import FAMILIES, corridor, family, garnet
 from tests.cmdp.models import best_of

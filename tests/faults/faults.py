@@ -189,7 +189,7 @@ FAULTS = (
           "kernel/test_release.py"),
     Fault(SAID, "release.publish:answered", "gain > ROUNDING * size",
           "True", "promises/test_whole_range.py"),
-    Fault(READ, "data.database:_labelled_cells", "rows.to_numpy()[place]", "rows.to_numpy()",
+    Fault(READ, "data.private_tables:cells_of", "rows.to_numpy()[place]", "rows.to_numpy()",
           "data/test_frames.py"),
     Fault(READ, "data.database:_flat", "any((group.labels for group in groups))", "False",
           "data/test_database.py"),

@@ -168,6 +168,14 @@ def is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
     return isinstance(value, Mapping) and not type(value).__module__.startswith("scipy.")
 
 
+def is_table(data: Any) -> bool:
+    """Whether `data` is a DataFrame or a Series of pandas, which is not imported to find out."""
+    for kind in type(data).__mro__:
+        if kind.__module__.split(".")[0] == "pandas" and kind.__name__ in ("DataFrame", "Series"):
+            return True
+    return False
+
+
 def items(name: str, value: Any, *, most: int = MOST_ITEMS) -> tuple[Any, ...]:
     """The items of a list, a tuple or another iterable, of which there are at most `most`.
 

@@ -31,7 +31,7 @@ from dp_cmdp._src.cmdp.costs import Constraints, PrivateCost, StatesAt, constrai
 from dp_cmdp._src.cmdp.model import CMDP, MDP, Criterion, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
 from dp_cmdp._src.data.affine import Affine, common_envelope
-from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet, is_everything
 from dp_cmdp._src.program.answer import Certificate, Problem
 from dp_cmdp._src.program.rows import RobustRows, UncertainRows
 
@@ -296,7 +296,7 @@ class ParametricCMDP(Problem):
             model = self._earning(theta)
             found = synthesis.answer(model, known, theta, start=start, certified=certify)
             return replace(found, problem=self)
-        if certify and synthesis.is_everything(self, known):
+        if certify and is_everything(known, self.envelope):
             return self._robust if estimate is None else replace(self._robust, estimate=estimate)
         return synthesis.answer(self, known, estimate, start=start, certified=certify)
 

@@ -37,10 +37,10 @@ from dp_cmdp._src.cmdp.chain import chain_of
 from dp_cmdp._src.cmdp.charges import LISTED
 from dp_cmdp._src.cmdp.model import CMDP, MDP, reject_beyond
 from dp_cmdp._src.cmdp.policy import Policy
-from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution, elastic
+from dp_cmdp._src.cmdp.solvers.occupancy_lp import Solution
 from dp_cmdp._src.cmdp.solvers.pool import LP_LIMIT, PolicyPool
 from dp_cmdp._src.cmdp.solvers.row_solver import INTERIOR, LARGE, row_program, solve_rows
-from dp_cmdp._src.data.envelope import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet, is_everything
 from dp_cmdp._src.program.answer import Certificate
 from dp_cmdp._src.program.highs import HighsEngine
 from dp_cmdp._src.program.rows import RobustRows, check_consistent
@@ -143,7 +143,7 @@ def answer(
         search = _search(problem, rows, theta, start=start, certified=certified)
         return _found(search, certified=certified)
     except InfeasibleError:
-        if is_everything(problem, known) and problem.envelope.size:
+        if is_everything(known, problem.envelope) and problem.envelope.size:
             raise _refusal(problem, rows) from None
         raise
     except SolverError:
@@ -287,7 +287,7 @@ def _made(
         weights=problem.rows.table(problem.rows.weights(x.ravel())),
         multipliers=rows.multipliers(links),
         problem=problem,
-        source="robust" if is_everything(problem, rows.known) else "release",
+        source="robust" if is_everything(rows.known, problem.envelope) else "release",
         _warm=Warm(*known, search.bases) if problem.envelope.size else None,
         _known=rows.known,
     )
@@ -313,7 +313,7 @@ def proof(
     slack, worst, reason = 0.0 - excess, int(np.argmax(excess)), ""
     if excess[worst] > 0.0:
         reason = f"{problem.names[worst]!r} may exceed its limit by {excess[worst]:.3g}"
-    everywhere = is_everything(problem, rows.known) and problem.envelope.size > 0
+    everywhere = is_everything(rows.known, problem.envelope) and problem.envelope.size > 0
     certificate = Certificate(
         verified=not reason,
         slack=frozen(slack),
@@ -323,13 +323,6 @@ def proof(
         reason=reason,
     )
     return certificate, links
-
-
-def is_everything(problem: ParametricCMDP, known: UncertaintySet) -> bool:
-    """Whether a set is the whole envelope."""
-    box = problem.envelope
-    same = np.array_equal(known.lower, box.lower) and np.array_equal(known.upper, box.upper)
-    return known.is_box and same
 
 
 def policy_of(cmdp: CMDP, x: FloatArray) -> Policy:
@@ -395,6 +388,8 @@ def _repairs(problem: ParametricCMDP, rows: RobustRows, safest: Policy) -> dict[
     scale = np.where(largest > 0.0, largest, 1.0)
     excess = None
     if model.mdp.horizon is None and model.mdp.num_states <= LP_LIMIT:
+        from dp_cmdp._src.cmdp.solvers.whole_lp import elastic
+
         inner = RobustRows(model.rows, rows.known)
         relaxed = elastic(row_program(model.mdp, inner), scale.size, scale=scale)
         with suppress(SolverError):

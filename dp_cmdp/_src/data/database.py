@@ -1,8 +1,7 @@
 """The private numbers, kept where nothing shows them.
 
 Even which labels a private table has may be private (a row exists because somebody is a patient):
-:func:`private_group` gives None for whatever does not fit, and no error of pandas leaves. Rows are
-found by their labels, never by their place, so a shuffled table says the same.
+:func:`private_group` gives None for whatever does not fit, and no error of pandas leaves.
 """
 
 from __future__ import annotations
@@ -24,22 +23,17 @@ from dp_cmdp._src.base.errors import (
     RefusedError,
 )
 from dp_cmdp._src.base.storage import check_is_file
-from dp_cmdp._src.base.validation import FloatArray, validated
+from dp_cmdp._src.base.validation import FloatArray, is_table, validated
 from dp_cmdp._src.data.envelope import Envelope
-from dp_cmdp._src.data.frames import frame_table, is_table
-from dp_cmdp._src.data.labels import flat_index, level_names, positions
 
 if TYPE_CHECKING:
     from dp_cmdp._src.accounting.ledger import PrivacyLedger
     from dp_cmdp._src.data.envelope import Group
-    from dp_cmdp._src.data.labels import Labels
 
 #: What knows the envelope of a problem that is no class of this package (cvxpy registers itself).
 ENVELOPES: list[Callable[[Any], Envelope | None]] = []
 #: A mapping of more groups than this is none of ours; an endless one is not waited for.
 MANY_GROUPS = 100_000
-#: Where the values of a table are, unless in a column named as their group.
-VALUE = "value"
 
 
 class Database:
@@ -157,6 +151,8 @@ class Database:
         return f"Database(<private>, {self.envelope!r})"
 
     def _repr_html_(self) -> str:
+        from dp_cmdp._src.data.frames import frame_table
+
         return frame_table(repr(self), self.envelope.to_frame())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -218,6 +214,8 @@ def _flat(values: Any, envelope: Envelope) -> FloatArray | None:
     """One vector of all entries in the order of the envelope; None if `values` do not fit."""
     groups = envelope.groups
     if isinstance(values, str | Path):
+        from dp_cmdp._src.data.private_tables import read_table
+
         values = read_table(values, groups)
     if check.is_mapping(values):
         given = _by_group(values, envelope)
@@ -239,28 +237,6 @@ def _flat(values: Any, envelope: Envelope) -> FloatArray | None:
     return np.concatenate(parts)
 
 
-def read_table(path: Any, groups: tuple[Group, ...]) -> dict[str, Any]:
-    """A table of private values from a CSV file, by group: texts where labels are texts."""
-    import pandas as pd
-
-    names = {name for group in groups for name in level_names(group.labels) if name}
-    texts = {name: str for name in names if _holds_texts(name, groups)} | {"group": str}
-    frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])  # type: ignore
-    if len(groups) == 1 and "group" not in frame.columns:
-        return {groups[0].name: frame}
-    if set(frame["group"]) != {group.name for group in groups}:
-        raise ValueError
-    return {
-        group.name: frame[frame["group"] == group.name].drop(columns="group") for group in groups
-    }
-
-
-def _holds_texts(name: str, groups: tuple[Group, ...]) -> bool:
-    """Whether the labels of a level are texts (a file may hold 007 for one)."""
-    axes = [axis for group in groups for axis in group.labels if name in axis.names]
-    return all(isinstance(label, str) for axis in axes for label in axis.get_level_values(name))
-
-
 def private_group(data: Any, group: Group) -> FloatArray | None:
     """The private values of a group from a table or an array, in its order; None if none fit.
 
@@ -268,14 +244,11 @@ def private_group(data: Any, group: Group) -> FloatArray | None:
     """
     if not is_table(data):
         return _fitting(data, group.shape)
-    if group.labels:
-        cells = _labelled_cells(data, group)
-        return None if cells is None else _fitting(cells, (prod(group.shape),))
-    if data.ndim == 2 and data.shape != group.shape:
-        if (column := _value_column(data, group)) is None:
-            return None
-        data = data[column]
-    return _fitting(data.to_numpy(), group.shape)
+    from dp_cmdp._src.data.private_tables import cells_of
+
+    cells = cells_of(data, group)
+    shape = (prod(group.shape),) if group.labels else group.shape
+    return None if cells is None else _fitting(cells, shape)
 
 
 def _fitting(data: Any, shape: tuple[int, ...]) -> FloatArray | None:
@@ -283,44 +256,3 @@ def _fitting(data: Any, shape: tuple[int, ...]) -> FloatArray | None:
     array = check.private_array("values", data)
     fits = array.shape == shape or (array.size == 1 and shape in ((), (1,)) and array.ndim < 2)
     return array.ravel() if fits else None
-
-
-def _labelled_cells(data: Any, group: Group) -> Any:
-    if data.ndim == 2 and len(group.labels) == 2:
-        wide = _wide_cells(data, group.labels)
-        if wide is not None:
-            return wide
-    names = level_names(group.labels)
-    rows = _by_labels(data, names)
-    if rows.ndim == 2:
-        if (column := _value_column(rows, group)) is None:
-            return None
-        rows = rows[column]
-    place = positions(flat_index(group.labels), rows.index)
-    return None if place is None else rows.to_numpy()[place]
-
-
-def _wide_cells(data: Any, labels: Labels) -> Any:
-    """The cells of a table whose rows and columns are the two axes; None for another table."""
-    names = [level_names((axis,)) for axis in labels]
-    rows = _by_labels(data, names[0])
-    for own, other in zip(names, (rows.columns, rows.index), strict=True):
-        if set(own) & set(filter(None, level_names((other,)))):
-            return None  # the other way round
-    row, col = positions(labels[0], rows.index), positions(labels[1], rows.columns)
-    return None if row is None or col is None else rows.to_numpy()[np.ix_(row, col)].ravel()
-
-
-def _value_column(data: Any, group: Group) -> Any:
-    """The column named as the group, or "value", or the only one."""
-    columns = list(data.columns)
-    named = [name for name in (group.name, VALUE) if columns.count(name) == 1]
-    return named[0] if named else columns[0] if len(columns) == 1 else None
-
-
-def _by_labels(data: Any, names: list[str]) -> Any:
-    """The table with its labels as index: they may stand in columns that have their names."""
-    if data.ndim == 1 or list(data.index.names) == names:
-        return data
-    there = all(names) and all(list(data.columns).count(name) == 1 for name in names)
-    return data.set_index(names) if there else data

@@ -136,7 +136,7 @@ class Group:
     @property
     def stop(self) -> int:
         """Where the next group starts."""
-        return self.start + self.size
+        return self.start + prod(self.shape)
 
     def document(self) -> dict[str, Any]:
         """For a file."""
@@ -702,6 +702,12 @@ class Envelope(Documented):
         from dp_cmdp._src.data.frames import frame_table
 
         return frame_table(repr(self), self.to_frame())
+
+
+def is_everything(known: UncertaintySet, envelope: Envelope) -> bool:
+    """Whether a set is the whole envelope: nothing was published."""
+    same = np.array_equal(known.lower, envelope.lower)
+    return same and np.array_equal(known.upper, envelope.upper) and known.is_box
 
 
 def whole_range(lower: FloatArray, upper: FloatArray) -> FloatArray:

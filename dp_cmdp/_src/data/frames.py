@@ -2,7 +2,7 @@
 
 Errors name the column and the label that break a rule. Rows are found by their labels, never by
 their place; the index that pandas gives a table without one, 0, 1, …, is no label. Private tables
-are read in :mod:`dp_cmdp._src.data.database`.
+are read in :mod:`dp_cmdp._src.data.private_tables`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dp_cmdp._src.data.envelope import Envelope
-
-
-def is_table(data: Any) -> bool:
-    """Whether `data` is a DataFrame or a Series of pandas, which is not imported to find out."""
-    for kind in type(data).__mro__:
-        if kind.__module__.split(".")[0] == "pandas" and kind.__name__ in ("DataFrame", "Series"):
-            return True
-    return False
 
 
 def envelope_arguments(

@@ -6,7 +6,7 @@ solves again: that is a warm start from the last basis here and a cold solve the
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import highspy
@@ -18,7 +18,6 @@ from dp_cmdp._src.base.validation import FloatArray
 from dp_cmdp._src.program.linear import (
     LinearProgram,
     RawSolution,
-    Scale,
     elastic_program,
     magnification,
 )
@@ -34,6 +33,9 @@ INTERIOR_ROWS = 1_000
 #: Squares of the lengths of its columns, summed, beyond which a program is left to simplex: long
 #: columns make what interior points factorise dense (2.1 against .1 s, 20 rows of 1,000 entries).
 LONG_COLUMNS = 1e7
+#: Variables keep their units unless a coefficient is this small beside the largest of its row.
+TINY = 2.0**-24
+_SCALING_SWEEPS = 8
 _STATUS = highspy.HighsModelStatus
 _DECIDED = (_STATUS.kOptimal, _STATUS.kInfeasible, _STATUS.kUnbounded)
 #: First verdicts that are taken at their word; presolve calls programs infeasible that are not.
@@ -45,6 +47,59 @@ _OTHER_WAYS: tuple[dict[str, Any], ...] = (
     {"presolve": "off", "solver": "ipm"},
 )
 _DEFAULTS: dict[str, Any] = {"presolve": "choose", "simplex_strategy": 1, "solver": "choose"}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Rows are multiplied by `rows`, the objective by `objective`; x = `columns` × variables.
+
+    All are powers of two, so that scaling is exact: HiGHS has absolute tolerances and drops tiny
+    coefficients.
+    """
+
+    rows: FloatArray
+    columns: FloatArray
+    objective: float
+
+    @classmethod
+    def unit(cls, lp: LinearProgram) -> Scale:
+        """No change of units."""
+        return cls(np.ones(lp.b.size + lp.b_eq.size), np.ones(lp.c.size), 1.0)
+
+    @classmethod
+    def of(cls, lp: LinearProgram) -> Scale:
+        """Units in which the largest coefficient of every row, and of the objective, is near 1."""
+        matrix = abs(sparse.vstack([lp.A, lp.A_eq], format="csr"))
+        rows = _row_units(matrix)
+        columns = np.ones(lp.c.size)
+        scaled = matrix.data * np.repeat(rows, np.diff(matrix.indptr))
+        if scaled[scaled > 0.0].min(initial=1.0) < TINY:
+            columns = _balanced(matrix)
+            matrix.data *= columns[matrix.indices]
+            rows = _row_units(matrix)
+        top = float(np.abs(lp.c * columns).max(initial=0.0))
+        return cls(rows, columns, float(2.0 ** -np.round(np.log2(top))) if top > 0 else 1.0)
+
+
+def _row_units(matrix: sparse.csr_array) -> FloatArray:
+    if not matrix.nnz:
+        return np.ones(matrix.shape[0])
+    largest = matrix.max(axis=1).toarray().ravel()
+    return np.exp2(-np.round(np.log2(np.where(largest > 0.0, largest, 1.0))))
+
+
+def _balanced(matrix: sparse.csr_array) -> FloatArray:
+    """Units of the variables that make coefficients alike, in the mean of their logarithms."""
+    entries = matrix.tocoo()
+    used = entries.data > 0.0
+    row, column, size = entries.row[used], entries.col[used], np.log2(entries.data[used])
+    in_row = np.maximum(np.bincount(row, minlength=matrix.shape[0]), 1)
+    in_column = np.maximum(np.bincount(column, minlength=matrix.shape[1]), 1)
+    by_column = np.zeros(matrix.shape[1])
+    for _ in range(_SCALING_SWEEPS):
+        by_row = -np.bincount(row, size + by_column[column], minlength=in_row.size) / in_row
+        by_column = -np.bincount(column, size + by_row[row], minlength=in_column.size) / in_column
+    return np.exp2(np.clip(np.round(by_column), -500, 500))
 
 
 class HighsEngine:

@@ -23,7 +23,7 @@ from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, SolverError
 from dp_cmdp._src.base.validation import FloatArray, validated
 from dp_cmdp._src.data.affine import Affine, common_envelope
-from dp_cmdp._src.data.envelope import Envelope, UncertaintySet
+from dp_cmdp._src.data.envelope import Envelope, UncertaintySet, is_everything
 from dp_cmdp._src.data.labels import Labels, flat_index, labels_of, pack_labels, unpack_labels
 from dp_cmdp._src.program.answer import NOT_ASKED, Certificate, LPAnswer, Problem
 from dp_cmdp._src.program.bound import upper_bound
@@ -244,7 +244,7 @@ class ParametricLP(Problem):
         start: LPAnswer | None = None,
         certify: bool = True,
     ) -> LPAnswer:
-        if not (certify and self._is_everything(known)):
+        if not (certify and is_everything(known, self.envelope)):
             return self._answer(known, estimate, start=start, certify=certify)
         if estimate is None and "_robust" in self.__dict__:
             return self._robust
@@ -293,7 +293,7 @@ class ParametricLP(Problem):
             weights=self._rows.table(self._rows.weights(x)),
             multipliers=robust.multipliers(links),
             problem=self,
-            source="robust" if self._is_everything(known) else "release",
+            source="robust" if is_everything(known, self.envelope) else "release",
             _warm={**warm, shape: basis},
         )
 
@@ -337,16 +337,10 @@ class ParametricLP(Problem):
             reason = f"variable {outside[0]} is outside of its bounds"
         elif off > EQUALITY_TOLERANCE:
             reason = f"an equality row is missed by {off:.3g} of its terms"
-        everywhere = self._is_everything(robust.known) and self.envelope.size > 0
+        everywhere = is_everything(robust.known, self.envelope) and self.envelope.size > 0
         return Certificate(
             not reason, check.frozen(slack), self.row_names, off, "row", everywhere, reason
         )
-
-    def _is_everything(self, known: UncertaintySet) -> bool:
-        """Whether a set is the whole envelope."""
-        box = self.envelope
-        same = np.array_equal(known.lower, box.lower) and np.array_equal(known.upper, box.upper)
-        return known.is_box and same
 
     def refuse_if_unanswerable(self) -> None:
         _ = self._robust

@@ -39,6 +39,13 @@ MOST_MEETINGS = 1 << 18
 TOO_CLOSE_TO_CALL = 2.0**-24
 #: Nor where they do by less than this, relative to their terms: what sums of floats round off.
 ROUNDED_OFF = 2.0**-36
+CONTRADICTION = (
+    "the released bounds and inequalities contradict each other: no database satisfies all of "
+    "them, so they cannot come from one database that did not change in between; use one "
+    "release only"
+)
+#: csr_array, of whose arguments its stubs know less.
+_table: Any = sparse.csr_array
 #: Units in the last place by which multipliers are moved: what a solver's rounding may cost.
 NUDGES = (1, -1, 2, -2, 4, -4, 8, -8, 16, -16)
 
@@ -77,7 +84,7 @@ class UncertainRows:
         """A number per pair as rows × entries, zeros stored."""
         indptr = np.searchsorted(self.row, np.arange(self.num_rows + 1))
         shape = (self.num_rows, self.entries)
-        return _table(numbers, self.entry.copy(), shape, indptr)
+        return _table((numbers, self.entry.copy(), indptr), shape)
 
     def weights(self, x: FloatArray) -> FloatArray:
         """w_p(x) of every pair, in floats."""
@@ -171,11 +178,11 @@ class RobustRows:
             (place[hard], z, np.full(hard.size, -1.0)),
             (place[meeting[pulled]], first + link[pulled], -weight[pulled]),
         )
-        row, column, number = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        row, column, number = map(np.concatenate, zip(*blocks, strict=True))
         h: Any = np.bincount(rows.b_pair, weights=rows.b.coefficient, minlength=pairs)
         least = np.bincount(self.row, weights=self.base * h, minlength=m)
         shape = (m + hard.size, first + self.links)
-        return _table(number, (row, column), shape), np.concatenate(
+        return _table((number, (row, column)), shape), np.concatenate(
             [rows.constant + least, h[hard]]
         )
 
@@ -195,7 +202,7 @@ class RobustRows:
             np.concatenate([c, none]),
             A,
             b,
-            _table(A_eq.data, A_eq.indices, (b_eq.size, c.size + self.extra), A_eq.indptr),
+            _table((A_eq.data, A_eq.indices, A_eq.indptr), (b_eq.size, c.size + self.extra)),
             b_eq,
             np.concatenate([lower, none]),
             np.concatenate([upper, np.full(self.extra, np.inf)]),
@@ -282,10 +289,6 @@ class RobustRows:
             return np.zeros(self.links)
 
 
-def _table(data: Any, at: Any, shape: tuple[int, int], *indptr: Any) -> Any:
-    return sparse.csr_array((data, at, *indptr), shape=shape)
-
-
 def _links(rows: UncertainRows, W: sparse.csr_array) -> tuple[IntArray, IntArray, bool]:
     """Every row with every inequality that can say something about its entries.
 
@@ -327,13 +330,8 @@ def check_consistent(known: UncertaintySet) -> FloatArray:
     SolverError
         If the solver does not find out.
     """
-    contradiction = InvalidArgumentError(
-        "the released bounds and inequalities contradict each other: no database satisfies all of "
-        "them, so they cannot come from one database that did not change in between; use one "
-        "release only"
-    )
-    if known.is_empty:
-        raise contradiction
+    if (known.lower > known.upper).any():
+        raise InvalidArgumentError(CONTRADICTION)
     width = known.upper - known.lower
     if known.is_box:
         return known.lower + width / 2
@@ -358,5 +356,5 @@ def check_consistent(known: UncertaintySet) -> FloatArray:
     try:
         share = HighsEngine(deepest).run().x[:-1]
     except InfeasibleError:
-        raise contradiction from None
+        raise InvalidArgumentError(CONTRADICTION) from None
     return np.clip(known.lower + share * width, known.lower, known.upper)

@@ -110,9 +110,24 @@ def budget_of(verb: str, epsilon: Any, delta: Any) -> PrivacyBudget:
     return PrivacyBudget(epsilon, delta)
 
 
-def database_of(data: Any, envelope: Envelope) -> Database:
-    """The data of a verb that spends, unread."""
-    return Database._of(data_of("data", data), envelope)
+def database_of(data: Any, envelope: Envelope, name: str = "data") -> Database:
+    """The data of a verb, unread."""
+    odd = data is None or isinstance(data, (*NO_DATA, Answer))
+    if odd or isinstance(data, type):
+        raise InvalidTypeError(
+            f"{name} must be numbers (an array, a mapping from group to numbers, a table, the path "
+            f"of a csv file) or a Database; got {type(data).__name__}. Arguments come as "
+            f"(problem, {name})"
+        )
+    if isinstance(data, str | os.PathLike):
+        if not Path(data).is_file():
+            raise InvalidArgumentError(f"{name} must be the path of a csv file; there is no {data}")
+        if os.fspath(data).lower().endswith(PROGRAMS):
+            raise InvalidArgumentError(
+                f"{name} must be the path of a csv file; {data} is the file of a program: pass "
+                "dp.lpfile.values(path, spec)"
+            )
+    return Database._of(data, envelope)
 
 
 def public_values(name: str, data: Any, envelope: Envelope) -> Any:
@@ -122,7 +137,7 @@ def public_values(name: str, data: Any, envelope: Envelope) -> Any:
             f"{name} must be public or invented numbers; got a Database, whose values are private"
         )
     try:
-        return Database._of(data_of(name, data), envelope).read()
+        return database_of(data, envelope, name).read()
     except RefusedError:
         raise InvalidArgumentError(
             f"{name} must be {envelope.size} numbers within the public bounds, one per entry, by "
@@ -140,25 +155,6 @@ def _outside(data: Any, envelope: Envelope) -> str:
     k = int(away[0])
     low, high = envelope.lower[k], envelope.upper[k]
     return f"; it is {found[k]:g} at entry {k}, whose bounds are {low:g} and {high:g} (clip it)"
-
-
-def data_of(name: str, data: Any) -> Any:
-    odd = data is None or isinstance(data, (*NO_DATA, Answer))
-    if odd or isinstance(data, type):
-        raise InvalidTypeError(
-            f"{name} must be numbers (an array, a mapping from group to numbers, a table, the path "
-            f"of a csv file) or a Database; got {type(data).__name__}. Arguments come as "
-            f"(problem, {name})"
-        )
-    if isinstance(data, str | os.PathLike):
-        if not Path(data).is_file():
-            raise InvalidArgumentError(f"{name} must be the path of a csv file; there is no {data}")
-        if os.fspath(data).lower().endswith(PROGRAMS):
-            raise InvalidArgumentError(
-                f"{name} must be the path of a csv file; {data} is the file of a program: pass "
-                "dp.lpfile.values(path, spec)"
-            )
-    return data
 
 
 def prior_of(prior: Any, envelope: Envelope) -> Prior:

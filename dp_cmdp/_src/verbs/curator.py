@@ -11,21 +11,14 @@ import numpy as np
 from dp_cmdp._src.base.errors import InvalidArgumentError, InvalidTypeError, RefusedError
 from dp_cmdp._src.base.extras import lazily
 from dp_cmdp._src.base.html import values_table
-from dp_cmdp._src.base.validation import is_mapping, listed, validated
+from dp_cmdp._src.base.validation import is_mapping, is_table, listed, validated
 from dp_cmdp._src.checking.report import Finding, Report
-from dp_cmdp._src.data.database import (
-    Database,
-    _by_group,
-    _by_labels,
-    _flat,
-    private_group,
-    read_table,
-)
+from dp_cmdp._src.data.database import _by_group, _flat, private_group
 from dp_cmdp._src.data.envelope import Envelope, Group, UncertaintySet
-from dp_cmdp._src.data.frames import is_table
 from dp_cmdp._src.data.labels import flat_index, label_at, level_names, plain
+from dp_cmdp._src.data.private_tables import by_labels, read_table
 from dp_cmdp._src.program.answer import Answer
-from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, data_of, database_of
+from dp_cmdp._src.verbs.arguments import Data, Problem, as_problem, database_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -189,7 +182,7 @@ def check(values: Data, problem: Problem | Envelope) -> Report:
 
 def _claims(values: Any, envelope: Envelope) -> list[tuple[str, str]]:
     """What must hold of values, and what does not."""
-    database = Database._of(data_of("values", values), envelope)
+    database = database_of(values, envelope, "values")
     try:
         database.read()
     except RefusedError:
@@ -244,7 +237,7 @@ def _misfit(part: Any, group: Group) -> str:
     if not (is_table(part) and group.labels):
         return f"wanted are numbers of shape {group.shape}, got shape {np.shape(part)}"
     names = level_names(group.labels)
-    table = _by_labels(part, names)
+    table = by_labels(part, names)
     wide = len(group.labels) == table.ndim == 2 and table.index.nlevels == 1
     axes = group.labels if wide else (flat_index(group.labels),)
     pairs = zip(axes, table.axes, strict=False)

@@ -137,24 +137,6 @@ class Given(Structure):
     )
     arrays: Sequence[NDArray[Any]]
 
-    @classmethod
-    def of(
-        cls,
-        policies: NDArray[np.int32],
-        occupancies: FloatArray,
-        values: FloatArray,
-        *,
-        count: int,
-        states: NDArray[np.int64],
-    ) -> Given:
-        """Of the first `count` rows; in other `states` nothing may cost anything."""
-        policies, occupancies, values = policies[:count], occupancies[:count], values[:count]
-        there = (states.astype(np.uint32), policies[:, states], occupancies[:, states])
-        arrays = (policies, occupancies, values, *map(np.ascontiguousarray, there))
-        made = cls(len(policies), len(states), *map(address, arrays))
-        made.arrays = arrays
-        return made
-
 
 class _Answer(Structure):
     _fields_ = (
@@ -210,7 +192,7 @@ def kernels() -> ctypes.CDLL | None:
         return None
     for name, (takes, gives) in SIGNATURES.items():
         function = getattr(library, name)
-        function.argtypes, function.restype = [KINDS[kind] for kind in takes], KINDS[gives]
+        function.argtypes, function.restype = list(map(KINDS.get, takes)), KINDS[gives]
     return library
 
 

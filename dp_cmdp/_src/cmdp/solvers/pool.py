@@ -36,7 +36,6 @@ from dp_cmdp._src.cmdp.solvers.occupancy_lp import (
     FEASIBILITY,
     Solution,
     infeasible,
-    solve_lp,
 )
 
 COLUMN_ARRAYS = ("_policies", "_occupancies", "_values", "_used")
@@ -93,15 +92,19 @@ class PolicyPool:
         return self._values[: self._size]
 
     def given(self, tables: FloatArray) -> Given:
-        """All of them, as solves of costs `tables` (..., pairs) start from them."""
-        costly = (
-            np.zeros(self.shape, bool)
-            if self._size == 0
-            else tables.any(axis=tuple(range(tables.ndim - 1))).reshape(self.shape)
-        )
-        states = np.flatnonzero(costly.any(axis=-1))
-        arrays = self._policies, self._occupancies, self._values
-        return Given.of(*arrays, count=self._size, states=states)
+        """All of them, as solves of costs `tables` (..., pairs) start from them: in other states
+        than some nothing costs anything."""
+        states = np.empty(0, np.int64)
+        if self._size:
+            costly = tables.any(axis=tuple(range(tables.ndim - 1))).reshape(self.shape)
+            states = np.flatnonzero(costly.any(axis=-1))
+        count = self._size
+        policies, occupancies = self._policies[:count], self._occupancies[:count]
+        there = (states.astype(np.uint32), policies[:, states], occupancies[:, states])
+        arrays = (policies, occupancies, self._values[:count], *map(np.ascontiguousarray, there))
+        made = Given(count, states.size, *map(address, arrays))
+        made.arrays = arrays
+        return made
 
     def make_room(self) -> None:
         """Drop the least recently useful half where there are more than the capacity."""
@@ -191,6 +194,8 @@ class PolicyPool:
         does not decide. A gap above the one asked for is reported by the answer.
         """
         if self.workspace is None:
+            from dp_cmdp._src.cmdp.solvers.whole_lp import solve_lp
+
             return solve_lp(self.mdp, cost, limit)
         self.make_room()
         table, x = cost.reshape(limit.size, -1), np.zeros((self.shape[0], limit.size + 1))
@@ -213,6 +218,8 @@ class PolicyPool:
                     "double precision cannot decide whether the limits can be kept"
                 )
             return found
+        from dp_cmdp._src.cmdp.solvers.whole_lp import solve_lp
+
         try:
             other = solve_lp(self.mdp, cost, limit)
         except SolverError:

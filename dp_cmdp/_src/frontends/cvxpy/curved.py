@@ -18,7 +18,7 @@ from scipy import sparse
 from dp_cmdp._src.base import validation as check
 from dp_cmdp._src.base.errors import InfeasibleError, RefusedError, SolverError, UnboundedError
 from dp_cmdp._src.base.validation import FloatArray
-from dp_cmdp._src.data.envelope import UncertaintySet
+from dp_cmdp._src.data.envelope import UncertaintySet, is_everything
 from dp_cmdp._src.program.answer import LPAnswer
 from dp_cmdp._src.program.certified import solve_certified
 from dp_cmdp._src.program.linear import LinearProgram
@@ -32,7 +32,7 @@ def curved_answer(
     made: CvxpyProblem, known: UncertaintySet, estimate: FloatArray | None
 ) -> LPAnswer:
     """The best point for every database of a set, certified; refused where it is the envelope."""
-    if not made.linear._is_everything(known):
+    if not is_everything(known, made.linear.envelope):
         return _answer(made, known, estimate)
     n = made.linear.lower.size
     made.linear.with_objective(maximize=np.zeros(n)).answer(known)  # refuses by the user's rows
@@ -75,7 +75,7 @@ def _answer(made: CvxpyProblem, known: UncertaintySet, estimate: FloatArray | No
         weights=program._rows.table(program._rows.weights(x)),
         multipliers=robust.multipliers(links),
         problem=program,
-        source="robust" if program._is_everything(known) else "release",
+        source="robust" if is_everything(known, program.envelope) else "release",
     )
 
 
