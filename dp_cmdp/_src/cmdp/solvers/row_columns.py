@@ -29,8 +29,8 @@ from dp_cmdp._src.base.validation import FloatArray, frozen
 from dp_cmdp._src.cmdp.solvers.horizon import EpisodePool
 from dp_cmdp._src.cmdp.solvers.occupancy_lp import FEASIBILITY, Solution, infeasible
 from dp_cmdp._src.cmdp.solvers.pool import PolicyPool
-from dp_cmdp._src.program.highs import _STATUS, _quiet_highs
-from dp_cmdp._src.program.linear import LinearProgram, Scale
+from dp_cmdp._src.program.highs import _STATUS, Scale, _quiet_highs
+from dp_cmdp._src.program.linear import LinearProgram
 
 #: Weight of the best multipliers so far in the point that is priced.
 STABILITY = 0.8
